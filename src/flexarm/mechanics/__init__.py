@@ -1,1 +1,1 @@
-"""Kinematics, loads, and geometry of bent links, which all formulations use."""
+"""Kinematics, loads and geometry of deformed links, shared by all formulations."""

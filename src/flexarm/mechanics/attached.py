@@ -1,4 +1,4 @@
-"""Points attached to sections of links, on or off their axes: position and motion."""
+"""Position, velocity and Jacobian of points attached to sections of links."""
 
 from dataclasses import dataclass
 
@@ -19,24 +19,24 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class Attached:
-    """A point in the world."""
+    """Point attached to a link, the base or the world, with its Jacobian in world axes."""
 
-    # position, rotation: the point, and the axes of what carries it.
+    # position, rotation: position of the point (3,) and attitude of its carrier (3, 3).
     position: Expr
     rotation: Expr
-    # From the point that the Jacobian is of, the section's axis point; None if it is that.
+    # Vector from the section's axis, where the Jacobian is taken, to the point; None if zero.
     lever: Expr | None
-    # linear, angular: Jacobian of that point and of the section's rotation, (3, n) each.
+    # linear, angular: Jacobian of the axis point and of the section's rotation, (3, n) each.
     linear: Expr
     angular: Expr
 
     def velocity(self, v: Expr) -> tuple[Expr, Expr]:
-        """Velocity [m/s] and angular velocity [rad/s] at rates v."""
+        """Compute velocity [m/s] and angular velocity [rad/s] at rates v, (3,) each."""
         speed, spin = self.linear @ v, self.angular @ v
         return (speed if self.lever is None else speed + ca.cross(spin, self.lever)), spin
 
     def effort(self, force: Expr, torque: Expr) -> Expr:
-        """Generalised force of a force [N] at the point and a torque [N m], (n,)."""
+        """Compute the generalised force (n,) of a force [N] at the point and a torque [N m]."""
         if self.lever is not None:
             torque = torque + ca.cross(self.lever, force)
         return self.linear.T @ force + self.angular.T @ torque
@@ -45,7 +45,14 @@ class Attached:
 def place(
     model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoint
 ) -> tuple[Expr, Expr, Expr | None]:
-    """Return a point in the world: rotation of its carrier, position, lever from the axis."""
+    """Return the position and attitude of a point of an arm in world axes.
+
+    Returns
+    -------
+    rotation, position, lever
+        Attitude of the link section (3, 3), position of the point (3,) [m], and the vector from the
+        section's axis to the point (3,), None if the point is on the axis.
+    """
     lever = None
     if point.link == -2:
         return type(q).eye(3), type(q)(constant(np.array(point.offset))), lever
@@ -66,7 +73,7 @@ def place(
 
 
 def attach(model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoint) -> Attached:
-    """Place a point in the world with its Jacobian."""
+    """Compute position, attitude and Jacobian of a point in world axes."""
     turned, position, lever = place(model, q, placed, point)
     if point.link == -2:
         none = type(q)(3, model.size)

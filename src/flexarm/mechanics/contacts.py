@@ -1,6 +1,6 @@
-"""Contact of points with planes, spheres and boxes: how far, which way out, how hard.
+"""Contact of points with planes, spheres and boxes: penetration depth, normal and forces.
 
-Normal forces go by Hunt & Crossley 1975, friction by Coulomb's law with a smooth change of sign.
+Normal forces follow Hunt & Crossley 1975, friction a smoothed Coulomb law.
 """
 
 from dataclasses import dataclass
@@ -14,36 +14,36 @@ from flexarm.mechanics.kinematics import LinkFrames
 from flexarm.model import Model
 from flexarm.spatial import Expr, constant, rotation_from_angles
 
-TINY = 1e-30  # [m], [m^2]: below, a length counts as this, so that derivatives stay finite
+TINY = 1e-30  # [m], [m^2]: lower bound of lengths, so that derivatives are finite
 
 
 @dataclass(frozen=True)
 class Touch:
-    """A contact at a state; its forces are 0 where the two do not touch."""
+    """Contact of a point with an obstacle at a given state; forces are 0 without penetration."""
 
-    # contact, attached: as the model file has it, and its point of the arm.
+    # contact, attached: entry of the model file, and the arm's point in contact.
     contact: Contact
     attached: Attached
-    depth: Expr  # how far the ball about the point is inside the obstacle [m], negative outside
-    normal: Expr  # direction out of the obstacle, (3,)
+    depth: Expr  # penetration of the ball around the point [m], negative outside
+    normal: Expr  # outward unit normal of the obstacle, (3,)
 
     @property
     def elastic(self) -> Expr:
-        """Normal force of stored energy [N]."""
+        """Elastic part of the normal force [N]."""
         return self.contact.stiffness * _power(self.depth, self.contact.exponent)
 
     @property
     def energy(self) -> Expr:
-        """Stored energy [J]."""
+        """Stored elastic energy [J]."""
         exponent = self.contact.exponent
         return self.contact.stiffness * _power(self.depth, exponent + 1) / (exponent + 1)
 
     def forces(
         self, v: Expr, *, friction: bool = True, moved: tuple[Expr, Expr] | None = None
     ) -> tuple[Expr, Expr]:
-        """Compute normal force [N], at least 0, and friction [N], (3,), at rates v.
+        """Compute the normal force [N], at least 0, and the friction force [N], (3,), at rates v.
 
-        ``moved`` are the point's velocity and angular velocity, if they are known.
+        ``moved`` is the pair of the point's velocity and angular velocity, if already computed.
         """
         speed, spin = self.attached.velocity(v) if moved is None else moved
         closing = -ca.dot(self.normal, speed)
@@ -59,12 +59,12 @@ class Touch:
 
     @property
     def lever(self) -> Expr:
-        """From the point to where the ball about it touches [m], (3,)."""
+        """Vector from the point to the contact on the surface of the ball around it [m], (3,)."""
         return -self.contact.radius * self.normal
 
 
 def touches(model: Model, q: Expr, placed: tuple[LinkFrames, ...]) -> list[Touch]:
-    """Place all contacts of an arm at coordinates q."""
+    """Compute point, depth and normal of all contacts of an arm at coordinates q."""
     found = []
     for contact, point in zip(model.arm.contacts, model.points.contacts, strict=True):
         attached = attach(model, q, placed, point)
@@ -74,7 +74,10 @@ def touches(model: Model, q: Expr, placed: tuple[LinkFrames, ...]) -> list[Touch
 
 
 def distance_from(obstacle: Obstacle, point: Expr) -> tuple[Expr, Expr]:
-    """Find how far a point is outside an obstacle [m], and the direction out, (3,)."""
+    """Compute the distance [m] of a point from an obstacle's surface, and the outward normal (3,).
+
+    The distance is negative inside the obstacle.
+    """
     if isinstance(obstacle, Plane):
         normal = constant(np.array(obstacle.normal))
         normal = normal / ca.norm_2(normal)
@@ -88,7 +91,11 @@ def distance_from(obstacle: Obstacle, point: Expr) -> tuple[Expr, Expr]:
 
 
 def _distance_from_box(box: Box, out: Expr) -> tuple[Expr, Expr]:
-    """Outside: from the nearest face, edge or corner; inside: through the nearest face."""
+    """Return the signed distance [m] of a point from a box's surface, and the outward normal (3,).
+
+    The closest point is on a face, edge or corner for a point outside, on the nearest face for a
+    point inside.
+    """
     turned = constant(rotation_from_angles(box.rotation))
     local = turned.T @ out
     beyond = ca.fabs(local) - constant(np.array(box.size)) / 2
@@ -102,12 +109,12 @@ def _distance_from_box(box: Box, out: Expr) -> tuple[Expr, Expr]:
 
 
 def _first_of(values: Expr, largest: Expr) -> tuple[Expr, Expr, Expr]:
-    """Mark the first of three values that is the largest by 1, the others by 0."""
+    """Return three indicators, 1 for the first value that equals the largest and 0 otherwise."""
     x = values[0] >= largest
     y = ca.logic_and(ca.logic_not(x), values[1] >= largest)
     return x, y, ca.logic_not(ca.logic_or(x, y))
 
 
 def _power(depth: Expr, exponent: float) -> Expr:
-    """Raise a depth to a power, 0 of one that is not above 0."""
+    """Return the penetration depth to a power, 0 for negative depths."""
     return ca.if_else(depth > 0, ca.fmax(depth, TINY) ** exponent, 0)

@@ -1,7 +1,8 @@
-"""Random smooth deformations of links, by how far they move the tip.
+"""Random smooth deformations of links, scaled by their tip displacement.
 
-Amplitudes of equal size mean different things: of a mode its tip, of a node in one of many elements
-a kink.  A link that static loads bend, twist and stretch is smooth in any shapes.
+Amplitudes of equal size mean different deformations: of a mode shape a tip deflection, of a node
+in one of many elements a kink.  A static deformation under distributed loads is smooth for any
+shape functions.
 """
 
 import numpy as np
@@ -13,23 +14,25 @@ from flexarm.model.curve import STATIONS
 
 
 def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
-    """Draw the amplitudes of a link, (m,), at which its tip is deflected by its whole length.
+    """Return random amplitudes (m,) of a link, scaled to a tip deflection of the link's length.
 
     Parameters
     ----------
+    model
+        Model of the arm.
     part
         The link.
     q
-        Coordinates of the arm, of which a sliding link's exposed length is taken.
+        Coordinates of the arm, from which the exposed length of a sliding link is taken.
     rng
-        Where loads come from: one sign, at places along the link, in every direction that its
-        shapes have.
+        Random number generator of the loads, which have one sign along the link in each direction
+        that the shape functions have.
 
     Notes
     -----
-    To be scaled.  Tip deflection across the link, stretch, and twist [rad] times length are as
-    large as the length each, to first order; where shapes mix them, or hold the tip on the x axis,
-    the largest along the link is.
+    The result is meant to be scaled down.  To first order, transverse tip deflection, stretch, and
+    twist [rad] times length each equal the length; if the tip hardly moves, the largest value along
+    the link does.
     """
     body = body_of(model, part)
     shapes, span = body.shapes_at(q), body.span_at(q)
@@ -49,7 +52,7 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
 
 
 def _body_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
-    """Draw the amplitudes of a body that forces at its tip bend by its length."""
+    """Return random amplitudes of a reduced body, scaled to a tip displacement of its length."""
     if not part.flexible:
         return np.zeros(0)
     body = part.body.straight(part.span_length(q))
@@ -62,7 +65,7 @@ def _body_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Ar
 
 
 def _static(stiffness: Array, load: Array) -> Array:
-    """Deform by loads, as little as possible where a shape has no stiffness."""
+    """Return static amplitudes (m,) under a load, of least norm if the stiffness is singular."""
     root = np.sqrt(np.diag(stiffness))
     scale = np.where(root > 0, root, 1.0)
     solved = np.linalg.lstsq(stiffness / np.outer(scale, scale), load / scale, rcond=None)[0]
@@ -70,11 +73,11 @@ def _static(stiffness: Array, load: Array) -> Array:
 
 
 def _size(moved: dict[Direction, Array], amplitudes: Array, length: float) -> float:
-    """Return the largest of deflection and stretch over length, and of twist [rad]."""
+    """Return the largest of deflection and stretch, divided by the length, and twist [rad]."""
     y, z, twist, x = (moved[d] @ amplitudes for d in DIRECTIONS)
     return max(_tip(np.hypot(y, z)), _tip(np.abs(x)), length * _tip(np.abs(twist))) / length
 
 
 def _tip(along: Array) -> float:
-    """Return the value at the tip, or the largest along the link if the tip hardly moves."""
+    """Return the value at the tip, or the maximum along the link if at least twice as large."""
     return float(along[-1] if 2 * along[-1] > along.max() else along.max())

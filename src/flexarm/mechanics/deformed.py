@@ -1,4 +1,4 @@
-"""The geometry of bent links: deflections, slopes, section forces and strains along them."""
+"""Geometry of deformed links: deflections, slopes, section forces and strains."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.model import LinkModel, Model
 
-STATIONS = 11  # along a link, both ends included, if nobody asks for others
+STATIONS = 11  # default number along a link, both ends included
 MOST_STATIONS = 10_000
-AT_ONCE = 1_000_000  # values per field: long runs are gone through in blocks of samples
+AT_ONCE = 1_000_000  # values per array: long runs are processed in blocks of samples
 
 
 @dataclass(frozen=True)
 class SectionForces:
     """Forces of the outboard part of a link on the inboard part, at S stations and T samples.
 
-    They are in the axes of the section, and NaN where the link is rigid.
+    Components are in the axes of the section, and NaN where the link is rigid.
 
     Attributes
     ----------
     force
-        Tension, and shear along y and z [N], (T, S, 3).
+        Tension, and shear forces along y and z [N], (T, S, 3).
     moment
         Torsion, and bending moments about y and z [N m], (T, S, 3).
     strain
-        Largest strain along the fibres of the section, (T, S).  Unless the model file gives the
-        section's shape, they are taken to lie at twice the radius of gyration ``sqrt(EI/EA)``, as
-        of a solid round section; without EA it is not a number.
+        Largest strain in the fibres of the section, (T, S).  If the model file does not give the
+        section's shape, the outermost fibres are at twice the radius of gyration ``sqrt(EI/EA)``,
+        as in a solid round section; without EA the strain is NaN.
     """
 
     force: Array
@@ -45,19 +45,19 @@ class SectionForces:
 
 
 def flexible_links(model: Model) -> list[LinkModel]:
-    """List the links that bend, twist or stretch."""
+    """Return the links that bend, twist or stretch."""
     return [part for part in model.links if part.flexible]
 
 
 def blocks(samples: int, places: int) -> Iterator[slice]:
-    """Split a run's samples into blocks of limited memory."""
+    """Return slices that divide a run's samples into blocks of limited memory."""
     size = max(AT_ONCE // max(places, 1), 1)
     for start in range(0, samples, size):
         yield slice(start, min(start + size, samples))
 
 
 def read_stations(stations: ArrayLike | None) -> Array:
-    """Convert stations: a number of them from root to tip, or fractions of the span."""
+    """Return stations as fractions of the span, from a number of stations or given fractions."""
     if stations is None:
         stations = STATIONS
     if isinstance(stations, int):
@@ -78,7 +78,10 @@ def _refuse_many(stations: int) -> None:
 
 
 def tip_rows(model: Model, name: str, q: Array) -> Array:
-    """Return rows of a link's tip deflection along x, y, z and twist times length [m]."""
+    """Return the Jacobian of a link's tip in x, y, z and twist times length, without zero rows.
+
+    Rows have shape (n,), in metres per unit of q.
+    """
     part = next(part for part in model.links if part.name == name)
     columns = list(range(part.modes.start, part.modes.stop))
     if not columns:
@@ -91,27 +94,24 @@ def tip_rows(model: Model, name: str, q: Array) -> Array:
 
 
 def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
-    """Extract a flexible link's deformation from coordinates q, (T, n)."""
+    """Return the shape functions and amplitudes of a flexible link at coordinates q, (T, n)."""
     found = body_of(model, part).deformed(q)
     assert found is not None
     return found
 
 
 def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
-    """Compute the axis of a link at fractions of its (exposed) span, at coordinates q, (T, n)."""
+    """Compute the deformed axis of a link at fractions of its (exposed) span, at q, (T, n)."""
     return body_of(model, part).along(q, stations)
 
 
 def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> SectionForces:
-    """Find section forces from stiffness times curvature, twist and stretch.
+    """Compute section forces from stiffness times curvature, twist and stretch.
 
-    Notes
-    -----
-    They are those of the shapes: their accuracy is that of the shapes' second (shear: third)
-    derivatives, which converge more slowly with the number of shapes than deflections do.  Shear
-    is what balances the moments, without the rotary inertia of the sections.  A body
-    of any shape has no sections: what its interfaces carry is what joints transmit; its strain is
-    the largest of all that its file tells of, at every station.
+    Notes ----- Accuracy is that of the second (for shear: third) derivatives of the shape
+    functions, which converge more slowly than deflections do.  Shear forces balance the moments,
+    without rotary inertia of the sections.  A reduced body of any shape has no sections: its forces
+    are NaN, and its strain at every station is the largest of all strains that its file defines.
     """
     body = body_of(model, part)
     link = body.deformed(q)
@@ -148,9 +148,10 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
 
 
 def _exact_shear(link: Deformed, places: Array, moment: Array) -> Array:
-    """Find the shear of an exact beam from the equilibrium of moments, (T, S, 2).
+    """Return the shear forces of an exact beam from the equilibrium of moments, (T, S, 2).
 
-    ``M' + k x M + (1 + eps) e_x x N = 0`` in the axes of the section, which turn by k along x.
+    The equation is ``M' + k x M + (1 + eps) e_x x N = 0`` in the axes of the section, which rotate
+    by k per unit length.
     """
     x, about = link.along_span(places), link.strain_rises(places)
     y, z, _ = link.strains(places)
@@ -167,9 +168,9 @@ def _exact_shear(link: Deformed, places: Array, moment: Array) -> Array:
 def fibre_strain(
     section: Section | None, link: Deformed, places: Array, bends: tuple[Array, Array]
 ) -> Array:
-    """Find the largest strain along the fibres of a section, as `SectionForces` has it.
+    """Compute the largest strain in the fibres of a section, as in `SectionForces`, (T, S).
 
-    ``bends`` are the curvatures along y and z at the places [1/m], (T, S) each.
+    ``bends`` is the pair of curvatures [1/m] along y and z, (T, S) each.
     """
     bend_y, bend_z = bends
     shape = None if section is None else section.shape
@@ -190,7 +191,7 @@ def fibre_strain(
 
 
 def _rise(span: Span, name: str, x: Array) -> Array:
-    """Differentiate a property by x, inside the panels between stations."""
+    """Return the derivative, with respect to x, of a piecewise linear section property."""
     values, stations = span.table[name], span.stations
     left = np.clip(np.searchsorted(stations, x, side="right") - 1, 0, len(stations) - 2)
     width = stations[left + 1] - stations[left]

@@ -1,7 +1,6 @@
 """Drive, friction and transmission along the axis of a joint.
 
-Elements with a state of their own, and friction that sticks, belong to runs
-(`flexarm.integrate.drivetrain`).
+Elements with internal states, and friction that sticks, are in `flexarm.integrate.drivetrain`.
 """
 
 import math
@@ -18,12 +17,12 @@ from flexarm.model import Axis, Model
 from flexarm.spatial import Expr, constant
 
 AnyFriction = Friction[Any, Any, Any, Any]
-ONSET = 0.01  # of a gap: how deep in touch a transmission's damper acts in full
-MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # what is lost in
+ONSET = 0.01  # contact depth of full transmission damping, relative to the backlash
+MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # dissipation
 
 
 def gear_gain(axis: Axis) -> float:
-    """Return the effort at a joint per input: for a voltage at standstill."""
+    """Return the generalised force at a joint per unit input; for a voltage, at standstill."""
     drive = axis.acts.drive
     if drive is None:
         return 1.0
@@ -35,7 +34,7 @@ def gear_gain(axis: Axis) -> float:
 
 
 def input_limit(axis: Axis) -> float:
-    """Return the largest input that an axis's servo commands; infinite without a limit."""
+    """Return the largest input that an axis's controller commands; infinite without limit."""
     servo, limits, drive = axis.acts.servo, axis.acts.limits, axis.acts.drive
     most = math.inf
     if servo is not None and servo.effort:
@@ -50,7 +49,7 @@ def input_limit(axis: Axis) -> float:
 
 
 def input_limits(model: Model) -> Array:
-    """List the largest inputs that the model file allows, infinite without a limit, (k,)."""
+    """Return the largest input of each of the k driven axes, infinite without limit, (k,)."""
     found = []
     for axis in model.axes:
         if axis.driven:
@@ -61,7 +60,7 @@ def input_limits(model: Model) -> Array:
 
 
 def hub_row(model: Model, axis: Axis) -> Array:
-    """Return the row that selects the hub's coordinate, joint plus root slope, from q, (n,)."""
+    """Return the row (n,) whose product with q is the hub's coordinate: joint plus root slope."""
     row: Array = np.eye(model.size)[axis.index]
     part = model.links[axis.link]
     if not np.any(part.body.root_turn):
@@ -72,15 +71,18 @@ def hub_row(model: Model, axis: Axis) -> Array:
 
 
 def motor_row(model: Model, axis: Axis) -> Array:
-    """Return the row that selects the motor's coordinate from q, (n,).
+    """Return the row (n,) whose product with q is the motor's coordinate.
 
-    Of a rigid drive the hub's.
+    For a rigid drive it is the row of the hub.
     """
     return hub_row(model, axis) if axis.motor is None else np.eye(model.size)[axis.motor]
 
 
 def rubbing(model: Model, axis: Axis) -> dict[str, tuple[Array, AnyFriction]]:
-    """List the frictions along an axis by side, each with the row of its coordinate."""
+    """Return the friction on the link side and on the motor side of an axis, by name of the side.
+
+    Each friction is paired with the row (n,) that selects the coordinate on which it acts.
+    """
     found: dict[str, tuple[Array, AnyFriction]] = {}
     if axis.acts.friction is not None:
         found[LINK_SIDE] = (hub_row(model, axis), axis.acts.friction)
@@ -99,12 +101,15 @@ class Coulomb:
     smoothing: float
 
     def slope(self, rate: float) -> float:
-        """Differentiate it by the rate."""
+        """Return the derivative of the friction force with respect to the rate."""
         return self.force / self.smoothing * (1 - math.tanh(rate / self.smoothing) ** 2)
 
 
 def coulomb_frictions(model: Model, *, smooth: bool = True) -> list[Coulomb]:
-    """List Coulomb frictions: the smooth ones, or all, which then count as smooth."""
+    """Return the smooth Coulomb frictions of all joints.
+
+    With ``smooth`` false, other Coulomb frictions are included as if they were smooth.
+    """
     found = []
     for axis in model.axes:
         for row, friction in rubbing(model, axis).values():
@@ -115,7 +120,7 @@ def coulomb_frictions(model: Model, *, smooth: bool = True) -> list[Coulomb]:
 
 
 def axis_loss(model: Model, axis: Axis, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
-    """Compute the generalised force of friction and dampers along a joint's axis, (n,)."""
+    """Compute the generalised force (n,) of friction and dampers along a joint's axis."""
     acts, drive = axis.acts, axis.acts.drive
     row = constant(hub_row(model, axis))
     rate = ca.dot(row, v)
@@ -144,7 +149,7 @@ def axis_loss(model: Model, axis: Axis, q: Expr, v: Expr, *, coulomb: bool = Tru
 
 
 def smooth_friction(friction: AnyFriction, axis: Axis, rate: Expr, *, coulomb: bool = True) -> Expr:
-    """Effort of friction that has neither state nor standstill, at a rate."""
+    """Return the viscous and smoothed Coulomb friction at a rate."""
     force = (friction.viscous or 0.0) * rate
     if coulomb and friction.coulomb and friction.kind == "smooth":
         smoothing = friction.smoothing or axis.smoothing
@@ -153,7 +158,7 @@ def smooth_friction(friction: AnyFriction, axis: Axis, rate: Expr, *, coulomb: b
 
 
 def back_emf(axis: Axis) -> float:
-    """Compute the damping at a joint due to the back-EMF of its motor."""
+    """Return the damping coefficient at a joint due to the back-EMF of its motor."""
     drive = axis.acts.drive
     if drive is None or drive.motor is None or drive.motor.input == "current":
         return 0.0
@@ -162,12 +167,12 @@ def back_emf(axis: Axis) -> float:
 
 
 def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
-    """Compute the effort that a gear loses, from the effort through it and its motor's rate.
+    """Compute the force or torque lost in a gear due to its efficiency.
 
     Notes
     -----
-    With efficiency e and effort T through it the motor feels T/e while it drives and e T while it
-    is driven. At standstill the two values blend within the joint's smoothing speed.
+    With efficiency e and transmitted effort T the load on the motor is T/e while it drives and e T
+    while it is driven.  Near standstill the two values blend over the joint's smoothing speed.
     """
     drive = axis.acts.drive
     assert drive is not None
@@ -177,7 +182,7 @@ def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
 
 
 def windup(model: Model, axis: Axis, q: Expr) -> Expr:
-    """Compute the wind-up: motor position less link position, with the gear's errors."""
+    """Compute the wind-up: motor minus link position, plus the gear's kinematic error."""
     drive = axis.acts.drive
     assert drive is not None
     wound = q[axis.motor] - ca.dot(constant(hub_row(model, axis)), q)
@@ -189,7 +194,7 @@ def windup(model: Model, axis: Axis, q: Expr) -> Expr:
 
 
 def slack(axis: Axis, wound: Expr) -> Expr:
-    """Compute the deformation of a transmission's spring: the wind-up less the gap."""
+    """Return the deformation of a transmission's spring: the wind-up beyond the backlash."""
     drive = axis.acts.drive
     if drive is None or drive.backlash is None:
         return wound
@@ -198,21 +203,21 @@ def slack(axis: Axis, wound: Expr) -> Expr:
 
 
 def windup_energy(model: Model, axis: Axis, q: Expr) -> Expr:
-    """Energy [J] of an elastic transmission."""
+    """Return the elastic energy [J] of a transmission."""
     if axis.motor is None or axis.acts.drive is None:
         return 0.0
     return spring_energy(axis.acts.drive.stiffness, slack(axis, windup(model, axis, q)))
 
 
 def spring_energy(stiffness: Any, wound: Expr) -> Expr:
-    """Energy [J] of a spring, by its stiffness or its table."""
+    """Return the elastic energy [J] of a spring, from a stiffness or a force table."""
     if isinstance(stiffness, SpringTable):
         return table_energy(stiffness.deflection, stiffness.effort, wound)
     return stiffness * wound**2 / 2
 
 
 def _effort(stiffness: Any, wound: Expr) -> Expr:
-    """Effort of a spring."""
+    """Return the force or torque of a spring, from a stiffness or a force table."""
     if not isinstance(stiffness, SpringTable):
         return stiffness * wound
     x, y = stiffness.deflection, stiffness.effort
@@ -224,7 +229,7 @@ def _effort(stiffness: Any, wound: Expr) -> Expr:
 
 
 def _lever(axis: Axis, q: Expr) -> Expr:
-    """Differentiate a transmission's wind-up by the motor's position."""
+    """Return the derivative of a transmission's wind-up with respect to the motor position."""
     drive = axis.acts.drive
     error = None if drive is None else drive.kinematic_error
     if drive is None or error is None:
@@ -234,11 +239,10 @@ def _lever(axis: Axis, q: Expr) -> Expr:
 
 
 def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
-    """Effort of the damper across a transmission.
+    """Return the force or torque of the damper in parallel with a transmission's spring.
 
-    With a gap it acts in contact only, and never pulls.
-
-    There it sets in over a part of the gap, since integrators cannot step past a jump of effort.
+    With backlash the damper acts in contact only and never pulls.  Its force rises gradually with
+    contact depth, because integrators fail at a discontinuous force.
     """
     drive = axis.acts.drive
     assert drive is not None
@@ -254,7 +258,10 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
 
 
 def rubbed(model: Model, axis: Axis, q: Expr, v: Expr) -> dict[str, Expr]:
-    """Trace the power lost in friction and gear along an axis [W], by place, without stiction."""
+    """Return the power [W] lost in each friction and in the gear of an axis, without stiction.
+
+    Keys are the names of the motor side, link side and gear.
+    """
     found: dict[str, Expr] = {}
     for side, (row, friction) in rubbing(model, axis).items():
         rate = ca.dot(constant(row), v)

@@ -1,11 +1,11 @@
 """Frames, points and Jacobians of the deformed arm as CasADi expressions.
 
-Every coordinate is a motion column, the kinematic influence coefficients of Graves 1989 (eqs 8-12):
-a joint moves all that is outboard of it about or along its axis, an amplitude moves the sections of
-its own link and carries what is beyond its tip.
+Every coordinate has a column of kinematic influence coefficients (Graves 1989, eqs 8-12): a joint
+moves everything outboard about or along its axis; an amplitude moves the sections of its own link
+and everything beyond the link's tip.
 
-Frames: W world, F previous flexible tip (or base), J joint (its axis is z), L link root,
-T flexible tip.
+Frames: W world, F previous flexible tip (or base), J joint (its axis is z), L link root, T flexible
+tip.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from flexarm.spatial import Expr, Pose, base_rotation, constant
 
 @dataclass(frozen=True)
 class LinkFrames:
-    """Frames of a link in the world: joint before it moves and after, root and flexible tip.
+    """Frames of a link in world axes: J, K (J moved by the joint), root L and flexible tip T.
 
-    ``mount`` is the section that the next link sits on: the tip, but of a rail the station.
+    ``mount`` is the section that carries the next link: the tip, or the station on a rail.
     """
 
     R_WJ: Expr
@@ -42,7 +42,7 @@ class LinkFrames:
 
 
 def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
-    """Place the frames of all links at coordinates q in the world."""
+    """Return the frames of all links in world axes at coordinates q."""
     return once(model, "frames", (q,), lambda: _frames(model, q))
 
 
@@ -65,7 +65,7 @@ def _frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
 
 
 def base_frame(model: Model, q: Expr) -> tuple[Expr, Expr]:
-    """Place the base in the world: rotation and position."""
+    """Return rotation (3, 3) and position (3,) of the base in the world."""
     rotation, position = model.base_anchor, constant(model.base_pose.position)
     if model.base_moves:
         rotation, position = rotation @ base_rotation(q[3:6]), position + q[0:3]
@@ -73,22 +73,22 @@ def base_frame(model: Model, q: Expr) -> tuple[Expr, Expr]:
 
 
 def end_frame(model: Model, q: Expr) -> tuple[Expr, Expr]:
-    """Place the arm's tip in the world: rotation and position."""
+    """Return rotation (3, 3) and position (3,) of the arm's tip in the world."""
     last = frames(model, q)[-1]
     return _place(last.R_WT, last.p_WT, model.end_pose)
 
 
 def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
-    """Compute the pose of a link's flexible tip in its root frame."""
+    """Return the pose of a link's flexible tip in its root frame."""
     return body_of(model, part).tip(q)
 
 
 def section(model: Model, part: LinkModel, q: Expr, x: float | Literal["tip"]) -> Local:
-    """Return pose of a link's section relative to its root L, at x [m] along the undeformed axis.
+    """Return the pose of a section at x [m] along the undeformed axis, in its link's root frame.
 
-    "tip" is the end of the link.  Below 0 a section is on the rigid root piece, beyond the span on
-    the tip piece.  For a sliding link x counts from the inner end of the whole beam; q must be
-    numbers where x is along the span, and the section must be outside of the hub.
+    "tip" is the end of the link.  Sections with x < 0 are on the rigid root piece, those beyond the
+    span on the tip piece.  For a sliding link x counts from the inner end of the whole beam; q must
+    be numeric where x is within the span, and the section must be outside the hub.
     """
     body = body_of(model, part)
     if x == "tip":
@@ -106,25 +106,25 @@ def jacobian(
     *,
     at_end: bool = False,
 ) -> tuple[Expr, Expr]:
-    """Form the Jacobian of a section of a link, its kinematic influence coefficients.
+    """Compute the Jacobian of a section of a link, in world axes.
 
     Parameters
     ----------
     model, q
-        The arm and its coordinates.
+        Model of the arm and its coordinates.
     link
         Index of the link, from 0.
     x
         Distance of the section from the link's root [m]; None is the flexible tip, "tip" the end
         of the link.
     at_end
-        Take the arm's tip frame, beyond the last link's flexible tip.
+        Whether to use the arm's tip frame, beyond the last link's flexible tip.
 
     Returns
     -------
     linear, angular
-        World velocity of the section's axis point and angular velocity per rate of each
-        coordinate, (3, n) each.
+        Velocity of the section's axis point and angular velocity per rate of each coordinate, (3,
+        n) each.
     """
     if at_end and link != len(model.links) - 1:
         raise FlexarmError("the arm's tip is outboard of its last link. Use that link.")
@@ -157,12 +157,12 @@ def jacobian(
 
 
 def end_jacobian(model: Model, q: Expr) -> tuple[Expr, Expr]:
-    """Form the Jacobian of the arm's tip: linear and angular, (3, n) each, in world axes."""
+    """Compute the Jacobian of the arm's tip in world axes: linear and angular, (3, n) each."""
     return jacobian(model, q, len(model.links) - 1, at_end=True)
 
 
 def base_jacobian(model: Model, q: Expr, point: Expr) -> tuple[Expr, Expr]:
-    """Form the Jacobian of a world point that moves with the base, (3, n) each."""
+    """Compute the Jacobian, linear and angular, (3, n) each, of a world point fixed to the base."""
     linear, angular = type(point).zeros(3, model.size), type(point).zeros(3, model.size)
     if not model.base_moves:
         return linear, angular

@@ -1,4 +1,4 @@
-"""Forces that do not come from inertia: springs, damping, friction, contact, inputs, wrenches."""
+"""Generalised forces other than inertia: springs, damping, friction, contact, inputs, wrenches."""
 
 from collections.abc import Mapping
 
@@ -23,15 +23,15 @@ Load = tuple[int, Expr, Expr, Expr]  # index of a link; point, force and torque 
 
 
 def input_names(model: Model) -> tuple[str, ...]:
-    """Names of the inputs: the joints that are driven by a torque or force."""
+    """Return the names of the inputs, the axes with a commanded torque or force."""
     return tuple(axis.name for axis in model.axes if axis.driven)
 
 
 def input_matrix(model: Model) -> Array:
-    """Matrix B that turns inputs into generalised forces, (n, number of inputs).
+    """Return the matrix B that maps k inputs to generalised forces, (n, k).
 
-    An input acts on the motor's coordinate of an elastic joint; shapes with a root slope turn the
-    hub too and so take part.
+    An input acts on the motor's coordinate of an elastic joint; amplitudes with a root slope also
+    turn the hub and have entries in B.
     """
     driven = [axis for axis in model.axes if axis.driven]
     columns = []
@@ -45,10 +45,10 @@ def input_matrix(model: Model) -> Array:
 def elastic_force(
     model: Model, q: Expr, known: Mapping[str, Expr] | None = None, *, ends: bool = True
 ) -> Expr:
-    """Gradient of the elastic energy of links, joints, contacts and springs, (n,).
+    """Compute the gradient (n,) of the elastic energy of links, joints, contacts and springs.
 
-    ``known`` are the efforts of some links' own coordinates, by their names; without ``ends``
-    contacts of the arm's tip are left out.
+    ``known`` maps link names to elastic forces already computed; with ``ends`` false, contacts of
+    the arm's tip are omitted.
     """
     result = _own_elastic_force(model, q, known or {})
     for each in point_forces(model, q, ends=ends):
@@ -57,10 +57,10 @@ def elastic_force(
 
 
 def elastic_stiffness(model: Model, q: Expr) -> Expr:
-    """Differentiate the elastic force by q, without the preload of contacts and springs, (n, n).
+    """Compute the elastic stiffness matrix (n, n), without geometric stiffness of point forces.
 
-    The force of a preloaded contact or spring turns with the arm, which is a geometric stiffness as
-    that of any load.
+    The force of a preloaded contact or point spring rotates with the arm; the derivative of its
+    direction is a geometric stiffness, like that of any load.
     """
     result = ca.jacobian(_own_elastic_force(model, q, {}), q)
     for each in point_forces(model, q):
@@ -70,7 +70,7 @@ def elastic_stiffness(model: Model, q: Expr) -> Expr:
 
 
 def _own_elastic_force(model: Model, q: Expr, known: Mapping[str, Expr]) -> Expr:
-    """Gradient of the elastic energy of links and joints, (n,)."""
+    """Return the gradient (n,) of the elastic energy of links and joints."""
     result = ca.gradient(_joint_energy(model, q), q)
     for part in model.links:
         effort = known.get(part.name)
@@ -81,7 +81,7 @@ def _own_elastic_force(model: Model, q: Expr, known: Mapping[str, Expr]) -> Expr
 
 
 def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
-    """Elastic and gravitational energy [J]."""
+    """Compute elastic and gravitational energy [J]."""
     elastic = _joint_energy(model, q) + point_energy(model, q)
     weight = type(q)(0)
     still = type(q).zeros(model.size, 1)
@@ -112,9 +112,9 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
 def dissipative_force(
     model: Model, q: Expr, v: Expr, *, coulomb: bool = True, ends: bool = True
 ) -> Expr:
-    """Generalised force of damping and friction, (n,); times v it is the dissipated power.
+    """Compute the generalised force (n,) of damping and friction; times v it is dissipated power.
 
-    Without ``ends`` contacts of the arm's tip are left out.
+    With ``ends`` false, contacts of the arm's tip are omitted.
     """
     result = type(v).zeros(model.size, 1)
     for part in model.links:
@@ -138,7 +138,7 @@ def dissipative_force(
 
 
 def wrench_list(model: Model) -> list[tuple[int, Wrench]]:
-    """Wrenches of the arm in order, each with the index of its link (-1 is the base)."""
+    """Return the wrenches of the arm in order, each with the index of its link (-1 is the base)."""
     base = model.arm.base
     listed = [(-1, w) for w in base.wrenches] if isinstance(base, FreeBase) else []
     for index, part in enumerate(model.links):
@@ -147,25 +147,25 @@ def wrench_list(model: Model) -> list[tuple[int, Wrench]]:
 
 
 def applied_force(model: Model, q: Expr, v: Expr, u: Expr, factors: Expr) -> Expr:
-    """Sum inputs and wrenches less springs, damping and friction, (n,)."""
+    """Compute the generalised force (n,) of inputs, wrenches, springs, damping and friction."""
     total = ca.SX(constant(input_matrix(model))) @ u
     total = total + wrench_force(model, q, factors)
     return total - elastic_force(model, q) - dissipative_force(model, q, v)
 
 
 def wrench_factors(model: Model, t: float) -> Array:
-    """Evaluate the factors of all wrenches at a time [s]."""
+    """Return the time-dependent factor of each of the k wrenches at time t [s], (k,)."""
     listed = wrench_list(model)
     return np.array([1.0 if w.factor is None else evaluate(w.factor, t)[0] for _, w in listed])
 
 
 def prescribed_accelerations(model: Model, t: float) -> Array:
-    """Evaluate the accelerations of the prescribed coordinates at a time [s]."""
+    """Return the accelerations of the k prescribed coordinates at time t [s], (k,)."""
     return np.asarray(prescribed_motion(model, t)[2])
 
 
 def wrench_force(model: Model, q: Expr, factors: Expr) -> Expr:
-    """Sum J^T f of all wrenches, each times its factor, (n,)."""
+    """Compute the generalised force (n,) of all wrenches, scaled by their factors."""
     result = type(q).zeros(model.size, 1)
     if not wrench_list(model):
         return result
@@ -179,7 +179,10 @@ def wrench_force(model: Model, q: Expr, factors: Expr) -> Expr:
 def wrench_loads(
     model: Model, q: Expr, placed: tuple[LinkFrames, ...], factors: Expr
 ) -> list[Load]:
-    """List link index, point, force and torque of all wrenches in the world."""
+    """Return the wrenches in world axes, scaled by their factors.
+
+    A load is a link's index, a point, a force and a torque.
+    """
     result = []
     listed = zip(wrench_list(model), model.points.wrenches, strict=True)
     for k, ((index, wrench), point) in enumerate(listed):
@@ -195,7 +198,10 @@ def wrench_loads(
 def outer_loads(
     model: Model, q: Expr, v: Expr, placed: tuple[LinkFrames, ...], factors: Expr
 ) -> list[Load]:
-    """List the external loads on links: wrenches, contacts, springs between points."""
+    """Return the external loads in world axes: wrenches, contacts and point springs.
+
+    A load is a link's index, a point, a force and a torque.
+    """
     return wrench_loads(model, q, placed, factors) + [
         (each.link, each.attached.position, each.stored + each.lost, each.torque)
         for each in point_forces(model, q, v)
@@ -203,12 +209,12 @@ def outer_loads(
 
 
 def moments(body: Inertia) -> tuple[float, Expr, Expr]:
-    """Return mass, first moment and inertia of a rigid body as expressions."""
+    """Return mass [kg], first moment (3,) and inertia (3, 3) of a rigid body as expressions."""
     return body.mass, constant(body.first), constant(body.second)
 
 
 def _joint_energy(model: Model, q: Expr) -> Expr:
-    """Energy of joint springs and elastic transmissions [J]."""
+    """Return the elastic energy [J] of joint springs, stops and elastic transmissions."""
     energy = type(q)(0)
     for axis in model.axes:
         spring = axis.acts.spring

@@ -14,27 +14,27 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True)
 class PointForce:
-    """Force of a contact or a spring at one point of an arm, in the world."""
+    """Force of a contact or point spring at a point of an arm, in world axes."""
 
     link: int  # index of the link that carries the point; -1 is the base
     attached: Attached  # the point
-    elastic: Expr  # force of stored energy along its direction [N]
-    direction: Expr  # of that force, a unit vector, (3,)
+    elastic: Expr  # elastic force along ``direction`` [N]
+    direction: Expr  # unit vector of the elastic force, (3,)
     lost: Expr  # force of damping and friction [N], (3,)
-    torque: Expr  # of friction about the point [N m], (3,)
+    torque: Expr  # torque of friction about the point [N m], (3,)
 
     @property
     def stored(self) -> Expr:
-        """Force of stored energy [N], (3,)."""
+        """Elastic force [N], (3,)."""
         return self.elastic * self.direction
 
 
 def point_forces(
     model: Model, q: Expr, v: Expr | None = None, *, friction: bool = True, ends: bool = True
 ) -> list[PointForce]:
-    """List the forces at points; without rates those of stored energy alone.
+    """Compute the forces of contacts and point springs; elastic forces only, if v is None.
 
-    Without ``ends`` contacts of the arm's tip are left out.
+    With ``ends`` false, contacts of the arm's tip are omitted.
     """
     if not model.arm.contacts and not model.arm.springs:
         return []
@@ -44,7 +44,7 @@ def point_forces(
 
 
 def point_energy(model: Model, q: Expr) -> Expr:
-    """Sum the energy stored in contacts and springs between points [J]."""
+    """Compute the elastic energy [J] of contacts and point springs."""
     if not model.arm.contacts and not model.arm.springs:
         return type(q)(0)
     energy = sum((touch.energy for touch in touches(model, q, frames(model, q))), type(q)(0))
@@ -72,7 +72,7 @@ def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> li
 
 @dataclass(frozen=True)
 class Line:
-    """A spring between two points at a state: the points, direction (3,) and distance [m]."""
+    """Spring between two points at a given state: its ends, direction (3,) and length [m]."""
 
     spring: PointSpring
     ends: tuple[Attached, Attached]
@@ -81,17 +81,17 @@ class Line:
 
     @property
     def tension(self) -> Expr:
-        """Force of stored energy that pulls the two together [N]."""
+        """Elastic force that pulls the ends together [N]."""
         return self.spring.stiffness * (self.length - self.spring.length)
 
     def drag(self, v: Expr) -> Expr:
-        """Force of damping that pulls the two together at rates v [N]."""
+        """Compute the damping force [N] that pulls the ends together at rates v."""
         first, second = (end.velocity(v)[0] for end in self.ends)
         return self.spring.damping * ca.dot(self.direction, second - first)
 
 
 def lines(model: Model, q: Expr) -> list[Line]:
-    """Place all springs between points at coordinates q."""
+    """Compute the ends, direction and length of all point springs at coordinates q."""
     placed, found = frames(model, q), []
     for spring, (a, b) in zip(model.arm.springs, model.points.springs, strict=True):
         first, second = attach(model, q, placed, a), attach(model, q, placed, b)

@@ -1,8 +1,8 @@
 """Kinematics of a link that rides along a flexible link at a variable station.
 
-The section at station s is at ``r(d, s)``, turned by ``R(d, s)``, d the rail's amplitudes.  Along
-with d' it moves by s': velocity ``r_d d' + r_s s'``, and acceleration at zero second rates
-``(r_d d')_d d' + 2 s' r_sd d' + s'^2 r_ss``; so do its angles.
+The rail's section at station s has position ``r(d, s)`` and rotation ``R(d, s)``, with d the rail's
+amplitudes.  The section that carries the rider has velocity ``r_d d' + r_s s'`` and, at zero second
+rates, acceleration ``(r_d d')_d d' + 2 s' r_sd d' + s'^2 r_ss``; angles follow the same formulas.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class RailStation:
-    """A section of a rail at the station of the carriage."""
+    """Section of a rail at the station of the carriage."""
 
     # Its motion relative to the rail's root, the station's rate among the rates; its columns are
     # those of the rail's own coordinates.
@@ -32,7 +32,7 @@ class RailStation:
 
 
 def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
-    """Compute the rail station on which link ``index`` rides."""
+    """Compute the rail section on which link ``index`` rides."""
     part, rail_part = model.links[index], model.links[index - 1]
     rail = part.rail
     assert rail is not None
@@ -45,7 +45,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
 
 
 def joint_columns(model: Model, index: int, q: Expr) -> Expr:
-    """Return the motion of a link's frame K per rate of its joint, in axes of K, (6, k)."""
+    """Return the Jacobian (6, k) of a link's frame K by its joint coordinates, in axes of K."""
     part = model.links[index]
     if not part.on_rail:
         return part.motion.columns(picked(q, part.carried_by))
@@ -53,7 +53,7 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
 
 
 def riding_columns(part: LinkModel, at: RailStation) -> Expr:
-    """Return the motion of frame K per rate of the station, in axes of K, (6, 1)."""
+    """Return the Jacobian (6, 1) of a riding link's frame K by the station, in axes of K."""
     back = at.motion.local.rotation.T
     spin, speed = back @ at.along[:3], back @ at.along[3:]
     pose = part.pose_FJ
@@ -63,12 +63,12 @@ def riding_columns(part: LinkModel, at: RailStation) -> Expr:
 
 
 def mount(model: Model, index: int, q: Expr) -> Local:
-    """Compute the section that carries the next link, in the rail's root frame."""
+    """Return the pose of the rail section that carries the next link, in the rail's root frame."""
     return station(model, index + 1, q, 0 * q).motion.local
 
 
 class _Curves:
-    """The series of a rail at a distance x [m] from its root."""
+    """Legendre series along a rail, evaluated at a distance x [m] from the rail's root."""
 
     def __init__(self, rail: Rail, x: Expr) -> None:
         self.rail, self.x = rail, x
@@ -79,7 +79,7 @@ class _Curves:
         self.basis = [type(x)(1), self.t]
 
     def row(self, series: Array) -> Expr:
-        """Evaluate series (p, terms, m), (1, m)."""
+        """Return the value (1, m) of m series with coefficients (panels, terms, m)."""
         total = type(self.x)(1, series.shape[2])
         for k in range(series.shape[1]):
             if np.any(series[:, k]):
@@ -87,7 +87,10 @@ class _Curves:
         return total
 
     def rows(self, series: Array) -> list[Expr]:
-        """Evaluate a curve and its derivatives, (orders, p, terms, m), (1, m) each."""
+        """Return a curve and its derivatives at x, (1, m) each.
+
+        Coefficients have shape (orders, panels, terms, m).
+        """
         return [self.row(each) for each in series]
 
     def _polynomial(self, k: int) -> Expr:
@@ -98,7 +101,7 @@ class _Curves:
         return self.basis[k]
 
     def _panel(self, values: Array) -> Expr:
-        """Select the entries of the panel that contains x from (p, m), (1, m)."""
+        """Return the row of values (panels, m) that belongs to the panel containing x, (1, m)."""
         total = type(self.x)(constant(values[:1]))
         for here, step in zip(self.beyond, values[1:] - values[:-1], strict=True):
             if np.any(step):
@@ -107,7 +110,7 @@ class _Curves:
 
 
 def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
-    """Displace by ``x e_x + Phi(x) d``, turned by first-order angles."""
+    """Return the rail section at a station by linear theory, with first-order angles."""
     rail = at.rail
     x, y, z, twist = (at.rows(series) for series in (rail.x, rail.y, rail.z, rail.twist))
     shape = [ca.vertcat(x[n], y[n], z[n]) for n in range(3)]
@@ -126,7 +129,10 @@ def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Rail
 
 
 def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
-    """Displace by ``sum_g I_g(x) P_g``, turned by the sums of slope shapes."""
+    """Return the rail section at a station of an exact beam, at position ``sum_g I_g(x) P_g``.
+
+    The section rotates by the sum of the rail's slope shapes.
+    """
     rail, nodes = at.rail, part.exact
     assert rail.reach is not None and nodes is not None
     t = node_tangents(nodes, d, rates)

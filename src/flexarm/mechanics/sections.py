@@ -12,7 +12,7 @@ from flexarm.spatial import Expr, cayley, constant
 
 @dataclass(frozen=True)
 class Local:
-    """A section of a link in its root frame L."""
+    """Pose and Jacobian of a section of a link in the link's root frame L."""
 
     # position, rotation: place (3,) and rotation (3, 3) of the section, in L.
     position: Expr
@@ -24,17 +24,17 @@ class Local:
 
 
 def own_values(part: LinkModel, q: Expr) -> Expr:
-    """Select a link's own coordinates from q, or their rates from v, (k,)."""
+    """Return a link's k own coordinates from q, or their rates from v, (k,)."""
     return picked(q, part.own)
 
 
 def picked(q: Expr, indices: tuple[int, ...]) -> Expr:
-    """Select some coordinates from q, (k,)."""
+    """Return the k entries of q at the given indices, (k,)."""
     return ca.vertcat(*[q[i] for i in indices]) if indices else type(q).zeros(0, 1)
 
 
 def selection(indices: tuple[int, ...], n: int) -> Expr:
-    """Return the matrix that selects some of n coordinates, (k, n)."""
+    """Return the matrix (k, n) that selects k of n coordinates."""
     matrix = ca.SX(len(indices), n)
     for row, column in enumerate(indices):
         matrix[row, column] = 1.0
@@ -42,20 +42,20 @@ def selection(indices: tuple[int, ...], n: int) -> Expr:
 
 
 def rigid_section(q: Expr, x: float, k: int) -> Local:
-    """Return a point fixed in L, which the k own coordinates do not move."""
+    """Return the section at x [m] of a link that k own coordinates do not deform."""
     none = type(q)(3, k)
     return Local(type(q)(constant(np.array([x, 0.0, 0.0]))), type(q).eye(3), none, none)
 
 
 def beyond(tip: Local, along: float) -> Local:
-    """Return a point of the rigid tip piece, at a distance beyond the flexible tip."""
+    """Return a section of the rigid tip piece, at a distance [m] beyond the flexible tip."""
     arm = tip.rotation @ constant(np.array([along, 0.0, 0.0]))
     linear = tip.linear - ca.skew(arm) @ tip.angular
     return Local(tip.position + arm, tip.rotation, linear, tip.angular)
 
 
 def quadratic_section(d: Expr, linear: Array, quadratic: Array) -> tuple[Expr, Expr]:
-    """Value and columns of ``linear d + 1/2 d^T quadratic d``."""
+    """Compute ``linear d + 1/2 d^T quadratic d``, (3,), and its derivative by d, (3, m)."""
     columns = type(d)(constant(linear))
     value = constant(linear) @ d
     for k in range(3):
@@ -69,17 +69,17 @@ def quadratic_section(d: Expr, linear: Array, quadratic: Array) -> tuple[Expr, E
 def turned_section(
     model: Model, position: Expr, linear: Expr, angle: Expr, angle_columns: Expr
 ) -> Local:
-    """Section with its rotation, exact or first-order, from its first-order angles.
+    """Return a section with the rotation computed from first-order angles, exact or linear.
 
-    By the series the section's x axis is tangent to the deformed axis to third order: its Cayley
-    vector is ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
+    In the series theory the section's x axis is tangent to the deformed axis to third order: the
+    Cayley vector is ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
     """
     rotation, rate = section_rotation(model, angle)
     return Local(position, rotation, linear, rate @ angle_columns)
 
 
 def section_rotation(model: Model, angle: Expr) -> tuple[Expr, Expr]:
-    """Turn a section by its first-order angles: rotation, and spin per rate of the angles."""
+    """Return a section's rotation from first-order angles, and its angular Jacobian by them."""
     if model.tip_rotation == "first-order":
         return type(angle).eye(3) + ca.skew(angle), type(angle).eye(3)
     vector, growth = angle, type(angle).eye(3)

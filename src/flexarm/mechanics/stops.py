@@ -1,4 +1,4 @@
-"""Hard stops of joints: stiff springs at the limits that dissipate part of the energy."""
+"""Hard stops of joints: stiff springs at the limits that dissipate part of the impact energy."""
 
 import math
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ from flexarm.spatial import Expr
 
 
 def stop_energy(axis: Axis, place: Expr) -> Expr:
-    """Energy [J] of a joint's stops where its hub is at a place."""
+    """Return the elastic energy [J] of a joint's stops; ``place`` is the hub's coordinate."""
     stops = axis.acts.stops
     return sum(stops.stiffness * deep**2 / 2 for deep, _ in _ends(axis, place)) if stops else 0.0
 
 
 def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Expr:
-    """Dissipative effort of a joint's stops.
+    """Return the dissipative force of a joint's stops; ``place`` is the hub's coordinate.
 
     Notes
     -----
-    A stop pushes with ``k d (1 + c d')`` at a depth d, and never pulls (Hunt & Crossley 1975).
+    A stop pushes with ``k d (1 + c d')`` at penetration d, and never pulls (Hunt & Crossley 1975).
     """
     stops = axis.acts.stops
     if stops is None or stops.restitution == 1:
@@ -34,12 +34,11 @@ def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Expr:
 
 
 def crossley(restitution: float) -> float:
-    """Compute Hunt and Crossley's loss times impact speed, for a restitution at that speed.
+    """Compute Hunt and Crossley's loss factor times impact speed, for a coefficient of restitution.
 
-    Notes
-    -----
-    With ``m v dv/dx = -k x^n (1 + c v)`` the integral of ``v/(1 + c v)`` is the same on the way in
-    as on the way out: ``z - ln(1 + z) = -e z - ln(1 - e z)`` with z = c v and restitution e.
+    Notes ----- With ``m v dv/dx = -k x^n (1 + c v)`` the integral of ``v/(1 + c v)`` is the same
+    during compression as during restitution: ``z - ln(1 + z) = -e z - ln(1 - e z)`` with z = c v
+    and restitution e.
     """
     if restitution == 1:
         return 0.0
@@ -48,12 +47,12 @@ def crossley(restitution: float) -> float:
     def off(z: float) -> float:
         return z + restitution * z - math.log1p(z) + math.log1p(-restitution * z)
 
-    most = (1 - 1e-15) / restitution  # it is -infinite at 1/e, where small e have their root
+    most = (1 - 1e-15) / restitution  # -infinite at 1/e, where small e have roots
     return most if off(most) > 0 else float(brentq(off, 0.5 * (1 - restitution), most, xtol=1e-15))
 
 
 def _ends(axis: Axis, place: Expr) -> Iterator[tuple[Expr, float]]:
-    """Return the depth and the direction of each stop."""
+    """Yield penetration depth and direction of each stop: 1 for the upper, -1 for the lower."""
     limits = axis.acts.limits
     if limits is not None and limits.upper is not None:
         yield ca.fmax(0, place - limits.upper), 1.0

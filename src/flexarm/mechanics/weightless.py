@@ -1,4 +1,4 @@
-"""Motions without inertia, detected before anything is divided by the mass matrix."""
+"""Detection of motions without inertia, for which the mass matrix is singular."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from flexarm.links.ends import own_inertia
 from flexarm.model import Model
 from flexarm.spatial import Inertia
 
-ROUNDING = 1e-14  # of the inertia about other axes
-NAMED = 0.3  # of the largest entry of a vector
-FEW = 6  # names that a message lists
+ROUNDING = 1e-14  # relative rounding error of an inertia
+NAMED = 0.3  # smallest named entry of an eigenvector, relative to the largest
+FEW = 6  # largest number of names in a message
 
 
 def total_mass(model: Model) -> float:
-    """Return the mass of an arm with its base, hubs, motors and payload [kg]."""
+    """Return the mass [kg] of an arm with its base, hubs, motors and payload."""
     links = [own_inertia(part.link).mass + part.tip_body.mass for part in model.links]
     return model.base_body.mass + sum(links)
 
 
 @dataclass(frozen=True)
 class Weightless:
-    """A motion without inertia: its place in the model file, a description, and a remedy."""
+    """Motion without inertia: its entry in the model file, a description, and a remedy."""
 
     place: str
     message: str
@@ -35,19 +35,19 @@ class Weightless:
 def weightless(
     model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
 ) -> Weightless | None:
-    """Search for a motion without inertia.
+    """Return a motion without inertia, or None if the mass matrix is regular.
 
     Parameters
     ----------
     model
-        The arm.
+        Model of the arm.
     mass
-        Mass matrix of the coordinates named, (k, k); of all that are not prescribed, out of the
-        whole one (n, n), if none are.
+        Mass matrix (k, k) of the coordinates ``names``; if ``names`` is None, the whole mass matrix
+        (n, n), from which prescribed coordinates are removed.
     names
-        Coordinates that move.
+        Names of the coordinates that move.
     when
-        For the message.
+        Time of the state, in words for the message.
     """
     if names is None:
         kept = [i for i in range(model.size) if i not in model.prescribed]
@@ -76,12 +76,12 @@ def weightless(
 def require_inertia(
     model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
 ) -> None:
-    """Raise an error for an arm in which some motion has no inertia, see `weightless`.
+    """Raise an error if some motion of the arm has no inertia, see `weightless`.
 
     Raises
     ------
     SimulationError
-        If so, in the words of ``flexarm check``.
+        If so, with the message of ``flexarm check``.
     """
     found = weightless(model, mass, names, when=when)
     if found is not None:
@@ -89,7 +89,7 @@ def require_inertia(
 
 
 def place_of(model: Model, coordinate: str) -> str:
-    """Return the place in the model file from which a coordinate originates."""
+    """Return the entry of the model file, such as ``links[1]``, that a coordinate belongs to."""
     index = model.names.index(coordinate)
     for i, part in enumerate(model.links):
         own = [k for axis in part.axes for k in (axis.motor, axis.index)]
@@ -99,16 +99,16 @@ def place_of(model: Model, coordinate: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names with commas, at most a few."""
+    """Return names joined by commas, at most six of them."""
     more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
     return ", ".join(names[:FEW]) + more
 
 
 def _rounding(model: Model, names: Sequence[str]) -> Array:
-    """Estimate the rounding error of the inertia [kg m^2] about each joint's axis, (k,).
+    """Return a bound of the rounding error of the inertia [kg m^2] about each joint's axis, (k,).
 
-    Of what each joint carries, a bound of the moments about the joint is summed from the tip on:
-    mass, mass times distance, mass times its square.
+    Upper bounds of mass, first and second moments of everything a joint carries are accumulated
+    from the arm's tip inwards.
     """
     found: dict[str, float] = {}
     carried = np.zeros(3)
@@ -134,10 +134,10 @@ def _shifted(moments: Array, distance: float) -> Array:
 
 
 def least_inertia(mass: Array, rounding: Array | float = 0.0) -> tuple[float, Array]:
-    """Find the least eigenvalue of M scaled to a unit diagonal, and its vector.
+    """Compute the smallest eigenvalue of M scaled to unit diagonal, and its eigenvector.
 
-    A coordinate whose inertia is within its rounding error (k,) has the eigenvalue 0; an invalid
-    matrix has an infinite one.
+    If the inertia of a coordinate is within its rounding error (k,), the eigenvalue is 0; for a
+    matrix with non-finite entries it is infinite.
     """
     inertia = np.abs(np.diag(mass))
     if not len(inertia) or not np.all(np.isfinite(mass)):

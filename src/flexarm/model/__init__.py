@@ -1,4 +1,4 @@
-"""Model of an arm: what equations are traced from."""
+"""Model of an arm: the constant arrays and coordinates from which equations are traced."""
 
 from flexarm.model.build import build
 from flexarm.model.elastic.part import link_shapes

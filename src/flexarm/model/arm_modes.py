@@ -1,21 +1,23 @@
-"""Default shapes: curves into which the modes of the arm bend its links.
+"""Default shape functions of links, extracted from the arm's mode shapes.
 
-An arm with many curves per link has modes that are accurate to 0.01 %. Scaled to unit strain
-energy, each mode has on a link, in each direction, a curve whose squared norm is its share of that
-energy. The n shapes of the direction are the n that keep most of all these curves, the modes
-weighed by
+The arm is first discretised with many basis functions per link, so that its modes are accurate to
+0.01 %.  On each link and in each direction, a mode of unit strain energy is a curve whose squared
+norm is the curve's share of the strain energy.  The n shape functions of a direction follow from a
+proper orthogonal decomposition of the curves of all modes: the n dominant left singular vectors.
+A mode of angular frequency w is weighted by
 
     1 / (1 + (w / w2)^3 / 2),
 
-with w2 the arm's second elastic frequency: the first two modes count nearly alike, faster ones less
-and less. Modes are those of the joints as they are: driven and free ones move, prescribed ones do
-not. With three shapes or more, the modes with driven joints held are included too, as under a
-position controller. One shape of torsion is the static twist by a torque at the tip, which hardly
-any mode of a link with a light tip has; the others keep most of the modes.
+with w2 the arm's second elastic frequency, so that the weight falls with frequency.  Prescribed
+joints are fixed in the modes; driven and free joints move.  With three shape functions or more,
+the modes with driven joints locked are included too, as under a position controller.  In torsion
+the last shape function is the static twist by a torque at the tip, a deformation that hardly
+occurs in the modes of a link with a light tip.
 
-Modes of an arm with a rail change with the station of what rides on it.  Shapes of the rail are of
-the start and, weighed as much all together, of stations along the rail; there modes are weighed by
-1 / (1 + (w / w2) / 2): what rides by bends the rail by more of them.
+The modes of an arm with a rail depend on the station of the link that rides on the rail.  Shape
+functions of a rail combine the modes at the start with the modes at stations along the rail, of
+equal total weight; at the stations the weight is 1 / (1 + (w / w2) / 2), because a moving load
+excites more modes.
 """
 
 from dataclasses import dataclass, replace
@@ -41,17 +43,21 @@ from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state
 
-CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # of which shapes are combined
-MORE = 4  # curves than shapes, at least
-ROOM = 3  # shapes, from which on those of held joints are weighed in
-HELD = 0.3  # share of their energy
-STATIONS = 9  # along a rail, at which something rides on it
-FILL = 1e-3  # of the lowest curves, which come where no mode bends a link
-DUST = 1e-15  # of motions that are not coupled
+CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # number of basis functions per direction
+MORE = 4  # smallest excess of basis functions over shape functions
+ROOM = 3  # smallest number of shape functions that includes modes of locked joints
+HELD = 0.3  # weight of the energy of modes with locked joints
+STATIONS = 9  # number of rider positions along a rail
+FILL = 1e-3  # weight of the lowest basis functions, used if no mode bends a link
+DUST = 1e-15  # relative size of coupling terms that count as 0
 
 
 def chosen_shapes(arm: Arm) -> ShapesOf:
-    """Choose the shapes of each link, by the file or by the arm's modes."""
+    """Return a function that builds the shape functions of a link from its index and span.
+
+    The model file selects the family of shapes of each link; the family ``arm modes`` is computed
+    once for the whole arm.
+    """
     own = on_arm_modes(arm)
     found: dict[int, Shapes] = {}
 
@@ -67,19 +73,19 @@ def chosen_shapes(arm: Arm) -> ShapesOf:
 
 
 def on_arm_modes(arm: Arm) -> list[int]:
-    """List the links whose shapes come from the arm's modes."""
+    """Return the indices of the links whose shape functions are computed from the arm's modes."""
     beams = [(i, link.shapes) for i, link in enumerate(arm.links) if link.beam]
     return [i for i, choice in beams if isinstance(choice, ArmModes)]
 
 
 def weighs_held(arm: Arm, count: int) -> bool:
-    """Return whether the modes with driven joints held are included for this many shapes."""
+    """Return whether modes with driven joints locked are used for ``count`` shape functions."""
     axes = [axis for link in arm.links for axis in link.joint.axes.values()]
     return count >= ROOM and any(axis.actuation == "torque" for axis in axes)
 
 
 def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
-    """Find the shapes of some links by the modes of the arm."""
+    """Return the shape functions of the links ``own``, extracted from the arm's modes."""
     spans: dict[int, Span] = {}
     many: dict[int, Shapes] = {}
 
@@ -101,7 +107,10 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
 
 
 def bare_arm(arm: Arm, own: list[int]) -> Arm:
-    """Remove from some links all that their modes do not depend on, and names of shapes."""
+    """Return the arm without those entries of the links ``own`` that do not affect the modes.
+
+    Removed are damping, start values, shear flexibility, nonlinear elasticity and quadratic shapes.
+    """
     update: dict[str, Any] = {
         "damping": 0.0, "material_damping": None, "start": {}, "start_speed": {},
         "start_curve": None, "elastic_energy": (), "elastic_force": (), "quadratic_shapes": (),
@@ -114,19 +123,19 @@ def bare_arm(arm: Arm, own: list[int]) -> Arm:
 
 
 def _unsheared(section: Section | None) -> Section | None:
-    """Remove the shear of a section: shapes are chosen by bending, and shear is added to them."""
+    """Return a section without shear flexibility; shear is added to the shape functions later."""
     if section is None or not section.shears:
         return section
     return section.model_copy(update={"shear": False, "GAy": None, "GAz": None})
 
 
 def many_curves(arm: Arm, index: int, span: Span) -> Shapes:
-    """Return the curves of a link from which its shapes are combined.
+    """Build the basis functions of a link from which its shape functions are combined.
 
     Raises
     ------
     ShapeError
-        If it is to have more shapes of a direction than modes.
+        If more shape functions of a direction are requested than the link has modes there.
     """
     ends, number = loaded_ends(arm, index), _counts(arm, index)
     for motion, count in wanted(span, number):
@@ -151,19 +160,19 @@ def _counts(arm: Arm, index: int) -> Counts:
 
 @dataclass(frozen=True)
 class SmallMotions:
-    """An arm on many curves: its stiffness matrix, and weighed modes of unit strain energy."""
+    """Stiffness matrix and weighted modes of an arm with many basis functions per link."""
 
     # model, q, stiffness: the arm, its posture (n,), and its stiffness matrix (n, n).
     model: Model
     q: Array
     stiffness: Array
-    # own, held: modes with joints as they are, and with driven ones held, a column each.
+    # own, held: modes with driven joints free, and with driven joints locked, one column each.
     own: Array
     held: Array
 
     @classmethod
     def of(cls, model: Model) -> "SmallMotions":
-        """Compute the modes of an arm as it starts."""
+        """Compute the modes of an arm at the initial posture of its model file."""
         q = start_state(model)[0]
         for index, low, high in model.sliding_ranges:
             q[index] = np.clip(q[index], low, high)
@@ -171,7 +180,7 @@ class SmallMotions:
 
     @classmethod
     def at(cls, model: Model, q: Array, power: int = 3) -> "SmallMotions":
-        """Compute the modes of an arm at a posture q (n,)."""
+        """Compute the modes at posture q, shape (n,); ``power`` is the exponent of the weights."""
         mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
         still = set(model.prescribed)
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
@@ -183,7 +192,10 @@ class SmallMotions:
         return cls(model, q, stiffness, own, held)
 
     def ridden(self, index: int) -> "SmallMotions":
-        """Add the modes of the arm with the riding link at stations all along its rail."""
+        """Return the modes at this posture, extended by the modes at stations along a rail.
+
+        ``index`` is the index of the rail's link.
+        """
         rider = self.model.links[index + 1]
         assert rider.range is not None
         low, high = rider.range
@@ -197,7 +209,11 @@ class SmallMotions:
         return replace(self, own=own, held=held)
 
     def columns(self, index: int, many: Shapes, number: Counts) -> dict[Direction, Array]:
-        """Combine the curves of a link, by direction, into so many shapes."""
+        """Compute the coefficients of a link's shape functions in its basis functions.
+
+        Each direction has a matrix with one row per basis function and one column per shape
+        function.
+        """
         first, found = self.model.links[index].modes.start, dict[Direction, Array]()
         for direction in dict.fromkeys(many.directions):
             rows = [first + i for i in many.moving(direction)]
@@ -206,16 +222,23 @@ class SmallMotions:
         return found
 
     def main_curves(self, rows: list[int], count: int, *, static: bool) -> Array:
-        """Combine a direction's curves, by rows, to represent the modes best, (rows, count).
+        """Compute the combinations of basis functions that best represent the modes.
 
         Parameters
         ----------
         rows
-            Where the curves stand, lowest degree of the moment first.
+            Indices in q of the basis functions of one direction, lowest polynomial degree of the
+            bending or torsional moment first.
         count
-            How many combinations.
+            Number of combinations.
         static
-            Whether they span the first curve, of a torque at the tip of a rod.
+            Whether the combinations must span the first basis function, for torsion the static
+            twist by a torque at the tip.
+
+        Returns
+        -------
+        ndarray
+            Coefficients of the basis functions, one column per combination, (rows, count).
         """
         lower = np.linalg.cholesky(self.stiffness[np.ix_(rows, rows)])
         modes = [self.own[rows]]
@@ -232,8 +255,8 @@ class SmallMotions:
 
 
 def _main(columns: NDArray[Any]) -> NDArray[Any]:
-    """Return the left singular vectors of columns, the largest first."""
-    if columns.shape[1] > columns.shape[0]:  # of the same left vectors, and fewer
+    """Return the left singular vectors of a matrix as columns, by decreasing singular value."""
+    if columns.shape[1] > columns.shape[0]:  # fewer columns, same left singular vectors
         columns = np.asarray(np.linalg.qr(columns.T, mode="r")).T
     vectors, _, _ = np.linalg.svd(columns, full_matrices=False)
     return vectors
@@ -242,9 +265,10 @@ def _main(columns: NDArray[Any]) -> NDArray[Any]:
 def _weighed_modes(
     mass: Array, stiffness: Array, linked: NDArray[np.bool_], still: set[int], power: int
 ) -> Array:
-    """Compute modes of unit strain energy, with some coordinates fixed, times their weights.
+    """Return the weighted modes of unit strain energy, shape (n, modes), one column per mode.
 
-    These fall with a power of the frequency.
+    Coordinates with an index in ``still`` are fixed.  The weight of a mode of angular frequency w
+    is ``1 / (1 + (w / w2)^power / 2)``, with w2 the second elastic frequency.
     """
     groups = []
     free = np.array([i for i in range(len(linked)) if i not in still], dtype=int)
@@ -268,7 +292,7 @@ def _weighed_modes(
 
 
 def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
-    """Compute modes of unit strain energy, a column each, and their periods over 2 pi."""
+    """Return modes of unit strain energy as columns, and their inverse angular frequencies [s]."""
     size = np.sqrt(np.diag(stiffness))
     size = np.where(size == 0, 1.0, size)
     values, vectors = _eigen(stiffness / np.outer(size, size))
@@ -276,7 +300,7 @@ def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
     rigid, strained = vectors[:, loose], vectors[:, ~loose] / np.sqrt(values[~loose])
     moved = mass @ strained
     moving = strained.T @ moved
-    if rigid.shape[1]:  # what moves without strain moves so that it has no momentum
+    if rigid.shape[1]:  # rigid-body motions are removed by the condition of zero momentum
         pull = rigid.T @ moved
         moving = moving - pull.T @ np.linalg.pinv(rigid.T @ mass @ rigid, hermitian=True) @ pull
     squares, turn = _eigen((moving + moving.T) / 2)
@@ -284,7 +308,7 @@ def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:
-    """Compute eigenvalues and vectors of a symmetric matrix, block by block."""
+    """Return eigenvalues and eigenvectors of a symmetric matrix, solved per decoupled block."""
     values, vectors = np.zeros(len(matrix)), np.zeros_like(matrix)
     for own in blocks(_linked(matrix)):
         block = np.ix_(own, own)
@@ -293,6 +317,6 @@ def _eigen(matrix: Array) -> tuple[Array, Array]:
 
 
 def _linked(matrix: Array) -> NDArray[np.bool_]:
-    """Return which pairs of coordinates a symmetric matrix couples."""
+    """Return a Boolean matrix (n, n), true where a symmetric matrix couples two coordinates."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.asarray(np.abs(matrix) > DUST * np.outer(size, size))

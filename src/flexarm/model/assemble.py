@@ -1,4 +1,4 @@
-"""Build a model from an arm and the shapes of its links."""
+"""Assembly of a model from an arm and the shape functions of its links."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -45,13 +45,13 @@ from flexarm.model.parts import (
 from flexarm.model.points import ArmPoints
 from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, rotation_from_angles
 
-TURNS = ("tip_rx", "tip_ry", "tip_rz")  # of a body's tip
+TURNS = ("tip_rx", "tip_ry", "tip_rz")  # names of rotational amplitudes of a reduced body's tip
 ShapesOf = Callable[[int, Span], Shapes]
 BodyOf = Callable[[Arm, int, Theory, ShapesOf], BodyData]
 
 
 def body_data(arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> BodyData:
-    """Build the numbers of a link's body."""
+    """Build the constant arrays of a link's body, by kind: reduced, rigid, sliding or shaped."""
     link = arm.links[index]
     if link.modal is not None:
         return reduced_part(arm, index)
@@ -68,16 +68,25 @@ def assemble(
     shapes_of: ShapesOf,
     body_of: BodyOf = body_data,
 ) -> Model:
-    """Build a model on given shapes.
+    """Build the model of an arm on given shape functions.
 
     Parameters
     ----------
-    arm, theory, tip_rotation
-        The arm, and how its links bend and their tips turn.
+    arm
+        The arm.
+    theory
+        Beam theory of its flexible links.
+    tip_rotation
+        Parametrisation of the tip rotation of each link.
     shapes_of
-        Function that returns the shapes of a link, by its index, over a span.
+        Function of a link's index and span that returns the link's shape functions.
     body_of
-        Function that builds the body of a link on them.
+        Function that builds the body of a link on its shape functions.
+
+    Raises
+    ------
+    ModelError
+        If the arm has no coordinates, or a link, joint or shape is invalid.
     """
     names: list[str] = []
     units: list[str] = []
@@ -122,7 +131,7 @@ def assemble(
 
 
 def _rail(arm: Arm, index: int, links: list[LinkModel], theory: Theory) -> Rail | None:
-    """Build the rail of the previous link, if it is flexible and a link rides on it."""
+    """Return the flexible rail that a link rides on, or None."""
     if not (rides(arm, index) and links[-1].flexible):
         return None
     e = links[-1].beam
@@ -189,7 +198,10 @@ def _build_link(
 def _axes(
     arm: Arm, index: int, motion: JointMotion, names: list[str], units: list[str]
 ) -> tuple[Axis, ...]:
-    """Assign places in q to a joint's coordinates, each motor's before its axis's."""
+    """Return a joint's axes, and append their coordinate names and units to the lists.
+
+    The motor coordinate of an elastic drive precedes the joint coordinate.
+    """
     axes = []
     axes_of, named = arm.links[index].joint.axes, arm.axis_names(index)
     for name, (label, acts), unit in zip(named, axes_of.items(), motion.units, strict=True):
@@ -200,7 +212,7 @@ def _axes(
 
 
 def _rotor(axes: tuple[Axis, ...], pose: Pose, motion: JointMotion) -> Rotor | None:
-    """Return the rotor of the only axis of a joint, if it has one."""
+    """Return the rotor on the first axis of a joint, or None without a drive or rotor inertia."""
     drive = axes[0].acts.drive if axes else None
     if drive is None or drive.rotor_inertia == 0:
         return None
@@ -210,7 +222,7 @@ def _rotor(axes: tuple[Axis, ...], pose: Pose, motion: JointMotion) -> Rotor | N
 
 
 def _root_body(link: Link, *, with_hub: bool) -> Inertia:
-    """Bodies fixed in the root frame, without the flexible span itself."""
+    """Return the inertia of the rigid bodies fixed in a link's root frame, without the span."""
     if not link.flexible:
         return own_inertia(link)
     total = piece_inertia(link.root_piece)
@@ -242,7 +254,11 @@ def _prescribed(arm: Arm, links: list[LinkModel]) -> tuple[int, ...]:
 def _check_hub_axis(
     arm: Arm, index: int, root_turn: Array, after: Pose, motion: JointMotion
 ) -> None:
-    """Raise an error for shapes that turn the root about an axis that the joint holds."""
+    """Raise an error for shapes whose root rotation is incompatible with the joint.
+
+    Such shapes turn the root about an axis that the joint constrains, or turn a hub with a rotor
+    behind a rigid transmission.
+    """
     axis = after.rotation.T @ np.array([0.0, 0.0, 1.0])
     off_axis = root_turn - np.outer(axis, axis @ root_turn)
     size = np.abs(root_turn).max()

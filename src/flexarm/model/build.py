@@ -1,4 +1,4 @@
-"""Build the model of an arm, from which equations are traced."""
+"""Construction of the model of an arm, from which equations are traced."""
 
 from dataclasses import replace
 from typing import get_args
@@ -15,7 +15,7 @@ from flexarm.model.contents import freeze
 from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Model, TipRotation
 
-MOST_NODES = 30  # of an exact link, that a caller may ask for
+MOST_NODES = 30  # largest permitted argument ``nodes``
 
 
 def build(
@@ -26,23 +26,23 @@ def build(
     nodes: int | None = None,
     series: bool = False,
 ) -> Model:
-    """Build the model of an arm: shapes, integrals, frames, coordinate names.
+    """Build the model of an arm: shape functions, their integrals, frames and coordinate names.
 
     Parameters
     ----------
     arm
         The arm.
     stiffening
-        Whether links bend as geometrically exact beams, which brings dynamic stiffening, or by
-        linear theory; the arm's own choice if None.
+        Whether links are geometrically exact beams, which include dynamic stiffening, or linear
+        beams; None selects the arm's own setting.
     tip_rotation
-        ``cayley``, an exact rotation of each link's tip, or ``first-order``.
+        Rotation of each link's tip: ``cayley``, an exact rotation, or ``first-order``.
     nodes
-        How many nodes along each exact link there are beyond its number of shapes, 1 or more;
-        chosen by the loads in the file if None.
+        Number of nodes along each exact link in excess of its number of shape functions, 1 to 30;
+        None chooses it by the loads in the model file.
     series
-        With stiffening, keep positions to the second order of the amplitudes and elastic energy to
-        the fourth, as versions before 0.2 did; not of sliding links.
+        Whether stiffened links expand positions to second order and elastic energy to fourth order
+        in the amplitudes, as versions before 0.2 did; not for sliding links.
 
     Returns
     -------
@@ -52,7 +52,8 @@ def build(
     Raises
     ------
     ModelError
-        If this is no valid arm, shapes cannot be built, or a start value names no coordinate.
+        If the arm is invalid, shape functions cannot be built, or a start value refers to an
+        unknown coordinate.
     """
     arm = _checked(arm, stiffening, tip_rotation)
     if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
@@ -66,7 +67,7 @@ def build(
 
 
 def _checked(arm: Arm, stiffening: object, tip_rotation: object) -> Arm:
-    """Validate an arm again, and raise an error for arguments of wrong types."""
+    """Return the validated arm; raise an error for arguments of wrong types or values."""
     if isinstance(arm, Model):
         raise ModelError("arm: must be an Arm, got a Model, which is built already")
     arm = validated(arm)

@@ -1,4 +1,4 @@
-"""Contents of a model down to its arrays: made read-only, and serialised for a digest."""
+"""Traversal of a model's contents, to make arrays read-only and to serialise them for a digest."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
@@ -27,13 +27,13 @@ _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
 
 def freeze(value: Any) -> None:
-    """Set all arrays of a dataclass read-only, those of the dataclasses it holds included."""
+    """Set all arrays of a dataclass read-only, including the arrays of nested dataclasses."""
     for array in _arrays(value):
         array.flags.writeable = False
 
 
 def is_frozen(value: Any) -> bool:
-    """Whether no array of a dataclass can be written to."""
+    """Return whether all arrays of a dataclass, including nested ones, are read-only."""
     return not any(array.flags.writeable for array in _arrays(value))
 
 
@@ -52,20 +52,20 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def unseen_fields(value: BaseModel) -> frozenset[str]:
-    """Return the fields of a part of a model file that no equation depends on."""
+    """Return the names of the fields of a model-file object that no equation depends on."""
     return next((names for kind, names in NOT_IN_EQUATIONS if isinstance(value, kind)), frozenset())
 
 
 def write(value: Any, put: Put) -> None:
-    """Serialise the parts of a value on which equations depend, the same in every process.
+    """Serialise the content of a value on which equations depend, identically in every process.
 
     Parameters
     ----------
     value
-        Numbers, texts, arrays, models of pydantic, symbols, and what holds them: sequences,
-        mappings, dataclasses and other objects by their state.  Functions go by their names.
+        Numbers, texts, arrays, pydantic models, symbols, or sequences, mappings, dataclasses and
+        other objects that contain them.  Functions are serialised by name.
     put
-        Takes a piece of what is written.
+        Function that receives each piece of the serialised bytes.
     """
     kind = type(value)
     if kind in _PLAIN:
@@ -83,7 +83,7 @@ def write(value: Any, put: Put) -> None:
             put(b"%a=" % (key,))
             write(each, put)
     elif isinstance(value, BaseModel):
-        # Field by field: a serialiser, which each class makes when it is first asked, takes long.
+        # Field by field, since pydantic builds a slow serialiser per class on first use.
         unseen = unseen_fields(value)
         write({k: each for k, each in value.__dict__.items() if k not in unseen}, put)
     else:

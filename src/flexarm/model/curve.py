@@ -1,4 +1,4 @@
-"""Amplitudes that bend a link to a given curve."""
+"""Least-squares fit of a link's shape functions to a given curve."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,19 +11,20 @@ from flexarm.links.base import Array, Direction
 from flexarm.model.parts import LinkModel, Model
 
 Along = Array | tuple[float, ...] | Callable[[Array], Array]
-STATIONS = 41  # along a link, at which functions of the place are compared or fitted
+STATIONS = 41  # default number along a link for fits and comparisons
 
 
 @dataclass(frozen=True)
 class CurveFit:
-    """Fit of a link's shapes to a curve.
+    """Fit of a link's shape functions to a curve.
 
     Attributes
     ----------
     amplitudes
-        By their names within the link, as its ``start`` takes them.
+        Amplitude of each shape function, by its name within the link, as the link's ``start`` takes
+        them.
     residual
-        What is left of the curve at its worst point, over the largest of it.
+        Largest deviation from the curve, relative to the curve's largest value.
     """
 
     amplitudes: dict[str, float]
@@ -39,30 +40,30 @@ def fit_curve(
     twist: Along | None = None,
     stations: Array | tuple[float, ...] | None = None,
 ) -> CurveFit:
-    """Fit the shapes of a link to a curve by least squares.
+    """Fit the shape functions of a link to a curve by least squares.
 
     Parameters
     ----------
     model
-        The arm.
+        Model of the arm.
     link
         Name of a flexible link that does not slide.
     y, z
-        Deflections of its axis [m] at the stations, or functions of the distances [m].
+        Deflections of the link's axis [m] at the stations, or functions of the distance [m].
     twist
-        Angle about its axis [rad], likewise.
+        Rotation about the link's axis [rad] at the stations, or a function of the distance [m].
     stations
-        Distances [m] from the root of its flexible span; 41 along it if None.
+        Distances [m] from the root of the flexible span; None for 41 equally spaced stations.
 
     Returns
     -------
     CurveFit
-        Amplitudes, as a link's ``start`` takes them, and what they leave of the curve.
+        Amplitudes, as a link's ``start`` takes them, and the residual of the fit.
 
     Notes
     -----
-    Deflections are those of the shapes, of first order: what shortening and large slopes add is
-    left out.
+    Deflections are linear in the amplitudes: axial shortening and other effects of large slopes are
+    neglected.
     """
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
     bent = {part.name: part for part in model.links if part.body.one_length}
@@ -93,8 +94,14 @@ def fit_curve(
 
 
 def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> tuple[Array, float]:
-    """Return the amplitudes (m,) that fit curves at stations x best, and the residual."""
-    # An angle counts as what it moves at a tenth of the span beside the axis.
+    """Fit a link's shape functions to curves at stations x [m] by least squares.
+
+    Returns
+    -------
+    amplitudes, residual
+        Amplitudes (m,), and the largest deviation relative to the largest value of the curves.
+    """
+    # An angle is weighted by a lever arm of a tenth of the span.
     sizes = {each: part.length / 10 if each == "twist" else 1.0 for each in curves}
     rows = np.vstack([size * part.beam.shapes.values(d, x) for d, size in sizes.items()])
     wanted = np.concatenate([size * curves[d] for d, size in sizes.items()])
@@ -104,7 +111,13 @@ def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> 
 
 
 def start_curve(part: LinkModel) -> tuple[Array, float]:
-    """Fit a link's shapes to its start curve in the model file."""
+    """Fit a link's shape functions to the start curve in the model file.
+
+    Returns
+    -------
+    amplitudes, residual
+        As for `fit_shapes`.
+    """
     curve = part.link.start_curve
     assert curve is not None
     curves: dict[Direction, Array] = {

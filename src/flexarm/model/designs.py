@@ -1,4 +1,4 @@
-"""Build the models of many designs of an arm, which differ in values of its model file."""
+"""Models of many designs of an arm, which differ in values of the model file."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,21 +17,21 @@ def build_designs(
     tip_rotation: TipRotation = "cayley",
     nodes: int | None = None,
 ) -> list[Model | FlexarmError]:
-    """Build an arm with other values, set by set.
+    """Build one model of an arm per set of changed values.
 
     Parameters
     ----------
     arm
         The arm.
     sets
-        Values by their key in the model file, as for `flexarm.change_arm`.
+        Sets of changed values by their keys in the model file, as for `flexarm.change_arm`.
     tip_rotation, nodes
         As for `flexarm.build`.
 
     Returns
     -------
     list
-        The model of each set, or the error that it cannot be built with.
+        For each set the model, or the error raised while it was built.
     """
     models: list[Model | FlexarmError] = []
     for values in sets:
@@ -43,7 +43,7 @@ def build_designs(
 
 
 def built(model: Model | FlexarmError) -> Model:
-    """Return a model, or raise the error in its place."""
+    """Return a model; raise the argument if it is the error of a failed build."""
     if isinstance(model, FlexarmError):
         raise model
     return model

@@ -1,7 +1,8 @@
-"""Number of nodes of an exact link, by the slope that its weight and drives can bend it to.
+"""Number of collocation nodes of a geometrically exact link.
 
-Inputs, given motions and starts do not count, so that a law is made of the same equations that it
-is simulated with.
+The number depends on the slope to which weight and drive limits can bend the link.  Inputs,
+prescribed motions and start values have no influence, so that a controller is designed on the same
+equations as those simulated.
 """
 
 from collections.abc import Callable
@@ -28,21 +29,21 @@ from flexarm.spatial import NEGLIGIBLE, rotation_from_angles
 ROTARY_ERROR, FURTHER = 0.01, 8
 T = TypeVar("T")
 STIFF, SOFT = 0.05, 0.15
-# In one plane a link whose joint gives way bears a part of the moment that a clamped one would.
+# Bending moment of a hinged link in plane motion, relative to that of a clamped link.
 SWINGING = 1 / 8
 MOST = 5
 
 
 def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
-    """Choose how many nodes a link gets beyond its number of shapes.
+    """Choose the number of nodes of a link in excess of its number of shape functions.
 
-    Products of the first slope with all others count: where loads bend it far, as many as it has
-    shapes and one.  In one plane three, in space, where nodes are dear, one if the loads are known
-    and hardly bend it, else two.
+    The number grows with the expected slope, up to one more than the number of shape functions.  In
+    plane bending it is at least three; in spatial bending, where nodes are expensive, it is one if
+    the slope is known and small, else two or more.
     """
     bending = [len(shapes.moving("y")), len(shapes.moving("z"))]
     slope = expected_slope(arm, index, span)
-    if isinstance(arm.links[index].shapes, Elements | Lumped):  # which have nodes in each panel
+    if isinstance(arm.links[index].shapes, Elements | Lumped):  # nodes in each panel
         return 2 if slope > SOFT else 1
     if not all(bending):
         return 3 if slope <= SOFT else max(3, min(max(bending) + 1, MOST))
@@ -52,16 +53,17 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
 
 
 def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], more: int) -> T:
-    """Build nodes, ``more`` beyond the number of shapes or further, with small errors of inertia.
+    """Build nodes, as many as needed for an error of rotary inertia of at most 1 %.
 
     Parameters
     ----------
     make
-        Makes them with a number of nodes beyond the number of shapes.
+        Function that builds nodes, given their number in excess of the number of shape functions.
     error
-        Computes their error of rotary inertia, `flexarm.links.rotary.rotary_error`.
+        Function of the built nodes that returns their relative error of rotary inertia, as
+        `flexarm.links.rotary.rotary_error` does.
     more
-        The smallest number.
+        Smallest number of nodes in excess of the number of shape functions.
     """
     tried = (make(more + further) for further in range(FURTHER))
     return next((made for made in tried if error(made) <= ROTARY_ERROR), None) or make(
@@ -70,10 +72,10 @@ def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], more: in
 
 
 def expected_slope(arm: Arm, index: int, span: Span) -> float:
-    """Estimate how far a link's tip turns against its root under weight and its drives' limits.
+    """Estimate the angle [rad] between a link's root and tip under weight and drive limits.
 
-    They act at the end of all levers at once, by twice what they would bend the link by if they
-    came slowly.
+    All loads act at once on their longest levers; twice the static angle is returned, as for loads
+    applied suddenly.
     """
     bends = [name for name in ("EIy", "EIz") if span.has(name)]
     stiffness = min((float(span.table[name].min()) for name in bends), default=0.0)
@@ -95,7 +97,7 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
 
 @kept
 def _is_flat(arm: Arm) -> bool:
-    """Whether weights bend all links in the one plane in which every joint turns."""
+    """Return whether all axes of joint rotation are parallel and perpendicular to gravity."""
     frame, axes = rotation_from_angles(arm.base.rotation), []
     for link in arm.links:
         before, after, end = joint_poses(link)

@@ -1,4 +1,7 @@
-"""The numbers of a model that its equations depend on: in one vector, and as symbols."""
+"""Numeric parameters of a model, collected in a vector or replaced by symbols.
+
+Models that differ in numeric parameters alone can then share compiled equations.
+"""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -26,9 +29,9 @@ from flexarm.spatial import NO_INERTIA
 
 _PLAIN = (NoneType, bool, int, str, bytes, slice, type, np.bool_, np.integer,
           FunctionType, BuiltinFunctionType)  # fmt: skip
-# What equations take as it is, if at all: functions along a link, the places they are taken at.
+# Types that enter equations as constants: functions along a link, points of evaluation.
 _WHOLE = (SlidingShapes, QuadraticShape, ArmPoint, Box)
-# Fields that equations hardly read, and take as they are.
+# Fields that enter equations rarely, and as constants.
 _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (Arm, frozenset(Arm.model_fields) - {"base", "contacts", "springs"}),
     (Link, frozenset(Link.model_fields) - {"wrenches", "elastic_energy", "elastic_force"}),
@@ -37,70 +40,80 @@ _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (Collocation, frozenset({"edges", "series"})),
     (MovedBase, frozenset({"motion"})),
 )
-_CONSTANTS = frozenset({"restitution"})  # of stops: an equation is solved with it by numbers
-KEPT = "_numbers"  # where a model keeps them
-NUMBERS = "numbers"  # the last input of what is traced with symbols for them
+_CONSTANTS = frozenset({"restitution"})  # restitution of stops: used in a numerical root search
+KEPT = "_numbers"  # attribute of a model that caches its numbers
+NUMBERS = "numbers"  # name of the last input of functions traced with symbols
 Path = tuple[Any, ...]
 Take = Callable[[Any, int, Path], Any]
 
 
 class Whole:
-    """A part of a model that equations take as it is: whoever reads it has it written down."""
+    """Proxy of a model part that enters the equations as a constant; each access is recorded."""
 
     def __init__(self, value: Any, note: Callable[[], object]) -> None:
         vars(self).update(_value=value, _note=note)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """The class of the part, for `isinstance`."""
+        """Class of the wrapped part, for `isinstance`."""
         self._note()
         return type(self._value)
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the part."""
+        """Return an attribute of the wrapped part and record the access."""
         if name.startswith("__"):
             raise AttributeError(name)
         self._note()
         return getattr(self._value, name)
 
     def __array__(self, *how: Any, **more: Any) -> Array:
-        """Become the array that it is: NumPy asks for it."""
+        """Return the wrapped part as a NumPy array and record the access."""
         self._note()
         return np.array(self._value, *how, **more)
 
     def __len__(self) -> int:
-        """Return the number of entries of the part."""
+        """Return the number of entries of the wrapped part and record the access."""
         self._note()
         return len(self._value)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return an entry of the part."""
+        """Return an entry of the wrapped part and record the access."""
         self._note()
         return self._value[key]
 
 
 class _NumberWalk:
-    """A walk through a model that takes its numbers, and makes a copy with others in their places.
+    """Traversal of a model that visits each numeric parameter and returns a copy with replacements.
 
     Parameters
     ----------
     take
-        Takes a number, or an array of some, the group that it belongs to, which is a part of the
-        model such as a link, and its path.  Returns what stands in its place.
+        Function of a number or array, the index of its group (a part of the model such as a link)
+        and its path.  Returns the replacement.
     put
-        Takes what else the model is, as bytes.
+        Function that receives all other content of the model, serialised to bytes.
     note
-        Takes the path of a part that is read as it is.
+        Function that receives the path of a part whenever the part is read as a constant.
     """
 
     def __init__(self, take: Take, put: Callable[[bytes], object],
                  note: Callable[[Path], object]) -> None:  # fmt: skip
         self._take, self._put, self._note = take, put, note
-        self._open: dict[int, Any] = {}  # copies under way, by object
+        self._open: dict[int, Any] = {}  # unfinished copies, by object id
         self._groups: dict[Path, int] = {}
 
     def read(self, value: Any, path: Path = (), *, whole: bool = False) -> Any:
-        """Read a value at a path."""
+        """Return a copy of a model part in which ``take`` has replaced the numbers.
+
+        Parameters
+        ----------
+        value
+            The part.
+        path
+            Attribute names, keys and indices that lead from the model to the part.
+        whole
+            Whether the part enters the equations as a constant instead of being traversed.
+        """
         if isinstance(value, _PLAIN):
             write(value, self._put)
             return value
@@ -164,7 +177,7 @@ _DERIVED: dict[type, list[str]] = {}
 
 
 def _derived(kind: type) -> list[str]:
-    """List what objects of a class compute of themselves once."""
+    """Return the names of all cached properties of a class and its base classes."""
     if kind not in _DERIVED:
         _DERIVED[kind] = [
             name
@@ -177,15 +190,15 @@ def _derived(kind: type) -> list[str]:
 
 @dataclass(frozen=True)
 class ModelNumbers:
-    """The numbers of a model that its equations depend on, and what else they depend on."""
+    """Numeric parameters of a model, and a digest of all else that its equations depend on."""
 
     values: Array  # (n, 1)
-    groups: Ints  # part of the model that each belongs to, (n,)
-    rest: str  # a digest of all else: kinds, counts, names
+    groups: Ints  # index of the model part of each number, (n,)
+    rest: str  # digest of all other content: types, counts, names
 
     @classmethod
     def of(cls, model: Model) -> "ModelNumbers":
-        """Read the numbers of a model."""
+        """Collect the numeric parameters of a model."""
         digest, rows, groups = hashlib.sha256(), list[Array](), list[int]()
 
         def take(value: Any, group: int, path: Path) -> Any:
@@ -200,12 +213,12 @@ class ModelNumbers:
 
     @cached_property
     def pattern(self) -> Pattern:
-        """The pattern of a model's numbers."""
+        """Pattern of the model's numbers: which are constants, and which are equal or opposite."""
         return Pattern.of(self.values, self.groups)
 
 
 def numbers_of(model: Model) -> ModelNumbers:
-    """Return the numbers of a model, which are kept with it."""
+    """Return the numeric parameters of a model; the result is cached on the model."""
     known = vars(model).get(KEPT)
     if known is None:
         known = vars(model)[KEPT] = ModelNumbers.of(model)
@@ -213,7 +226,10 @@ def numbers_of(model: Model) -> ModelNumbers:
 
 
 def common_pattern(models: Sequence[Model]) -> Pattern | None:
-    """Return a pattern that holds for several models; None if they differ in more than numbers."""
+    """Return the pattern of constant, equal and opposite numbers common to several models.
+
+    Returns None if the models differ in more than the values of their numbers.
+    """
     first, *others = (numbers_of(model) for model in models)
     if any(each.rest != first.rest for each in others):
         return None
@@ -222,13 +238,13 @@ def common_pattern(models: Sequence[Model]) -> Pattern | None:
 
 
 def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
-    """Replace a model's numbers by symbols, as a pattern has them.
+    """Replace a model's numbers by CasADi symbols, except for the constants of a pattern.
 
     Returns
     -------
     opened, read
-        The model with ``symbols``, and the paths of parts that are read as they are, which grow
-        while equations are traced.
+        The model with its ``symbols``, and a set with the paths of parts that were read as
+        constants. The set grows while equations are traced from the model.
     """
     symbols, read = ca.SX.sym(NUMBERS, len(pattern.first)), set[Path]()
 
@@ -260,12 +276,12 @@ def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
 
 
 def _bare(model: Model) -> Model:
-    """Return a model without the load that its equations take as an input."""
+    """Return a model without its tip load if the tip load is an input of the equations."""
     return model.loaded(NO_INERTIA) if model.load_given else model
 
 
 def part_at(model: Model, path: Path) -> Any:
-    """Return a part of a model."""
+    """Return the part of a model at a path of attribute names, keys and indices."""
     value: Any = model
     for step in path:
         inside = isinstance(value, tuple | list | dict | MappingProxyType)
@@ -274,7 +290,7 @@ def part_at(model: Model, path: Path) -> Any:
 
 
 def digest_at(model: Model, path: Path) -> str:
-    """Digest a part of a model."""
+    """Compute the SHA-256 digest, in hexadecimal, of the part of a model at a path."""
     digest = hashlib.sha256()
     write(part_at(model, path), digest.update)
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Model of an arm: constant arrays, coordinate names and slices."""
+"""Data classes of an arm's model: constant arrays, coordinate names and index ranges."""
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -23,14 +23,14 @@ from flexarm.spatial import Expr, Inertia, Pose, constant
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
-SAID = 6  # coordinates that a model names in a line
-SMOOTHING = {"rad": 1e-3, "m": 1e-4}  # [unit/s] of dry friction at a speed of 0, by unit
+SAID = 6  # largest number of coordinates named in ``repr``
+SMOOTHING = {"rad": 1e-3, "m": 1e-4}  # [unit/s] default smoothing speed of Coulomb friction
 BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True)
 class Flexible(BodyData):
-    """The elastic part of a link of constant length, with m amplitudes."""
+    """Elastic part of a link of constant length, with m amplitudes."""
 
     # span, shapes, integrals, points: the flexible span, its shape functions and their integrals.
     span: Span
@@ -48,7 +48,7 @@ class Flexible(BodyData):
     # First-order rotation of the root per amplitude, (3, m): not 0 for pinned shapes.
     root_angle: Array
     damping: Array  # damping matrix of the amplitudes, (m, m)
-    # Where the tangents of an exact beam are taken; None of a link by linear theory or by the
+    # Collocation nodes of an exact beam; None for a link by linear theory or by the
     # series.
     nodes: Collocation | None
 
@@ -59,12 +59,12 @@ class Flexible(BodyData):
 
     @property
     def kind(self) -> str:
-        """Name of its class of equations."""
+        """Key of the body class that implements the link's equations: ``modal`` or ``exact``."""
         return "modal" if self.nodes is None else "exact"
 
     @property
     def exact(self) -> Collocation | None:
-        """Nodes of a geometrically exact beam, else None."""
+        """Collocation nodes of a geometrically exact beam, else None."""
         return self.nodes
 
     @property
@@ -74,29 +74,29 @@ class Flexible(BodyData):
 
     @property
     def tip_slopes(self) -> Array:
-        """Rotations of the tip about y and z per amplitude, (2, m)."""
+        """First-order rotations of the tip about y and z per amplitude, (2, m)."""
         return self.tip_angle[1:]
 
     @cached_property
     def measured(self) -> bool:
-        """Whether its modal mass was measured or computed elsewhere."""
+        """Whether the modal mass matrix is given with the shapes instead of being integrated."""
         return self.shapes.mass is not None
 
     one_length = True
 
     @cached_property
     def draws(self) -> bool:
-        """Whether points have displacements quadratic in the amplitudes."""
+        """Whether displacements along the span have terms quadratic in the amplitudes."""
         return self.points.draws
 
     def linear(self) -> "Flexible":
-        """Return the beam by linear theory."""
+        """Return a copy that bends by linear theory."""
         return replace(self, nodes=None)
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "Flexible":
-        """Return the beam with a tip linear in the amplitudes, without rotary inertia of sections.
+        """Return a copy with a tip linear in the amplitudes and without rotary inertia of sections.
 
-        That of their twist within the link may stay.
+        With ``twists``, the rotary inertia of the sections' twist within the link is retained.
         """
         integrals, points = integrate(self.span, self.shapes, stiffening=stiffening)
         modal = np.einsum("ijaa->ij", integrals.shape_shape)
@@ -114,7 +114,7 @@ class Flexible(BodyData):
         )  # fmt: skip
 
     def straight(self, length: float) -> StraightBody:
-        """Return the undeformed beam."""
+        """Return the undeformed beam: integrals, tip position and first-order tip Jacobians."""
         return StraightBody(self.integrals, along_x(length), self.tip_angle, self.tip_shape)
 
     @cached_property
@@ -124,23 +124,23 @@ class Flexible(BodyData):
 
     @cached_property
     def rotary(self) -> Rotary:
-        """Rotary inertia of its sections that does not change with its shape."""
+        """Constant part of the rotary inertia of the beam's sections."""
         return constant_rotary(self.integrals, self.points, self.nodes)
 
 
 @dataclass(frozen=True)
 class SlidingBeam(BodyData):
-    """The elastic part of a link that slides out of its hub."""
+    """Elastic part of a link that slides out of its hub."""
 
-    shapes: SlidingShapes  # functions of place and exposed length
+    shapes: SlidingShapes  # functions of position and exposed length
     # Chebyshev coefficients of the damping matrix over the range of exposed lengths, (R, m, m), or
     # None.
     damping: Array | None
-    nodes: GrowingNodes | None  # nodes of one that bends as an exact beam, else None
+    nodes: GrowingNodes | None  # nodes of an exact beam, else None
 
     @property
     def kind(self) -> str:
-        """Name of its class of equations."""
+        """Key of the body class with the link's equations: ``growing`` or ``exact growing``."""
         return "growing" if self.nodes is None else "exact growing"
 
     @cached_property
@@ -150,20 +150,20 @@ class SlidingBeam(BodyData):
 
     @property
     def exact(self) -> Collocation | None:
-        """Nodes of a geometrically exact beam, else None."""
+        """Collocation nodes of a geometrically exact beam, else None."""
         return self.nodes
 
     @property
     def range(self) -> tuple[float, float]:
-        """Least and largest exposed length [m]."""
+        """Smallest and largest exposed length [m]."""
         return self.shapes.range
 
     def linear(self) -> "SlidingBeam":
-        """Return the beam by linear theory."""
+        """Return a copy that bends by linear theory."""
         return replace(self, nodes=None)
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "SlidingBeam":
-        """Return the linear beam without rotary inertia of sections."""
+        """Return a copy that bends by linear theory, without rotary inertia of sections."""
         span = self.shapes.span
         light = {name: 0 * span.table[name] for name in ("Jx", "Jy", "Jz")}
         shapes = replace(self.shapes, span=replace(span, table=span.table | light))
@@ -171,15 +171,15 @@ class SlidingBeam(BodyData):
 
     @property
     def length_terms(self) -> int:
-        """Number of terms of the series by which shapes change with the exposed length."""
+        """Number of Chebyshev terms of the shape functions' dependence on the exposed length."""
         return max(len(factors) for factors in self.shapes.factors.values())
 
     def span_length(self, whole: float, own: Array) -> float:
-        """Return the exposed length, which is the first of its coordinates."""
+        """Return the exposed length [m], the first of the link's own coordinates."""
         return float(own[0])
 
     def straight(self, length: float) -> StraightBody:
-        """Return the exposed part at its length, and the part in the hub."""
+        """Return the undeformed exposed part at a length [m], and the part inside the hub."""
         shapes, tip, span = self.shapes.at(length), np.array([length]), self.shapes.span
         uniform = {name: np.full(2, values[0]) for name, values in span.table.items()}
         here = Span(length, np.array([0.0, length]), uniform)
@@ -194,31 +194,31 @@ class SlidingBeam(BodyData):
 
 @dataclass(frozen=True)
 class Rotor:
-    """A joint's rotor, carried by the previous tip."""
+    """Rotor of a joint's drive, mounted on the tip of the previous link."""
 
-    inertia: float  # about its spin axis [kg m^2]
+    inertia: float  # moment of inertia about the spin axis [kg m^2]
     ratio: float  # turns of the rotor per turn of its coordinate
-    coordinate: int  # index in q of the coordinate that spins it: motor or joint
-    # Spin axis in the previous tip frame, (3,), where its momentum acts on that; else None.
+    coordinate: int  # index in q of the coordinate that spins the rotor: motor or joint
+    # Spin axis in the previous tip frame, (3,), if gyroscopic torque acts there; else None.
     axis: Array | None
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One coordinate of a joint."""
+    """Coordinate of a joint, with the drive, springs and friction along it."""
 
-    name: str  # of the coordinate, and of the input that drives it
-    label: str  # of the axis in the model file; empty for an only one
+    name: str  # name of the coordinate and of its input
+    label: str  # label in the model file; empty for the only axis of a joint
     link: int  # index of the link that the joint carries
-    acts: AnyActuated  # what acts along it, as the model file has it
-    # index, motor: where it and its motor's coordinate, if there is one, stand in q.
+    acts: AnyActuated  # drive, springs, friction etc. from the model file
+    # index, motor: indices in q of the joint and motor coordinates, None without motor.
     index: int
     motor: int | None
     unit: str  # of the coordinate
 
     @property
     def smoothing(self) -> float:
-        """Rate over which dry friction changes its sign, unless the file states it [unit/s]."""
+        """Default rate [unit/s] over which dry friction changes sign."""
         return SMOOTHING[self.unit]
 
     @property
@@ -228,12 +228,12 @@ class Axis:
 
     @property
     def effort_unit(self) -> str:
-        """Unit of what drives it."""
+        """Unit of the generalised force along the axis: N m or N."""
         return "N m" if self.turns else "N"
 
     @property
     def input_unit(self) -> str:
-        """Unit of its input."""
+        """Unit of the axis's input: V, A, N m or N."""
         drive = self.acts.drive
         if drive is not None and drive.motor is not None:
             return "V" if drive.motor.input == "voltage" else "A"
@@ -241,48 +241,48 @@ class Axis:
 
     @property
     def driven(self) -> bool:
-        """Whether it takes an input."""
+        """Whether the axis has an input."""
         return self.acts.actuation == "torque"
 
     @property
     def is_braked(self) -> bool:
-        """Whether its brake is closed at the start."""
+        """Whether the axis has a brake that is closed at the start."""
         return self.acts.brake is not None and self.acts.brake.closed
 
     @property
     def prescribed(self) -> bool:
-        """Whether its motion is given."""
+        """Whether the coordinate is a prescribed function of time."""
         return self.acts.actuation == "prescribed"
 
 
 @dataclass(frozen=True)
 class LinkModel:
-    """One link: constant frames, bodies, shapes and where its coordinates stand in q.
+    """Model of a link: constant frames, rigid bodies, elastic part and indices of coordinates in q.
 
-    Frames: F the previous link's flexible tip (or the base), J the joint with its axis along z,
-    K what the joint moves, L the root of the flexible span (of a rigid link: its root), T the
-    flexible tip.
+    Frames: F is the previous link's flexible tip (or the base), J the joint with its axis along z,
+    K the frame moved by the joint, L the root of the flexible span (of a rigid link: its root), T
+    the flexible tip.
     """
 
     name: str
     joint_name: str
     link: Link
-    motion: JointMotion  # how the joint moves K in J
+    motion: JointMotion  # kinematics of the joint
     # pose_FJ, pose_JL: joint in the previous tip frame, root in the moved joint frame K.
     pose_FJ: Pose
     pose_JL: Pose
     # root_body, tip_body: rigid bodies fixed in L and in T, about their origins.
     root_body: Inertia
-    # The outboard hub in J, kept apart from ``root_body`` where shapes turn the hub.
+    # The outboard hub in J, separate from ``root_body`` if shapes turn the hub.
     hub_body: Inertia
     tip_body: Inertia
     # Distance from L to T, undeformed [m]; of a sliding link the whole beam.  T has L's axes.
     length: float
     axes: tuple[Axis, ...]  # the joint's coordinates
     modes: slice  # slice of the amplitudes in q
-    body: BodyData  # what deforms it
+    body: BodyData  # elastic part of the link
     rotor: Rotor | None  # the joint's rotor, or None
-    rail: Rail | None = None  # the previous link as the rail that this one rides on, else None
+    rail: Rail | None = None  # previous link if this link rides on it, else None
 
     @property
     def kind(self) -> str:
@@ -296,38 +296,41 @@ class LinkModel:
 
     @property
     def exact(self) -> Collocation | None:
-        """The nodes of a link that bends as an exact beam, else None."""
+        """Collocation nodes of a geometrically exact link, else None."""
         return self.body.exact
 
     @property
     def beam(self) -> Flexible:
-        """The beam of one length that its body is."""
+        """Elastic part of a beam of constant length; other bodies raise an error."""
         if not isinstance(self.body, Flexible):
             raise TypeError(f"{self.name} is no beam of one length")
         return self.body
 
     @property
     def imported(self) -> ReducedBody:
-        """The body of any shape that its body is."""
+        """Reduced body imported from a file; other bodies raise an error."""
         if not isinstance(self.body, ReducedBody):
             raise TypeError(f"{self.name} is no imported body")
         return self.body
 
     @property
     def sliding_beam(self) -> SlidingBeam:
-        """The sliding beam that its body is."""
+        """Elastic part of a sliding beam; other bodies raise an error."""
         if not isinstance(self.body, SlidingBeam):
             raise TypeError(f"{self.name} is no sliding beam")
         return self.body
 
     @property
     def carried_by(self) -> tuple[int, ...]:
-        """Indices in q of the coordinates by which the joint moves the link as a whole."""
+        """Indices in q of the joint coordinates that move the link as a rigid body."""
         return () if self.motion.deforming(self.coordinates) else self.coordinates
 
     @property
     def own(self) -> tuple[int, ...]:
-        """Indices in q of what deforms the link: amplitudes, after the length if it changes."""
+        """Indices in q of the coordinates that deform the link.
+
+        These are the amplitudes, preceded by the exposed length of a sliding link.
+        """
         modes = range(self.modes.start, self.modes.stop)
         return (*self.motion.deforming(self.coordinates), *modes)
 
@@ -338,33 +341,36 @@ class LinkModel:
 
     @property
     def on_rail(self) -> bool:
-        """Whether it rides along a flexible link."""
+        """Whether the link rides along a flexible link."""
         return self.rail is not None
 
     @property
     def rail_jumps(self) -> tuple[float, ...]:
-        """Stations [m] of the rail that it rides on at which its speed jumps."""
+        """Stations [m] of the rail at which the riding link's velocity may jump."""
         return () if self.rail is None else tuple(self.rail.jumps.tolist())
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Values of the joint's coordinate [m] between which shapes are known, if it has any."""
+        """Interval of the joint's coordinate [m] in which shape functions are known, or None."""
         return (self.rail or self.body).range
 
     @property
     def stroke(self) -> Stroke | None:
-        """The way that the joint's coordinate goes along, if that ends somewhere."""
+        """Travel limits of the joint's coordinate, or None."""
         if self.body.range is None:
             return self.motion.stroke
         return Stroke(self.body.range, "exposed length", "its shapes hold in that range")
 
     def span_length(self, q: Array) -> float:
-        """Length of the (exposed) span at coordinates q, (n,) [m]."""
+        """Return the length [m] of the (exposed) span at coordinates q, shape (n,)."""
         return self.body.span_length(self.length, q[list(self.own)])
 
     @property
     def exposed(self) -> int:
-        """Index in q of the exposed length of a link that grows, the station of one that rides."""
+        """Index in q of the joint's only coordinate.
+
+        The coordinate is the exposed length of a sliding link, or the station of a riding link.
+        """
         (axis,) = self.axes
         return axis.index
 
@@ -373,7 +379,8 @@ class LinkModel:
 class Model:
     """Model of an arm, from which equations are traced; `flexarm.build` returns one.
 
-    Coordinates in order: base x, y, z, rx, ry, rz if it moves; per link: motor, joint, amplitudes.
+    Coordinates are ordered: base x, y, z, rx, ry, rz if the base moves; then per link the motor,
+    joint and amplitudes.
     """
 
     arm: Arm
@@ -394,31 +401,32 @@ class Model:
     # Attitudes, as symbols, in place of those at the start, one below the other, (3 k, 3): what
     # angles of a free base and of spherical joints are relative to.
     anchor: Expr | None = None
-    # How many nodes beyond its shapes were asked for on each exact link, None if none were.
+    # Requested number of nodes of exact links in excess of shape functions, or None.
     nodes: int | None = None
     series: bool = False  # whether stiffened links bend by the series that versions before 0.2 had
-    # Mean motion [rad/s] of the orbit whose Hill frame is the world; 0 if it stands still.
+    # Mean motion [rad/s] of the orbit whose Hill frame is the world; 0 without orbit.
     orbit: float = 0.0
-    # Whether what the tip's body weighs is an input of equations, so that others share them.
+    # Whether the inertia of the tip load is an input of the equations.
     load_given: bool = False
     # Symbols that stand for its numbers, (k,), in a model that equations are traced of for others
     # too; None in one that is as it is.
     symbols: Expr | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields alone: a copy, whose arrays may be written to, keeps no digest."""
+        """Return the dataclass fields without cached values such as the digest."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
-        """Return its name, its number of coordinates and some of their names in a line."""
+        """Return a line with the arm's name, the number of coordinates and some of their names."""
         names = ", ".join(self.names[:SAID]) + (", ..." if len(self.names) > SAID else "")
         return f"Model of {self.arm.name}: {self.size} coordinates, {names}"
 
     @property
     def link_theory(self) -> LinkTheory:
-        """Theory by which links bend: exact beams, a series to the second order, or linear.
+        """Theory of flexible links: ``exact``, ``series`` or ``linear``.
 
-        Links with quadratic shapes bend by the series in any case, sliding ones never.
+        Links with quadratic shapes bend by the series even if the theory is exact; sliding links
+        never do.
         """
         if not self.stiffening:
             return "linear"
@@ -426,7 +434,7 @@ class Model:
 
     @property
     def base_anchor(self) -> Expr:
-        """Attitude that the base's angles are relative to, world from anchor axes, (3, 3)."""
+        """Reference attitude of the base's angles: rotation from anchor to world axes, (3, 3)."""
         if self.anchor is None or not self.floats:
             return constant(self.base_pose.rotation)
         return self.anchor[:3, :]
@@ -439,13 +447,16 @@ class Model:
 
     @cached_property
     def start_anchors(self) -> Array:
-        """Attitudes at the start, one below the other, (3 k, 3); of an arm without any, one."""
+        """Reference attitudes at the start, stacked, (3 k, 3).
+
+        Without a free base or spherical joints, the attitude of the base is the only entry.
+        """
         balls = [part.motion.attitude for part in self.links if part.motion.anchored]
         base = [self.base_pose.rotation] if self.floats or not balls else []
         return np.vstack(base + balls)
 
     def anchored(self, anchor: Expr) -> "Model":
-        """Return the model with angles relative to other attitudes, (3 k, 3)."""
+        """Return a copy whose angles are relative to other reference attitudes, (3 k, 3)."""
         first, links = 3 if self.floats else 0, []
         for part in self.links:
             if part.motion.anchored:
@@ -455,7 +466,7 @@ class Model:
         return replace(self, anchor=anchor, links=tuple(links))
 
     def loaded(self, body: Inertia) -> "Model":
-        """Return the model with another body at the arm's tip."""
+        """Return a copy with another rigid body at the arm's tip."""
         return replace(self, links=(*self.links[:-1], replace(self.links[-1], tip_body=body)))
 
     @cached_property
@@ -465,17 +476,17 @@ class Model:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The coordinates of all joints."""
+        """Coordinates of all joints."""
         return tuple(axis for part in self.links for axis in part.axes)
 
     @property
     def axis_units(self) -> dict[str, str]:
-        """Units of the joints' coordinates by name."""
+        """Units of the joint coordinates by name."""
         return {axis.name: axis.unit for axis in self.axes}
 
     @cached_property
     def drawn_axes(self) -> tuple[Axis, ...]:
-        """Coordinates of joints that go without a jump: angles of a ball count from anchors."""
+        """Joint coordinates without jumps, which excludes the angles of spherical joints."""
         return tuple(axis for axis in self.axes if not self.links[axis.link].motion.anchored)
 
     @property
@@ -484,10 +495,10 @@ class Model:
         return len(self.names)
 
     def carries(self, index: int) -> bool:
-        """Whether the next link rides along a link."""
+        """Return whether the next link rides along the link with this index."""
         return index + 1 < len(self.links) and self.links[index + 1].on_rail
 
     @cached_property
     def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:
-        """Index in q of each exposed length or station, the least and largest with known shapes."""
+        """Index in q, minimum and maximum [m] of each exposed length and rail station."""
         return tuple((part.exposed, *part.range) for part in self.links if part.range is not None)

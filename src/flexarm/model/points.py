@@ -1,4 +1,4 @@
-"""Points of an arm that forces act on, by the link that carries them."""
+"""Points of application of forces on an arm, each on a link, the base or the world."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +11,7 @@ Offset = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class ArmPoint:
-    """A point that a section of a link carries."""
+    """Point fixed to a section of a link, to the base or to the world."""
 
     link: int  # index of the link; -1 is the base, -2 the world
     # Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is the
@@ -22,7 +22,7 @@ class ArmPoint:
 
     @classmethod
     def on(cls, arm: Arm, index: int, at: At) -> "ArmPoint":
-        """Return a place on a link, or on the base along its x axis, as a model file has it."""
+        """Return the point at a position on a link, or on the base for a negative index."""
         along = 0.0 if at == "tip" or isinstance(at, tuple) else at
         x, y, z = at if isinstance(at, tuple) else (along, 0.0, 0.0)
         if index < 0:
@@ -32,7 +32,7 @@ class ArmPoint:
 
     @classmethod
     def of(cls, arm: Arm, point: Point | Literal["tip"]) -> "ArmPoint":
-        """Return the point of a contact or a spring."""
+        """Return the point of a contact or spring that a model file describes."""
         last = len(arm.links) - 1
         if point == "tip":
             return cls(last, "end", (0.0, 0.0, 0.0))
@@ -47,7 +47,7 @@ class ArmPoint:
 
 @dataclass(frozen=True)
 class ArmPoints:
-    """Points at which wrenches (base first), contacts and springs act, in the file's order."""
+    """Points of application of wrenches (base first), contacts and springs, in file order."""
 
     wrenches: tuple[ArmPoint, ...]
     contacts: tuple[ArmPoint, ...]
@@ -55,7 +55,7 @@ class ArmPoints:
 
     @classmethod
     def of(cls, arm: Arm) -> "ArmPoints":
-        """Find the points of an arm."""
+        """Return the points of application of all forces of an arm."""
         on_base = arm.base.wrenches if isinstance(arm.base, FreeBase) else ()
         wrenches = [ArmPoint.on(arm, -1, each.at) for each in on_base]
         for i, link in enumerate(arm.links):

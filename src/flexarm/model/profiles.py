@@ -1,4 +1,4 @@
-"""Values of the functions of time that an arm names, with their first two derivatives."""
+"""Functions of time in the model file, evaluated with their first two derivatives."""
 
 import math
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ from flexarm.spatial import Expr
 AnyProfile = Profile[float]
 Values = tuple[float, float, float]
 MAX_ROWS = 1_000_000
-MAX_TRACED = 1000  # pieces of a profile within an equation
+MAX_TRACED = 1000  # largest number of pieces of a profile in an equation
 
 
 def evaluate(profile: AnyProfile, t: float) -> Values:
-    """Evaluate a profile at a time [s]: value, rate and acceleration.
+    """Compute value, rate and acceleration of a profile at time t [s].
 
-    At a jump it is the value from then on.
+    At a jump the right-hand limit is returned.
     """
     rows = pieces(profile)
     _, origin, *piece = rows[int(np.searchsorted(rows[1:, 0], t, side="right"))].tolist()
@@ -43,16 +43,16 @@ def evaluate(profile: AnyProfile, t: float) -> Values:
 
 
 def evaluate_at(profile: AnyProfile, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Evaluate a profile at many times [s]: rows of values, rates and accelerations, (3, T)."""
+    """Compute value, rate and acceleration of a profile at T times [s], shape (3, T)."""
     rows = pieces(profile)
     _, origin, *piece = rows[np.searchsorted(rows[1:, 0], times, side="right")].T
     return np.array(_at(times - origin, piece, np.sin, np.cos))
 
 
 def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
-    """Trace value, rate and acceleration of a profile at a time [s], (3,).
+    """Return symbolic value, rate and acceleration of a profile at time t [s], shape (3,).
 
-    The piece in force at ``since`` goes on to t; that at t if None.
+    The piece active at time ``since`` is extrapolated to t; None selects the piece active at t.
     """
     rows = pieces(profile)
     if len(rows) > MAX_TRACED:
@@ -70,7 +70,10 @@ def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
 
 
 def _at(x: Any, piece: Sequence[Any], sin: Any, cos: Any) -> tuple[Any, Any, Any]:
-    """Evaluate a piece, and its first two derivatives, at a distance x [s] from its origin."""
+    """Return value, rate and acceleration of a piece at time x [s] after its origin.
+
+    The piece is given by its seven coefficients, in the order of `pieces`.
+    """
     c0, c1, c2, c3, size, rate, phase = piece
     s, c = size * sin(rate * x + phase), size * cos(rate * x + phase)
     return (
@@ -81,14 +84,14 @@ def _at(x: Any, piece: Sequence[Any], sin: Any, cos: Any) -> tuple[Any, Any, Any
 
 
 def breakpoints(profile: AnyProfile) -> tuple[float, ...]:
-    """List the times [s] at which a profile or a derivative of it jumps."""
+    """Return the times [s] at which a profile or one of its derivatives may jump."""
     return tuple(pieces(profile)[1:, 0].tolist())
 
 
 def last_time(profile: AnyProfile) -> float:
-    """Return the time [s] at which a profile's description ends; infinite for most.
+    """Return the time [s] up to which a profile is defined.
 
-    A table that ends in twice the same value stays there.
+    The time is infinite except for an interpolated table whose last two values differ.
     """
     if isinstance(profile, Table | Csv) and profile.interpolation != "hold":
         times, values = _columns(profile)
@@ -98,11 +101,11 @@ def last_time(profile: AnyProfile) -> float:
 
 @lru_cache(maxsize=1000)
 def pieces(profile: AnyProfile) -> npt.NDArray[np.float64]:
-    """Cut a profile into smooth pieces, (P, 9).
+    """Split a profile into P smooth pieces, shape (P, 9), one row per piece.
 
-    A row holds the time from which on it is in force, an origin of time T, and c0, c1, c2, c3, A,
-    w, p of ``c0 + c1 x + c2 x^2 + c3 x^3 + A sin(w x + p)`` with ``x = t - T``.  The first is in
-    force from minus infinity.
+    Columns are the time at which the piece begins, its time origin T, and the coefficients c0, c1,
+    c2, c3, A, w, p of ``c0 + c1 x + c2 x^2 + c3 x^3 + A sin(w x + p)`` with ``x = t - T``.  The
+    first piece begins at minus infinity.
     """
     if isinstance(profile, Constant):
         rows = [_piece(0.0, profile.value)]
@@ -156,7 +159,7 @@ def _trapezoid(profile: Trapezoid[float]) -> list[list[float]]:
     if start == end:
         return [_piece(0.0, start)]
     if profile.rate is not None and profile.acceleration is not None:
-        # A way that is too short to reach the rate is half speeding up, half slowing down.
+        # A distance too short to reach the rate is half acceleration, half deceleration.
         up = min(profile.rate, math.sqrt(abs(end - start) * profile.acceleration))
         up /= profile.acceleration
         span = up + max(up, abs(end - start) / profile.rate)
@@ -202,13 +205,13 @@ def _table(profile: Table[float] | Csv[float]) -> list[list[float]]:
 
 
 def cubic_spline(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Join points (T,), (T, ...) by cubics, the outer two at each end being one: "not a knot".
+    """Interpolate points x, shape (T,), and y, shape (T, ...), by a not-a-knot cubic spline.
 
     Returns
     -------
     ndarray
-        Coefficients, by rising powers of the distance from the start of each part,
-        (4, T - 1, ...).
+        Polynomial coefficients, shape (4, T - 1, ...), by ascending powers of the distance from the
+        left end of each interval.
     """
     from scipy.interpolate import CubicSpline  # half a second, which few profiles need
 
@@ -222,7 +225,7 @@ def _columns(profile: Table[float] | Csv[float]) -> tuple[tuple[float, ...], tup
 
 
 def _read_csv(file: SideFile, time: str, value: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Read two named columns of a CSV file."""
+    """Return the columns named ``time`` and ``value`` of a CSV file, as two tuples of numbers."""
     rows = read_rows(file)
     line, header = next(rows, (1, []))
     names = [name for _, name in header]
@@ -249,7 +252,7 @@ def _read_csv(file: SideFile, time: str, value: str) -> tuple[tuple[float, ...],
 
 
 def _column(place: str, names: list[str], name: str) -> int:
-    """Find a column by its name."""
+    """Return the index of the column with a name; raise an error unless it occurs exactly once."""
     if names.count(name) == 1:
         return names.index(name)
     if name in names:

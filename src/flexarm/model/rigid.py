@@ -1,4 +1,4 @@
-"""The rigid twin of an arm: the same masses and joints, nothing bends."""
+"""Rigid twin of an arm: equal masses and joints, without flexible links or transmissions."""
 
 from typing import Any
 
@@ -15,33 +15,33 @@ from flexarm.links.ends import framed
 from flexarm.links.imported.file import read_body
 from flexarm.spatial import Pose, angles_from_rotation
 
-# What only links that bend may say.
+# Keys of the model file allowed for flexible links only.
 OF_FLEXIBLE = (
     "shapes", "damping", "material_damping", "elastic_energy", "elastic_force",
     "quadratic_shapes", "start", "start_speed", "start_curve",
 )  # fmt: skip
-# What only transmissions that wind up may say.
+# Keys of the model file allowed for elastic transmissions only.
 OF_ELASTIC = ("stiffness", "damping", "efficiency", "backlash", "hysteresis", "kinematic_error")
 
 
 def rigid(arm: Arm) -> Arm:
-    """Build the rigid twin of an arm: links and transmissions that do not deform.
+    """Build the rigid twin of an arm, whose links and transmissions do not deform.
 
     Parameters
     ----------
     arm
-        The arm; masses, inertias, inputs, passive springs of its joints and all else stay.  A body
-        with modes becomes a rigid one, with the tip where it was.
+        The arm.  Masses, inertias, inputs and passive joint springs are unchanged.  A body with
+        modes becomes a rigid body with the tip at its undeformed position.
 
     Returns
     -------
     Arm
-        Of the same name, with ``, rigid`` behind it.
+        The rigid arm, with ``, rigid`` appended to its name.
 
     Raises
     ------
     ModelError
-        If it is no arm, or something in it needs a link to bend.
+        If the argument is not a valid arm, or an entry of the arm requires a flexible link.
     """
     data = validated(arm).model_dump(exclude_unset=True, mode="json")
     data["name"] = f"{arm.name[:190]}, rigid"
@@ -62,7 +62,7 @@ def rigid(arm: Arm) -> Arm:
 
 
 def _stiffen(joint: dict[str, Any]) -> None:
-    """Remove springs, what winds up with them, and motor coordinates from a joint."""
+    """Remove transmission elasticity and motor start values from a joint's data, in place."""
     for key, value in joint.items():
         if key == "drive" and value is not None:
             for name in OF_ELASTIC:
@@ -75,7 +75,10 @@ def _stiffen(joint: dict[str, Any]) -> None:
 
 
 def _freeze(name: str, link: Link, described: dict[str, Any]) -> None:
-    """Describe a body with modes as a rigid one, whose root lies behind its tip along x."""
+    """Replace a body with modes by a rigid body in a link's data, in place.
+
+    The root of the rigid link lies behind the body's tip, along the tip's x axis.
+    """
     assert link.modal is not None
     body = read_body(link.modal.side_file)
     turn, tip = body.tip.rotation, body.tip.position

@@ -1,4 +1,4 @@
-"""Mass and stiffness of an arm's small motions about a posture, in numbers: links are straight."""
+"""Numeric mass and stiffness matrices of an arm with undeformed links, for small motions."""
 
 import casadi as ca
 import numpy as np
@@ -11,9 +11,10 @@ from flexarm.spatial import CROSS
 
 
 def mass_matrix(model: Model, q: Array) -> Array:
-    """Compute the mass matrix of an arm with straight links at a posture q (n,), (n, n).
+    """Compute the mass matrix (n, n) of an arm with undeformed links at posture q, shape (n,).
 
-    The six coordinates of a base that moves are its spin and velocity, in its own axes.
+    The first six rates of an arm with a moving base are the base's angular velocity and velocity,
+    in axes of the base.
     """
     mass, moved = np.zeros((model.size, model.size)), np.zeros((6, model.size))
     if model.base_moves:
@@ -35,7 +36,10 @@ def mass_matrix(model: Model, q: Array) -> Array:
 
 
 def stiffness_matrix(model: Model, q: Array) -> Array:
-    """Compute the elastic stiffness of links and relaxed springs at a posture q (n,), (n, n)."""
+    """Compute the elastic stiffness matrix (n, n) at posture q, shape (n,).
+
+    Links, joint springs and transmissions contribute; springs enter with their relaxed stiffness.
+    """
     stiffness = np.zeros((model.size, model.size))
     for part in model.links:
         integrals = part.body.straight(part.span_length(q)).integrals
@@ -53,7 +57,10 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
 
 
 def _carried(part: LinkModel, q: Array, moved: Array) -> Array:
-    """Transform motions (6, n) of the previous tip to a link's root and add its joint's."""
+    """Return the Jacobian (6, n) of a link's root, from that of the previous link's tip.
+
+    Rows are angular over linear velocity; columns of the link's joint coordinates are added.
+    """
     joints = list(part.carried_by)
     own = ca.DM(q[joints])
     rotation, place, columns = (
@@ -67,7 +74,7 @@ def _carried(part: LinkModel, q: Array, moved: Array) -> Array:
 
 
 def _add_body(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
-    """Add a link's span to the mass matrix; return the motion of its tip (6, n)."""
+    """Return the Jacobian (6, n) of a link's tip; add the span to the mass matrix in place."""
     own, body = part.modes, part.body.straight(part.span_length(q))
     integrals = body.integrals
     mass += moved.T @ integrals.inertia.matrix @ moved
@@ -84,7 +91,10 @@ def _add_body(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
 
 
 def _at_station(rail: LinkModel, part: LinkModel, q: Array, moved: Array) -> Array:
-    """Transform motions (6, n) of a rail's root to the station of the link that rides on it."""
+    """Return the Jacobian (6, n) of the rail section that carries a riding link.
+
+    ``moved`` is the Jacobian of the rail's root.
+    """
     assert part.rail is not None
     x = q[part.exposed] - part.rail.root
     moved = _shift(moved, np.array([x, 0.0, 0.0]))
@@ -94,7 +104,7 @@ def _at_station(rail: LinkModel, part: LinkModel, q: Array, moved: Array) -> Arr
 
 
 def _slide(part: LinkModel, body: StraightBody, moved: Array, mass: Array) -> None:
-    """Add the inertia of the retracted part and the axial rigid-body motion."""
+    """Add a sliding link's retracted part and its axial motion to the mass matrix, in place."""
     assert body.retracted is not None
     along, whole = part.exposed, body.retracted.mass + body.integrals.mass
     mass += moved.T @ body.retracted.matrix @ moved
@@ -105,16 +115,16 @@ def _slide(part: LinkModel, body: StraightBody, moved: Array, mass: Array) -> No
 
 
 def _couple(mass: Array, own: slice, columns: Array) -> None:
-    """Add columns (n, k) of a symmetric matrix, and their rows."""
+    """Add columns (n, k) to a symmetric matrix in place, and their transposes to the same rows."""
     mass[:, own] += columns
     mass[own] += columns.T
 
 
 def _rotate(rotation: Array, moved: Array) -> Array:
-    """Express motions (6, n) in the axes that a rotation leads from."""
+    """Return a Jacobian (6, n), angular over linear, in the axes of the rotated frame."""
     return np.concatenate([rotation.T @ moved[:3], rotation.T @ moved[3:]])
 
 
 def _shift(moved: Array, p: Array) -> Array:
-    """Transform motions (6, n) of the origin to a point p (3,)."""
+    """Return the Jacobian (6, n) of the point at p, shape (3,), from the Jacobian of the origin."""
     return np.concatenate([moved[:3], moved[3:] - np.tensordot(p, CROSS, axes=1) @ moved[:3]])

@@ -1,4 +1,4 @@
-"""Start of an arm, its prescribed motion, and the digest of what its equations depend on."""
+"""Initial state of an arm, its prescribed motion, and a digest of what its equations depend on."""
 
 import hashlib
 from dataclasses import fields
@@ -16,9 +16,9 @@ from flexarm.spatial import NO_INERTIA, Expr
 
 
 def start_state(model: Model) -> tuple[Array, Array]:
-    """Read the initial coordinates and speeds off the model file, (n,) each.
+    """Return the initial coordinates and rates of the model file, shape (n,) each.
 
-    Prescribed coordinates are where their motion has them at time 0.
+    Prescribed coordinates have the values of their motion at time 0.
     """
     q, v = np.zeros(model.size), np.zeros(model.size)
     base = model.arm.base
@@ -48,7 +48,7 @@ def start_state(model: Model) -> tuple[Array, Array]:
 
 
 def undeformed(model: Model, q: Array) -> Array:
-    """Straighten the links of coordinates, (n,)."""
+    """Return a copy of the coordinates q, shape (n,), with all link amplitudes set to 0."""
     straight = q.copy()
     for part in model.links:
         straight[part.modes] = 0.0
@@ -56,7 +56,7 @@ def undeformed(model: Model, q: Array) -> Array:
 
 
 def prescribed_profiles(model: Model) -> list[AnyProfile | None]:
-    """List the motions of the prescribed coordinates in their order; None is standing still."""
+    """Return the profile of each prescribed coordinate, in order; None for a constant 0."""
     found = {axis.index: axis.acts.motion for axis in model.axes if axis.prescribed}
     if isinstance(model.arm.base, MovedBase):
         base = model.arm.base.motion
@@ -65,7 +65,10 @@ def prescribed_profiles(model: Model) -> list[AnyProfile | None]:
 
 
 def prescribed_motion(model: Model, t: float) -> Array:
-    """Evaluate position, rate and acceleration of the prescribed coordinates, (3, prescribed)."""
+    """Compute values, rates and accelerations of the prescribed coordinates at time t [s].
+
+    The shape is (3, k) for k prescribed coordinates.
+    """
     rows = [
         (0.0, 0.0, 0.0) if profile is None else evaluate(profile, t)
         for profile in prescribed_profiles(model)
@@ -74,7 +77,10 @@ def prescribed_motion(model: Model, t: float) -> Array:
 
 
 def trace_prescribed(model: Model, t: Expr) -> tuple[Expr, Expr, Expr]:
-    """Trace position, rate and acceleration of the prescribed coordinates at a time [s]."""
+    """Return symbolic values, rates and accelerations of the k prescribed coordinates.
+
+    Each of the three results, at time t [s], has shape (k, 1).
+    """
     columns = [
         ca.SX(3, 1) if profile is None else trace(profile, t)
         for profile in prescribed_profiles(model)
@@ -84,11 +90,11 @@ def trace_prescribed(model: Model, t: Expr) -> tuple[Expr, Expr, Expr]:
 
 
 def fingerprint(model: Model) -> str:
-    """Digest everything that a model's equations depend on: all the numbers that it holds.
+    """Compute the SHA-256 digest, in hexadecimal, of everything that a model's equations depend on.
 
-    It is kept with a model whose arrays are all read-only, as `build` makes them.
-    Of the arm its name, notes, where it starts, what drives it and what happens to it do not
-    count.  No file is read: what `build` took from one is in the model.
+    The arm's name, notes, start values, inputs and events are excluded.  No file is read: the model
+    contains the data that `build` took from files.  The digest is cached on a model whose arrays
+    are all read-only.
     """
     known = vars(model).get("fingerprint")
     if known is not None:

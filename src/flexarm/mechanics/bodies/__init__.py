@@ -1,4 +1,4 @@
-"""Bodies of links, one file each: their kinematics, inertia and elasticity."""
+"""Bodies of links, one file each: kinematics, inertia and elasticity."""
 
 from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.exact.body import Exact
@@ -9,7 +9,7 @@ from flexarm.mechanics.bodies.reduced.body import Reduced
 from flexarm.mechanics.bodies.rigid import Rigid
 from flexarm.model import LinkModel, Model
 
-# By the kind of a body's numbers.
+# Classes of bodies by ``BodyData.kind``.
 BODIES: dict[str, type[LinkBody]] = {
     "exact": Exact, "exact growing": ExactGrowing, "growing": Growing, "modal": Modal,
     "reduced": Reduced, "rigid": Rigid,
@@ -17,7 +17,7 @@ BODIES: dict[str, type[LinkBody]] = {
 
 
 def body_of(model: Model, part: LinkModel, *, combined: bool = False) -> LinkBody:
-    """Return the body of a link; if ``combined``, its columns may be those of `LinkBody.basis`."""
+    """Return the body of a link; ``combined`` permits the coordinates of `LinkBody.basis`."""
     return BODIES[part.body.kind](model, part, combined)
 
 

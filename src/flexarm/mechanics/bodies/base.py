@@ -1,4 +1,4 @@
-"""Interface of a body: motion of its sections, inertia and elasticity."""
+"""Interface of bodies of links: kinematics of sections, inertia and elasticity."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -21,30 +21,30 @@ from flexarm.mechanics.sections import Local, section_rotation
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
 
-SECTIONS = 33  # of a span, at which the sizes of its shapes are compared
+SECTIONS = 33  # number along a span at which maxima of shape functions are evaluated
 
 
 @dataclass(frozen=True)
 class LinkBody(ABC):
-    """The span of a link between its root L and its flexible tip T, with what its root carries.
+    """Span of a link between its root L and its flexible tip T, with the rigid bodies fixed in L.
 
-    A final class implements the functions; algorithms call them and never ask which body it is.
-    Every coordinate that deforms a link is a column, ``part.own`` in their order.
+    A final class implements the abstract methods; algorithms never ask which class a body has.
+    Every coordinate that deforms the link has a Jacobian column, in the order of ``part.own``.
     """
 
-    # model, part: the arm, and the link of it.
+    # model, part: model of the arm, and of the link.
     model: Model
     part: LinkModel
-    combined: bool = False  # whether its columns may be those of `basis`
+    combined: bool = False  # whether Jacobian columns may refer to `basis`
 
     @property
     def basis(self) -> Expr | None:
-        """Own coordinates per column, (k, k), where its columns are not those coordinates."""
+        """Matrix (k, k) from combined to own coordinates, or None if they are the same."""
         return None
 
     @abstractmethod
     def tip(self, q: Expr) -> Local:
-        """Compute the flexible tip's pose in the root frame."""
+        """Compute the flexible tip's pose and Jacobian in the root frame."""
 
     @abstractmethod
     def section(self, q: Expr, x: float) -> Local:
@@ -56,7 +56,7 @@ class LinkBody(ABC):
 
     @abstractmethod
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Follow the flexible tip relative to the root."""
+        """Compute the pose, velocity and acceleration bias of the tip relative to the root."""
 
     @abstractmethod
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
@@ -65,49 +65,52 @@ class LinkBody(ABC):
         Parameters
         ----------
         q, v
-            All coordinates and rates.
+            All coordinates and rates, (n,) each.
         omega
             Angular velocity of L, in L, (3,).
         """
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the points of the span at own coordinates and rates, (k,); none if it is rigid."""
+        """Return the mass points of the span at own coordinates and rates, (k,); empty if rigid."""
         return []
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the terms of the span that the translation of its `points` does not have.
+        """Compute the inertia terms of the span beyond the translation of its mass points.
 
-        Those are the rotary inertia of its sections, and the momentum that material takes up as it
-        passes the mouth of a hub.
+        These are the rotary inertia of sections, and the momentum of material that passes the mouth
+        of a hub.
         """
         return no_terms(rates)
 
     @property
     def points_per_element(self) -> int:
-        """Gauss points in each element that integrate its inertia exactly."""
+        """Number of Gauss points per element that integrate the element's inertia exactly."""
         return STIFFENED if self.model.stiffening else CUBIC
 
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
-        """Return the points in the elements of the span, so many in each; none if it is rigid."""
+        """Return the mass points in the span's elements, ``count`` per element; empty if rigid."""
         return []
 
     def vectors(self, own: Expr) -> list[Vector]:
-        """Return the vectors among the `points` whose masses are sections' rotary inertia."""
+        """Return the vectors with point masses that represent the rotary inertia of sections."""
         return []
 
     def cayley_angles(self, q: Expr) -> Expr:
-        """Return the first-order angles by which the tip turns as a Cayley rotation, (3,).
+        """Return the first-order angles (3,) from which the tip's Cayley rotation is computed.
 
-        They are 0 of a rigid body, and of an exact beam, whose sections turn otherwise.
+        The angles are 0 for a rigid body and for an exact beam, which have no Cayley rotation.
         """
         return ca.SX(3, 1)
 
     def linear_tip(self) -> tuple[Array, Array] | None:
-        """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
+        """Return the tip's rotation and displacement per amplitude, (3, m) each, or None.
+
+        None means that they are not linear in the amplitudes.
+        """
         return None
 
     def straight_tip(self, q: Array) -> tuple[Array, Array]:
-        """Return displacement and rotation of the straight tip per amplitude at q, (3, m) each."""
+        """Return displacement and rotation of the undeformed tip per amplitude, (3, m) each."""
         straight, modes = q.copy(), self.part.modes
         straight[modes] = 0.0
         tip, count = self.tip(ca.DM(straight)), modes.stop - modes.start
@@ -115,11 +118,11 @@ class LinkBody(ABC):
         return linear[:, -count:], angular[:, -count:]
 
     def turned(self, angle: Expr) -> tuple[Expr, Expr]:
-        """Return the tip's rotation by first-order angles (3,), and its angular columns (3, 3)."""
+        """Return the tip's rotation from first-order angles (3,), and angular Jacobian (3, 3)."""
         return section_rotation(self.model, angle)
 
     def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
-        """Follow an outboard hub that root slopes turn about the joint's axis, or None."""
+        """Return the motion of an outboard hub rotated by the root slopes of shapes, or None."""
         return None
 
     def energy(self, q: Expr) -> Expr:
@@ -127,7 +130,7 @@ class LinkBody(ABC):
         return type(q)(0)
 
     def effort(self, q: Expr) -> Expr:
-        """Differentiate the elastic energy by the link's own coordinates, (k,)."""
+        """Compute the derivative (k,) of the elastic energy with respect to own coordinates."""
         return type(q).zeros(0, 1)
 
     def damping(self, q: Expr) -> Expr | None:
@@ -135,11 +138,11 @@ class LinkBody(ABC):
         return None
 
     def deformed(self, q: Array) -> Deformed | None:
-        """Extract a beam's deformation from coordinates q, (T, n); None for other bodies."""
+        """Return a beam's shape functions and amplitudes at q, (T, n); None for other bodies."""
         return None
 
     def along(self, q: Array, stations: Array) -> Along:
-        """Follow the axis at fractions of the (exposed) span, at coordinates q, (T, n)."""
+        """Compute the deformed axis at fractions of the (exposed) span, at q, (T, n)."""
         link = self.deformed(q)
         if link is None:
             none = np.zeros((len(q), len(stations), 3))
@@ -148,37 +151,40 @@ class LinkBody(ABC):
         return link.along(stations, stiffening=self.model.stiffening, extra=quadratic)
 
     def tip_angles(self, q: Array) -> Array:
-        """Return how far the tip is turned out of the root's axis at q, (T, n): its slope, (T,)."""
+        """Return the slope of the tip relative to the root's axis at q, (T, n): (T,)."""
         slope = self.along(q, np.ones(1)).slope[:, 0]
         return np.asarray(np.hypot(slope[:, 1], slope[:, 2]))
 
     def largest_strain(self, q: Array) -> Array:
-        """Return the largest strain that its file tells of, at q, (T, n): (T,), NaN if unknown."""
+        """Return the largest strain defined by the body's file at q, (T, n): (T,), else NaN."""
         return np.full(len(q), np.nan)
 
     def drawn_amplitudes(self, q: Array) -> Array:
-        """Return the amplitudes of the shapes that are drawn, at coordinates q, (T, n): (T, m)."""
+        """Return the amplitudes of the shape functions to be displayed at q, (T, n): (T, m)."""
         link = self.deformed(q)
         return q[:, self.part.modes] if link is None else link.amplitudes
 
     def traced_amplitudes(self, q: Expr) -> Expr:
-        """Trace `drawn_amplitudes` at coordinates q, (n,): (m,)."""
+        """Return `drawn_amplitudes` symbolically at coordinates q, (n,): (m,)."""
         return q[self.part.modes]
 
     def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
-        """Return what the angles of sections are linear in, (K,), and the unit of their places."""
+        """Return the variables (K,) that section angles are linear in, and a unit of length.
+
+        The unit is that of positions along the span: metres, or exposed lengths of a sliding link.
+        """
         return q[self.part.modes.start : self.part.modes.stop], "m"
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr | None:
-        """Return a section's curvature [1/m] per amplitude, (1, m); None if it has no sections."""
+        """Return a section's curvature [1/m] per amplitude, (1, m); None without sections."""
         return None
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix at q, (m, m), that a link of another arm would have."""
+        """Return the damping matrix at q, (m, m), for the damping data of another arm's link."""
         return np.zeros((0, 0))
 
     def mode_names(self, q: Array, strains: Array) -> list[str]:
-        """Name k modes at q by the directions of strain, counted in each.
+        """Return names of k modes at q: the direction of most strain energy, and a number.
 
         ``strains`` are the shares of the amplitudes in the strain energy of each mode, (m, k).
         """
@@ -191,19 +197,19 @@ class LinkBody(ABC):
         return [f"{LABELS[d]}{most[: k + 1].count(d)}" for k, d in enumerate(most)]
 
     def described(self) -> tuple[str, str]:
-        """Return the kind of its shapes, and a line about them."""
+        """Return the kind of the body's shape functions, and a one-line description."""
         kind = self.part.link.shapes.kind
         return kind, discretisation(kind).summary
 
     def file_report(self) -> list[str]:
-        """Return what an examination of the file that its numbers come from says, by line."""
+        """Return the lines of a report on the file of the body's data; empty without a file."""
         shapes = self.part.link.shapes
         if not isinstance(shapes, Tabulated):
             return []
         return list(modal_data_report(shapes.side_file, self.part.beam.span).lines())
 
     def directions(self, q: Array) -> list[Direction | None]:
-        """Return the direction in which each amplitude moves most; None of what is no beam."""
+        """Return the direction of largest displacement of each amplitude; None for other bodies."""
         span, shapes = self.span_at(q), self.shapes_at(q)
         if span is None or shapes is None:
             return [None] * len(self.part.body.names)
@@ -212,7 +218,7 @@ class LinkBody(ABC):
         return [DIRECTIONS[k] for k in np.argmax(sizes, axis=0)]
 
     def shapes_at(self, q: Array) -> Shapes | None:
-        """Return the shapes at coordinates q, (n,), or None if nothing bends."""
+        """Return the shape functions at coordinates q, (n,), or None without shape functions."""
         return None
 
     def span_at(self, q: Array) -> Span | None:
@@ -221,13 +227,13 @@ class LinkBody(ABC):
 
 
 def shape_sizes(shapes: Shapes, span: Span) -> Array:
-    """Return the largest value of each shape at some sections of a span, (`DIRECTIONS`, m)."""
+    """Return the largest absolute value of m shapes along a span, by direction, (directions, m)."""
     x = np.linspace(0.0, span.length, SECTIONS)
     return np.array([np.abs(shapes.values(d, x)).max(axis=0) for d in DIRECTIONS])
 
 
 def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
-    """Sum the nonlinear elastic energy that the user gives: products of powers, force tables."""
+    """Return the nonlinear elastic energy [J] from the model file: power products, force tables."""
     energy = type(d)(0)
     for term in part.link.elastic_energy:
         product = type(d)(term.coefficient)
@@ -240,7 +246,7 @@ def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
 
 
 def table_energy(places: tuple[float, ...], efforts: tuple[float, ...], x: Expr) -> Expr:
-    """Energy of a spring whose effort is linear between the given points, extended outside."""
+    """Return the energy [J] of a spring with a piecewise linear, extrapolated force table."""
     total, slope0 = type(x)(0), (efforts[1] - efforts[0]) / (places[1] - places[0])
     start = efforts[0] - slope0 * places[0]
     total = start * x + slope0 * x * x / 2
@@ -256,7 +262,10 @@ def table_energy(places: tuple[float, ...], efforts: tuple[float, ...], x: Expr)
 def section_spin(
     model: Model, angle: Expr, angle_rate: Expr, angle_bias: Expr
 ) -> tuple[Expr, Expr]:
-    """Return a section's angular velocity and its derivative, from first-order angle rates."""
+    """Return a section's angular velocity and its derivative, from first-order angle rates.
+
+    ``angle_bias`` is the second rate of the angles at zero accelerations; all vectors are (3,).
+    """
     vector, rate, bias = angle, angle_rate, angle_bias
     if model.stiffening:
         scale = 1 + (angle[1] ** 2 + angle[2] ** 2) / 4
@@ -270,7 +279,7 @@ def section_spin(
 
 
 def cayley_spin(vector: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr]:
-    """Return the angular velocity of a Cayley vector's rotation, and its rate of change."""
+    """Return the angular velocity of a Cayley vector's rotation, and its rate of change, (3,)."""
     size = 1 / (1 + ca.dot(vector, vector) / 4)
     spin = size * (rate + ca.cross(vector, rate) / 2)
     spin_bias = -(size * ca.dot(vector, rate) / 2) * spin

@@ -1,4 +1,4 @@
-"""Numerical geometry of a bent link: shapes, and amplitudes over the samples of a run."""
+"""Numerical geometry of a deformed link: shape functions and amplitudes at samples of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,49 +17,50 @@ from flexarm.mechanics.bodies.exact.tangents import Entire
 
 @dataclass(frozen=True)
 class Along:
-    """Deformation of a flexible link at S stations and T samples."""
+    """Deflection, slope and twist of a flexible link at S stations and T samples."""
 
     # Displacement from the undeformed link along x, y, z of its root frame [m], (T, S, 3).
     deflection: Array
-    slope: Array  # its derivative by the distance from the root, (T, S, 3)
+    slope: Array  # derivative of the deflection by the distance from the root, (T, S, 3)
     twist: Array  # rotation about the axis [rad], (T, S)
 
 
 @dataclass(frozen=True)
 class Deformed:
-    """A flexible link's shape functions with their amplitudes at T samples."""
+    """Shape functions of a flexible link with their amplitudes at T samples."""
 
     shapes: Shapes  # functions of a coordinate: the distance x [m], or of a sliding link xi = x/l
-    amplitudes: Array  # how much of each, (T, m)
+    amplitudes: Array  # amplitude of each shape function, (T, m)
     scale: Array  # metres per unit of the coordinate, (T,)
     length: Array  # length of the (exposed) span [m], (T,)
     end: float  # the coordinate at the tip
     span: Span  # the section's properties, as functions of x
-    points: Array  # where they are
-    # Quadrature weights over the coordinate, with the places of ``points`` in between its ends.
+    points: Array  # quadrature points
+    # Weights of the quadrature points.
     weights: Array
     grows: bool = False  # whether the coordinate is xi, and the section the same everywhere
-    nodes: Collocation | None = None  # where the tangents of an exact beam are taken, else None
+    nodes: Collocation | None = None  # collocation nodes of an exact beam, else None
 
     @property
     def edges(self) -> Array:
-        """Positions at which shapes or section properties may jump."""
+        """Positions at which shape functions or section properties may jump."""
         edges = self.shapes.edges
         return edges if self.grows else union(edges, self.span.edges)
 
     def along_span(self, places: Array) -> Array:
-        """Return the distances [m] at which the section properties are tabulated."""
+        """Return the positions at which section properties are evaluated; 0 for a sliding link."""
         return 0 * places if self.grows else places
 
     def values(self, direction: Direction, places: Array, nu: int = 0) -> Array:
-        """Evaluate a displacement or twist, or its nu-th derivative by x, (T, len(places))."""
+        """Compute a displacement or twist, or its nu-th derivative by x, at P places, (T, P)."""
         columns = self.shapes.values(direction, places, nu)
         return np.asarray(self.amplitudes @ columns.T / self.scale[:, None] ** nu)
 
     def linear_energy(self, integrated: Array) -> Array:
-        """Return the elastic energy of the linear theory [J], (T,), which may be ``integrated``.
+        """Return the elastic energy of linear theory [J], (T,).
 
-        Measured shapes, and springs between rigid pieces, are known by their stiffness alone.
+        The value is ``integrated`` for a sliding link; otherwise it is computed from the stiffness
+        matrix, since measured shapes and springs between rigid pieces have no curvature.
         """
         if self.grows:
             return integrated
@@ -67,13 +68,13 @@ class Deformed:
         return np.asarray(np.einsum("ti,ij,tj->t", d, stiffness, d, optimize=True) / 2)
 
     def has(self, direction: Direction) -> bool:
-        """Whether any shape goes in a direction."""
+        """Return whether any shape function moves in a direction."""
         return bool(self.shapes.moving(direction))
 
     def curvatures(self, places: Array, *, stiffening: bool) -> tuple[Array, Array]:
-        """Compute the curvatures along y and z of the section [1/m], (T, len(places)) each.
+        """Compute the curvatures of the sections along y and z [1/m] at P places, (T, P) each.
 
-        By the series to the third order, ``v'' + v' (v' v'' + w' w'')/2``, whose square is the
+        The series is expanded to third order, ``v'' + v' (v' v'' + w' w'')/2``, whose square is the
         integrand of the elastic energy.
         """
         if self.nodes is not None:
@@ -86,17 +87,18 @@ class Deformed:
         return y + slopes[0] * half, z + slopes[1] * half
 
     def strains(self, places: Array) -> tuple[Array, Array, Array]:
-        """Compute curvatures along y and z and torsion of an exact beam's sections [1/m]."""
+        """Compute curvatures along y and z and torsion [1/m] of an exact beam, (T, P) each."""
         turning = self._turning(places)
         return (*turning.curvatures, turning.torsion if np.any(turning.f) else 0 * turning.f)
 
     def strain_rises(self, places: Array) -> tuple[Array, Array, Array]:
-        """Differentiate an exact beam's curvatures along y and z by x [1/m^2].
+        """Compute the derivatives of an exact beam's curvatures along y and z by x [1/m^2].
 
         Returns
         -------
         along_y, along_z, torsion
-            And by how much the axes of its sections turn about its own axis [1/m], twisted or not.
+            The two derivatives, and the rotation of the section axes about the tangent per length
+            [1/m], also for a beam without twist shapes; (T, P) each at P places.
         """
         turning, df = self._turning(places), self.values("twist", places, 1)
         rises = self.values("y", places, 3), self.values("z", places, 3)
@@ -111,7 +113,10 @@ class Deformed:
         return _Turning(a, b, da, db, f, df)
 
     def along(self, stations: Array, *, stiffening: bool, extra: Sequence[QuadraticShape]) -> Along:
-        """Compute the deformed axis at fractions of the span; ``extra`` are quadratic shapes."""
+        """Compute deflection, slope and twist of the deformed axis at fractions of the span.
+
+        ``extra`` are quadratic shapes of the link.
+        """
         places = stations * self.end
         twist = self.values("twist", places)
         if self.nodes is not None:
@@ -138,9 +143,9 @@ class Deformed:
         return Along(moved, slope, twist)
 
     def axis(self, places: Array) -> tuple[Array, Array]:
-        """Compute sections and tangents of an exact beam, (T, len(places), 3) each.
+        """Compute axis points [m] and tangents of an exact beam at P places, (T, P, 3) each.
 
-        Tangents are as long as the axis is stretched.
+        The length of a tangent is the stretch ratio of the axis.
         """
         assert self.nodes is not None
         nodes, d = self.nodes, self.amplitudes
@@ -153,7 +158,7 @@ class Deformed:
 
 
 class _Turning:
-    """Angles of an exact beam's sections: along y, along z and twist, with derivatives."""
+    """Rotation angles of an exact beam's sections along y, along z and in twist."""
 
     def __init__(self, a: Array, b: Array, da: Array, db: Array, f: Array, df: Array) -> None:
         self.a, self.b, self.da, self.db, self.f = a, b, da, db, f
@@ -163,12 +168,15 @@ class _Turning:
 
     @property
     def curvatures(self) -> tuple[Array, Array]:
-        """Along y and z of the section."""
+        """Curvatures along y and z of the section [1/m]."""
         turn = self.G * self.w
         return self._twisted(self.da + turn * self.b, self.db - turn * self.a)
 
     def rises(self, dda: Array, ddb: Array) -> tuple[Array, Array]:
-        """Differentiate the curvatures by x, at a constant twist."""
+        """Compute the derivatives of the curvatures by x at constant twist [1/m^2].
+
+        ``dda`` and ``ddb`` are the second derivatives of the angles along y and z.
+        """
         turn = self.G * self.w
         rise = self.G * (self.a * ddb - self.b * dda)
         rise += self.G1 * (self.a * self.da + self.b * self.db) * self.w
@@ -181,14 +189,14 @@ class _Turning:
 
 
 def _tangents(a: Array, b: Array) -> Array:
-    """Turn e_x by the rotation vector (0, -b, a), (..., 3)."""
+    """Return e_x rotated by the rotation vector (0, -b, a), (..., 3)."""
     angle = np.hypot(a, b)
     sine = np.sinc(angle / np.pi)
     return np.stack([np.cos(angle), a * sine, b * sine], axis=-1)
 
 
 def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
-    """Compute the amplitudes of a sliding link's parent curves at T lengths, (T, K)."""
+    """Compute the amplitudes of a sliding link's K parent curves at T lengths, (T, K)."""
     low, high = shapes.range
     t = (2 * length - low - high) / (high - low)
     amounts = [np.zeros((len(d), 0))]

@@ -1,4 +1,4 @@
-"""A body as points in the elements between the edges of its shapes, several in each."""
+"""Discretisation of a body into mass points, several per element of its shape functions."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ CUBIC, STIFFENED = 4, 6
 
 @dataclass(frozen=True)
 class ElementSection:
-    """A point of an element and how its link's own coordinates move it, in the link's axes."""
+    """Mass point of an element with its Jacobian by the link's own coordinates, in link axes."""
 
     mass: Expr  # of the point [kg]
     # Inertia about the axes [kg m^2], (3,): of the whole element if it is its only point.
     inertia: Expr
-    # place, columns: where it is (3,), and its velocity per rate of own coordinate (3, k).
+    # place, columns: position (3,), and velocity per rate of own coordinate (3, k).
     place: Expr
     columns: Expr
     # angle, angle_columns: first-order angles of the section (3,), and their rates (3, k).
@@ -30,12 +30,13 @@ class ElementSection:
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector that own coordinates turn and stretch, with a mass at its end.
+    """Vector fixed in a section with a point mass at its end, which represents rotary inertia.
 
-    It does not feel translation; its mass may be negative.
+    Own coordinates rotate and stretch the vector; translation does not affect it.  The mass may be
+    negative.
     """
 
-    mass: Expr  # [kg m^2], of a vector without unit
+    mass: Expr  # [kg m^2], since the vector is dimensionless
     # value, columns: the vector in the link's axes, (3,), and its rate per rate of own coordinate,
     # (3, k).
     value: Expr
@@ -43,7 +44,7 @@ class Vector:
 
 
 def element_points(edges: Array, count: int) -> tuple[Array, Array]:
-    """Place Gauss points with their weights on every element, (elements count,) each."""
+    """Return positions and weights of all Gauss points, ``count`` per element."""
     node, weight = gauss_points(count)
     half = np.diff(edges)[:, None] / 2
     return (edges[:-1, None] + half * (1 + node)).ravel(), (half * weight).ravel()

@@ -1,8 +1,8 @@
-"""A beam that slides out of its hub, by linear theory: its exposed part, and the straight rest.
+"""Beam that slides out of its hub, by linear theory: exposed part and straight part in the hub.
 
-Forces are those of the material points (d'Alembert), so the beam's axial momentum and its inertia
-force along the deflected axis are kept.  All integrals are constant matrices between coefficients
-of `flexarm.links.growing.fields`.
+Inertia forces are those of the material points (d'Alembert), so that the beam's axial momentum and
+its inertia force along the deflected axis are included.  All integrals are constant matrices
+between coefficients of `flexarm.links.growing.fields`.
 """
 
 from dataclasses import replace
@@ -46,23 +46,23 @@ from flexarm.spatial import Expr, constant
 STIFFNESS: dict[Direction, tuple[str, int, float]] = {
     "y": ("EIz", 2, -1.0), "z": ("EIy", 2, -1.0), "twist": ("GJ", 1, -1.0), "x": ("EA", 1, 1.0)
 }  # fmt: skip
-FITTED = 100.0  # by how much second derivatives of fitted curves magnify what rounding leaves
+FITTED = 100.0  # amplification of rounding errors in second derivatives of fitted curves
 
 
 class Growing(LinkBody):
-    """The exposed part of a beam that bends by linear theory, and the straight part in its hub.
+    """Sliding beam: an exposed part that bends by linear theory, and a straight part in its hub.
 
-    `ExactGrowing` replaces the motion of its points, the rotation of its sections and the energy.
+    `ExactGrowing` overrides the motion of points, the rotation of sections and the elastic energy.
     """
 
     @property
     def beam(self) -> SlidingBeam:
-        """Its numbers."""
+        """Elastic part of the sliding beam."""
         return self.part.sliding_beam
 
     @property
     def shapes(self) -> SlidingShapes:
-        """Shape functions of place and exposed length."""
+        """Shape functions of position and exposed length."""
         return self.beam.shapes
 
     def motion(self, own: Expr, rates: Expr) -> SlidingMotion:
@@ -70,7 +70,7 @@ class Growing(LinkBody):
         return SlidingMotion(self.shapes, own, rates)
 
     def tip(self, q: Expr) -> Local:
-        """Return the flexible tip from the mouth of the hub."""
+        """Return the pose of the flexible tip relative to the mouth of the hub."""
         return self.at_fraction(q, 1.0)
 
     def cayley_angles(self, q: Expr) -> Expr:
@@ -79,7 +79,7 @@ class Growing(LinkBody):
         return ca.sparsify(self.motion(own, 0 * own).angles(1.0)[0])
 
     def section(self, q: Expr, x: float) -> Local:
-        """Return the section at material distance x from the inner end; numbers only."""
+        """Return the section at distance x [m] from the beam's inner end; q must be numeric."""
         if not isinstance(q, ca.DM):
             raise FlexarmError("a material section of a sliding link needs numbers, not symbols")
         exposed = float(q[self.part.exposed])
@@ -92,15 +92,15 @@ class Growing(LinkBody):
         return self.at_fraction(q, beyond / exposed)
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Return a section at a fraction of the exposed length."""
+        """Return the section at a fraction of the exposed length."""
         return self.section_motion(q, 0 * q, fraction).local
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Return the motion of the flexible tip."""
+        """Compute pose, velocity and acceleration bias of the tip relative to the hub's mouth."""
         return self.section_motion(q, v, 1.0)
 
     def section_motion(self, q: Expr, v: Expr, xi: float) -> SectionMotion:
-        """Return the motion of the material section that is now at x = xi l from the mouth."""
+        """Return the motion of the material section currently at x = xi l from the hub's mouth."""
         own, rates = own_values(self.part, q), own_values(self.part, v)
         motion, at = self.motion(own, rates), np.array([xi])
         place, columns, bias = evaluate(motion.displacement(), motion.displacement_functions(at))
@@ -111,14 +111,14 @@ class Growing(LinkBody):
     def rotated(
         self, moved: tuple[Expr, Expr], angles: tuple[Expr, Expr, Expr], rate: Expr
     ) -> tuple[Local, Expr, Expr]:
-        """Rotate a section by its first-order angles.
+        """Return a section rotated by its first-order angles.
 
         Parameters
         ----------
         moved
-            Its place (3,), and its velocity per rate of own coordinate (3, k).
+            Position (3,) of the section, and its velocity per rate of own coordinate (3, k).
         angles
-            The angles (3,), their columns (3, k) and their second rate at zero accelerations (3,).
+            The angles (3,), their Jacobian (3, k) and their second rate at zero accelerations (3,).
         rate
             Rate of the angles, (3,).
 
@@ -131,19 +131,19 @@ class Growing(LinkBody):
         return turned_section(self.model, *moved, angle, by), spin, bias
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Compute the terms of the beam, exposed and inside."""
+        """Compute the inertia terms of the beam, both exposed and inside the hub."""
         own, rates = own_values(self.part, q), own_values(self.part, v)
         total = rigid_terms(self.part.root_body, omega, len(self.part.own))
         total = add(total, self._hidden(own).terms(rates, omega))
         return add(total, self.exposed_terms(own, rates, omega))
 
     def exposed_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the terms of the exposed part, and the rotary inertia of all sections."""
+        """Compute the inertia terms of the exposed part, and the rotary inertia of all sections."""
         total = self._exposed(own, rates).terms(rates, omega)
         return add(total, self.turning(own, rates, omega))
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the points of the exposed part, and those of the straight part in the hub."""
+        """Return the mass points of the exposed part, and of the straight part in the hub."""
         return [self._exposed(own, rates), self._hidden(own)]
 
     def _exposed(self, own: Expr, rates: Expr) -> MaterialPoints:
@@ -151,7 +151,7 @@ class Growing(LinkBody):
         return MaterialPoints(motion.displacement(), motion.displacement_basis(), mass)
 
     def _hidden(self, own: Expr) -> MaterialPoints:
-        """Return the straight part in the hub, x = -hidden to 0, which the length moves."""
+        """Return the mass points of the straight part in the hub, which moves with the length."""
         new, k, hidden = type(own), own.shape[0], self.part.length - own[0]
         along = np.array([[1.0, 1 / 2], [1 / 2, 1 / 3]])  # of 1 and s = 0 to 1
         gram = {(a, b): along if a == b == "x" else np.zeros((2 * (a == "x"), 2 * (b == "x")))
@@ -165,10 +165,11 @@ class Growing(LinkBody):
         return MaterialPoints(field, Basis(gram, mean, 1.0), self.shapes.mass_per_length * hidden)
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the rotary inertia of the sections, and what material takes up at the mouth.
+        """Compute the rotary inertia of sections, and the momentum of material at the hub's mouth.
 
-        Stretch begins there, so velocities jump; with the momentum that passes, ``mu l'`` times the
-        jump, Lagrange's equations of the changing domain hold and energy is kept.
+        Stretch begins at the mouth, so velocities jump there; with the momentum of the passing
+        material, ``mu l'`` times the jump, Lagrange's equations of the changing domain and energy
+        conservation are satisfied.
         """
         motion = self.motion(own, rates)
         at = motion.displacement_functions(np.zeros(1))
@@ -182,7 +183,7 @@ class Growing(LinkBody):
     def rotary_terms(self, motion: SlidingMotion, rates: Expr, omega: Expr) -> Terms:
         """Compute the rotary inertia of the sections, exposed and in the hub, in link axes.
 
-        Curvature begins at the mouth, which turns the material that passes it.
+        Curvature begins at the mouth of the hub, where passing material starts to rotate.
         """
         none = no_terms(rates)
         if not np.any(self.shapes.rotary):
@@ -199,7 +200,7 @@ class Growing(LinkBody):
         return add(total, inside)
 
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
-        """Return the points in the elements of the exposed part, and the straight rest."""
+        """Return the mass points in the elements of the exposed part, and the part in the hub."""
         mu, J = self.shapes.mass_per_length, self.shapes.rotary
         motion, new = self.motion(own, 0 * own), type(own)
         moved = motion.displacement()
@@ -227,10 +228,10 @@ class Growing(LinkBody):
         return energy + self._given(q)
 
     def effort(self, q: Expr) -> Expr:
-        """Differentiate the elastic energy by exposed length and amplitudes, (k,).
+        """Compute the gradient (k,) of the elastic energy in exposed length and amplitudes.
 
-        Theodore & Ghosal 1995, eqs. 26-31, leave out what the stiffness's change with the length
-        does to the joint (erratum).
+        Theodore & Ghosal 1995, eqs. 26-31, omit the force on the joint due to the change of
+        stiffness with length (erratum).
         """
         own, link = own_values(self.part, q), self.part.link
         slopes, length = self.motion(own, 0 * own).slopes(), own[0]
@@ -246,9 +247,9 @@ class Growing(LinkBody):
         return effort
 
     def strained(self, length: Expr, e: Expr) -> tuple[Expr, Expr]:
-        """Return the energy beyond the linear theory's, which goes with 1/l, and its gradient.
+        """Return the elastic energy beyond linear theory, proportional to 1/l, and its gradient.
 
-        Both are functions of the parent curves' amounts in the angles, (K,).
+        Both are functions of the K amplitudes ``e`` of the parent curves in the section angles.
         """
         return type(e)(1, 1), 0 * e
 
@@ -275,7 +276,7 @@ class Growing(LinkBody):
         return chebyshev_series(series, self.shapes.range, q[self.part.exposed])
 
     def deformed(self, q: Array) -> Deformed:
-        """Return the deformation at coordinates q, (T, n)."""
+        """Return shape functions and amplitudes at coordinates q, (T, n)."""
         length = q[:, self.part.exposed]
         amplitudes = parent_amplitudes(self.shapes, length, q[:, self.part.modes])
         points, weights = exposed_points(self.shapes)
@@ -285,17 +286,17 @@ class Growing(LinkBody):
         )  # fmt: skip
 
     def traced_amplitudes(self, q: Expr) -> Expr:
-        """Trace the amplitudes of the parent curves, (K,)."""
+        """Return the amplitudes of the K parent curves symbolically, (K,)."""
         d, length = q[self.part.modes], q[self.part.exposed]
         return ca.vertcat(*[length_factor(self.shapes, axis, length) @ d for axis in DIRECTIONS])
 
     def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
-        """Return the parent curves' amounts in the angles, (K,), and the unit of their places."""
+        """Return the amplitudes (K,) of parent curves in section angles, and a unit of length."""
         own = own_values(self.part, q)
         return self.motion(own, 0 * own).slopes().value, "exposed lengths"
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix at q that a link of another arm would have."""
+        """Return the damping matrix at q, (m, m), for the damping data of another arm's link."""
         series = sliding_damping(arm, index, self.shapes)
         assert series is not None
         return np.array(chebyshev_series(series, self.shapes.range, ca.DM(q[self.part.exposed])))
@@ -307,11 +308,11 @@ class Growing(LinkBody):
         return (constant(parents).T @ length_factor(self.shapes, axis, length)) / length**2
 
     def shapes_at(self, q: Array) -> Shapes:
-        """Return the shapes over the exposed length."""
+        """Return the shape functions over the exposed length at q, (n,)."""
         return self.shapes.at(float(q[self.part.exposed]))
 
     def span_at(self, q: Array) -> Span:
-        """Return the exposed span."""
+        """Return the exposed span at q, (n,)."""
         section = self.part.link.section
         assert section is not None
         return Span.of(section, float(q[self.part.exposed]))
@@ -324,7 +325,7 @@ class Growing(LinkBody):
 def _first_order_terms(
     moving: MovingField, basis: Basis, rates: Expr, omega: Expr, inertia: Expr
 ) -> Terms:
-    """Compute the terms of the sections' rotary inertia, in link axes, by first-order angles."""
+    """Return the inertia terms of sections with first-order angles and inertia in link axes."""
     k = len(moving.columns)
     means = ca.horzcat(*[inertia * basis.integral(c) for c in moving.columns])
     modal, effort = ca.SX(k, k), ca.SX(k, 1)
@@ -338,7 +339,7 @@ def _first_order_terms(
 
 
 def _product(basis: Basis, inertia: Expr, a: Field, b: Field) -> Expr:
-    """Integrate the product of two fields of angles, times the inertia about each axis."""
+    """Return the integral of the product of two angle fields, weighted by inertia per axis."""
     parts = [
         inertia[n] * ca.dot(constant(basis.gram[axis, axis]) @ a.of(axis), b.of(axis))
         for n, axis in enumerate(AXES)

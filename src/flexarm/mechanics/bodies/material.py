@@ -1,4 +1,4 @@
-"""The material of a body: points that move as a field of known functions, with their masses."""
+"""Material of a body: mass points whose motion is a field of known functions."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True)
 class MaterialPoints:
-    """Points of a body in its root frame L, with their masses; k own coordinates."""
+    """Mass points of a body in its root frame L, as functions of k own coordinates."""
 
-    moving: MovingField  # where they are, their velocity per rate of own coordinate, their bias
-    basis: Basis  # functions of the place along the body, and their integrals over the mass
+    moving: MovingField  # positions, Jacobian by own coordinates, acceleration bias
+    basis: Basis  # functions of position along the body, with integrals over the mass
     scale: Expr | float  # factor of the masses of the basis
 
     @property
@@ -23,15 +23,15 @@ class MaterialPoints:
         return self.scale * self.basis.mass
 
     def integral(self, field: Field) -> Expr:
-        """Integrate a field over the mass, (3,)."""
+        """Compute the integral of a field over the mass, (3,)."""
         return self.scale * self.basis.integral(field)
 
     def moment(self, f: Field, g: Field) -> Expr:
-        """Integrate ``f g^T`` over the mass, (3, 3)."""
+        """Compute the integral of ``f g^T`` over the mass, (3, 3)."""
         return self.scale * self.basis.moment(f, g)
 
     def terms(self, rates: Expr, omega: Expr) -> Terms:
-        """Compute inertia and velocity-dependent forces of the points."""
+        """Compute the points' inertia terms: mass matrix blocks, velocity-dependent forces."""
         moving, basis, mass = self.moving, self.basis, self.scale
         place, bias, new = moving.value, moving.bias, type(omega)
         speed = moving.speed(rates)

@@ -1,4 +1,4 @@
-"""A link of constant length whose span deforms by shape functions times amplitudes."""
+"""Link of constant length by linear theory or the series: shape functions times amplitudes."""
 
 from collections.abc import Iterator
 from typing import final
@@ -27,7 +27,7 @@ from flexarm.spatial import Expr, constant
 
 @final
 class Modal(Shaped):
-    """Amplitudes, their integrals, and displacements quadratic in them."""
+    """Body with displacements linear or quadratic in the amplitudes."""
 
     def tip(self, q: Expr) -> Local:
         """Compute the flexible tip's pose in the root frame."""
@@ -48,7 +48,7 @@ class Modal(Shaped):
         return angle
 
     def section(self, q: Expr, x: float) -> Local:
-        """Compute a section's pose in the root frame; below 0 it is on the rigid root piece."""
+        """Compute a section's pose in the root frame; for x < 0 it is on the rigid root piece."""
         if x < 0:
             return rigid_section(q, x, len(self.part.own))
         e, d, where = self.span, self.amplitudes(q), np.array([x])
@@ -66,7 +66,7 @@ class Modal(Shaped):
         return turned_section(self.model, place, linear, angle, angle_columns)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Compute the motion of the flexible tip."""
+        """Compute the pose, velocity and acceleration bias of the tip relative to the root."""
         local, e = self.tip(q), self.span
         d, rates = self.amplitudes(q), own_values(self.part, v)
         angle, angle_rate = constant(e.tip_angle) @ d, constant(e.tip_angle) @ rates
@@ -81,7 +81,7 @@ class Modal(Shaped):
         return SectionMotion(local, spin, local.linear @ rates, spin_bias, speed_bias)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Compute the inertia of the span, the root's body and a hub that turns with the root."""
+        """Compute the inertia terms of the span, the rigid bodies at the root and a turning hub."""
         own, rates = own_values(self.part, q), own_values(self.part, v)
         terms = rigid_terms(self.part.root_body, omega, len(self.part.own))
         for points in self.points(own, rates):
@@ -89,7 +89,7 @@ class Modal(Shaped):
         return self.with_hub(add(terms, self.turning(own, rates, omega)), q, v, omega)
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the points ``x e_x + Phi d + 1/2 d^T X d``."""
+        """Return the mass points at ``x e_x + Phi d + 1/2 d^T X d``."""
         m, used, new = own.shape[0], self.span.displacements, type(own)
         assert used is not None
         value, bias, columns = [], [], [list[Expr]() for _ in range(m)]
@@ -111,7 +111,7 @@ class Modal(Shaped):
         return [MaterialPoints(field, used.basis, 1.0)]
 
     def placed(self, x: Array, edges: Array, d: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """Place points at ``x e_x + Phi d + 1/2 d^T X d``, each with its columns (3, m)."""
+        """Yield position (3,) and Jacobian (3, m) of the points ``x e_x + Phi d + 1/2 d^T X d``."""
         shapes, extra = self.span.shapes, self.part.link.quadratic_shapes
         phi, stiffening = shapes.displacement(x), self.model.stiffening
         drawn = quadratic_displacement(shapes, x, edges, stiffening=stiffening, extra=extra)
@@ -129,7 +129,7 @@ class Modal(Shaped):
         return energy + given_energy(self.part, self.span.names, d)
 
     def effort(self, q: Expr) -> Expr:
-        """Differentiate the elastic energy by the amplitudes, (m,)."""
+        """Compute the gradient (m,) of the elastic energy in the amplitudes."""
         effort = self.linear_effort(q)
         if self.model.stiffening:
             effort = effort + quartic_gradient(self.span, self.amplitudes(q))

@@ -1,6 +1,6 @@
-"""Moments of the points of a link over its mass, in homogeneous coordinates.
+"""Moments of a link's mass distribution in homogeneous coordinates ``h = (1, x, y, z)``.
 
-``h = (1, x, y, z)``; ``s_f = dh/d delta_f`` are the columns of a link's own coordinates.
+``s_f = dh/d delta_f`` is the derivative by the link's own coordinate f.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from flexarm.spatial import Expr, Inertia, Pose, constant
 
 
 class Moments(NamedTuple):
-    """Moments of a link at its current deflection, relative to its root; k own coordinates."""
+    """Moments of a deformed link relative to its root, with k own coordinates."""
 
     G: Expr  # ``int h h^T dm``, (4, 4), the sections' rotary inertia included
     H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per own coordinate, with the sections' turning
@@ -27,7 +27,7 @@ class Moments(NamedTuple):
 
 
 def span_moments(points: list[MaterialPoints], sections: Terms) -> Moments:
-    """Compute the moments of a span from its points and the rotary inertia of its sections."""
+    """Compute the moments of a span from its mass points and the rotary inertia of its sections."""
     total = _turned(sections)
     for each in points:
         total = joined(total, _moved(each))
@@ -35,7 +35,7 @@ def span_moments(points: list[MaterialPoints], sections: Terms) -> Moments:
 
 
 def _moved(points: MaterialPoints) -> Moments:
-    """Compute the moments of points that move as a field."""
+    """Return the moments of mass points whose motion is a field."""
     h, s = points.moving.value, points.moving.columns
     mean, means = points.integral(h), [points.integral(c) for c in s]
     none = type(mean)(1, 1)
@@ -53,7 +53,7 @@ def _moved(points: MaterialPoints) -> Moments:
 
 
 def _turned(sections: Terms) -> Moments:
-    """Write the rotary inertia of sections, about axes of the link, as moments."""
+    """Return the moments of the rotary inertia of sections about axes of the link."""
     k, new, S = sections.modal.shape[0], type(sections.modal), sections.second
     none = [new(4, 4)] * k
     spin = [turning(sections.angular[:, f]) for f in range(k)]
@@ -62,14 +62,22 @@ def _turned(sections: Terms) -> Moments:
 
 
 def body_moments(body: Inertia, like: Expr, m: int) -> Moments:
-    """Compute the moments of a rigid body fixed to the root, unaffected by m own coordinates."""
+    """Compute the moments of a rigid body fixed to the root, independent of m own coordinates."""
     new = type(like)
     G, none = new(constant(pseudo_inertia(body))), [new(4, 4)] * m
     return Moments(G, none, [none] * m, new(m, m), G[:, 0], [new(4, 1)] * m)
 
 
 def moved_moments(body: Array, place: Expr, columns: list[Expr]) -> Moments:
-    """Compute the moments of a rigid body, ``int h h^T`` (4, 4), at a variable pose."""
+    """Compute the moments of a rigid body at a variable pose.
+
+    Parameters
+    ----------
+    body
+        ``int h h^T`` over the body in its own frame, (4, 4).
+    place, columns
+        Homogeneous matrix (4, 4) of the pose, and its derivative by each own coordinate.
+    """
     m, first = len(columns), constant(body[:, 0])
     right = [constant(body) @ column.T for column in columns]
     return Moments(
@@ -83,7 +91,7 @@ def moved_moments(body: Array, place: Expr, columns: list[Expr]) -> Moments:
 
 
 def joined(a: Moments, b: Moments) -> Moments:
-    """Join two parts of one link."""
+    """Return the sum of the moments of two parts of a link."""
     return Moments(
         a.G + b.G,
         [x + y for x, y in zip(a.H, b.H, strict=True)],
@@ -95,56 +103,57 @@ def joined(a: Moments, b: Moments) -> Moments:
 
 
 def pseudo_inertia(body: Inertia) -> Array:
-    """Integrate ``h h^T`` over a rigid body, (4, 4)."""
+    """Compute the integral of ``h h^T`` over a rigid body, (4, 4)."""
     first = body.first[:, None]
     return np.block([[np.array([[body.mass]]), first.T], [first, spread(body.second)]])
 
 
 def spread(second: Array) -> Array:
-    """Compute ``int r r^T`` from an inertia matrix, (3, 3)."""
+    """Compute ``int r r^T`` (3, 3) from an inertia matrix (3, 3)."""
     return np.asarray(np.eye(3) * np.trace(second) / 2 - second)
 
 
 def lower_right(block: Array) -> Array:
-    """Matrix (4, 4) with a block (3, 3) for x, y, z and zeros elsewhere."""
+    """Return the matrix (4, 4) with a block (3, 3) at x, y, z and zeros elsewhere."""
     none = np.zeros((3, 1))
     return np.block([[np.zeros((1, 1)), none.T], [none, block]])
 
 
 def turning(momentum: Expr) -> Expr:
-    """Matrix Y, (4, 4), whose ``tr(W' Y W^T)`` is angular velocity times an angular momentum.
+    """Return the matrix (4, 4) of an angular momentum (3,) per unit rate of a coordinate.
 
-    ``W`` places the frame in which the momentum, per unit rate of some coordinate, is given (3,).
+    With this matrix Y, ``tr(W' Y W^T)`` is the scalar product of the momentum and the angular
+    velocity of the frame with pose matrix W, in which the momentum is expressed.
     """
     return ca.diagcat(type(momentum)(1, 1), -ca.skew(momentum / 2))
 
 
 def congruent_trace(W: Expr, inner: Expr, *, orthogonal: bool) -> Expr:
-    """Trace of ``W inner W^T``, where the rotation in W may be exact or first-order."""
+    """Return the trace of ``W inner W^T``; ``orthogonal`` states that W has an exact rotation."""
     return ca.trace(inner) if orthogonal else trace_of(W @ inner, W.T)
 
 
 def homogeneous(rotation: Expr, position: Expr) -> Expr:
-    """Matrix (4, 4) that takes h from a frame to the one it is placed in."""
+    """Return the homogeneous matrix (4, 4) of a rotation (3, 3) and a position (3,)."""
     top = ca.horzcat(ca.DM(1), ca.DM(1, 3))
     return ca.vertcat(top, ca.horzcat(position, rotation))
 
 
 def pose_matrix(pose: Pose) -> Expr:
-    """Matrix (4, 4) of constant numbers of a frame placed in another."""
+    """Return the constant homogeneous matrix (4, 4) of a pose."""
     return homogeneous(constant(pose.rotation), constant(pose.position))
 
 
 def trace_of(a: Expr, b: Expr) -> Expr:
-    """Trace of the product a b, without forming it."""
+    """Return the trace of the product a b without computing the product."""
     return ca.sum1(ca.sum2(a * b.T))
 
 
 def bordered(mass: Expr, mean: Expr, second: Expr) -> Expr:
-    """Arrange ``int h h^T`` from mass, first and second moments."""
+    """Return ``int h h^T`` (4, 4) from mass, first moment (3,) and second moments (3, 3)."""
     return ca.vertcat(ca.horzcat(mass, mean.T), ca.horzcat(mean, second))
 
 
 def without_first(block: Expr) -> Expr:
-    """Insert a column of zeros before a block (3, 3)."""
+    """Return a block (3, 3) with a column of zeros prepended, (3, 4)."""
     return ca.horzcat(type(block)(3, 1), block)

@@ -1,4 +1,4 @@
-"""Bending energy of fourth order of a span whose axis keeps its length, by the series."""
+"""Fourth-order bending energy of a span with inextensible axis, in the series theory."""
 
 import casadi as ca
 import numpy as np
@@ -12,7 +12,10 @@ FEW = 8  # bending amplitudes up to which tensors cost less than points
 
 
 def quartic_energy(e: Flexible, d: Expr) -> Expr:
-    """Sum the bending energy of fourth order, ``1/2 int [EIz v'' v' p + EIy w'' w' p]``."""
+    """Compute the fourth-order bending energy [J], ``1/2 int [EIz v'' v' p + EIy w'' w' p]``.
+
+    Here ``p = v' v'' + w' w''``.
+    """
     p = e.points
     energy = type(d)(0)
     for g in range(len(p.x)):
@@ -26,7 +29,7 @@ def quartic_energy(e: Flexible, d: Expr) -> Expr:
 
 
 def quartic_gradient(e: Flexible, d: Expr) -> Expr:
-    """Differentiate `quartic_energy` by the amplitudes, (k,)."""
+    """Compute the gradient (k,) of `quartic_energy` in the amplitudes."""
     if _bending(e) <= FEW:
         return _quartic_by_tensors(e, d)
     at = ca.SX.sym("d", d.shape[0])
@@ -51,11 +54,11 @@ def _quartic_by_tensors(e: Flexible, d: Expr) -> Expr:
 
 
 def _bending(e: Flexible) -> int:
-    """Count the amplitudes that bend the span."""
+    """Return the number of amplitudes that bend the span."""
     return int(np.sum(np.any(e.points.slope != 0, axis=(0, 1))))
 
 
 def _clean(values: Array) -> Array:
-    """Set rounding errors of the quadrature to 0, so that traced equations skip them."""
+    """Return values with rounding errors set to 0, so that traced equations omit those terms."""
     size = np.abs(values).max(initial=0.0)
     return np.where(np.abs(values) <= 1e-15 * size, 0.0, values)

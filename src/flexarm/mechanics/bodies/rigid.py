@@ -1,4 +1,4 @@
-"""A rigid link."""
+"""Body of a rigid link."""
 
 from typing import final
 
@@ -10,25 +10,25 @@ from flexarm.spatial import Expr
 
 @final
 class Rigid(LinkBody):
-    """A link that does not bend."""
+    """Body of a link that does not deform."""
 
     def tip(self, q: Expr) -> Local:
-        """Return the pose of the link's end."""
+        """Return the pose of the link's end in the root frame."""
         return rigid_section(q, self.part.length, 0)
 
     def section(self, q: Expr, x: float) -> Local:
-        """Return a section's pose."""
+        """Return the pose of the section at x [m] in the root frame."""
         return rigid_section(q, x, len(self.part.own))
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Return a section's pose."""
+        """Return the pose of the section at a fraction of the length in the root frame."""
         return self.section(q, fraction * self.part.length)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Return the motion of the tip, which is fixed in the link."""
+        """Return the motion of the tip relative to the root, which is zero."""
         none = type(q).zeros(3, 1)
         return SectionMotion(self.tip(q), none, none, none, none)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Compute the inertia terms of the body at the root."""
+        """Compute the inertia terms of the rigid body at the root."""
         return rigid_terms(self.part.root_body, omega, 0)

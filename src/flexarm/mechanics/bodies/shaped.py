@@ -1,4 +1,4 @@
-"""Links of constant length whose span deforms by shape functions times amplitudes."""
+"""Base of bodies of constant length that deform by shape functions times amplitudes."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -22,29 +22,35 @@ from flexarm.spatial import Expr, constant
 
 
 class Shaped(LinkBody):
-    """Base of links with shape functions, whatever theory their points follow."""
+    """Base of bodies with shape functions, for linear, series and exact beam theory."""
 
     @property
     def span(self) -> Flexible:
-        """The elastic part."""
+        """Elastic part of the link."""
         return self.part.beam
 
     def linear_tip(self) -> tuple[Array, Array] | None:
-        """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
+        """Return the tip's rotation and displacement per amplitude, (3, m) each, or None.
+
+        None means that they are not linear in the amplitudes.
+        """
         e = self.span
         bent = self.model.stiffening or np.any(e.tip_quadratic) or np.any(e.tip_angle_quadratic)
         return None if bent else (e.tip_angle, e.tip_shape)
 
     def straight_tip(self, q: Array) -> tuple[Array, Array]:
-        """Return displacement and rotation of the straight tip per amplitude, (3, m) each."""
+        """Return displacement and rotation of the undeformed tip per amplitude, (3, m) each."""
         return self.span.tip_shape, self.span.tip_angle
 
     def amplitudes(self, q: Expr) -> Expr:
-        """Pick the amplitudes out of q, (m,)."""
+        """Return the amplitudes from q, (m,)."""
         return q[self.part.modes.start : self.part.modes.stop]
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the rotary inertia of sections that turn by ``omega + shape rates``."""
+        """Compute the inertia terms of the rotary inertia of the span's sections.
+
+        The angular velocity of a section is ``omega + shape rates``.
+        """
         rotary, new, k = self.span.rotary, type(rates), rates.shape[0]
         inertia, shape = constant(rotary.inertia), constant(rotary.shape)
         torque = ca.cross(omega, inertia @ omega + shape @ rates)
@@ -55,13 +61,13 @@ class Shaped(LinkBody):
 
     @abstractmethod
     def placed(self, x: Array, edges: Array, d: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """Place points at distances x [m] from the root, each with its columns (3, m).
+        """Yield position (3,) and Jacobian (3, m) of points at distances x [m] from the root.
 
-        At ``edges`` [m] shapes or section may jump.
+        At ``edges`` [m] shape functions or section properties may jump.
         """
 
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
-        """Return the points in the elements of the span."""
+        """Return the mass points in the elements of the span, ``count`` per element."""
         e = self.span
         edges = np.union1d(e.span.edges, e.shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * e.span.length))]
@@ -78,13 +84,13 @@ class Shaped(LinkBody):
         return sections
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Compute a section's pose; the last one is the tip."""
+        """Compute the pose of the section at a fraction of the span; at 1 it is the tip."""
         if fraction >= 1:
             return self.tip(q)
         return self.section(q, fraction * self.part.length)
 
     def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
-        """Turn an outboard hub by the root slopes about the joint's axis, if there are any."""
+        """Return the motion of an outboard hub rotated by the root slopes of shapes, or None."""
         part = self.part
         if not np.any(self.span.root_angle):
             return None
@@ -104,7 +110,7 @@ class Shaped(LinkBody):
         return SectionMotion(local, constant(axis) * (row @ rates), none, none, none)
 
     def with_hub(self, terms: Terms, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Add an outboard hub that turns with the root."""
+        """Return the terms with an outboard hub added, if it turns with the root."""
         hub, motion = self.part.hub_body, self.hub_motion(q, v)
         if motion is not None and hub.weighs:
             if self.basis is not None:
@@ -114,7 +120,7 @@ class Shaped(LinkBody):
         return terms
 
     def linear_effort(self, q: Expr) -> Expr:
-        """Differentiate the quadratic energy, and what the user gives, by the amplitudes, (m,)."""
+        """Compute the gradient (m,) of quadratic and user-given energy in the amplitudes."""
         d, link = self.amplitudes(q), self.part.link
         effort = constant(self.span.integrals.stiffness) @ d
         if link.elastic_energy or link.elastic_force:
@@ -126,7 +132,7 @@ class Shaped(LinkBody):
         return constant(self.span.damping) if np.any(self.span.damping) else None
 
     def deformed(self, q: Array) -> Deformed:
-        """Extract the deformation from coordinates q, (T, n)."""
+        """Return shape functions and amplitudes at coordinates q, (T, n)."""
         one, whole = np.ones(len(q)), np.full(len(q), self.part.length)
         e, d = self.span, q[:, self.part.modes]
         weights = e.points.mass / e.span.at("mass_per_length", e.points.x)
@@ -135,7 +141,7 @@ class Shaped(LinkBody):
         )
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix at q that a link of another arm would have."""
+        """Return the damping matrix, (m, m), for the damping data of another arm's link."""
         return link_damping(arm, index, self.span)
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
@@ -143,9 +149,9 @@ class Shaped(LinkBody):
         return constant(self.span.shapes.values(axis, np.array([fraction * self.part.length]), 2))
 
     def shapes_at(self, q: Array) -> Shapes:
-        """Return the shapes."""
+        """Return the shape functions."""
         return self.span.shapes
 
     def span_at(self, q: Array) -> Span:
-        """Return the span."""
+        """Return the flexible span."""
         return self.span.span

@@ -1,7 +1,7 @@
 """Inertia terms of a link in its root frame L, and motion of its sections.
 
-Every coordinate that deforms a link is a column, the exposed length of a sliding link among them,
-so the recursions never ask what kind it is.
+Every coordinate that deforms a link, including the exposed length of a sliding link, has a Jacobian
+column, so that recursions treat all links alike.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from flexarm.spatial import Expr, Inertia, constant
 
 @dataclass(frozen=True)
 class Terms:
-    """A link's inertia about L and its velocity-dependent forces; k own coordinates."""
+    """Inertia of a link about L and its velocity-dependent forces, with k own coordinates."""
 
     # mass, first, second: mass [kg], first moment (3,), inertia matrix (3, 3).
     mass: Expr
@@ -34,7 +34,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class SectionMotion:
-    """Motion of a section relative to L: pose, columns, rates and velocity-product terms."""
+    """Motion of a section relative to L: pose, Jacobian, velocity and acceleration bias."""
 
     local: Local  # place, rotation and columns
     # spin, speed: relative angular velocity and velocity, in L, (3,) each.
@@ -47,7 +47,7 @@ class SectionMotion:
 
 
 def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
-    """Compute the terms of a rigid body in L, which the k own coordinates do not move."""
+    """Return the inertia terms of a rigid body fixed in L, independent of k own coordinates."""
     first, second = constant(body.first), constant(body.second)
     zero = type(omega).zeros
     return Terms(
@@ -64,20 +64,20 @@ def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
 
 
 def no_terms(rates: Expr) -> Terms:
-    """Return the terms of no mass at all, at rates of the own coordinates (k,)."""
+    """Return inertia terms that are all zero, for k own coordinates with rates (k,)."""
     new, k = type(rates), rates.shape[0]
     return turning_terms(new(3, 3), new(3, k), new(k, k), new(3, 1), new(k, 1))
 
 
 def turning_terms(second: Expr, angular: Expr, modal: Expr, torque: Expr, effort: Expr) -> Terms:
-    """Compute the terms of the rotary inertia of sections."""
+    """Return inertia terms of rotary inertia alone, with zero mass and linear momentum."""
     new = type(effort)
     none = new(*angular.shape)
     return Terms(0.0, new(3, 1), second, angular, none, modal, torque, new(3, 1), effort)
 
 
 def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> Terms:
-    """Add a rigid body that is fixed in a section of the link."""
+    """Return a link's inertia terms with a rigid body added, fixed in a section of the link."""
     local = motion.local
     R, p, N, A = local.rotation, local.position, local.linear, local.angular
     spin = omega + motion.spin
@@ -107,17 +107,17 @@ def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> T
 
 
 def add(a: Terms, b: Terms) -> Terms:
-    """Join two parts of one link."""
+    """Return the sum of the inertia terms of two parts of a link."""
     return Terms(*(x + y for x, y in zip(vars(a).values(), vars(b).values(), strict=True)))
 
 
 def scaled(a: Terms, factor: Expr) -> Terms:
-    """Scale the terms of a link by a factor of its mass."""
+    """Return the inertia terms of a link multiplied by a mass factor."""
     return Terms(*(factor * x for x in vars(a).values()))
 
 
 def axial(moment: Expr) -> Expr:
-    """Compute ``int a x b`` from ``int a b^T``."""
+    """Compute ``int a x b`` (3,) from ``int a b^T`` (3, 3)."""
     return ca.vertcat(
         moment[1, 2] - moment[2, 1], moment[2, 0] - moment[0, 2], moment[0, 1] - moment[1, 0]
     )

@@ -1,1 +1,1 @@
-"""Arms in orbit: the rotating orbital frame."""
+"""Arms in orbit: dynamics in the rotating orbital frame."""

@@ -1,10 +1,10 @@
-"""The Hill frame of a circular orbit, and the effect of the gravity gradient on bodies in it.
+"""Hill frame of a circular orbit, and gravity-gradient loads on bodies in the frame.
 
-The world is the Hill frame. Its origin moves around the planet at the mean motion n, x points away
-from the planet, y along the flight, z along the orbit's normal. At r from the origin, gravity less
-the origin's centripetal acceleration is ``G r`` with ``G = n^2 diag(2, -1, -1)``, linear in r over
+The world is the Hill frame. Its origin moves around the planet at the mean motion n; x points away
+from the planet, y along the flight, z along the orbit normal. At position r, gravity minus the
+origin's centripetal acceleration is ``G r`` with ``G = n^2 diag(2, -1, -1)``, linearised in r over
 the orbit's radius; the rotating frame adds ``-2 n z x v`` and ``n^2 (x, y, 0)`` (Clohessy &
-Wiltshire 1960). Positions, velocities and spins are those relative to the frame.
+Wiltshire 1960). Positions, velocities and angular velocities are relative to the frame.
 """
 
 from dataclasses import replace
@@ -16,14 +16,14 @@ from flexarm.spatial import Expr, Inertia, constant
 
 
 def frame_acceleration(rate: float, p: Expr, v: Expr) -> Expr:
-    """Inertial acceleration of a point due to the frame's rotation, (3,).
+    """Compute the acceleration (3,) of a point due to the frame's rotation.
 
     Parameters
     ----------
     rate
         Mean motion n [rad/s].
     p, v
-        Place [m] and velocity [m/s] in the frame.
+        Position [m] and velocity [m/s] in the frame, (3,) each.
     """
     return ca.vertcat(
         -2 * rate * v[1] - rate * rate * p[0], 2 * rate * v[0] - rate * rate * p[1], type(p)(1, 1)
@@ -33,18 +33,18 @@ def frame_acceleration(rate: float, p: Expr, v: Expr) -> Expr:
 def gradient_force(
     rate: float, R: Expr, p: Expr, mass: Expr, first: Expr, second: Expr
 ) -> tuple[Expr, Expr]:
-    """Compute torque and force that hold a body against the gravity gradient, in its axes.
+    """Compute torque and force that balance the gravity gradient on a body, in body axes.
 
-    ``G = n^2 (3 x x^T - 1)`` with x the frame's first axis as the body sees it.
+    ``G = n^2 (3 x x^T - 1)`` with x the first axis of the Hill frame in body axes.
 
     Parameters
     ----------
     rate
         Mean motion n [rad/s].
     R, p
-        The body's frame in the Hill frame.
+        Rotation and position of the body's frame in the Hill frame.
     mass, first, second
-        Mass, first moment (3,) and inertia (3, 3) in its frame.
+        Mass, first moment (3,) and inertia (3, 3) in the body's frame.
     """
     x, square = R[0, :].T, rate * rate
     at_origin = _pull(square, x, p[0], R.T @ p)
@@ -54,7 +54,7 @@ def gradient_force(
 
 
 def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Terms:
-    """Add the gravity-gradient loads of a link, including those on its own coordinates (k,)."""
+    """Return a link's terms with gravity-gradient loads added, including on own coordinates."""
     torque, force = gradient_force(rate, R, p, terms.mass, terms.first, terms.second)
     x, square = R[0, :].T, rate * rate
     spread = square * (3 * ca.dot(x, terms.second @ x) - ca.trace(terms.second)) / 2
@@ -66,7 +66,7 @@ def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Ter
 
 
 def rigid_gradient(rate: float, R: Expr, p: Expr, body: Inertia) -> Expr:
-    """Compute the gravity-gradient load of a rigid body in a frame, torque over force, (6,)."""
+    """Compute torque over force, (6,), that balance the gravity gradient on a rigid body."""
     parts = gradient_force(
         rate, R, p, body.mass, ca.SX(constant(body.first)), constant(body.second)
     )
@@ -74,15 +74,18 @@ def rigid_gradient(rate: float, R: Expr, p: Expr, body: Inertia) -> Expr:
 
 
 def rotor_gradient(rate: float, x: Expr, axis: Expr, inertia: float) -> Expr:
-    """Torque that holds a rotor's carrier against gravity's gradient, (3,); x as the axis seen."""
+    """Return the torque (3,) on a rotor's carrier that balances the gravity gradient.
+
+    ``x`` is the first axis of the Hill frame in the axes in which the rotor's ``axis`` is given.
+    """
     return -3 * rate * rate * inertia * ca.dot(x, axis) * ca.cross(x, axis)
 
 
 def orbit_energy(rate: float, R: Expr, p: Expr, mass: Expr, first: Expr, second: Expr) -> Expr:
-    """Potential of gravity's gradient and of the frame's turning [J]; as `gradient_force`.
+    """Compute the potential [J] of the gravity gradient and of the frame's rotation.
 
-    ``-1/2 int r^T diag(3, 0, -1) n^2 r dm``; with kinetic energy in the frame it is Jacobi's
-    integral.
+    The potential is ``-1/2 int r^T diag(3, 0, -1) n^2 r dm``; its sum with the kinetic energy in
+    the frame is the Jacobi integral.  Parameters are those of `gradient_force`.
     """
     moment = R @ first
     at_origin = mass * (3 * p[0] * p[0] - p[2] * p[2]) + 6 * p[0] * moment[0] - 2 * p[2] * moment[2]
@@ -92,12 +95,12 @@ def orbit_energy(rate: float, R: Expr, p: Expr, mass: Expr, first: Expr, second:
 
 
 def inertial_axes(rate: float, t: Expr, vectors: Expr) -> Expr:
-    """Turn vectors (3 k,) of the Hill frame at a time [s] into the axes that it has at time 0."""
+    """Rotate k vectors, (3 k,), from the Hill frame at time t [s] to its axes at time 0."""
     cos, sin = ca.cos(rate * t), ca.sin(rate * t)
     turn = ca.vertcat(ca.horzcat(cos, -sin, 0), ca.horzcat(sin, cos, 0), ca.horzcat(0, 0, 1))
     return ca.vec(turn @ ca.reshape(vectors, 3, -1))
 
 
 def _pull(square: float, x: Expr, along: Expr, r: Expr) -> Expr:
-    """Compute ``n^2 (3 x x^T - 1) r`` where ``along`` is x^T r."""
+    """Return ``n^2 (3 x x^T - 1) r``, with ``along`` equal to x^T r."""
     return square * (3 * x * along - r)

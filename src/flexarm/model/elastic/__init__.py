@@ -1,1 +1,1 @@
-"""Links that bend: their elastic parts, damping, and those that slide."""
+"""Elastic parts of links: shape functions, integrals and damping, of constant or sliding length."""

@@ -1,4 +1,4 @@
-"""Damping matrices of links: ratios of modes, and their material's."""
+"""Damping matrices of links, from modal damping ratios and material damping."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from flexarm.model.parts import Flexible
 
 
 def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
-    """Return the damping matrix of a link's amplitudes, (m, m)."""
+    """Return the damping matrix (m, m) of a link's m amplitudes, measured or computed."""
     link, shapes = arm.links[index], part.shapes
     if shapes.damping is None:
         parts, tip = stiffnesses(shapes, part.integrals.stiffness), (part.tip_shape, part.tip_angle)
@@ -35,10 +35,12 @@ def damping_matrix(
     tip: tuple[Array, Array],
     names: Sequence[str] | None = None,
 ) -> Array:
-    """Damping matrix: ratios of the modes of the link clamped with its tip body, and its material.
+    """Compute the damping matrix (m, m) of a link from modal damping ratios and material damping.
 
-    A loss factor is twice a ratio, shared by the strain energies of the directions, of each of
-    which ``parts`` has the stiffness.  Without names, modes are named by their directions.
+    The modes are of the link clamped at its root, with its tip body.  ``parts`` is the stiffness
+    matrix of each direction.  A material's loss factor adds half its value to the damping ratio of
+    a mode, weighted by the share of the mode's strain energy in each direction.  Without ``names``,
+    modes are named by their directions.
     """
     link, stiffness = arm.links[index], np.asarray(sum(parts.values()))
     result = np.zeros_like(modal)
@@ -73,9 +75,10 @@ def damping_matrix(
 def _damping_ratios(
     arm: Arm, index: int, names: Sequence[str] | None, strains: Mapping[Direction, Array]
 ) -> Array:
-    """Spread the damping ratios of a link over its clamped modes, lowest first, or by name.
+    """Return the damping ratio of each clamped mode of a link, (m,), lowest frequency first.
 
-    Without names they are named by the directions that strains are in.
+    Ratios given by name are assigned to modes by ``names``, or else by the direction with most of a
+    mode's strain energy.
     """
     given, m = arm.links[index].damping, len(next(iter(strains.values())))
     if isinstance(given, float):
@@ -98,17 +101,20 @@ def _damping_ratios(
 
 
 def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
-    """Stiffness of each direction, (m, m); a shape counts in the first that it has."""
+    """Return the stiffness matrix (m, m) of each direction; the sum is the whole stiffness matrix.
+
+    A shape function belongs to one direction; coupling terms are shared equally between two.
+    """
     found: dict[Direction, Array] = {}
     for direction in DIRECTIONS:
         chosen = np.array([each == direction for each in shapes.directions], dtype=float)
-        # Where measured shapes of two directions are coupled, each has half of that.
+        # Coupling of measured shapes in two directions is shared equally.
         found[direction] = stiffness * (chosen[:, None] + chosen[None, :]) / 2
     return found
 
 
 def _mode_names(strains: Mapping[Direction, Array]) -> list[str]:
-    """Name modes by the direction that has most of their strain energy, and count them there."""
+    """Return the names of modes: the direction with most strain energy, and a number."""
     order, names = list(strains), list[str]()
     for k in np.argmax(np.stack([strains[each] for each in order]), axis=0):
         label = LABELS[order[int(k)]]

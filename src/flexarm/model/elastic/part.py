@@ -1,4 +1,4 @@
-"""The elastic part of a link: shapes, integrals, tip, nodes."""
+"""Elastic part of a link: shape functions, integrals, tip displacements and nodes."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
-    """Build the shapes of a link over a span (of a sliding link: over an exposed length)."""
+    """Build the shape functions of a link over a span, the exposed part of a sliding link."""
     choice, ends, number = arm.links[index].shapes, UNLOADED, Counts(0, 0, 0, 0)
     family = discretisation(choice.kind)
     if isinstance(choice, ClampedMass):
@@ -62,7 +62,7 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
 
 @contextmanager
 def naming_link(arm: Arm, index: int) -> Iterator[None]:
-    """Add the name of the link to an error about its shapes."""
+    """Convert a shape error raised in the context to a model error that names the link."""
     try:
         yield
     except ShapeError as error:
@@ -72,7 +72,7 @@ def naming_link(arm: Arm, index: int) -> Iterator[None]:
 
 
 def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
-    """Raise an error for amplitudes in the file that the link does not have."""
+    """Raise an error if the model file refers to an amplitude that the link does not have."""
     link = arm.links[index]
     used = [("start", n) for n in link.start] + [("start_speed", n) for n in link.start_speed]
     used += [("elastic_energy", n) for t in link.elastic_energy for n in t.powers]
@@ -88,21 +88,21 @@ def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class Theory:
-    """Theory by which links bend: linear, exact beams with so many nodes, or the series."""
+    """Beam theory of flexible links: linear, geometrically exact, or a series in the amplitudes."""
 
     stiffening: bool
     exact: bool
     nodes: int | None
 
     def bends(self, link: Link) -> bool:
-        """Return whether a link bends as an exact beam."""
+        """Return whether a link is modelled as a geometrically exact beam."""
         return self.stiffening and self.exact and not link.quadratic_shapes
 
 
 def flexible_part(
     arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
 ) -> Flexible:
-    """Build the elastic part of a link of constant length, on the shapes that it gets."""
+    """Build the elastic part of a link of constant length on the shapes from ``shapes_of``."""
     link = arm.links[index]
     assert link.section is not None
     span = Span.of(link.section, link.span)
@@ -111,7 +111,7 @@ def flexible_part(
         shapes = _sheared(arm, index, theory, span, shapes)
     check_amplitudes(arm, index, shapes.names)
     more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
-    # Shapes that were remembered are the same object, which a key keeps.
+    # Cached shapes are the same object, which the key refers to.
     known = ("part", Same(shapes), span.contents, theory.stiffening, str(link.quadratic_shapes))
 
     def undamped(count: int) -> Flexible:
@@ -130,7 +130,10 @@ def flexible_part(
 
 
 def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int) -> Flexible:
-    """Build the elastic part of a link on shapes over a span, with so many nodes beyond them."""
+    """Return the elastic part of a link without damping.
+
+    The number of nodes of an exact beam exceeds the number of its shape functions by ``more``.
+    """
     extra = link.quadratic_shapes
     exact = theory.bends(link)
     drawn = theory.stiffening and not exact  # by the series
@@ -154,7 +157,7 @@ def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int)
 
 
 def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:
-    """Return a link's shapes with their shear deflection."""
+    """Return a link's shape functions with their shear deflection added."""
     if theory.stiffening and not theory.bends(arm.links[index]):
         raise ModelError(
             f"links[{index + 1}].section: {arm.link_names[index]} shears, which is "
@@ -169,7 +172,10 @@ def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -
 
 
 def reduced_part(arm: Arm, index: int) -> ReducedBody:
-    """Read the body of a link of any shape; where its file has no damping, the link's counts."""
+    """Read the reduced body of a link from its file.
+
+    If the file has no damping matrix, the matrix is computed from the link's damping.
+    """
     link = arm.links[index]
     assert link.modal is not None
     try:

@@ -1,4 +1,4 @@
-"""Shapes, nodes and damping of a link that slides, over its exposed length."""
+"""Shape functions, nodes and damping of a sliding link, as functions of its exposed length."""
 
 from collections.abc import Callable, Mapping
 
@@ -32,7 +32,7 @@ def sliding_beam(
 
 
 def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes]) -> SlidingShapes:
-    """Build the shapes of a sliding link, over the range of its exposed length."""
+    """Build the shape functions of a sliding link over the range of its exposed length."""
     link = arm.links[index]
     section = link.section
     assert section is not None
@@ -49,7 +49,7 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
     follows = isinstance(link.shapes, ClampedMass) and link.shapes.follow
     with naming_link(arm, index):
         if follows or isinstance(link.shapes, Elements):
-            # Those at another length come of the same choice, ends and section.
+            # Shapes at other lengths depend on the same options, boundary conditions and section.
             known = ("following", Same(at(high)), whole.contents, low, high)
             return remembered(known, lambda: follow_length(at, whole, (low, high)))
         length = acts.start.position or (low + high) / 2
@@ -63,7 +63,7 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
 def sliding_nodes(
     arm: Arm, index: int, sliding: SlidingShapes, theory: Theory
 ) -> GrowingNodes | None:
-    """Choose the nodes of a sliding link that bends as an exact beam; None by linear theory."""
+    """Build the nodes of a geometrically exact sliding link; return None without stiffening."""
     if not theory.stiffening:
         return None
 
@@ -87,7 +87,9 @@ def sliding_nodes(
 
 
 def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:
-    """Fit the damping matrix of a sliding link, which keeps its ratios, over its length.
+    """Fit the damping matrix of a sliding link as a function of its exposed length.
+
+    Damping ratios do not depend on the length.
 
     Returns
     -------
@@ -106,7 +108,7 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
         return stiffnesses(shapes, integrals.stiffness), integrals.modal_mass, ends
 
     lengths = (low + high) / 2 + (high - low) / 2 * node
-    # They come of the link's section; ratios differ from arm to arm.
+    # The matrices depend on the section alone; damping ratios differ between arms.
     along = remembered(("along", Same(sliding)), lambda: [at(length) for length in lengths])
     rows = [damping_matrix(arm, index, *each) for each in along]
     m = len(sliding.names)

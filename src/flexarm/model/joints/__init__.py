@@ -1,4 +1,4 @@
-"""Joints, one file each: how the frame behind a joint moves."""
+"""Kinematics of joints, one file per kind."""
 
 from flexarm.arm import Joint
 from flexarm.model.joints.base import JointMotion
@@ -27,7 +27,7 @@ JOINTS: dict[str, type[JointMotion]] = {
 
 
 def motion_of(joint: Joint) -> JointMotion:
-    """Return the motion of a joint that a model file describes."""
+    """Return the kinematics of a joint described in a model file."""
     return JOINTS[joint.kind].of(joint)
 
 

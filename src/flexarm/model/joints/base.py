@@ -1,4 +1,4 @@
-"""Interface of joints: motion of the frame behind a joint, coordinate by coordinate."""
+"""Interface of joint kinematics: motion of a link relative to the frame of its joint."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,41 +13,42 @@ from flexarm.spatial import Array, Expr, Pose, rotation_z_to
 
 @dataclass(frozen=True)
 class Stroke:
-    """Limits of a coordinate's travel, with its name for messages."""
+    """Travel limits of a coordinate, with its name for messages."""
 
     range: tuple[float, float]  # [m]
     name: str  # of the coordinate
-    end: str  # why it ends
+    end: str  # reason for the limits
 
 
 class JointMotion(ABC):
-    """Motion of frame K, to which a joint's link is fixed, in frame J, whose z is the joint's axis.
+    """Motion of frame K, fixed to the moved link, in joint frame J, whose z axis is the joint axis.
 
-    A final class declares the properties and implements the three functions; algorithms call them
-    and never ask for the kind of joint. Constants stay numbers (``DM``) with structural zeros, so
-    that an equation takes no operation for them.
+    A final class declares the class attributes and implements the abstract methods; algorithms
+    never ask for the kind of joint. Constants are numeric (``DM``) with structural zeros, so that
+    equations contain no operations for them.
 
     Attributes
     ----------
     name
-        As the model file says it.
+        Kind of joint in the model file.
     units
-        Unit of each coordinate; one each for those that move K.
+        Unit of each coordinate.
     anchored
-        Whether its coordinates are three angles from an attitude that may be changed: ``anchor``.
+        Whether the coordinates are three angles relative to a reference attitude that may change.
     lockable
-        Whether its coordinates may be held for a while.
+        Whether the coordinates may be locked for some time.
     rotor_axis
-        Axis of J that its rotor spins about, 0 to 2.
+        Axis of J about which the rotor spins, 0 to 2.
     tracing
-        How much longer the equations of a link behind it take to trace than behind others.
+        Factor by which tracing the equations of a link takes longer than for other joints.
     stroke
-        What its coordinate is a way along, if that ends somewhere.
-    spin, drag
-        Its rates at the start where the file gives them together, and the torque against its
-        spin [N m s/rad].
+        Travel limits of the coordinate, or None.
+    spin
+        Initial rates of all coordinates if the model file gives them as one vector, else empty.
+    drag
+        Torque per angular velocity that opposes the joint's rotation [N m s/rad].
     hinge
-        Whether it is one turn about z through J's origin, as in the papers.
+        Whether the motion is one rotation about z through J's origin.
     """
 
     name: ClassVar[str]
@@ -63,29 +64,33 @@ class JointMotion(ABC):
 
     @classmethod
     def of(cls, joint: Joint) -> Self:
-        """Return the motion of a joint that a model file describes."""
+        """Return the kinematics of a joint described in a model file."""
         return cls()
 
     @classmethod
     def direction(cls, joint: Joint) -> tuple[float, float, float] | None:
-        """Return the axis that a model file gives, or that the joint has in any case."""
+        """Return the joint axis, given by the model file or fixed for this kind, or None."""
         return getattr(joint, "axis", None)
 
     def deforming(self, coordinates: tuple[int, ...]) -> tuple[int, ...]:
-        """Return those of its coordinates that deform its link; others move it as a whole."""
+        """Return the indices of the joint coordinates that deform the link.
+
+        The other coordinates move the link as a rigid body.
+        """
         return ()
 
     def mounted(
         self, link: Link, before: Link | None, joint: Pose, root: Pose
     ) -> tuple["JointMotion", Pose, Pose]:
-        """Return the motion of a link with this joint, and the constant frames on its two sides.
+        """Return the kinematics for a link, and the constant frames before and after the joint.
 
         Parameters
         ----------
         link, before
-            The link, and the one that carries it, None of the first.
+            The link, and the link that carries it, None for the first link.
         joint, root
-            The joint in the previous tip, and the link's root in the moved joint.
+            Pose of the joint in the previous tip frame, and of the link's root in the moved frame
+            K.
         """
         return self, joint, root
 
@@ -95,42 +100,42 @@ class JointMotion(ABC):
         return np.eye(3)
 
     def at_anchor(self, anchor: Expr) -> "JointMotion":
-        """Return the motion with another reference attitude of the angles, (3, 3)."""
+        """Return a copy whose angles are relative to another reference attitude, (3, 3)."""
         return self
 
     @abstractmethod
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Place K in J at the joint's coordinates: rotation (3, 3) and position (3,) [m]."""
+        """Return rotation (3, 3) and position (3,) [m] of frame K in J at joint coordinates q."""
 
     @abstractmethod
     def columns(self, q: Expr) -> Expr:
-        """Return the motion of K in J per rate, angular over linear, in axes of K, (6, k)."""
+        """Return the Jacobian (6, k) of K relative to J, angular over linear, in axes of K."""
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
-        """Factor the motion: rotation and position by each coordinate, one after the other."""
+        """Return rotation (3, 3) and position (3,) of each successive factor of the motion."""
         return [self.place(q)]
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Return the acceleration of K as seen from J from rates alone, in axes of K, (6,).
+        """Return the velocity-dependent acceleration of K relative to J, in axes of K, (6,).
 
-        Angular over linear: how K's spin and the velocity of its origin change while the rates of
-        the coordinates do not.
+        Angular over linear: rate of change, at constant rates of the coordinates, of K's angular
+        velocity and of the velocity of K's origin.
         """
         return type(q)(6, 1)
 
 
 def still(q: Expr) -> tuple[Expr, Expr]:
-    """Place K at J."""
+    """Return the identity rotation (3, 3) and zero position (3,), which make K coincide with J."""
     return type(q).eye(3), type(q)(3, 1)
 
 
 def along_x() -> Pose:
-    """Return the frame, in a link's, whose z axis is the link's x axis."""
+    """Return the frame whose z axis is the link's x axis."""
     return Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
 
 
 def column(index: int) -> Expr:
-    """Return a unit motion along one of the six directions, (6, 1)."""
+    """Return a unit twist (6, 1) along one of six directions, angular 0 to 2, linear 3 to 5."""
     unit = ca.DM(6, 1)
     unit[index] = 1
     return unit

@@ -1,4 +1,4 @@
-"""A slide along a flexible link: its coordinate is the station at which the next link rides."""
+"""Carriage joint: its coordinate is the station on a flexible link at which the next link rides."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ from flexarm.spatial import Expr, Pose
 
 @dataclass(frozen=True)
 class CarriageKinematics(JointMotion):
-    """Ride along the previous link, whose section at the station is frame F [m]."""
+    """Kinematics of a carriage on a rail; frame F is the rail's section at the station."""
 
     name: ClassVar[str] = "carriage"
     units: ClassVar[tuple[str, ...]] = ("m",)
@@ -22,13 +22,13 @@ class CarriageKinematics(JointMotion):
 
     @classmethod
     def direction(cls, joint: Joint) -> tuple[float, float, float]:
-        """Return the rail's own axis."""
+        """Return the x axis, along which the rail lies."""
         return 1.0, 0.0, 0.0
 
     def mounted(
         self, link: Link, before: Link | None, joint: Pose, root: Pose
     ) -> tuple[JointMotion, Pose, Pose]:
-        """Return the motion; along a rigid link it is carried whole, its joint's frame too."""
+        """Return the kinematics and frames; on a rigid rail the carriage is a prismatic joint."""
         assert before is not None
         stroke = Stroke(before.span_ends, "station", "its rail ends there")
         if before.flexible:
@@ -38,9 +38,9 @@ class CarriageKinematics(JointMotion):
         return PrismaticKinematics(stroke), along, root
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Stay on the station."""
+        """Return the identity: K coincides with J, which moves with the station."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:
-        """Move nothing of itself: what the rail's own bend does is `flexarm.mechanics.riding`'s."""
+        """Return zeros; `flexarm.mechanics.riding` computes the motion along the deformed rail."""
         return ca.DM(6, 1)

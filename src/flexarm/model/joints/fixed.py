@@ -1,4 +1,4 @@
-"""A rigid attachment."""
+"""Fixed joint: a rigid attachment without coordinates."""
 
 from typing import ClassVar
 
@@ -9,15 +9,15 @@ from flexarm.spatial import Expr
 
 
 class FixedKinematics(JointMotion):
-    """Move nothing."""
+    """Kinematics of a fixed joint."""
 
     name: ClassVar[str] = "fixed"
     units: ClassVar[tuple[str, ...]] = ()
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Stay."""
+        """Return the identity: K coincides with J."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:
-        """Move nothing."""
+        """Return an empty Jacobian, (6, 0)."""
         return ca.DM(6, 0)

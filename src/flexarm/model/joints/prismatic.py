@@ -1,4 +1,4 @@
-"""A slide along an axis that carries the whole link."""
+"""Prismatic joint: a translation along an axis."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,16 +9,16 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True)
 class PrismaticKinematics(JointMotion):
-    """Move along z by a distance [m]."""
+    """Translation along z by a distance [m]."""
 
     name: ClassVar[str] = "prismatic"
     units: ClassVar[tuple[str, ...]] = ("m",)
     stroke: Stroke | None = None
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Move along z."""
+        """Return the rotation and position of K in J: a translation along z."""
         return type(q).eye(3), column(2)[:3] * q[0]
 
     def columns(self, q: Expr) -> Expr:
-        """Return the axis of the slide."""
+        """Return the Jacobian (6, 1), a unit translation along z."""
         return column(5)

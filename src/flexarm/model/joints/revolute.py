@@ -1,4 +1,4 @@
-"""A turn about an axis."""
+"""Revolute joint: a rotation about an axis."""
 
 from typing import ClassVar
 
@@ -7,16 +7,16 @@ from flexarm.spatial import Expr, turn_z
 
 
 class RevoluteKinematics(JointMotion):
-    """Turn about z by an angle [rad]."""
+    """Rotation about z by an angle [rad]."""
 
     name: ClassVar[str] = "revolute"
     units: ClassVar[tuple[str, ...]] = ("rad",)
     hinge: ClassVar[bool] = True
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Turn about z."""
+        """Return the rotation and position of K in J: a rotation about z."""
         return turn_z(q[0]), type(q)(3, 1)
 
     def columns(self, q: Expr) -> Expr:
-        """Return the axis of the turn."""
+        """Return the Jacobian (6, 1), a unit rotation about z."""
         return column(2)

@@ -1,4 +1,4 @@
-"""A turn about an axis that carries the link along it."""
+"""Screw joint: a rotation about an axis with a proportional translation along it."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -10,23 +10,23 @@ from flexarm.spatial import Expr, turn_z
 
 @dataclass(frozen=True)
 class ScrewKinematics(JointMotion):
-    """Turn about z by an angle [rad], and move along z in proportion."""
+    """Rotation about z by an angle [rad], with a proportional translation along z."""
 
     name: ClassVar[str] = "screw"
     units: ClassVar[tuple[str, ...]] = ("rad",)
 
-    travel: float  # per angle [m/rad]
+    travel: float  # translation per angle [m/rad]
 
     @classmethod
     def of(cls, joint: Joint) -> Self:
-        """Return the motion with the joint's pitch."""
+        """Return the kinematics with the pitch of a joint described in a model file."""
         assert isinstance(joint, Screw)
         return cls(joint.travel)
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Turn about z and move along it."""
+        """Return the rotation and position of K in J: a screw motion along z."""
         return turn_z(q[0]), column(2)[:3] * (self.travel * q[0])
 
     def columns(self, q: Expr) -> Expr:
-        """Return the turn about the axis and the slide along it."""
+        """Return the Jacobian (6, 1): a rotation about z and the translation along z per angle."""
         return column(2) + self.travel * column(5)

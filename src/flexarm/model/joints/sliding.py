@@ -1,4 +1,4 @@
-"""A beam that slides out of its hub: its coordinate is the link's own, the exposed length."""
+"""Sliding joint: a beam slides out of its hub; the coordinate is the beam's exposed length."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from flexarm.spatial import Expr, Pose
 
 
 class SlidingKinematics(JointMotion):
-    """Motion of the mouth of the hub, from which the link grows: it stays in place."""
+    """Kinematics of a sliding joint: the mouth of the hub is fixed in J, the link grows from it."""
 
     name: ClassVar[str] = "sliding"
     units: ClassVar[tuple[str, ...]] = ("m",)
@@ -22,17 +22,17 @@ class SlidingKinematics(JointMotion):
 
     @classmethod
     def direction(cls, joint: Joint) -> tuple[float, float, float]:
-        """Return the link's own axis."""
+        """Return the x axis, along which the link lies."""
         return 1.0, 0.0, 0.0
 
     def deforming(self, coordinates: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the exposed length."""
+        """Return the index of the exposed length, a coordinate that deforms the link."""
         return coordinates
 
     def mounted(
         self, link: Link, before: Link | None, joint: Pose, root: Pose
     ) -> tuple[JointMotion, Pose, Pose]:
-        """Return the motion; a rigid beam is carried whole, from its inner end, along its axis."""
+        """Return the kinematics and frames; for a rigid link the joint is prismatic."""
         if link.flexible:
             return self, joint, root
         along, inner = along_x(), Pose.along(link.tip_length - link.length)
@@ -40,9 +40,9 @@ class SlidingKinematics(JointMotion):
         return PrismaticKinematics(), joint @ along, root
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Stay."""
+        """Return the identity: K coincides with J."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:
-        """Move nothing."""
+        """Return an empty Jacobian, (6, 0), because the joint moves no link as a rigid body."""
         return ca.DM(6, 0)

@@ -1,4 +1,7 @@
-"""A ball in its socket: three angles from an attitude that moves on before they are singular."""
+"""Spherical joint: three angles relative to a reference attitude.
+
+The reference attitude is replaced before the angles become singular.
+"""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -13,7 +16,7 @@ from flexarm.spatial import Expr, base_rotation, constant, rotation_from_angles,
 
 @dataclass(frozen=True)
 class SphericalKinematics(JointMotion):
-    """Turn by ``Rx(rx) Ry(ry) Rz(rz)`` from an anchor attitude."""
+    """Rotation by ``Rx(rx) Ry(ry) Rz(rz)`` relative to a reference attitude."""
 
     name: ClassVar[str] = "spherical"
     units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
@@ -24,42 +27,45 @@ class SphericalKinematics(JointMotion):
     # (3,).
     start: Array
     spin: tuple[float, ...] = ()
-    drag: float = 0.0  # torque against its spin [N m s/rad]
-    # The attitude that the angles are relative to, where that is not the one at the start.
+    drag: float = 0.0  # torque per angular velocity [N m s/rad]
+    # Reference attitude of the angles if different from ``start``.
     anchor: Expr | None = None
 
     @classmethod
     def of(cls, joint: Joint) -> Self:
-        """Return the motion with the joint's attitude, spin and damping at the start."""
+        """Return the kinematics with the initial attitude, initial spin and damping of a joint."""
         assert isinstance(joint, Spherical)
         return cls(rotation_from_angles(joint.start.rotation), joint.start.spin, joint.damping)
 
     @property
     def attitude(self) -> Array:
-        """The attitude at the start."""
+        """Initial reference attitude, (3, 3)."""
         return self.start
 
     def at_anchor(self, anchor: Expr) -> "SphericalKinematics":
-        """Measure angles from another attitude."""
+        """Return a copy whose angles are relative to another reference attitude, (3, 3)."""
         return replace(self, anchor=anchor)
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Turn about x, y and z."""
+        """Return the rotation and position of K in J, from reference attitude and angles."""
         return self._anchor @ base_rotation(q), type(q)(3, 1)
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
-        """Turn about x, then y, then z."""
+        """Return the three rotations about x, y and z, each with a zero position.
+
+        The first rotation includes the reference attitude.
+        """
         x, y, z = (turn_about(axis, q[axis]) for axis in range(3))
         return [(each, type(q)(3, 1)) for each in (self._anchor @ x, y, z)]
 
     def columns(self, q: Expr) -> Expr:
-        """Return the axes x, turned about y and z, y, turned about z, and z."""
+        """Return the Jacobian (6, 3): the three axes of rotation in axes of K."""
         cy, sy, cz, sz = ca.cos(q[1]), ca.sin(q[1]), ca.cos(q[2]), ca.sin(q[2])
         first = cy * cz * column(0) - cy * sz * column(1) + sy * column(2)
         return ca.horzcat(first, sz * column(0) + cz * column(1), column(2))
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Turn the first two axes on."""
+        """Return the velocity-dependent angular acceleration of K, in axes of K, (6,)."""
         cy, sy, cz, sz = ca.cos(q[1]), ca.sin(q[1]), ca.cos(q[2]), ca.sin(q[2])
         x = -v[0] * (sy * cz * v[1] + cy * sz * v[2]) + cz * v[1] * v[2]
         y = v[0] * (sy * sz * v[1] - cy * cz * v[2]) - sz * v[1] * v[2]

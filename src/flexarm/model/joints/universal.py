@@ -1,4 +1,4 @@
-"""Two turns about axes that cross at right angles."""
+"""Universal joint: two rotations about axes that intersect at right angles."""
 
 from typing import ClassVar
 
@@ -9,24 +9,24 @@ from flexarm.spatial import Expr, turn_about, turn_z
 
 
 class UniversalKinematics(JointMotion):
-    """Turn about z by the first angle, then about the turned y by the second [rad]."""
+    """Rotation about z by the first angle, then about the rotated y axis by the second [rad]."""
 
     name: ClassVar[str] = "universal"
     units: ClassVar[tuple[str, ...]] = ("rad", "rad")
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Turn about z, then y."""
+        """Return the rotation and position of K in J: rotations about z, then y."""
         return turn_z(q[0]) @ turn_about(1, q[1]), type(q)(3, 1)
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
-        """Turn about z, then about y."""
+        """Return the two rotations about z and y, each with a zero position."""
         return [(turn_z(q[0]), type(q)(3, 1)), (turn_about(1, q[1]), type(q)(3, 1))]
 
     def columns(self, q: Expr) -> Expr:
-        """Return the axes z, turned by the second angle, and y."""
+        """Return the Jacobian (6, 2): the two axes of rotation in axes of K."""
         first = ca.cos(q[1]) * column(2) - ca.sin(q[1]) * column(0)
         return ca.horzcat(first, column(1))
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Turn the first axis on by the second rate."""
+        """Return the velocity-dependent angular acceleration of K, in axes of K, (6,)."""
         return -v[0] * v[1] * (ca.cos(q[1]) * column(0) + ca.sin(q[1]) * column(2))

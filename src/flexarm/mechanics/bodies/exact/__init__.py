@@ -1,1 +1,1 @@
-"""Geometrically exact beams: links whose sections turn by the sum of their slope shapes."""
+"""Geometrically exact beams: section rotations are sums of slope shapes times amplitudes."""

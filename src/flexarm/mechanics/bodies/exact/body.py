@@ -1,4 +1,7 @@
-"""A link of constant length whose sections turn by the sum of its slope shapes."""
+"""Geometrically exact beam of constant length.
+
+The bending rotation vector of a section is the sum of slope shapes times amplitudes.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,34 +31,34 @@ from flexarm.spatial import Expr, constant
 @final
 @dataclass(frozen=True)
 class Exact(Shaped):
-    """A geometrically exact beam: ``r' = (1 + eps) t(angles)``, angles linear in the amplitudes.
+    """Geometrically exact beam: ``r' = (1 + eps) t(angles)``, angles linear in the amplitudes.
 
-    If it is ``combined``, columns and efforts are those of the sums of amplitudes of `basis`.
+    If ``combined``, Jacobians and generalised forces refer to the combined amplitudes of `basis`.
     """
 
     @property
     def nodes(self) -> Collocation:
-        """Nodes at which the tangents are evaluated."""
+        """Collocation nodes at which the tangents are evaluated."""
         assert self.span.nodes is not None
         return self.span.nodes
 
     @property
     def _moved(self) -> Collocation:
-        """Motion of the nodes per rate of the body's columns."""
+        """Collocation nodes whose shape functions refer to the (combined) amplitudes."""
         return self.nodes.combined if self.combined else self.nodes
 
     @property
     def basis(self) -> Expr | None:
-        """Return the basis, as `Body` describes it."""
+        """Matrix (m, m) from combined amplitudes to amplitudes, or None if they are the same."""
         basis = self.nodes.basis if self.combined else None
         return None if basis is None else constant(basis)
 
     def tip(self, q: Expr) -> Local:
-        """Compute the flexible tip's pose."""
+        """Compute the flexible tip's pose in the root frame."""
         return self.tip_motion(q, 0 * q).local
 
     def section(self, q: Expr, x: float) -> Local:
-        """Compute a section's pose; below 0 it is on the rigid root piece."""
+        """Compute a section's pose in the root frame; for x < 0 it is on the rigid root piece."""
         if x < 0:
             return rigid_section(q, x, len(self.part.own))
         shapes, where = self.span.shapes, np.array([x])
@@ -67,7 +70,7 @@ class Exact(Shaped):
         return self._motion(d, 0 * d, reach, rows, per).local
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Follow the flexible tip."""
+        """Compute the pose, velocity and acceleration bias of the tip relative to the root."""
         nodes, moved = self.nodes, self._moved
         d, rates = self.amplitudes(q), own_values(self.part, v)
         bend, twist = nodes.tip_bend[:, None], nodes.tip_twist[None]
@@ -75,7 +78,7 @@ class Exact(Shaped):
         return self._motion(d, rates, nodes.tip, (bend, twist), per)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Compute the terms of the span, the root's body and a hub that turns with the root."""
+        """Compute the inertia terms of the span, the rigid bodies at the root and a turning hub."""
         nodes, d, rates = self.nodes, self.amplitudes(q), own_values(self.part, v)
         mass, moved = self.span.integrals.mass, self._moved
         if nodes.common and not all(nodes.bends) and not nodes.stretches:
@@ -91,12 +94,12 @@ class Exact(Shaped):
         return self.with_hub(terms, q, v, omega)
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the points of the span, and the turning of sections about their axes."""
+        """Return the mass points of the span, and unit vectors for the sections' rotary inertia."""
         field = exact_material(self.nodes, self.span.integrals.mass, own, rates)
         return [MaterialPoints(*field, 1.0)]
 
     def placed(self, x: Array, edges: Array, d: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """Place points at ``sum reach_g P_g``, each with its columns (3, m)."""
+        """Yield position (3,) and Jacobian (3, m) of the points ``sum_g reach_g P_g``."""
         (points,), reach = self.points(d, 0 * d), self.nodes.reach(x)
         rest = np.zeros(len(points.basis.mean["x"]) - reach.shape[2])
         for g in range(len(x)):
@@ -106,11 +109,11 @@ class Exact(Shaped):
 
     @property
     def points_per_element(self) -> int:
-        """Gauss points in each element that integrate a product of tangents and the mass."""
+        """Number of Gauss points per element that integrate products of tangents over the mass."""
         return max(CUBIC, (self.nodes.degree + 3) // 2)
 
     def vectors(self, own: Expr) -> list[Vector]:
-        """Return the tangents at the nodes, and the unit vectors of their sections."""
+        """Return the tangents at the nodes and the sections' unit vectors that have masses."""
         (points,), found = self.points(own, 0 * own), list[Vector]()
         value, columns = points.moving.value, points.moving.columns
         masses = vector_masses(self.nodes)
@@ -129,7 +132,7 @@ class Exact(Shaped):
         return energy + given_energy(self.part, self.span.names, d)
 
     def effort(self, q: Expr) -> Expr:
-        """Differentiate the elastic energy by the amplitudes, (m,)."""
+        """Compute the gradient (m,) of the elastic energy in the amplitudes."""
         effort = self.linear_effort(q)
         if strains(self.nodes):
             effort = effort + strain_effort(self.nodes, self.amplitudes(q))
@@ -143,9 +146,10 @@ class Exact(Shaped):
         shapes: tuple[Array, Array],
         per: tuple[Array, Array],
     ) -> SectionMotion:
-        """Follow a section at ``sum reach_g P_g``.
+        """Return the pose, velocity and acceleration bias of a section at ``sum_g reach_g P_g``.
 
-        Its shapes, and how it turns ``per`` column, are (2, 1, m) and (1, m).
+        ``shapes`` are the section's slope (2, 1, m) and twist (1, m) shapes per amplitude, ``per``
+        the same per combined amplitude.
         """
         rows = *shapes, 0 * shapes[1]
         t = node_tangents(self.nodes, d, rates)

@@ -1,6 +1,6 @@
-"""A sliding link whose sections turn by the sum of its slope shapes.
+"""Geometrically exact beam that slides out of its hub.
 
-Points are ``r = l sum_g I_g(xi) P_g``; `flexarm.links.growing.nodes` has their velocities and
+Positions are ``r = l sum_g I_g(xi) P_g``; `flexarm.links.growing.nodes` derives velocities and
 accelerations at a fixed section of the material.
 """
 
@@ -27,7 +27,7 @@ from flexarm.spatial import Expr, constant
 
 
 class ExactSlidingMotion(SlidingMotion):
-    """The motion of a sliding link's material, whose tangents are taken at nodes."""
+    """Motion of the material of an exact sliding beam, computed from tangents at nodes."""
 
     def __init__(self, nodes: GrowingNodes, shapes: SlidingShapes, own: Expr, rates: Expr) -> None:
         super().__init__(shapes, own, rates)
@@ -35,7 +35,7 @@ class ExactSlidingMotion(SlidingMotion):
 
     @cached_property
     def tangents(self) -> Tangents:
-        """Tangents at the nodes."""
+        """Tangents of the deformed axis at the nodes, with derivatives and rates."""
         nodes, e = self.nodes, self.slopes()
         straight = nodes.straight if nodes.stretches else None
         speed = e.slope * self.out + e.rate
@@ -43,7 +43,7 @@ class ExactSlidingMotion(SlidingMotion):
 
     @cached_property
     def vectors(self) -> NodeMotion:
-        """Motion of the tangents times the exposed length."""
+        """Motion of the tangents times the exposed length, which interpolate positions."""
         nodes, t, l, out, e = self.nodes, self.tangents, self.length, self.out, self.slopes()
         per_rate = l * ca.horzcat(e.slope, e.matrix)
         bias, ways = 2 * out * t.rate + l * t.bias, list[tuple[Array | Expr, Expr]]()
@@ -56,7 +56,7 @@ class ExactSlidingMotion(SlidingMotion):
         return NodeMotion(l * t.place, out * t.place + l * t.rate, bias, ways, per_rate.shape[1])
 
     def displacement(self) -> MovingField:
-        """Return the points as fields of the functions of `GrowingNodes.functions`."""
+        """Return the position field as coefficients of the functions `GrowingNodes.functions`."""
         t, m, out = self.tangents, self.vectors, self.out
         none = type(out)(3, self.nodes.count)
 
@@ -72,15 +72,18 @@ class ExactSlidingMotion(SlidingMotion):
         return MovingField(field(m.place, none, none), tuple(columns), bias)
 
     def displacement_functions(self, xi: Array) -> Functions:
-        """Evaluate the functions of `displacement` at places xi."""
+        """Return the values at positions xi of the functions that `displacement` refers to."""
         return self.nodes.functions(xi)
 
     def displacement_basis(self) -> Basis:
-        """Integrate the functions of `displacement` over xi."""
+        """Return the integrals over xi of the functions that `displacement` refers to."""
         return self.nodes.integrals()
 
     def terms(self, omega: Expr) -> Terms:
-        """Compute the terms of the points, and of the material at the mouth, per unit of mass."""
+        """Compute the inertia terms of the exposed part, per unit mass.
+
+        The momentum of material that passes the mouth of the hub is included.
+        """
         t = self.tangents
         passing = Passing(self.nodes, self.length, self.out, t.place, t.rate, ca.skew(omega))
         return space_terms(self.nodes, 1.0, self.vectors, omega, passing)
@@ -88,11 +91,11 @@ class ExactSlidingMotion(SlidingMotion):
 
 @final
 class ExactGrowing(Growing):
-    """The exposed part of a geometrically exact beam, and the straight part in its hub."""
+    """Sliding link: an exposed geometrically exact beam, and a straight part in its hub."""
 
     @property
     def nodes(self) -> GrowingNodes:
-        """Nodes at which the tangents are taken."""
+        """Collocation nodes at which the tangents are evaluated."""
         assert self.beam.nodes is not None
         return self.beam.nodes
 
@@ -101,13 +104,13 @@ class ExactGrowing(Growing):
         return ExactSlidingMotion(self.nodes, self.shapes, own, rates)
 
     def cayley_angles(self, q: Expr) -> Expr:
-        """Return 0: sections do not turn by a Cayley rotation, (3,)."""
+        """Return zeros (3,), because sections have no Cayley rotation."""
         return ca.SX(3, 1)
 
     def rotated(
         self, moved: tuple[Expr, Expr], angles: tuple[Expr, Expr, Expr], rate: Expr
     ) -> tuple[Local, Expr, Expr]:
-        """Rotate a section by the sums of the slope shapes; see `Growing.rotated`."""
+        """Return a section rotated by the sums of the slope shapes; see `Growing.rotated`."""
         angle, by, gained = angles
         at, more = turned(_angles(angle), _angles(rate)), _angles(gained)
         axes = ca.horzcat(at.by_twist, -at.by_b, at.by_a)
@@ -115,13 +118,13 @@ class ExactGrowing(Growing):
         return Local(moved[0], at.rotation, moved[1], axes @ by), at.spin, bias
 
     def exposed_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the terms of the exposed part, and the rotary inertia of all sections."""
+        """Compute the inertia terms of the exposed part, and the rotary inertia of all sections."""
         motion = self.motion(own, rates)
         total = scaled(motion.terms(omega), self.shapes.mass_per_length * own[0])
         return add(total, self.rotary_terms(motion, rates, omega))
 
     def rotary_terms(self, motion: SlidingMotion, rates: Expr, omega: Expr) -> Terms:
-        """Compute the rotary inertia of the sections, which turn with them."""
+        """Compute the terms of the sections' rotary inertia about their own axes."""
         total = super().rotary_terms(motion, rates, omega)
         if not np.any(self.nodes.rotary):
             return total
@@ -129,20 +132,21 @@ class ExactGrowing(Growing):
 
     @property
     def points_per_element(self) -> int:
-        """Gauss points in each element that integrate its inertia exactly.
+        """Number of Gauss points per element that integrate the element's inertia exactly.
 
-        Tangents reach as three slopes do, and what passes the hub is a product of two.
+        Integrated tangents have the degree of three slopes; terms of material that passes the hub
+        are products of two.
         """
         return max(CUBIC, -(-self.nodes.count // (len(self.nodes.edges) - 1)) + 4)
 
     def strained(self, length: Expr, e: Expr) -> tuple[Expr, Expr]:
-        """Return the energy beyond the linear theory's, which goes with 1/l, and its gradient."""
+        """Return the elastic energy beyond linear theory, proportional to 1/l, and its gradient."""
         if not strains(self.nodes):
             return super().strained(length, e)
         return strain_energy(self.nodes, e) / length, strain_effort(self.nodes, e) / length
 
 
 def _angles(angle: Expr) -> Angles:
-    """Name the first-order angles twist, -z', y' of a section."""
+    """Return the section angles along y, along z and in twist, from (twist, -z', y')."""
     angle = ca.sparsify(angle)
     return Angles(angle[2], -angle[1], angle[0], type(angle)(1, 1))

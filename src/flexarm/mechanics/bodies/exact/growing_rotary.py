@@ -1,8 +1,8 @@
 """Rotary inertia of a sliding link's sections about their own axes.
 
-Sections are at fixed xi; the material slides past them.  The inertia about link axes goes with
-first-order angles; here is what is left, by Lagrange's equations of each section's kinetic energy
-beyond that of its first-order angular velocity.
+Sections are at fixed xi, past which the material slides.  The inertia about link axes is computed
+from first-order angles elsewhere; this module adds the remainder, by Lagrange's equations of the
+kinetic energy of each section beyond that of its first-order angular velocity.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ from flexarm.spatial import Expr, constant
 def grown_rotary_terms(
     nodes: GrowingNodes, motion: SlidingMotion, rates: Expr, omega: Expr
 ) -> Terms:
-    """Compute the terms of the sections' rotary inertia beyond the first order."""
+    """Compute the inertia terms of the sections' rotary inertia beyond first-order angles."""
     k, new, e = rates.shape[0], type(rates), motion.slopes()
     second, angular, modal = new(3, 3), new(3, k), new(k, k)
     torque, effort = new(3, 1), new(k, 1)
@@ -45,10 +45,10 @@ def grown_rotary_terms(
 
 @cache
 def _section() -> ca.Function:
-    """Trace the terms of a section: inertia (10, 10), torque (3,) and efforts (7,).
+    """Return a function of a section's state: inertia (10, 10), torque (3,) and efforts (7,).
 
-    Its coordinates are the angles a, b, f, their derivatives by xi, and the exposed length; its
-    rotary inertia about its own axes is per unit of that length, (3,).
+    The coordinates are the angles a, b, f, their derivatives by xi, and the exposed length; the
+    section's rotary inertia ``weight`` about its own axes is per unit of exposed length, (3,).
     """
     place, rate, bias = (ca.SX.sym(name, 7) for name in ("place", "rate", "bias"))
     omega, weight, left = ca.SX.sym("omega", 3), ca.SX.sym("weight", 3), ca.SX.sym("left")

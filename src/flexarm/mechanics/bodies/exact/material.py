@@ -1,8 +1,8 @@
-"""The points of an exact beam as fields: tangents, times how far each reaches.
+"""Mass points of an exact beam as a field of its tangents.
 
-The rotary inertia (Jx, Jy, Jz) of a section about its own axes is that of masses
-``(Jy + Jz - Jx)/2``, ... at the ends of unit vectors along its x, y and z, which turn with it and
-do not feel translation.
+The rotary inertia (Jx, Jy, Jz) of a section about its own axes equals that of masses
+``(Jy + Jz - Jx)/2``, ... at the ends of unit vectors along the section's x, y and z axes; the
+vectors rotate with the section and are unaffected by translation.
 """
 
 import casadi as ca
@@ -28,7 +28,10 @@ SHARES = np.array([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]) / 2
 def exact_material(
     nodes: Collocation, mass: float, d: Expr, rates: Expr
 ) -> tuple[MovingField, Basis]:
-    """Return the points of a span, and the unit vectors of its sections with rotary inertia."""
+    """Return the position field of a span with its integrals over the mass.
+
+    The field includes the unit vectors of sections with rotary inertia.
+    """
     turning = _vectors(nodes, d, rates) if np.any(nodes.rotary) else []
     return tangent_material(nodes, mass, node_tangents(nodes, d, rates), turning)
 
@@ -36,15 +39,15 @@ def exact_material(
 def tangent_material(
     nodes: Collocation, mass: float, t: Tangents, turning: list[tuple[Expr, Expr, Expr]]
 ) -> tuple[MovingField, Basis]:
-    """Return the points of a span from its tangents.
+    """Return the position field of a span and its integrals over the mass, from given tangents.
 
     Parameters
     ----------
     nodes, mass, t
-        The span, its mass [kg], and the tangents at its nodes.
+        Nodes of the span, its mass [kg], and the tangents at the nodes.
     turning
-        Of the unit vectors of the G sections, along their x, y and z, per axis of the link: value,
-        bias (3G,) and columns (3G, m).  Empty without rotary inertia.
+        Unit vectors of the G sections along their x, y and z axes.  For each axis of the link:
+        values (3G,), bias (3G,) and Jacobian (3G, m).  Empty without rotary inertia.
     """
     motion = NodeMotion.of(nodes, t)
     per = [motion.columns(a, np.eye(nodes.count)) for a in XYZ]
@@ -68,7 +71,7 @@ def tangent_material(
 
 
 def _vectors(nodes: Collocation, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Expr]]:
-    """Return the unit vectors of the sections for `tangent_material`."""
+    """Return the sections' unit vectors, in the form of the argument of `tangent_material`."""
     places, gains, sweeps = list[Expr](), list[Expr](), list[Expr]()
     for g in range(nodes.count):
         bend, twist = nodes.turn[:, g : g + 1], nodes.twist[g : g + 1]
@@ -97,6 +100,6 @@ def vector_masses(nodes: Collocation) -> Array:
 
 
 def _joined(gram: Array, weights: Array) -> Array:
-    """Combine a Gram matrix and single masses in a block-diagonal matrix."""
+    """Return the block-diagonal matrix of a Gram matrix and a diagonal of masses."""
     none = np.zeros((len(gram), len(weights)))
     return np.block([[gram, none], [none.T, np.diag(weights)]])

@@ -1,8 +1,8 @@
 """Inertia of a link that bends in one plane and does not stretch.
 
-All axes have one space of tangents, so that products of them are ``A_gh cos(a_g - a_h)`` and
-``A_gh sin(a_g - a_h)`` with the constant Gram matrix A.  Vectors are given along x, along the
-bending direction n and along the axis e = x x n that bending turns about.
+The tangents of all axes are interpolated in one function space, so that their products are
+``A_gh cos(a_g - a_h)`` and ``A_gh sin(a_g - a_h)`` with the constant Gram matrix A.  Vectors have
+components along x, along the bending direction n, and along the axis of rotation e = x x n.
 """
 
 import casadi as ca
@@ -18,7 +18,10 @@ FEW = 12
 
 
 def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omega: Expr) -> Terms:
-    """Compute the terms of the points of a span, without its sections' rotary inertia."""
+    """Compute the inertia terms of a span's mass points for bending in one plane.
+
+    Rotary inertia of the sections is not included.
+    """
     along = 2 if nodes.bends[1] else 1
     angle, speed = (at.b, rates.b) if nodes.bends[1] else (at.a, rates.a)
     c, s = ca.cos(angle), ca.sin(angle)
@@ -66,7 +69,7 @@ def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omeg
 
 
 def _axes(along: int, new: type[Expr]) -> Expr:
-    """Return x, n and e in link axes, (3, 3)."""
+    """Return the unit vectors x, n and e as columns in link axes, (3, 3)."""
     axes = new(3, 3)
     axes[0, 0] = axes[along, 1] = 1
     axes[3 - along, 2] = 1 if along == 1 else -1
@@ -74,7 +77,10 @@ def _axes(along: int, new: type[Expr]) -> Expr:
 
 
 def _products(nodes: Collocation, c: Expr, s: Expr) -> tuple[Expr, Expr]:
-    """Compute inner products of tangents, and ordered outer products, (G, G) each."""
+    """Return inner products ``A_gh cos(a_g - a_h)`` of tangents, and ordered outer products.
+
+    Both have shape (G, G); the outer products ``A_gh sin(a_g - a_h)`` are stored for g < h only.
+    """
     A, n = nodes.gram[0, 0], nodes.count
     K, S = type(c)(constant(A)), type(c)(n, n)
     for g in range(n):

@@ -1,11 +1,11 @@
-"""Rotary inertia of the sections of an exact beam about their own axes, at its nodes.
+"""Rotary inertia of the sections of an exact beam about their own axes, at the nodes.
 
-With the angles a, b, f of a section and their rates A, B, F, and ``W = a B - b A``, its angular
-velocity along the tangent t and the axes e2 and e3 that bending turns is
+With a section's angles a, b, f, rates A, B, F and ``W = a B - b A``, the components of its angular
+velocity along the tangent t and the axes e2 and e3 rotated by bending are
 
     ``w = (t . omega + F - T W, e2 . omega - B + G W a, e3 . omega + A + G W b)``.
 
-Its equations are those of Newton and Euler; the twist turns its inertia against these axes.
+The equations are those of Newton and Euler; the twist rotates the inertia relative to these axes.
 """
 
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from flexarm.spatial import Expr, constant
 def rotary_terms(
     nodes: Collocation, moved: Collocation, d: Expr, rates: Expr, omega: Expr
 ) -> Terms:
-    """Compute the terms of the sections' rotary inertia ``nodes.rotary``.
+    """Compute the inertia terms of the rotary inertia ``nodes.rotary`` of the sections.
 
-    ``moved`` has their angles per column of the link.
+    ``moved`` contains the shapes of the section angles per (combined) amplitude.
     """
     used = np.any(nodes.rotary, axis=0)
     still, k, new = 0 * nodes.twist[used], d.shape[0], type(d)
@@ -73,7 +73,7 @@ def rotary_terms(
 
 @dataclass(frozen=True)
 class _Inertia:
-    """Inertia matrices of n sections in the axes that bending turns, (n,) per entry."""
+    """Inertia matrices of n sections in the axes rotated by bending, (n,) per entry."""
 
     xx: Expr
     yy: Expr
@@ -82,7 +82,10 @@ class _Inertia:
 
     @classmethod
     def of(cls, inertia: Array, twist: Expr) -> "_Inertia":
-        """Turn inertia about the sections' own axes, (3, n), by their twist, (n,)."""
+        """Return the inertia in bending axes of sections with twist angles (n,).
+
+        ``inertia`` is the inertia about the sections' own axes, (3, n).
+        """
         x, y, z = (type(twist)(constant(row)) for row in inertia)
         if not twist.nnz() or np.array_equal(inertia[1], inertia[2]):
             return cls(x, y, z, 0 * x)
@@ -91,12 +94,12 @@ class _Inertia:
         return cls(x, y + more * sine, z - more * sine, -more * cosine)
 
     def __matmul__(self, v: Rows) -> list[Expr]:
-        """Return the inertia times vectors."""
+        """Return the products of the inertia matrices with n vectors."""
         y, z = self.yy * v[1] + self.yz * v[2], self.yz * v[1] + self.zz * v[2]
         return [self.xx * v[0], y, z]
 
     def entries(self) -> list[tuple[tuple[int, int], Expr]]:
-        """Return entries that are not 0 with their places."""
+        """Return the nonzero matrix entries with their row and column."""
         every = {(0, 0): self.xx, (1, 1): self.yy, (2, 2): self.zz}
         every |= {(1, 2): self.yz, (2, 1): self.yz}
         return [(place, J) for place, J in every.items() if J.nnz()]

@@ -1,9 +1,9 @@
-"""Inertia of a link that bends in two planes, stretches or slides: tangents per axis in its space.
+"""Inertia of a link that bends in two planes, stretches or slides.
 
-Points along x, y, z are sums of vectors R at the nodes times functions of that axis, whose products
-over the mass are the constant matrices ``gram[a, b]``.  Axes may share one space of functions.
-Where much of such sums would cancel out, functions are taken that are orthonormal over the mass,
-and ``roots[a] R`` in place of R.
+Positions along x, y and z are sums of vectors R at the nodes times functions of that axis, whose
+integrated products over the mass are the constant matrices ``gram[a, b]``.  Axes may share a
+function space.  Where cancellation in such sums would lose accuracy, functions orthonormal over
+the mass are used, with ``roots[a] R`` in place of R.
 """
 
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ Sums = dict[tuple[int, int], Expr]  # by axis and space of functions, (G,) each
 
 @dataclass(frozen=True)
 class NodeMotion:
-    """Vectors R at the nodes, of which points are sums: tangents times the exposed length, if any.
+    """Motion of the vectors R at G nodes: tangents, times the exposed length of a sliding link.
 
-    A way to move them is a pair: angles or stretch at the nodes per rate of own coordinate (G, k),
-    and R per unit of those, (3, G).
+    Positions along the span are sums of the vectors.  An entry of ``ways`` is a pair: angles or
+    stretch at the nodes per rate of own coordinate (G, k), and R per unit of these, (3, G).
     """
 
     place: Expr  # R, (3, G)
@@ -42,13 +42,16 @@ class NodeMotion:
 
     @classmethod
     def of(cls, moved: Collocation, t: Tangents) -> "NodeMotion":
-        """Return the motion of tangents that shapes of constant length turn and stretch."""
+        """Return the motion of tangents rotated and stretched by shapes of constant length."""
         every = zip((*moved.bend, moved.stretch), (t.by_a, t.by_b, t.unit), strict=True)
         ways = [(rows, by) for rows, by in every if by.nnz() and np.any(rows)]
         return cls(t.place, t.rate, t.bias, ways, moved.stretch.shape[1])
 
     def columns(self, axis: int, weights: Array) -> Expr:
-        """Sum R along an axis per rate of own coordinate, times weights (w, G): (w, k)."""
+        """Compute the Jacobian of weighted sums of R along an axis by own coordinates, (w, k).
+
+        ``weights`` has shape (w, G).
+        """
         new = type(self.place)
         total, moved = new(len(weights), self.k), new(weights.shape[1], self.k)
         for rows, by in self.ways:
@@ -67,9 +70,9 @@ class NodeMotion:
 class Passing:
     """Material that passes the nodes of a sliding link, at the velocity ``(1 - xi) l' P``.
 
-    Its accelerations have coefficients of ``(1 - xi) l`` and of ``(1 - xi)^2 dl/dxi``.  The latter
-    are integrated by parts; what remains of that at the mouth is joined with the momentum of the
-    material that passes there, so that Lagrange's equations hold for the changing domain.
+    Its accelerations have terms in ``(1 - xi) l`` and in ``(1 - xi)^2 dl/dxi``.  The latter are
+    integrated by parts; the boundary term at the mouth is combined with the momentum of the
+    material that passes there, so that Lagrange's equations are valid for the changing domain.
     """
 
     nodes: GrowingNodes
@@ -82,12 +85,15 @@ class Passing:
 
     @cached_property
     def along(self) -> list[Expr]:
-        """Tangents along each axis, (G,)."""
+        """Components of the tangents along each axis, (G,) each."""
         return [self.tangents[a, :].T for a in XYZ]
 
     @cached_property
     def accelerations(self) -> Sums:
-        """Coefficients of ``(1 - xi) l`` in the accelerations."""
+        """Coefficients of ``(1 - xi) l`` in the accelerations of passing material, (G,) each.
+
+        Keys are an axis and the function space of the coefficients.
+        """
         own, out, P = self.nodes.spaces, self.out, self.along
         found = {(a, s): type(out)(self.nodes.count, 1) for a in XYZ for s in own}
         for a in XYZ:
@@ -98,16 +104,19 @@ class Passing:
 
     @cached_property
     def slowed(self) -> Sums:
-        """Tangents integrated with ``(1 - xi) l`` of each space, times ``1 - xi``."""
+        """Integrals of ``(1 - xi)^2 l`` times the tangents with the functions of each space."""
         return self.integrated(self.nodes.passed, self.along)
 
     def integrated(self, table: Array, vectors: Sequence[Expr]) -> Sums:
-        """Integrate vectors by ``table[s, a]`` with the functions of each space s."""
+        """Return the integrals of node vectors with the functions of each space, (G,) each.
+
+        ``table[s, a]`` is the matrix (G, G) of integrated products; keys are an axis and a space s.
+        """
         own = self.nodes.spaces
         return {(a, s): constant(table[s, own[a]]) @ vectors[a] for a in XYZ for s in own}
 
     def pull(self, axis: int) -> Expr:
-        """Return the force of the passing material on R along an axis, (G,)."""
+        """Return the generalised force (G,) of passing material on the vectors R along an axis."""
         own, Y = self.nodes.spaces, self.accelerations
         felt = sum(
             constant(self.nodes.passing[own[axis], s]) @ Y[axis, s] for s in sorted(set(own))
@@ -115,14 +124,14 @@ class Passing:
         return felt - self.out**2 / self.length * self.slowed[axis, own[axis]]
 
     def terms(self, m: NodeMotion, accelerations: Sums) -> Terms:
-        """Compute the terms of the passing material, but for its `pull`.
+        """Compute the inertia terms of the passing material, without those of `pull`.
 
         Parameters
         ----------
         m
             Motion of the nodes.
         accelerations
-            Those over the functions of the nodes.
+            Accelerations in the functions of the nodes.
         """
         nodes, own, new, P = self.nodes, self.nodes.spaces, type(self.spin), self.along
         spaces, ahead, Y, w = (
@@ -147,7 +156,7 @@ class Passing:
             effort[0] -= ahead / 2 * ca.dot(w[a, own[a]], P[a])
             for s in spaces:
                 force[a] += ca.dot(constant(nodes.gain[s]), Y[a, s])
-                if own[b] != own[c]:  # else the moment of `pull` has it
+                if own[b] != own[c]:  # otherwise included in the moment of `pull`
                     torque[a] += ca.dot(met[b, s], Y[c, s]) - ca.dot(met[c, s], Y[b, s])
                 effort[0] += ca.dot(p[a, s], accelerations[a, s]) + ca.dot(w[a, s], Y[a, s])
         none = new(3, 3)
@@ -157,7 +166,11 @@ class Passing:
 def space_terms(
     nodes: Collocation, mass: float, m: NodeMotion, omega: Expr, passing: Passing | None = None
 ) -> Terms:
-    """Compute the terms of the points of a span, without its sections' rotary inertia."""
+    """Compute the inertia terms of a span's mass points in space.
+
+    Rotary inertia of the sections is not included; ``passing`` adds the material of a sliding link
+    that passes the nodes.
+    """
     new, own = type(omega), nodes.spaces
     spaces = sorted(set(own))
     every = nodes.gram if nodes.cross is None else nodes.cross
@@ -182,7 +195,7 @@ def space_terms(
         else:
             parts = [ca.dot(W[b, s], X[c, s]) - ca.dot(W[c, s], X[b, s]) for s in spaces]
             torque[a] = sum(parts[1:], parts[0])
-    # what it comes to per vector at a node
+    # generalised forces on the vectors at the nodes
     at = {(a, b): roots[own[b]].T @ W[a, own[b]] for a in XYZ for b in XYZ if a != b}
     pull = [roots[own[a]].T @ felt[a] for a in XYZ]
     angular, effort = new(3, m.k), new(m.k, 1)
@@ -200,7 +213,10 @@ def space_terms(
 
 
 def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], dict[int, Expr]]:
-    """Return what turns tangents into coordinates in functions, (G, G), and those' means, (G,)."""
+    """Return matrices (G, G) from node values to function coefficients, and the means (G,).
+
+    Both are given per function space; the means are integrals of the functions over the mass.
+    """
     one = np.eye(nodes.count)
     if nodes.even:
         return {s: constant(one) for s in spaces}, {s: constant(nodes.mean[s]) for s in spaces}
@@ -212,7 +228,10 @@ def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], 
 
 
 def _acceleration(nodes: Collocation, m: NodeMotion, omega: Expr, a: int, space: int) -> Expr:
-    """Accelerate vectors along an axis at zero accelerations, by those of a space, (G,)."""
+    """Return the velocity-dependent acceleration of R along axis ``a``, (G,).
+
+    Only vector components interpolated in the given function space contribute.
+    """
     spin = ca.skew(omega)
     square = ca.triu2symm(ca.triu(spin @ spin))
     total = type(omega)(nodes.count, 1)
@@ -224,7 +243,7 @@ def _acceleration(nodes: Collocation, m: NodeMotion, omega: Expr, a: int, space:
 
 
 def _momenta(nodes: Collocation, m: NodeMotion) -> tuple[Expr, Expr]:
-    """Return momenta per rate of amplitude, (3, k), and the mass of the amplitudes, (k, k)."""
+    """Return linear momentum per rate of own coordinate, (3, k), and the mass matrix, (k, k)."""
     new = type(m.place)
     modal = new(m.k, m.k)
     if nodes.few:

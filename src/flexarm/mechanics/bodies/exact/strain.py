@@ -1,10 +1,10 @@
 """Elastic energy of an exact beam beyond linear theory: bending in two planes, and with twist.
 
-With ``w = a b' - b a'`` the curvatures of the section that bending turns are ``k_a = a' + G w b``
-and ``k_b = b' - G w a``, its torsion ``f' - w T``; the twist turns the curvatures into the axes of
-the section. In a plane the energy is that of the linear theory. A link without twist shapes has no
-torsional strain. Where sections shear, the axis is inclined to them by ``(l_a, l_b)``, which are
-rotated into the section's axes like the curvatures ``(a', b')``.
+With ``w = a b' - b a'`` the curvatures in axes rotated by bending are ``k_a = a' + G w b`` and
+``k_b = b' - G w a``, and the torsion is ``f' - w T``; the twist rotates the curvatures into the
+section's axes. In plane bending the energy is that of linear theory. A link without twist shapes
+has no torsional strain. If sections shear, the axis is inclined to the section normals by
+``(l_a, l_b)``, which are rotated into the section's axes like the curvatures ``(a', b')``.
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,15 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class Measured:
-    """Strain measures at the nodes, with their stiffnesses."""
+    """Strain measures of the sections at the nodes, with the associated stiffnesses."""
 
     # a, b, f and a', b', f' (or what the axis leans by, and 0) per amplitude, (G, m) each.
     rows: tuple[Array, ...]
-    stiffness: Array  # against the last three, (3, G)
+    stiffness: Array  # stiffness of the last three measures, (3, G)
 
     @classmethod
     def of(cls, nodes: Collocation) -> "list[Measured]":
-        """List bending and shear, each if its energy is more than the linear theory's."""
+        """Return the measures of bending and of shear whose energy differs from linear theory."""
         turn = nodes.bend - nodes.lean if nodes.leaning else nodes.bend
         found = [cls((*turn, nodes.twist, *nodes.curve, nodes.torsion), nodes.stiffness[:3])]
         if nodes.leaning:
@@ -41,10 +41,7 @@ class Measured:
 
     @property
     def used(self) -> tuple[bool, ...]:
-        """Return which of the six strain measures any shape changes.
-
-        None if they do not interact.
-        """
+        """Six flags: which strain measures depend on the amplitudes; empty without interaction."""
         a, b, f, *strained = (bool(np.any(rows)) for rows in self.rows)
         if not ((a and b) or ((a or b) and f and not self.alike)) or not any(strained):
             return ()
@@ -52,17 +49,20 @@ class Measured:
 
     @property
     def alike(self) -> bool:
-        """Whether sections are as stiff along y as along z."""
+        """Whether the stiffnesses of the sections along y and z are equal."""
         return bool(np.all(self.stiffness[0] == self.stiffness[1]))
 
 
 def strains(nodes: Collocation) -> bool:
-    """Whether the energy is more than the linear theory's: two planes, or a plane and twist."""
+    """Return whether the elastic energy differs from that of linear theory.
+
+    This requires bending in two planes, or bending in a plane together with twist.
+    """
     return bool(Measured.of(nodes))
 
 
 def strain_energy(nodes: Collocation, d: Expr) -> Expr:
-    """Sum the energy beyond the linear theory's [J]."""
+    """Compute the elastic energy beyond linear theory [J]."""
     total = type(d)(0)
     for each in Measured.of(nodes):
         for g in range(nodes.count):
@@ -74,7 +74,10 @@ def strain_energy(nodes: Collocation, d: Expr) -> Expr:
 
 
 def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire] = ()) -> Expr:
-    """Differentiate `strain_energy` by the amplitudes, (m,); functions at nodes if known."""
+    """Compute the gradient (m,) of `strain_energy` in the amplitudes.
+
+    ``known`` are the trigonometric functions at the nodes, if already computed.
+    """
     effort = type(d)(d.shape[0], 1)
     for each in Measured.of(nodes):
         measures = [constant(row) @ d for row in each.rows]
@@ -93,9 +96,9 @@ def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire] = ()) -> 
 
 @cache
 def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function]:
-    """Trace the energy of a node, and its derivatives, by the six measures.
+    """Return two CasADi functions: a node's energy, and its gradient in the six strain measures.
 
-    Functions of ``a^2 + b^2`` are inputs, with their derivatives.
+    Functions of ``a^2 + b^2`` and their derivatives are inputs.
     """
     symbols = [ca.SX.sym(name) for name in ("a", "b", "f", "da", "db", "df")]
     a, b, f, da, db, df = (s if on else ca.SX(1, 1) for s, on in zip(symbols, used, strict=True))
@@ -130,7 +133,7 @@ def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function
 def _slopes(
     at: Sequence[Expr], stiffness: Sequence[Expr], known: Sequence[Expr], alike: bool
 ) -> list[Expr]:
-    """Differentiate the energy of a node by its measures, with few operations."""
+    """Return the gradient of a node's elastic energy in the six strain measures."""
     a, b, f, da, db, df = at
     EIz, EIy, GJ = stiffness
     G, T, S, G1, T1, S1 = known

@@ -1,10 +1,10 @@
-"""Tangents and sections of a bent span as functions of its angles.
+"""Tangents and rotations of the sections of a bent span as functions of the section angles.
 
 The bending rotation vector of a section is ``(0, -b, a)`` with a, b the sums of the slope shapes
-along y and z; its twist f turns it about its tangent.  In a plane that is one angle.  In space
-everything is a function of ``x = a^2 + b^2`` that has no singularity: ``c_k = sum (-x)^n/(2n+k)!``,
-of which ``c_0`` and ``c_1`` are the cosine of the angle and its sine over the angle, with
-``dc_k/dx = (k c_{k+2} - c_{k+1})/2``.
+along y and z; the twist f rotates the section about its tangent.  Plane bending has one angle.
+In space all quantities are functions of ``x = a^2 + b^2`` without singularity:
+``c_k = sum (-x)^n/(2n+k)!``, where ``c_0`` and ``c_1`` are the cosine of the angle and its sine
+divided by the angle, with ``dc_k/dx = (k c_{k+2} - c_{k+1})/2``.
 """
 
 import math
@@ -21,14 +21,14 @@ from flexarm.links.collocation import Collocation
 from flexarm.spatial import Expr, constant
 
 Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each
-TERMS = 8  # of each polynomial: rounding is all that is left up to an angle of pi
+TERMS = 8  # of each polynomial: truncation error below rounding up to an angle of pi
 
 
 @dataclass(frozen=True)
 class Angles:
-    """Angles of n sections: along y, along z and about the axis, and stretch, (n,) each.
+    """Rotation angles of n sections along y, along z and in twist, and their stretch, (n,) each.
 
-    What no shape moves is a column of structural zeros.
+    A quantity that no shape function affects is a column of structural zeros.
     """
 
     a: Expr
@@ -38,18 +38,21 @@ class Angles:
 
     @classmethod
     def at(cls, bend: Array, twist: Array, stretch: Array, d: Expr) -> "Angles":
-        """Sum shapes at n sections, (2, n, m), (n, m), (n, m), times amplitudes or rates (m,)."""
+        """Return the angles of n sections at amplitudes (or rates) d, (m,).
+
+        Shapes are ``bend`` (2, n, m), ``twist`` (n, m) and ``stretch`` (n, m).
+        """
         return cls(*(constant(rows) @ d for rows in (bend[0], bend[1], twist, stretch)))
 
     @classmethod
     def of(cls, nodes: Collocation, d: Expr) -> "Angles":
-        """Sum shapes at nodes."""
+        """Return the angles of the sections at all nodes, at amplitudes (or rates) d, (m,)."""
         return cls.at(nodes.bend, nodes.twist, nodes.stretch, d)
 
 
 @dataclass(frozen=True)
 class Tangents:
-    """Tangents ``P = (1 + eps) t`` at n sections: a row for each of x, y, z, (3, n)."""
+    """Tangents ``P = (1 + eps) t`` at n sections, (3, n), one row per axis x, y, z."""
 
     unit: Expr  # the unit tangents t
     place: Expr  # P
@@ -62,7 +65,10 @@ class Tangents:
 
 
 def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangents:
-    """Compute tangents and their derivatives; ``straight`` are their lengths without stretch."""
+    """Compute tangents with derivatives and rates from the angles of n sections.
+
+    ``straight`` are the lengths of the tangents without stretch; None stands for 1.
+    """
     if not (at.a.nnz() and at.b.nnz()):
         t, by_a, by_b, rate, bias = _in_plane(at, rates)
     else:
@@ -87,12 +93,12 @@ def node_tangents(nodes: Collocation, d: Expr, rates: Expr) -> Tangents:
 
 
 def scaled_rows(rows: Expr, factors: Expr) -> Expr:
-    """Multiply every row by factors (1, n); rows of zeros stay structural."""
+    """Return a matrix (3, n) with columns scaled by factors (1, n); zero rows stay structural."""
     return ca.vertcat(*[rows[k, :] * factors if rows[k, :].nnz() else rows[k, :] for k in range(3)])
 
 
 def _in_plane(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
-    """Bend along y or along z alone, or not at all."""
+    """Return tangents, derivatives by a and b, rate and bias, for bending in at most one plane."""
     along = 2 if at.b.nnz() else 1
     angle, speed = (at.b, rates.b) if along == 2 else (at.a, rates.a)
     cosine: Expr = ca.cos(angle.T)
@@ -128,7 +134,7 @@ def _in_space(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
 
 @dataclass(frozen=True)
 class Entire:
-    """Functions of ``x = angle^2``; a trailing 1 or 2 is a derivative by x/2.
+    """Entire functions of ``x = angle^2``; a trailing 1 or 2 denotes derivatives by x/2.
 
     C and S are the cosine and the sine over the angle, T = (1 - C)/x, G = (1 - S)/x; ``four`` and
     ``five`` are c_4 = (1/2 - T)/x and c_5 = (1/6 - G)/x.
@@ -143,39 +149,39 @@ class Entire:
 
     @classmethod
     def of(cls, x: Expr) -> "Entire":
-        """Sum the series."""
+        """Compute the functions by their power series."""
         four, five = _series(x, 4), _series(x, 5)
         T, G = 0.5 - x * four, 1 / 6 - x * five
         return cls(1 - x * T, 1 - x * G, T, G, four, five)
 
     @cached_property
     def S1(self) -> Expr:
-        """Differentiate S."""
+        """Derivative of S by x/2."""
         return self.G - self.T
 
     @cached_property
     def G1(self) -> Expr:
-        """Differentiate G."""
+        """Derivative of G by x/2."""
         return 3 * self.five - self.four
 
     @cached_property
     def T1(self) -> Expr:
-        """Differentiate T."""
+        """Derivative of T by x/2."""
         return 2 * self.four - self.G
 
     @cached_property
     def S2(self) -> Expr:
-        """Differentiate S twice."""
+        """Second derivative of S by x/2."""
         return self.G1 - self.T1
 
     @property
     def values(self) -> tuple[Expr, ...]:
-        """Evaluate G, T, S and their derivatives."""
+        """G, T, S and their derivatives G1, T1, S1."""
         return self.G, self.T, self.S, self.G1, self.T1, self.S1
 
 
 def _series(x: Expr, k: int) -> Expr:
-    """Sum ``(-x)^n/(2n + k)!`` by Horner's rule."""
+    """Return ``sum_n (-x)^n/(2n + k)!``, by Horner's rule."""
     last, *rest = reversed(_coefficients(k))
     total = 0 * x + last
     for coefficient in rest:
@@ -185,7 +191,10 @@ def _series(x: Expr, k: int) -> Expr:
 
 @cache
 def _coefficients(k: int) -> tuple[float, ...]:
-    """Return the polynomial nearest to the series up to an angle of pi, lowest power first."""
+    """Return the coefficients, lowest power first, of a polynomial close to the series.
+
+    The truncated Chebyshev expansion is accurate for angles up to pi.
+    """
     whole = [(-1.0) ** n / math.factorial(2 * n + k) for n in range(2 * TERMS)]
     top = math.pi**2
     domain = np.polynomial.Polynomial(whole).convert(
@@ -197,7 +206,7 @@ def _coefficients(k: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Turned:
-    """Rotation of one section, its derivatives by the angles, and its angular velocity."""
+    """Rotation and angular velocity of a section, with Jacobian by the three angles."""
 
     rotation: Expr  # in link axes, (3, 3)
     # by_a, by_b, by_twist: angular velocity per rate of the angles, (3,) each.
@@ -210,7 +219,7 @@ class Turned:
 
 
 def turned(at: Angles, rates: Angles) -> Turned:
-    """Compute the rotation of a section: the smallest onto its tangent, after its twist."""
+    """Compute a section's rotation: twist about x, then the smallest rotation onto the tangent."""
     f, F, bent = at.twist, rates.twist, Bent.of(at, rates)
     rotation: Expr = ca.horzcat(*[ca.vertcat(*axis) for axis in bent.axes])
     # Bending turns about an axis across x, so vectors in bent axes differ from those in link axes
@@ -232,7 +241,7 @@ def turned(at: Angles, rates: Angles) -> Turned:
 class Bent:
     """Rotations of n sections by bending alone, onto the tangent t and the axes e2 and e3.
 
-    Vectors are components along t, e2 and e3, (n,) each.
+    Vectors have components along t, e2 and e3, (n,) each.
     """
 
     axes: tuple[Rows, Rows, Rows]  # t, e2 and e3 in link axes
@@ -247,7 +256,7 @@ class Bent:
 
     @classmethod
     def of(cls, at: Angles, rates: Angles) -> "Bent":
-        """Turn sections by angles and rates."""
+        """Compute the bending rotations of n sections at given angles and rates."""
         a, b, A, B = at.a, at.b, rates.a, rates.b
         one, none = type(a).ones(*a.shape), type(a)(*a.shape)
         still = (none, none, none)
@@ -270,7 +279,7 @@ class Bent:
 
 
 def angular_columns(at: Turned, bend: Array, twist: Array) -> Expr:
-    """Compute angular velocity per rate of amplitude, (3, m)."""
+    """Compute the angular Jacobian (3, m) of a section by the amplitudes."""
     parts = ((at.by_a, bend[0]), (at.by_b, bend[1]), (at.by_twist, twist))
     total = type(at.by_a)(3, twist.shape[1])
     for by, row in parts:

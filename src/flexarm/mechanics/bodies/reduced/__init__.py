@@ -1,1 +1,1 @@
-"""A link of any shape, reduced from finite elements to amplitudes."""
+"""Body of any shape, reduced from a finite-element model to modal amplitudes."""

@@ -1,6 +1,6 @@
-"""A link of any shape that deforms by shapes of its nodes times amplitudes.
+"""Body of any shape whose deformation is a sum of nodal mode shapes times amplitudes.
 
-Displacements of second order stiffen it under loads, where they are known and stiffening is on.
+If known, and if stiffening is on, second-order displacements add geometric stiffness.
 """
 
 from typing import final
@@ -24,41 +24,45 @@ from flexarm.spatial import Expr, cayley, constant
 
 @final
 class Reduced(LinkBody):
-    """A body whose root is its hub and whose tip carries the next joint.
+    """Body with the hub as root and the next joint at the tip.
 
-    L and T have the hub's axes; the turn of the tip frame is in what follows it.
+    L and T have the axes of the hub; the rotation of the tip frame is part of the next link's
+    frames.
     """
 
     @property
     def of(self) -> ReducedBody:
-        """The body's moments, matrices and interfaces."""
+        """Moments, matrices and interface data of the body."""
         return self.part.imported
 
     @property
     def drawn_in(self) -> SecondOrder | None:
-        """Displacements of second order that count, or None."""
+        """Second-order displacements if stiffening is on and they are known, else None."""
         return self.of.second_order if self.model.stiffening else None
 
     def linear_tip(self) -> tuple[Array, Array] | None:
-        """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
+        """Return the tip's rotation and displacement per amplitude, (3, m) each, or None.
+
+        None means that second-order displacements are included.
+        """
         return None if self.drawn_in is not None else (self.of.tip_angle, self.of.tip_shape)
 
     def turned(self, angle: Expr) -> tuple[Expr, Expr]:
-        """Return an exact rotation by the tip's angles (3,), and its angular columns (3, 3)."""
+        """Return the exact rotation by the tip's angles (3,), and its angular Jacobian (3, 3)."""
         return cayley(angle)
 
     def amplitudes(self, q: Expr) -> Expr:
-        """Pick the amplitudes out of q, (m,)."""
+        """Return the amplitudes from q, (m,)."""
         return q[self.part.modes.start : self.part.modes.stop]
 
     def tip(self, q: Expr) -> Local:
-        """Compute the tip frame, turned by an exact rotation of the tip's angles."""
+        """Compute the pose of the tip frame, with the exact rotation by the tip's angles."""
         moved, linear, angle, turns = self._tip(q)
         rotation, rate = cayley(angle)
         return Local(constant(self.of.tip.position) + moved, rotation, linear, rate @ turns)
 
     def _tip(self, q: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-        """Return the tip's displacement and angles (3,), and their columns (3, m)."""
+        """Return the tip's displacement and angles, (3,) each, and their Jacobians, (3, m) each."""
         d, of, x = self.amplitudes(q), self.of, self.drawn_in
         if x is None:
             shape, angle = constant(of.tip_shape), constant(of.tip_angle)
@@ -70,11 +74,11 @@ class Reduced(LinkBody):
         return *moved, *turned
 
     def section(self, q: Expr, x: float) -> Local:
-        """Compute a point of the line from hub to tip, by its distance along their chord [m]."""
+        """Compute a point of the line from hub to tip, at a distance x [m] along the chord."""
         return self.at_fraction(q, x / self.part.length)
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Compute a point of the line that represents the body; the last one is the tip."""
+        """Compute a point of the line that represents the body; at fraction 1 it is the tip."""
         if fraction >= 1:
             return self.tip(q)
         (place,), (shape,) = self.of.drawn.line(np.array([fraction]))
@@ -84,7 +88,7 @@ class Reduced(LinkBody):
         return Local(constant(place) + moved, type(q).eye(3), columns, type(q)(3, m))
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Follow the tip."""
+        """Compute the motion of the tip relative to the root."""
         local, rates, x = self.tip(q), own_values(self.part, v), self.drawn_in
         _, _, angle, turns = self._tip(q)
         moved = turned = type(q).zeros(3, 1)
@@ -106,7 +110,7 @@ class Reduced(LinkBody):
         return energy + given_energy(self.part, self.of.names, d)
 
     def effort(self, q: Expr) -> Expr:
-        """Differentiate the elastic energy by the amplitudes, (m,)."""
+        """Compute the gradient (m,) of the elastic energy in the amplitudes."""
         d, link = self.amplitudes(q), self.part.link
         effort = constant(self.of.integrals.stiffness) @ d
         if link.elastic_energy or link.elastic_force:
@@ -114,7 +118,10 @@ class Reduced(LinkBody):
         return effort
 
     def along(self, q: Array, stations: Array) -> Along:
-        """Follow the line from hub to tip: it has no slope, and its tip alone twists."""
+        """Compute the deformed line from hub to tip at q, (T, n).
+
+        Slopes are NaN, and so is the twist except at the tip.
+        """
         d, drawn = q[:, self.part.modes], self.drawn_in
         moved = np.einsum("saj,tj->tsa", self.of.drawn.line(stations)[1], d, optimize=True)
         turned = d @ self.of.tip_angle[0]
@@ -126,30 +133,30 @@ class Reduced(LinkBody):
         return Along(moved, np.full_like(moved, np.nan), twist)
 
     def tip_angles(self, q: Array) -> Array:
-        """Return how far the tip turns at q, (T, n) [rad]: (T,)."""
+        """Return the rotation angle [rad] of the tip at q, (T, n): (T,)."""
         return np.asarray(np.linalg.norm(q[:, self.part.modes] @ self.of.tip_angle.T, axis=1))
 
     def largest_strain(self, q: Array) -> Array:
-        """Return the largest strain that its file tells of, at q, (T, n): (T,), NaN if unknown."""
+        """Return the largest strain defined by the body's file at q, (T, n): (T,), else NaN."""
         return self.of.largest_strain(q[:, self.part.modes])
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix at q that a link of another arm would have."""
+        """Return the damping matrix, (m, m), of the body of another arm's link."""
         damping = reduced_part(arm, index).damping
         assert damping is not None
         return damping
 
     def mode_names(self, q: Array, strains: Array) -> list[str]:
-        """Return the names of the amplitudes."""
+        """Return the names of the amplitudes as names of the modes."""
         return [*self.of.names]
 
     def described(self) -> tuple[str, str]:
-        """Return the kind of its shapes, and a line about them."""
+        """Return the kind of the body's shape functions, and a one-line description."""
         first = " to first order" if self.of.first_order else ""
         return "modal body", f"a body of any shape{first}, by the modes of its file"
 
     def file_report(self) -> list[str]:
-        """Return what an examination of its file says, by line."""
+        """Return the lines of a report on the body's file."""
         modal = self.part.link.modal
         return [] if modal is None else list(inspect_body(modal.side_file)[0].lines())
 

@@ -1,8 +1,8 @@
-"""Inertia of a body of any shape, from constant integrals of its shapes.
+"""Inertia of a body of any shape, from constant integrals of its mode shapes.
 
-The moment ``R_j = int r phi_j^T`` of each amplitude, linear in all of them, is kept as its even
-part, six numbers, and its odd part, three: centrifugal forces and the inertia matrix need the one,
-angular momentum and Coriolis forces the other.
+The moment matrix ``R_j = int r phi_j^T`` of each amplitude, linear in all amplitudes, is split into
+its symmetric part (6 numbers) and antisymmetric part (3 numbers): centrifugal forces and the
+inertia matrix need the symmetric part, angular momentum and Coriolis forces the antisymmetric part.
 """
 
 import casadi as ca
@@ -16,16 +16,14 @@ from flexarm.mechanics.sections import quadratic_section
 from flexarm.spatial import Expr, constant
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
-TWICE = (1, 1, 1, 2, 2, 2)  # how often a pair stands in a trace of two symmetric matrices
+TWICE = (1, 1, 1, 2, 2, 2)  # multiplicity of a pair in the trace of a product of symmetric matrices
 
 
 def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, omega: Expr) -> Terms:
-    """Compute the inertia terms of a body at amplitudes d and rates (m,), root spin omega.
+    """Compute the inertia terms of a body at amplitudes d and their rates, (m,) each.
 
-    Notes
-    -----
-    With displacements of second order, what is of third order in amplitudes and their rates is left
-    out of the kinetic energy, and nothing of what is kept.
+    Notes ----- With second-order displacements, terms of third order in the amplitudes and their
+    rates are omitted from the kinetic energy; all terms of lower order are included.
     """
     new = type(d)
     pairs = i.shape_shape if x is None else i.shape_shape + x.pairs
@@ -70,23 +68,23 @@ def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, ome
 
 
 def second_rates(quadratic: list[Array], rates: Expr) -> Expr:
-    """Compute ``rates^T X rates`` along three axes, X (m, m) each."""
+    """Compute ``rates^T X rates`` (3,) for a list of three matrices X, (m, m) each."""
     return ca.vertcat(*[ca.dot(rates, constant(x) @ rates) for x in quadratic])
 
 
 def _inertia(second: list[Expr]) -> Expr:
-    """Compute ``tr(G) 1 - G`` of a symmetric matrix G given by its six numbers."""
+    """Return ``tr(G) 1 - G`` (3, 3) of a symmetric matrix G given by its six entries."""
     xx, yy, zz, yz, zx, xy = second
     rows = ((yy + zz, -xy, -zx), (-xy, zz + xx, -yz), (-zx, -yz, xx + yy))
     return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
 
 def _even(moments: Array, a: int, b: int) -> Array:
-    """Return the symmetric part of moments (.., 3, 3) over two axes."""
+    """Return the entries (a, b) of the symmetric part of moments (.., 3, 3)."""
     return np.asarray((moments[..., a, b] + moments[..., b, a]) / 2)
 
 
 def _odd(moments: Array, axis: int) -> Array:
-    """Return the component of the axial vector of moments (.., 3, 3) about an axis."""
+    """Return the component about an axis of the axial vector of moments (.., 3, 3)."""
     a, b = (axis + 1) % 3, (axis + 2) % 3
     return np.asarray(moments[..., a, b] - moments[..., b, a])
