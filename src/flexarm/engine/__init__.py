@@ -1,1 +1,1 @@
-"""Tracing of equations, compilation with LLVM, storage of machine code, and calls to it."""
+"""Tracing of equations, compilation with LLVM, caching of machine code, and calls of the code."""

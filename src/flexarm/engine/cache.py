@@ -19,15 +19,15 @@ MAGIC = b"flexarm cache 1\n"
 SUFFIX = ".entry"
 UNFINISHED = ".part"
 LARGEST_TOTAL = 2**30  # [bytes]
-# Of the largest total, so that not every new entry causes a cleaning.
+# Fraction of the largest total, so that not every new entry causes a cleaning.
 SHARE_AFTER_CLEANING = 0.75
 ABANDONED_AFTER = 3600.0  # [s] since an unfinished file was last written to
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the cache folder: FLEXARM_CACHE, or the system's usual place.
+    """Return the cache folder: FLEXARM_CACHE, or the system's standard folder for caches.
 
-    The null device, `os.devnull`, turns the cache off.
+    FLEXARM_CACHE set to the null device, `os.devnull`, turns the cache off.
     """
     if environment.get(VARIABLE):
         return Path(environment[VARIABLE])
@@ -37,12 +37,12 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "flexarm"
     given = environment.get("XDG_CACHE_HOME", "")
-    # The standard says to ignore a relative one.
+    # The XDG standard says to ignore a relative path.
     return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "flexarm"
 
 
 def _digest(key: str, data: bytes) -> bytes:
-    """Return a checksum of an entry's contents under its key, so no other entry matches."""
+    """Return a checksum of an entry's key and contents."""
     return hashlib.sha256(key.encode() + b"\n" + data).hexdigest().encode()
 
 
@@ -58,8 +58,7 @@ class Cache:
     """A folder of entries, each a file named by its key and read only if its checksum is right.
 
     If the folder cannot be created or written to, or another user could have changed it, the cache
-    is empty. Any number of processes may use it at once: a file appears under its name when it is
-    complete.
+    is empty. Several processes may use the cache at once: a file gets its final name when complete.
     """
 
     folder: Path
@@ -67,11 +66,11 @@ class Cache:
 
     @property
     def off(self) -> bool:
-        """Whether its user wants no cache."""
+        """Whether the user has turned the cache off."""
         return str(self.folder) == os.devnull
 
     def get(self, key: str) -> bytes | None:
-        """Return the contents of an entry, None if there is no valid one."""
+        """Return the contents of the entry of a key, None if there is no valid entry."""
         path = self.folder / f"{key}{SUFFIX}"
         try:
             self._check_hands()
@@ -89,7 +88,7 @@ class Cache:
         return data
 
     def put(self, key: str, data: bytes) -> None:
-        """Store an entry, and delete those unused for longest if there are too many."""
+        """Store an entry; delete the entries unused for longest if the cache is too large."""
         try:
             self._make_folder()
             self._check_hands()
@@ -107,7 +106,7 @@ class Cache:
         self._clean_if_due(len(raw))
 
     def entries(self) -> list[os.DirEntry[str]]:
-        """List the files of the complete entries."""
+        """Return the files of all complete entries."""
         return [file for file in self._files() if file.name.endswith(SUFFIX)]
 
     def size(self) -> int:
@@ -120,7 +119,7 @@ class Cache:
         Raises
         ------
         FlexarmError
-            If some cannot be deleted; the others are.
+            If some files cannot be deleted; all others are deleted.
         """
         deleted, kept = 0, list[str]()
         for file in self._files():
@@ -140,7 +139,7 @@ class Cache:
         return deleted
 
     def check_folder(self) -> None:
-        """Raise an error for a folder that cannot be created or is a file."""
+        """Raise an error for a cache folder that cannot be created or is a file."""
         if self.off:
             return
         there = next(
@@ -157,7 +156,7 @@ class Cache:
         )
 
     def check_private(self) -> None:
-        """Raise an error for a folder that is ignored because others could write to it."""
+        """Raise an error for a cache folder that is ignored because others could write to it."""
         try:
             self._check_hands()
         except PermissionError as error:
@@ -185,12 +184,12 @@ class Cache:
             return []
 
     def _clean_if_due(self, added: int) -> None:
-        """Clean the cache, once half of the free space has been filled."""
+        """Clean the cache after this process has filled half of the space that was free before."""
         room = _ROOM.get(self, 0) - added
         _ROOM[self] = room if room > 0 else (self.largest_total - self._clean()) // 2
 
     def _clean(self) -> int:
-        """Delete excess and old unfinished files; return the size [bytes]."""
+        """Delete excess and abandoned files and return the total size of all entries [bytes]."""
         now = time.time()
         total = 0
         by_age: list[tuple[float, int, os.DirEntry[str]]] = []
@@ -213,5 +212,5 @@ class Cache:
         return total
 
 
-# Bytes that this process may put into a cache before it looks at all entries again.
+# Bytes that this process may store in a cache before the next check of the total size.
 _ROOM: dict[Cache, int] = {}

@@ -1,4 +1,4 @@
-"""Conversion of LLVM code to machine code in this process, and calls to it."""
+"""Conversion of LLVM code to machine code in this process, and calls of the machine code."""
 
 import ctypes
 import functools
@@ -18,7 +18,7 @@ from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import DeviceError, FlexarmError
 
 Level = Literal["quick", "fast"]
-# Of LLVM's code generator. The passes over its intermediate code gain nothing on straight lines.
+# Level of LLVM's code generator.  Passes over intermediate code gain nothing without branches.
 FULL = 2
 EFFORT: dict[Level, int] = {"quick": 0, "fast": FULL}
 WINDOWS_CHUNK = 320
@@ -32,12 +32,12 @@ _mine = threading.local()  # LLVM's descriptions of machines
 
 @functools.cache
 def host() -> "Target":
-    """Return the machine that this process runs on."""
+    """Return the processor of this machine as a compilation target."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features, triple = llvm.get_host_cpu_features(), llvm.get_default_triple()
     if triple.startswith(ARM):
-        # With little effort, what LLVM takes for it there is half as slow again as the other way.
+        # At low effort LLVM's default instruction selection for ARM is half as slow again.
         llvm.set_option("", "-global-isel=0")
     return Target(triple, llvm.get_host_cpu_name(), features.flatten())
 
@@ -53,25 +53,25 @@ def native_width() -> int:
 
 
 def chunk_size(target: "Target", width: int) -> int:
-    """Return the number of operations that an internal function should have.
+    """Return the number of operations of an internal function for a processor.
 
     Notes
     -----
-    Windows wants a call of its own library before a function takes more than 4096 bytes of
-    stack. There the functions are so small that they do not get there.
+    Windows requires a call of its own library before a function uses more than 4096 bytes of
+    stack. Functions for Windows are small enough to use less.
     """
     return max(1, WINDOWS_CHUNK // width) if "windows" in target.triple else CHUNK
 
 
 def fit(target: "Target", *, level: Level, width: int, operations: int) -> ProcessorFit:
-    """Choose the code layout of a function for a machine, by its number of operations.
+    """Return the code layout, such as the size of functions, suited to a processor.
 
     Notes
     -----
     Processors of x86-64 have an instruction cache of 32 KiB, in pages of 4 KiB. Code that does not
-    fit it waits for its bytes: they have to be few, and some of them have to stay there. An
+    fit waits for instruction bytes: they have to be few, and part of them has to stay cached. An
     address is short within 128 bytes of a register, or 128 of the widest vectors. On 64-bit ARM
-    caches and instructions are larger, but a constant takes five of them without a table.
+    caches and instructions are larger, but a constant takes five instructions without a table.
     """
     if EFFORT.get(level) == EFFORT["quick"]:
         return ProcessorFit(ordered=False)
@@ -84,14 +84,14 @@ def fit(target: "Target", *, level: Level, width: int, operations: int) -> Proce
 
 
 def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
-    """Compile LLVM code to an object file in memory."""
+    """Return the object file of LLVM code for a target."""
     if level not in EFFORT:
         raise FlexarmError(f"level: must be one of {', '.join(EFFORT)}, got '{level}'")
     if target != host():
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
     key = target, EFFORT[level]
-    # Kept by each thread: to make one takes as long as a small function.
+    # One per thread: creating a machine takes as long as compiling a small function.
     kept: dict[tuple[Target, int], llvm.TargetMachine] = _mine.__dict__.setdefault("machines", {})
     if key not in kept:
         kept[key] = machine(*key)
@@ -100,12 +100,12 @@ def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
 
 
 def machine(target: "Target", effort: int) -> llvm.TargetMachine:
-    """Return LLVM's target machine, with the optimisation level (0 to 3) of its code generator."""
+    """Return LLVM's target machine with a code-generation level, 0 to 3."""
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
         opt=effort,
-        # Without it, code for Windows wants a table of addresses that nobody provides.
+        # Otherwise code for Windows needs a table of addresses that does not exist here.
         reloc="static" if target.triple.startswith("x86_64") else "default",
         codemodel="jitdefault",
     )
@@ -117,7 +117,7 @@ def foreign_machine(target: "Target", what: str, *, level: Level = "fast") -> ll
     Raises
     ------
     FlexarmError
-        If the installed llvmlite was built without it.
+        If the installed llvmlite was built without the target.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -132,9 +132,9 @@ def foreign_machine(target: "Target", what: str, *, level: Level = "fast") -> ll
 
 
 def load_object(code: bytes) -> llvm.ExecutionEngine:
-    """Load an object file into this process; its code lives as long as the returned engine."""
+    """Return an engine with an object file loaded; the code is valid while the engine exists."""
     _provide_library()
-    # The engine wants a module of its own, though all the code comes from the object file.
+    # The engine requires a module, although all code comes from the object file.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(host(), 0))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -157,7 +157,7 @@ def _provide_library() -> None:
 
 
 def _buffer(size: int) -> NDArray[np.float64]:
-    """Return an aligned array of zeros."""
+    """Return an array of ``size`` zeros, aligned to 64 bytes."""
     raw = np.zeros(8 * size + ALIGNMENT, dtype=np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + 8 * size].view(np.float64)
@@ -169,7 +169,7 @@ def _array(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Target:
-    """A machine to compile for, in LLVM's words."""
+    """A processor to compile for: LLVM's triple, processor name and features."""
 
     triple: str
     cpu: str
@@ -187,7 +187,7 @@ class Signature:
     width: int
     work_size: int
     operations: int
-    numbers: tuple[int, ...] = ()  # which constants its table has
+    numbers: tuple[int, ...] = ()  # constants in the table of the code
 
 
 class MachineCode:
@@ -202,27 +202,27 @@ class MachineCode:
             ctypes.memmove(place, table.ctypes.data, table.nbytes)
         self.address: int = self._engine.get_function_address(signature.entry)
         self.table_address: int = self._engine.get_function_address(signature.table_entry)
-        # One argument: through ctypes, each costs more than most functions of a small arm.
+        # One argument, since through ctypes each costs more than most functions of a small arm.
         self.by_table = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.table_address)
         self.mine = threading.local()
 
 
 class Compiled:
-    """A function as machine code, which stays for as long as this object does.
+    """A function as machine code, which stays loaded as long as this object exists.
 
     Attributes
     ----------
     address : int
-        Of a C function that takes a pointer to each input, to each output and to a work array of
-        `work_size` doubles, none of which may overlap; it returns nothing. Matrices are stored
-        row by row. With several lanes, each element is `width` doubles side by side.
+        Address of a C function that takes a pointer to each input, to each output and to a work
+        array of `work_size` doubles, none of which may overlap; it returns nothing. Matrices are
+        stored row by row. With several lanes, each element is `width` doubles side by side.
     table_address : int
-        Of one that takes a single pointer, to a table of those pointers.
+        Address of a C function that takes a single pointer, to a table of the same pointers.
     operations : int
         Number of operations of one evaluation.
     constants : tuple of ndarray
-        The last inputs, which `call` adds: numbers of its own, of a function that shares its
-        machine code with others.
+        The last inputs, which `call` adds: numbers of this function, if functions with other
+        numbers share the machine code.
     """
 
     def __init__(
@@ -237,22 +237,22 @@ class Compiled:
         self._by_table, self._mine = machine_code.by_table, machine_code.mine
 
     def output_shape(self, port: Port) -> tuple[int, ...]:
-        """Return the NumPy shape of an output, lanes aside.
+        """Return the NumPy shape of an output, without the axis of lanes.
 
-        A derivative by an input of one element is a matrix.
+        A derivative with respect to an input of one element is a matrix.
         """
         single = [by.name for by in self.inputs if by.size == 1]
         names = {f"d_{of.name}_d_{by}" for of in self.outputs for by in single}
         return (port.rows, port.columns) if port.name in names else port.shape
 
     def call(self, *arrays: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-        """Evaluate the function.
+        """Return the outputs of the function at given inputs.
 
         Parameters
         ----------
         *arrays
             The inputs, real numbers, each of the shape of its port; with several lanes, one more
-            axis of `width` at the end.  NaN and infinities are not looked for.
+            axis of `width` at the end.  NaN and infinities are not detected.
 
         Returns
         -------
@@ -269,12 +269,12 @@ class Compiled:
 
 
 def real_numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Convert an input to an array of float64; raise an error for another shape or kind."""
+    """Return an input as an array of float64; raise an error for another shape or kind."""
     if type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape:
         return given
     try:
         numbers = np.asarray(given)
-    except Exception:  # rows of unequal length, symbols, and what a foreign object raises
+    except Exception:  # rows of unequal length, symbols, errors of foreign objects
         numbers = np.asarray(None)
     masked = isinstance(given, np.ma.MaskedArray) and np.any(given.mask)
     if numbers.dtype.kind not in "fiub" or masked:
@@ -299,7 +299,7 @@ def _described(given: object, numbers: NDArray[Any]) -> str:
 
 
 class _CallBuffers:
-    """Buffers for the calls of one thread."""
+    """Input, output and work arrays for the calls from one thread."""
 
     def __init__(self, compiled: Compiled) -> None:
         lanes = () if compiled.width == 1 else (compiled.width,)
@@ -313,7 +313,7 @@ class _CallBuffers:
         self.table = ctypes.c_void_p(self._pointers.ctypes.data)
 
     def take(self, arrays: tuple[ArrayLike, ...]) -> None:
-        """Copy the inputs of a call."""
+        """Copy the inputs of a call into the input arrays, with a check of shapes and kinds."""
         if len(arrays) != len(self._inputs):
             names = ", ".join(self._names)
             raise FlexarmError(f"inputs: must be {len(self._names)} ({names}), got {len(arrays)}")

@@ -34,8 +34,8 @@ from flexarm.errors import FlexarmError
 
 _MATRICES = (casadi.SX, casadi.DM, float, int)
 PACKAGE = Path(__file__).parents[1]
-KEY = 64  # bytes of a key of the cache
-# Machine code in this process by its form and constants, for as long as anything needs it.
+KEY = 64  # length of a cache key [bytes]
+# Machine code in this process, by form and constants, as long as other objects refer to it.
 _LOADED = WeakValueDictionary[bytes, MachineCode]()
 
 
@@ -47,17 +47,17 @@ def trace(
     *,
     outputs: Sequence[str],
 ) -> casadi.Function:
-    """Run a Python function on symbols and record its operations.
+    """Return the CasADi function of the operations that a Python function does on symbols.
 
     Parameters
     ----------
     name
-        Of the result: letters, digits and single underscores.
+        Name of the result: letters, digits and single underscores.
     function
         Takes one `SX` per input and returns one, or a sequence of them.
     inputs
-        Name and size of each input, in order: a length, or rows and columns. A parameter that is
-        to be kept symbolic is one more input.
+        Name and size of each input, in order: a length, or rows and columns. A parameter that
+        stays symbolic is one more input.
     outputs
         Name of each output, in order.
 
@@ -93,7 +93,7 @@ def trace(
 
 
 def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi.Function:
-    """Differentiate an output of a traced function exactly.
+    """Return the exact Jacobian matrices of an output of a traced function.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi
 def compile_function(
     function: casadi.Function, *, level: Level = "fast", width: int = 1, cache: Cache | None = None
 ) -> Compiled:
-    """Compile a traced function, or load it from the cache.
+    """Return the machine code of a traced function, compiled or loaded from the cache.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def compile_function(
         Number of arms evaluated at once, each in its lane of a vector register;
         `flexarm.engine.compile.native_width` says how many the machine has.
     cache
-        That of the user by default.
+        Cache of machine code; by default the user's cache folder.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def compile_function(
 
 
 def compile_stream(stream: Stream, *, level: Level = "fast", width: int = 1) -> Compiled:
-    """Compile a stream, or load it from the cache."""
+    """Return the machine code of a stream of operations, compiled or loaded from the cache."""
     return _compile_stream(stream, level, width, Cache(cache_folder()))[1]
 
 
@@ -167,7 +167,7 @@ def compile_recipe(
     width: int = 1,
     cache: Cache | None = None,
 ) -> Compiled:
-    """Compile a function that is traced only if the cache does not know its recipe.
+    """Return machine code by recipe; the function is traced only if the cache lacks the recipe.
 
     Parameters
     ----------
@@ -201,14 +201,14 @@ def compile_stream_recipe(
     width: int = 1,
     cache: Cache | None = None,
 ) -> Compiled:
-    """Compile a stream that is made only if the cache does not know its recipe.
+    """Return machine code by recipe; the stream is built only if the cache lacks the recipe.
 
     Parameters
     ----------
     recipe, level, width, cache
         As for `compile_recipe`.
     make
-        Makes the stream.
+        Builds the stream.
     """
     cache = cache or Cache(cache_folder())
     recipe_key = _recipe_key(recipe, _settings(level, width))
@@ -225,18 +225,21 @@ def compile_stream_recipe(
 
 
 def noted(recipe: str) -> str | None:
-    """Return the note stored in the cache for a recipe, None if there is none."""
+    """Return the text note stored in the cache under a recipe, None if there is none.
+
+    A recipe is a text that determines the note, such as all parameters of a computation.
+    """
     found = Cache(cache_folder()).get(_recipe_key(recipe, b"note"))
     return None if found is None else found.decode()
 
 
 def keep_note(recipe: str, note: str) -> None:
-    """Store a note for a recipe in the cache."""
+    """Store a text note in the cache under a recipe, a text that determines the note."""
     Cache(cache_folder()).put(_recipe_key(recipe, b"note"), note.encode())
 
 
 def trace_recipe(recipe: str, make: Callable[[], casadi.Function]) -> casadi.Function:
-    """Trace a function, or load its operations from the cache.
+    """Return a traced function, traced or loaded from the cache by recipe.
 
     Parameters
     ----------
@@ -262,9 +265,10 @@ def _recipe_key(recipe: str, settings: bytes) -> str:
 def _compile_stream(
     stream: Stream, level: Level, width: int, cache: Cache
 ) -> tuple[bytes, Compiled]:
-    """Compile the form of a stream, which is shared by streams that differ only in constants.
+    """Return the bytes that identify the machine code of a stream, and the machine code.
 
-    Also return the key of the form and its constants, which identify the machine code.
+    The code belongs to the form of the stream, which streams that differ only in constants share;
+    the bytes are the cache key of the form, followed by the constants.
     """
     stream = form(stream)
     key = _key(_contents(stream), _settings(level, width))
@@ -305,7 +309,7 @@ def _key(*parts: bytes) -> str:
 
 
 def _settings(level: Level, width: int) -> bytes:
-    """Return the part of a cache key that is not the stream: machine, versions, level, width."""
+    """Return the part of a cache key for processor, versions, optimisation level and lanes."""
     if not isinstance(width, int) or width < 1 or width & (width - 1):
         # LLVM would pad another number of lanes.
         raise FlexarmError(f"width: must be a power of two, got {width!r}")
@@ -314,9 +318,10 @@ def _settings(level: Level, width: int) -> bytes:
 
 
 def form(stream: Stream) -> Stream:
-    """Duplicate constants, one per use, so that the form does not depend on which are equal.
+    """Return the stream with one constant per use, whether or not some constants are equal.
 
-    Zeros that are stored in outputs stay a single constant, since whole rows are filled with it.
+    Streams that differ only in constants then have the same form.  Zeros stored in outputs stay a
+    single constant, since whole rows are filled with zero.
     """
     first, taken = stream.first_load, [0.0]
     zeros = {k for k, x in enumerate(stream.constants) if str(x) == "0.0"}  # not -0.0
@@ -343,7 +348,7 @@ def form(stream: Stream) -> Stream:
 
 
 def _contents(stream: Stream) -> bytes:
-    """Serialise a stream without the values of its constants."""
+    """Return a stream, without the values of the constants, as bytes."""
     names = [stream.name, stream.inputs, stream.outputs, [op for op, _, _ in stream.operations]]
     tables = (
         array("q", [len(stream.constants)]),
@@ -357,7 +362,7 @@ def _contents(stream: Stream) -> bytes:
 
 @functools.cache
 def source_version(folder: Path) -> str:
-    """Return a checksum of the Python files in a folder: no change of them goes unnoticed."""
+    """Return a checksum of all Python files in a folder."""
     sha = hashlib.sha256()
     for place, below, files in os.walk(folder):  # text, not Path: there are hundreds
         below[:] = sorted(each for each in below if each != "__pycache__")

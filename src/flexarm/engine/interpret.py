@@ -1,6 +1,6 @@
-"""Traced functions that CasADi evaluates, where machine code would take longer to make than to run.
+"""Traced functions that CasADi evaluates, if compilation would take longer than it saves.
 
-An evaluation takes about seven times as long as that of machine code.
+An evaluation takes about seven times as long as machine code.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from flexarm.engine.stream import Port
 
 
 class Interpreted(Compiled):
-    """A traced function that compiled loops call as they call machine code, by a table."""
+    """A traced function evaluated by CasADi that compiled loops call like machine code."""
 
     def __init__(self, function: ca.Function) -> None:
         self.inputs = tuple(
@@ -24,7 +24,7 @@ class Interpreted(Compiled):
             Port(function.name_out(i), *function.size_out(i)) for i in range(function.n_out())
         )
         self.constants, self.width, self.work_size = (), 1, 0
-        # Machine code shares a few more.
+        # Machine code shares a few more subexpressions.
         self.operations = function.n_instructions() - function.nnz_in() - function.nnz_out()
         # CasADi stores matrices column by column.
         given = [ca.SX.sym(port.name, port.columns, port.rows) for port in self.inputs]
@@ -43,7 +43,7 @@ class Interpreted(Compiled):
         self._bound[pointers][0]()
 
     def _bind(self, pointers: tuple[int, ...]) -> tuple[Callable[[], None], Any]:
-        """Return a function that evaluates between arrays at these addresses, and what it needs."""
+        """Return a function that evaluates on arrays at given addresses, and objects to retain."""
         buffer: Any  # CasADi's types ask for sizes too, which memory views have
         buffer, evaluate = self._function.buffer()
         ports = (*self.inputs, *self.outputs)

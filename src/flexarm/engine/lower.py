@@ -1,4 +1,4 @@
-"""From a CasADi function to a stream: shared values found, signs folded, dead values dropped."""
+"""Conversion of a CasADi function to a stream: no duplicates, signs folded, no unused values."""
 
 import math
 import struct
@@ -13,9 +13,9 @@ from flexarm.errors import FlexarmError
 ODD = frozenset({"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf", "sign"})
 EVEN = frozenset({"cos", "cosh", "fabs"})
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
-# Between them a reciprocal neither overflows nor loses digits.
+# Between these divisors a reciprocal neither overflows nor loses digits.
 SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-1022, 2.0**1022
-ROUNDED = 256  # places of the last bit by which folded constants that are equal may come out apart
+ROUNDED = 256  # units in the last place by which equal folded constants may differ
 NAMES: dict[int, str] = {
     getattr(casadi, f"OP_{name.upper()}"): name
     for name in BINARY | FUNCTIONS | {"neg", "not", "fabs", "sign", "floor", "ceil"}
@@ -23,7 +23,7 @@ NAMES: dict[int, str] = {
 
 
 def lower(function: casadi.Function) -> Stream:
-    """Turn a CasADi function into a stream.
+    """Return the stream of straight-line operations of a CasADi function.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def lower(function: casadi.Function) -> Stream:
     Returns
     -------
     Stream
-        Equal subexpressions computed once, negations folded into sums and products, one
-        reciprocal for all divisions by the same value, nothing that no output needs.
+        Common subexpressions are computed once, negations folded into sums and products, divisions
+        by the same value share one reciprocal, and unused operations are removed.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def lower(function: casadi.Function) -> Stream:
 
 
 def _unsigned(reference: int) -> int:
-    """Return the number of the value that a reference means, whatever its sign."""
+    """Return the number of the value of a signed reference."""
     return reference if reference >= 0 else ~reference
 
 
@@ -80,7 +80,7 @@ def _port(name: str, sparsity: casadi.Sparsity) -> Port:
 
 
 def _elements(sparsity: casadi.Sparsity) -> list[int]:
-    """List, for each nonzero, its place among the elements counted row by row."""
+    """Return the row-major element index of each nonzero of a sparse matrix."""
     rows, columns = sparsity.get_triplet()
     return [i * sparsity.size2() + j for i, j in zip(rows, columns, strict=True)]
 
@@ -148,12 +148,12 @@ def _share_reciprocals(
     needed: list[bool],
     divisions: Counter[int],
 ) -> tuple["_LoweredValues", dict[tuple[int, int], int]]:
-    """Build the needed values again, with x/d as x*(1/d) where several are divided by d.
+    """Return the needed values with x/d replaced by x*(1/d) if several are divided by d.
 
     Notes
     -----
     CasADi turns (1/d)*x into x/d whatever the author wrote. A division takes as long as several
-    multiplications; a single one is left alone, being one operation and rounded once.
+    multiplications; a single division by d is unchanged, since it is one operation, rounded once.
     """
     again = _LoweredValues()
     new: list[int] = []
@@ -186,7 +186,7 @@ def _finish(
     values: "_LoweredValues",
     results: dict[tuple[int, int], int],
 ) -> Stream:
-    """Build the stream: constants first, then loads and operations, without what nothing uses."""
+    """Return the stream of the needed values: constants, then loads, then operations."""
     results = {place: values.positive(reference) for place, reference in results.items()}
     needed = _needed(values, results)
     kinds: dict[str, list[int]] = {"constant": [], "load": [], "operation": []}
@@ -209,9 +209,9 @@ def _finish(
 
 
 class _LoweredValues:
-    """Values under construction, each defined once, by values that carry no sign.
+    """Values under construction; equal operations on equal values define one value only.
 
-    What comes out of a method, and goes into one, is a reference: k means value k, ~k minus it.
+    Methods take and return signed references: k stands for value k, ~k for minus value k.
     """
 
     def __init__(self) -> None:
@@ -219,12 +219,12 @@ class _LoweredValues:
         self.constants: list[float] = []
         self._numbers: dict[int, float] = {}  # of the values that are constants
         self._known: dict[tuple[str, int, int], int] = {}
-        self._constant: dict[int, tuple[int, int]] = {}  # bits of one, and its value, by group
+        self._constant: dict[int, tuple[int, int]] = {}  # constant's bits and value, by group
         self.one = self._plain_constant(1.0)
-        self._plain_constant(2.0)  # so that what is next to it is it
+        self._plain_constant(2.0)  # so that constants within rounding of 2 become 2
 
     def define(self, op: str, a: int, b: int = -1) -> int:
-        """Return the value of an operation, a new one unless it has been defined before."""
+        """Return the number of the value of an operation, a new one if not yet defined."""
         key = (op, a, b)
         known = self._known.get(key)
         if known is None:
@@ -234,13 +234,13 @@ class _LoweredValues:
         return known
 
     def constant(self, number: float) -> int:
-        """Return a constant; a negative one is minus a positive one."""
+        """Return the reference of a constant; a negative number is minus a positive constant."""
         if math.copysign(1.0, number) < 0.0:
             return ~self._plain_constant(-number)
         return self._plain_constant(number)
 
     def _plain_constant(self, number: float) -> int:
-        """Return a constant that is not negative, or a known one that rounding keeps apart."""
+        """Return the value of a non-negative constant, or of a known one equal up to rounding."""
         (bits,) = struct.unpack("q", struct.pack("d", number))
         group, room = bits // ROUNDED, 1
         if SMALLEST_DIVISOR < number < LARGEST_DIVISOR:
@@ -256,21 +256,21 @@ class _LoweredValues:
         return value
 
     def number(self, reference: int) -> float | None:
-        """Return the number that a reference means, None if it is not a constant."""
+        """Return the number that a reference stands for, None if it is not a constant."""
         if reference >= 0:
             return self._numbers.get(reference)
         number = self._numbers.get(~reference)
         return None if number is None else -number
 
     def positive(self, reference: int) -> int:
-        """Return a value that carries its sign in itself."""
+        """Return an unsigned reference of the same value; a negation is defined if necessary."""
         if reference >= 0:
             return reference
         number = self.number(reference)
         return self.define("neg", ~reference) if number is None else self._plain_constant(number)
 
     def apply(self, op: int, arguments: list[int]) -> int:
-        """Return the value of a CasADi operation."""
+        """Return the reference of the result of a CasADi operation."""
         name = NAMES.get(op)
         if name is not None:
             return self.combine(name, arguments)
@@ -290,7 +290,7 @@ class _LoweredValues:
         )
 
     def combine(self, op: str, arguments: list[int]) -> int:
-        """Return the value of an operation of the stream on signed references."""
+        """Return the reference of the result of a stream operation on signed references."""
         if op == "mul":
             return self.multiply(arguments[0], arguments[1])
         if op == "add":
@@ -313,7 +313,7 @@ class _LoweredValues:
         return self.define(op, *arguments)
 
     def add(self, a: int, b: int) -> int:
-        """Return a + b: the sum of two values or the difference of two, perhaps with a minus."""
+        """Return the reference of a + b as a sum or difference of unsigned values."""
         p, q = a if a >= 0 else ~a, b if b >= 0 else ~b
         if p in self._numbers or q in self._numbers:  # few are
             x, y = self.number(a), self.number(b)
@@ -323,7 +323,7 @@ class _LoweredValues:
                 return b
             if y == 0.0:
                 return a
-        # Of a sum that has the other with minus in it, the rest is left.
+        # (c + d) - c is d.
         for whole, value, minus in ((a, p, ~b), (b, q, ~a)):
             op, c, d = self.defined[value]
             if op == "add" or op == "sub":
@@ -346,7 +346,7 @@ class _LoweredValues:
         return self.define("sub", plus, minus)
 
     def multiply(self, a: int, b: int) -> int:
-        """Return a * b: the product of two values, perhaps with a minus."""
+        """Return the reference of a * b as a product of unsigned values."""
         p, q = a if a >= 0 else ~a, b if b >= 0 else ~b
         product = -1
         if p in self._numbers or q in self._numbers:  # few are
@@ -363,7 +363,7 @@ class _LoweredValues:
         return ~product if (a < 0) != (b < 0) else product
 
     def divide(self, a: int, b: int) -> int:
-        """Return a / b, as a product where b is a constant."""
+        """Return the reference of a / b, a product if b is a constant."""
         divisor = self.number(b)
         if divisor is not None and SMALLEST_DIVISOR < abs(divisor) < LARGEST_DIVISOR:
             return self.multiply(a, self.constant(1.0 / divisor))

@@ -1,7 +1,7 @@
-"""Numbers of an object as symbols: what is traced with them holds for other values too.
+"""Numbers of an object as symbols, so that equations traced with them apply to other values too.
 
-Objects share what is traced if they are alike in all but their numbers, and the same numbers are 0,
-1 or -1, and the same are equal or opposite: a `Pattern`.
+Objects share traced equations if they differ only in their numbers, and if the same numbers are 0,
+1 or -1 and the same numbers are equal or opposite: such objects have the same `Pattern`.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Operator = Callable[["Number", Any], Any]
-# Integrals that are equal in theory differ by some 1e-15 of the largest, so by more of themselves
-# where they are small; numbers that are not equal differ by far more than this.
+# Relative difference of numbers taken as equal.  Integrals that are equal in theory differ by some
+# 1e-15 of the largest, relatively more if small; unequal numbers differ by far more than this.
 ALIKE = 1e-10
 ROUNDING = 1e-14  # relative difference from 1 or -1 that only rounding makes
 
 
 def _both_ways(op: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
-    """Return an operation of a number with what stands behind it, and with what stands before."""
+    """Return the methods of a binary operator for a `Number` as left and as right operand."""
 
     def before(self: "Number", other: Any) -> Any:
         return self._with(op, other)
@@ -36,17 +36,17 @@ def _both_ways(op: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
 
 
 class Number:
-    """A symbol that stands for a number that is not 0.
+    """A symbol for a number that is not 0.
 
-    Where a plain number is needed it raises, so that no value is taken for all others unnoticed.
+    Conversion to float raises an error, so that equations never depend unnoticed on one value.
 
     Parameters
     ----------
     expr
-        The symbol, or what was computed of some.
+        The symbol, or an expression of symbols.
     value
-        Returns the value, and has it written down that it was asked for; None of one that may not
-        be compared.
+        Function that returns the value and records the use of the value; None for a number that may
+        not be compared.
     """
 
     __slots__ = ("_value", "expr")
@@ -56,15 +56,15 @@ class Number:
         self.expr, self._value = expr, value
 
     def __SX__(self) -> ca.SX:
-        """Become an expression: CasADi asks for it."""
+        """Return the CasADi expression; CasADi calls this method for conversion."""
         return self.expr
 
     def __float__(self) -> float:
-        """Refuse to become one number."""
+        """Raise a TypeError, since a symbol has no fixed value."""
         raise TypeError("a number that is kept as a symbol cannot become a plain one")
 
     def __repr__(self) -> str:
-        """Show the expression."""
+        """Return the expression as text."""
         return f"Number({self.expr})"
 
     def _with(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
@@ -89,12 +89,12 @@ class Number:
     __pow__ = _both_ways(operator.pow)[0]
 
     def __neg__(self) -> Any:
-        """Change the sign."""
+        """Return the number with opposite sign."""
         value = self._value
         return number(-self.expr, None if value is None else lambda: -value())
 
     def __pos__(self) -> "Number":
-        """Return it unchanged."""
+        """Return the number unchanged."""
         return self
 
     def __abs__(self) -> Any:
@@ -103,7 +103,7 @@ class Number:
         return number(ca.fabs(self.expr), None if value is None else lambda: abs(value()))
 
     def sqrt(self) -> Any:
-        """Return the square root: NumPy asks for it."""
+        """Return the square root; NumPy calls this method."""
         value = self._value
         return number(ca.sqrt(self.expr), None if value is None else lambda: value() ** 0.5)
 
@@ -115,46 +115,47 @@ class Number:
         return op(self._value(), other) if isinstance(other, int | float) else NotImplemented
 
     def __lt__(self, other: object) -> Any:
-        """Compare the value."""
+        """Return whether the value is less than another."""
         return self._compare(operator.lt, other)
 
     def __le__(self, other: object) -> Any:
-        """Compare the value."""
+        """Return whether the value is at most another."""
         return self._compare(operator.le, other)
 
     def __gt__(self, other: object) -> Any:
-        """Compare the value."""
+        """Return whether the value is greater than another."""
         return self._compare(operator.gt, other)
 
     def __ge__(self, other: object) -> Any:
-        """Compare the value."""
+        """Return whether the value is at least another."""
         return self._compare(operator.ge, other)
 
     def __bool__(self) -> bool:
-        """Return that it is not 0: a number that is 0 stays a constant."""
+        """Return True, since a symbol stands for a number that is not 0."""
         return True
 
     def __eq__(self, other: object) -> bool:
-        """Return whether it is the same symbol: two numbers that are equal now need not stay so."""
+        """Return whether both are the same expression; equal values alone do not suffice."""
         return isinstance(other, Number) and isinstance(self - other, float)
 
 
 def as_numbers(symbols: ca.SX) -> list[Number]:
-    """Return symbols, (n,), as numbers."""
+    """Return the elements of a column of symbols, shape (n,), as `Number` objects."""
     return [Number(symbols[k]) for k in range(symbols.shape[0])]
 
 
 def number(expression: ca.SX, value: Callable[[], float] | None = None) -> Number | float:
-    """Return a scalar expression as a number, a constant as a float."""
+    """Return a scalar expression as a `Number`, or as a float if the expression is constant."""
     return float(expression) if expression.is_constant() else Number(expression, value)
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which numbers of an object are constants, and which are equal or opposite.
+    """Structure of an object's numbers: constants, and symbols with equal or opposite values.
 
-    Made of several objects, it holds for all of them: a number is a constant if it is 0, 1 or -1 in
-    each, and two are equal if they are so in each.
+    A pattern of several objects applies to all of them: a number is a constant if it is the same 0,
+    1 or -1 in every object, and two numbers share a symbol if they are equal or opposite in every
+    object.
     """
 
     constant: Array  # (n,), NaN where a symbol stands
@@ -165,7 +166,7 @@ class Pattern:
 
     @classmethod
     def of(cls, numbers: Array, groups: Ints) -> "Pattern":
-        """Find the pattern of objects.
+        """Return the common pattern of K objects.
 
         Parameters
         ----------
@@ -201,14 +202,14 @@ class Pattern:
 
     @property
     def key(self) -> str:
-        """A digest of it, which two objects of one pattern have in common."""
+        """Hash of the pattern, the same for all objects with equal patterns."""
         sha = hashlib.sha256()
         for array in (self.constant, self.symbol, self.sign, self.zero):
             sha.update(array.tobytes())
         return sha.hexdigest()
 
     def values(self, numbers: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the values of the symbols in N objects, (k, N), and which fit the pattern, (N,).
+        """Return symbol values of N objects, (k, N), and which objects fit the pattern, (N,).
 
         Parameters
         ----------
@@ -227,7 +228,7 @@ class Pattern:
         return found, np.asarray(fits)
 
     def opened(self, symbols: ca.SX) -> list[Number | float]:
-        """Return what stands for each number, (n,), with the symbols given, (k,)."""
+        """Return the n numbers of an object as constants or signed symbols, given k symbols."""
         plus = as_numbers(symbols)
         minus = [-each for each in plus]
         return [
@@ -239,6 +240,6 @@ class Pattern:
 
 
 def snapped(numbers: Array) -> Array:
-    """Return numbers, those that only rounding keeps from 1 or -1 as 1 or -1."""
+    """Return numbers in which values within rounding of 1 or -1 are exactly 1 or -1."""
     near = np.abs(np.abs(numbers) - 1.0) <= ROUNDING
     return np.where(near, np.sign(numbers), numbers) if near.any() else numbers

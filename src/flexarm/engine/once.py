@@ -1,4 +1,4 @@
-"""Expressions that several functions of one arm have in common, traced once."""
+"""Cache of symbolic expressions that several functions of one arm share."""
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
@@ -7,24 +7,24 @@ from typing import Any, TypeVar
 from casadi import SX
 
 T = TypeVar("T")
-KEPT = 4  # owners whose expressions a thread remembers
+KEPT = 4  # owners whose expressions a thread caches
 _mine = threading.local()
 
 
 def once(owner: object, what: Hashable, symbols: Sequence[Any], make: Callable[[], T]) -> T:
-    """Trace something of an arm at some symbols, or take what this thread traced before.
+    """Return the result of ``make``, cached per thread by owner, kind and symbols.
 
     Parameters
     ----------
     owner
-        What is traced, such as a model: it must not change.  The expressions of the last few
-        owners are remembered.
+        The traced object, such as a model, which must not change.  The expressions of the last few
+        owners are cached.
     what
-        Tells it from other things that are traced of the same owner.
+        Key that distinguishes the results of one owner.
     symbols
-        What it depends on besides; numbers are not remembered.
+        Symbols on which the result depends; with numbers among them nothing is cached.
     make
-        Traces it; what it returns must not be changed either.
+        Function that traces the result, which must not be changed either.
     """
     if not all(isinstance(each, SX) for each in symbols):
         return make()
@@ -35,12 +35,12 @@ def once(owner: object, what: Hashable, symbols: Sequence[Any], make: Callable[[
         del memory[next(iter(memory))]
     key = (what, *map(_nodes, symbols))
     if key not in known:
-        known[key] = make(), symbols  # a node's number is its own for as long as it is kept
+        known[key] = make(), symbols  # a node's hash is unique only while the node exists
     found: T = known[key][0]
     return found
 
 
 def _nodes(matrix: SX) -> tuple[int, ...]:
-    """Return a key of an expression: its sparsity and the hashes of its nodes."""
+    """Return a hashable key of an expression: the sparsity and the hashes of the nodes."""
     nodes: list[Any] = matrix.elements()
     return (*matrix.sparsity().compress(), *(node.element_hash() for node in nodes))

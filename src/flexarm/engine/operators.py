@@ -1,9 +1,9 @@
-"""Operations on symbols the short way, while an equation is traced.
+"""Faster operators of CasADi symbols while an equation is traced.
 
 For each operation CasADi's Python layer tries its signatures in turn, those for numbers first,
 which takes ten times as long as the operation itself.  `SX.binary`, for sums, products, quotients
-and powers, has one signature; whatever else is called learns at once that a symbol is no number,
-no array of one and no sequence.
+and powers, has a single signature; for all other functions CasADi detects immediately that a symbol
+is no number, no array of numbers and no sequence.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,9 +27,10 @@ _users = 0
 
 @contextmanager
 def direct_operators() -> Iterator[None]:
-    """Speed up + - * / ** of an `SX` with an `SX` or a number; they create the same nodes.
+    """Speed up + - * / ** of an `SX` with an `SX` or a number within a ``with`` block.
 
-    Other functions search for half as long: asked for its numbers, an `SX` says that it has none.
+    The same expression nodes result. Other functions search for a signature half as long, since an
+    `SX` immediately reports that it has no numbers.
     """
     _count(1)
     try:
@@ -39,7 +40,7 @@ def direct_operators() -> Iterator[None]:
 
 
 def _count(change: int) -> None:
-    """Enter or leave: the first to enter puts the operators in place, the last takes them away."""
+    """Count users of the fast operators; install them for the first, remove them after the last."""
     global _users
     with _lock:
         if _users + change == 0:
@@ -66,11 +67,11 @@ def _reflected(code: int, inherited: Operator) -> Operator:
 
 
 def _none(x: SX | DM) -> None:
-    """Answer CasADi, which else looks through an `SX` for all that could make it numbers."""
+    """Return None, so that CasADi does not search an `SX` for conversions to numbers."""
 
 
 class _Size(int):
-    """Stand-in for `SX.size` that is also a number, as CasADi expects of an array's size."""
+    """Replacement of the method `SX.size` that is also an int, as CasADi expects of arrays."""
 
     of: SX
 
@@ -79,14 +80,14 @@ class _Size(int):
 
 
 def _size(x: SX) -> _Size:
-    """Answer CasADi, which takes long to see that a method is no number."""
+    """Return the method ``size`` of an `SX` as an int, which CasADi checks faster than a method."""
     size = _Size()
     size.of = x
     return size
 
 
 def _itself(x: DM) -> DM:
-    """Answer CasADi, which else looks through numbers for what could make them symbols."""
+    """Return the argument, so that CasADi does not search numbers for conversions to symbols."""
     return x
 
 

@@ -1,7 +1,7 @@
-"""Whether files and folders are in the hands of the user who runs flexarm alone.
+"""Checks that only the user who runs flexarm can write to files and folders.
 
-Windows keeps no modes and no numbers of users; there, folders below the user's own profile are
-private, and nothing is asked here but that files are files.
+Windows has no file modes and user numbers; folders below the user's own profile are private there,
+and only the kind of a file is checked.
 """
 
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 from flexarm.errors import FlexarmError
 
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
-LINKS = 40  # symbolic links on a way; more are taken for a circle
-# Without following a link or waiting for the other end of a pipe.
+LINKS = 40  # largest number of symbolic links on a path; more are taken as a cycle
+# Do not follow a link or wait for the other end of a pipe.
 READING = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -23,12 +23,12 @@ READING = (
 
 
 def check_folder_is_private(folder: Path, remedy: str) -> None:
-    """Refuse a folder that is not the user's own or that others can write to.
+    """Raise an error if a folder belongs to or is writable for another user.
 
     Raises
     ------
     FlexarmError
-        If it is one of these.
+        If the folder belongs to or is writable for another user.
     OSError
         If there is no such folder.
     """
@@ -50,19 +50,19 @@ def check_folder_is_private(folder: Path, remedy: str) -> None:
 
 
 def check_way(folder: Path) -> None:
-    """Follow the way to a folder, link by link.
+    """Check that no other user can replace a part of the path to a folder, symbolic links included.
 
     Raises
     ------
     PermissionError
-        If another user than root could put something else in the place of a part of it.
+        If a user other than root could replace a part of the path.
     OSError
         If there is no such folder.
     """
     if sys.platform == "win32":
         return
     _check_holder("/", os.lstat("/"))
-    # Text, not Path: this is done for every entry.
+    # str instead of Path for speed: this runs for every entry.
     place, ahead, links = "", _parts(os.path.join(os.getcwd(), folder)), 0
     while ahead:
         part = ahead.pop()
@@ -86,12 +86,12 @@ def check_way(folder: Path) -> None:
 
 
 def _parts(path: str) -> list[str]:
-    """Split a path into its parts, the last part first."""
+    """Return the parts of a path, the last part first."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
 
 def _check_holder(name: str, status: os.stat_result) -> None:
-    """Check that only root and the user can rename what is in a folder, or move a link."""
+    """Raise an error if another user than root could rename files in a folder, or move a link."""
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()):
         raise PermissionError(f"'{name}' belongs to user {status.st_uid}")
@@ -103,7 +103,7 @@ def _check_holder(name: str, status: os.stat_result) -> None:
 
 
 def _is_own_group(group: int) -> bool:
-    """Return whether a group is the user's own: same number, no other members."""
+    """Return whether a group is the user's private one: same number, no other members."""
     import grp
     import pwd
 
@@ -115,14 +115,14 @@ def _is_own_group(group: int) -> bool:
 
 
 def read_own(path: Path) -> bytes:
-    """Read a plain file that nobody but the user can have written.
+    """Return the contents of a regular file that only the user can have written.
 
-    What is asked is asked of the opened file, so that nothing can take its place in between.
+    The checks are made on the opened file, so that the file cannot be replaced after the checks.
 
     Raises
     ------
     OSError
-        If it cannot be read, is none, or is not the user's alone.
+        If the file cannot be read, is not regular, or is not the user's alone.
     """
     handle = os.open(path, READING)
     try:

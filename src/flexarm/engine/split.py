@@ -1,4 +1,4 @@
-"""Split a stream into what depends on numbers alone, computed once, and what follows."""
+"""Split of a stream into a part computed once from constant inputs and a part for every call."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,20 +12,20 @@ CONSTANTS = "constants"
 
 
 def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
-    """Separate the operations of a stream that depend on its last input alone.
+    """Return two streams: operations that depend on the last input alone, and all others.
 
     Parameters
     ----------
     stream
         The whole function.
     numbers
-        Name of that input, which stays what it is from call to call.
+        Name of the last input, which has the same values in all calls.
 
     Returns
     -------
     prologue, body
-        The prologue takes the numbers and gives ``constants``, (n,); in the body they are the last
-        input instead.
+        The prologue takes the last input and returns ``constants``, shape (n,), which replace the
+        last input in the body.
     """
     *inputs, last = stream.inputs
     assert last.name == numbers
@@ -65,15 +65,15 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
 
 
 def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
-    """Replace inputs by constants, by the number of the input.
+    """Return the stream with inputs of known values, by index, replaced by constants.
 
-    Numbers that are equal become one constant.
+    Equal numbers become one constant.
     """
     given = [
         float(known[load.port].flat[load.element]) if load.port in known else None
         for load in stream.loads
     ]
-    places: dict[str, int] = {}  # by how numbers are written: 0 and -0 are two
+    places: dict[str, int] = {}  # by hexadecimal text, since 0 and -0 differ
     for value in [*stream.constants, *(each for each in given if each is not None)]:
         places.setdefault(value.hex(), len(places))
     constants, first = [float.fromhex(each) for each in places], len(places)
@@ -86,7 +86,7 @@ def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
         else:
             number.append(places[known_value.hex()])
     number += range(first + len(loads), first + len(loads) + len(stream.operations))
-    number.append(-1)  # for an operand that is not there
+    number.append(-1)  # for a missing operand
     return replace(
         stream,
         constants=tuple(constants),
@@ -97,7 +97,7 @@ def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
 
 
 def _late(stream: Stream, port: int) -> list[bool]:
-    """Return which values depend on another input than that."""
+    """Return whether each value depends on an input other than ``port``, one bool per value."""
     late = [False] * stream.first_load + [load.port != port for load in stream.loads]
     for operation in stream.operations:
         late.append(any(late[value] for value in operation.operands))
@@ -113,7 +113,7 @@ def _part(
     stores: Iterable[Store],
     more: Sequence[float] = (),
 ) -> Stream:
-    """Build a stream of some operations of another; ``more`` are constants stored first."""
+    """Return a stream of some operations of another; constants ``more`` are stored first."""
     chosen = [stream.operations[k - stream.first_operation] for k in operations]
     stores = list(stores)
     used = {value for operation in chosen for value in operation.operands}

@@ -1,4 +1,4 @@
-"""The stream: the straight-line operations of one function, and how many there are of each kind."""
+"""The stream: straight-line operations of one function, and counts of the operations by kind."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ SELECTIONS = (
     | {"not", "and", "or", "if_else_zero"}
     | {"fabs", "sign", "copysign", "fmin", "fmax", "floor", "ceil"}
 )
-# By their names in the C library.
+# Functions by their names in the C library.
 FUNCTIONS = (
     frozenset({"sqrt", "exp", "expm1", "log", "log1p", "pow", "hypot", "fmod", "remainder", "erf"})
     | {"sin", "cos", "tan", "asin", "acos", "atan", "atan2"}
@@ -26,12 +26,12 @@ BINARY = (
 
 
 def counts(stream: "Stream") -> "OperationCounts":
-    """Count the operations of a stream by kind.
+    """Return the numbers of operations of a stream by kind.
 
     Notes
     -----
-    Counted is what is emitted: a square is a multiplication, twice a value an addition, a
-    negation nothing, since it is folded into the sum or product that uses it.
+    Emitted operations are counted: a square is a multiplication, twice a value an addition, and a
+    negation is not counted, since it is folded into the sum or product that uses it.
     """
     ops = Counter(operation.op for operation in stream.operations)
     return OperationCounts(
@@ -44,7 +44,7 @@ def counts(stream: "Stream") -> "OperationCounts":
 
 
 class Port(NamedTuple):
-    """A named dense matrix that goes in or comes out, its elements stored row by row."""
+    """A named input or output: a dense matrix stored row by row."""
 
     name: str
     rows: int
@@ -57,19 +57,19 @@ class Port(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the NumPy shape: a column is a vector, also when it has one element."""
+        """Return the NumPy shape; a matrix with one column is a vector, shape (rows,)."""
         return (self.rows,) if self.columns == 1 else (self.rows, self.columns)
 
 
 class Load(NamedTuple):
-    """An element of an input."""
+    """A read of an input's element, by index of the input and row-major index of the element."""
 
     port: int
     element: int
 
 
 class Operation(NamedTuple):
-    """An operation on one or two values, given by their numbers; b is -1 where there is one."""
+    """An operation on one or two values, given by their numbers; b is -1 for one value."""
 
     op: str
     a: int
@@ -77,12 +77,12 @@ class Operation(NamedTuple):
 
     @property
     def operands(self) -> tuple[int, ...]:
-        """Return the numbers of the one or two values that are used."""
+        """Return the numbers of the one or two values that the operation uses."""
         return (self.a,) if self.b < 0 else (self.a, self.b)
 
 
 class Store(NamedTuple):
-    """A value put into an element of an output."""
+    """An assignment of a value, given by number, to an element of an output."""
 
     port: int
     element: int
@@ -91,10 +91,10 @@ class Store(NamedTuple):
 
 @dataclass(frozen=True)
 class Stream:
-    """A function as a list of operations, each of which names a new value.
+    """A function as a list of operations, each of which defines a new value.
 
-    Values are numbered through: first the constants, then the loads, then the operations. An
-    operation uses values of lower numbers only. The stores fill every element of every output.
+    Values are numbered consecutively: constants, loads, operations. An operation uses values of
+    lower numbers only. The stores assign every element of every output.
     """
 
     name: str
@@ -107,18 +107,18 @@ class Stream:
 
     @property
     def first_load(self) -> int:
-        """Return the number of the first value that is an element of an input."""
+        """Return the number of the first value that is read from an input."""
         return len(self.constants)
 
     @property
     def first_operation(self) -> int:
-        """Return the number of the first value that is computed."""
+        """Return the number of the first value that an operation computes."""
         return len(self.constants) + len(self.loads)
 
 
 @dataclass(frozen=True)
 class OperationCounts:
-    """Numbers of operations; `functions` by name, `selections` are comparisons and the like."""
+    """Numbers of operations by kind; `selections` are comparisons, minima, signs and similar."""
 
     multiplications: int
     additions: int

@@ -1,8 +1,8 @@
-"""A stream as a WebAssembly module, for browsers and Node.
+"""Compilation of a stream to a WebAssembly module, for browsers and Node.
 
-LLVM's object file for wasm32 is a module but for the names of what it exports: one more section.
-It imports its memory, a table of functions that it does not use and the top of its stack, which
-grows towards 0, but no function.
+LLVM's object file for wasm32 is a module without a section of exported names, which is added here.
+The module imports a memory, a table of functions, which is not used, and the stack pointer, but no
+function; the stack grows towards 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,16 +25,16 @@ UNDEFINED, EXPLICIT = 0x10, 0x40
 
 @dataclass(frozen=True)
 class WasmModule:
-    """A function as WebAssembly."""
+    """A function as a WebAssembly module."""
 
     # The module: imports ``env.__linear_memory``, ``env.__stack_pointer`` and
     # ``env.__indirect_function_table``.
     code: bytes
-    # Name of the function that it exports: it takes the places in memory [bytes] of each input,
-    # each output and a work array of ``work_size`` doubles.  Matrices are stored row by row.
+    # Name of the exported function, which takes the addresses of each input, each output and a work
+    # array of ``work_size`` doubles.  Matrices are stored row by row.
     entry: str
-    # Bytes of memory, from 0 on, that belong to the module: its data, and its stack, whose top they
-    # are.
+    # Bytes of memory, from 0 on, that belong to the module: its data and its stack.  This is also
+    # the initial stack pointer.
     reserved: int
     work_size: int
     # inputs, outputs: their names and sizes.
@@ -43,7 +43,9 @@ class WasmModule:
 
 
 def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
-    """Compile a stream to WebAssembly: the same bits as on a processor without fused operations.
+    """Return a stream of operations compiled to WebAssembly.
+
+    Results are bitwise those of a processor without fused multiply-add.
 
     Raises
     ------
@@ -55,14 +57,14 @@ def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
 
 
 def module_of(stream: Stream, code: Code, level: Level) -> WasmModule:
-    """Compile what `emit_llvm` made of a stream without a library and fused operations."""
+    """Return the WebAssembly module of a stream from LLVM code emitted with the dialect `BARE`."""
     target = foreign_machine(WASM, "WebAssembly", level=level)
     made, reserved = link([read(code.text, target)], [code.entry], target)
     return WasmModule(made, code.entry, reserved, code.work_size, stream.inputs, stream.outputs)
 
 
 def read(text: str, target: llvm.TargetMachine) -> llvm.ModuleRef:
-    """Read LLVM code for a target, one of WebAssembly."""
+    """Return the LLVM module of LLVM text, for a target machine of WebAssembly."""
     module = llvm.parse_assembly(text)
     module.triple = WASM.triple
     module.data_layout = str(target.target_data)
@@ -72,12 +74,12 @@ def read(text: str, target: llvm.TargetMachine) -> llvm.ModuleRef:
 def link(
     modules: Sequence[llvm.ModuleRef], entries: Iterable[str], target: llvm.TargetMachine
 ) -> tuple[bytes, int]:
-    """Join LLVM modules into one of WebAssembly that exports some of their functions.
+    """Link LLVM modules into one WebAssembly module that exports some functions.
 
     Returns
     -------
     code, reserved
-        As `WasmModule` has them.
+        The fields of `WasmModule` with these names.
     """
     first, *others = modules
     for other in others:
@@ -88,7 +90,7 @@ def link(
 
 
 def _sections(module: bytes) -> list[tuple[int, bytes]]:
-    """Split a module into its sections."""
+    """Return the sections of a WebAssembly module as pairs of kind and contents."""
     found, at = [], len(MAGIC)
     while at < len(module):
         size, start = _read(module, at + 1)
@@ -98,7 +100,7 @@ def _sections(module: bytes) -> list[tuple[int, bytes]]:
 
 
 def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> bytes:
-    """Assemble a module that exports functions, without the linker's sections."""
+    """Return a WebAssembly module that exports functions by name, without linker sections."""
     numbers = _function_numbers(sections)
     export = _number(len(names))
     for name in names:
@@ -111,7 +113,7 @@ def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> by
 
 
 def _function_numbers(sections: list[tuple[int, bytes]]) -> dict[str, int]:
-    """Read the numbers of named functions out of what the object file tells a linker."""
+    """Return the indices of functions by name, from the object file's symbol table."""
     table = _symbol_table(sections)
     found: dict[str, int] = {}
     count, at = _read(table, 0)
@@ -151,14 +153,14 @@ def _symbol_table(sections: list[tuple[int, bytes]]) -> bytes:
 
 
 def _data_size(sections: list[tuple[int, bytes]]) -> int:
-    """Return where the data of a module end [bytes]."""
+    """Return the end address of a module's data [bytes]."""
     end = 0
     for kind, body in sections:
         if kind != DATA:
             continue
         count, at = _read(body, 0)
         for _ in range(count):
-            # active in memory 0 at a constant place: flag 0, i32.const, the place, end
+            # active in memory 0 at a constant address: flag 0, i32.const, the address, end
             place, after = _read(body, at + 2, signed=True)
             size, start = _read(body, after + 1)
             end, at = max(end, place + size), start + size
@@ -166,7 +168,7 @@ def _data_size(sections: list[tuple[int, bytes]]) -> int:
 
 
 def _read(data: bytes, at: int, *, signed: bool = False) -> tuple[int, int]:
-    """Read a number and tell where the next begins."""
+    """Return the LEB128 integer at an offset, and the offset behind it."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -179,7 +181,7 @@ def _read(data: bytes, at: int, *, signed: bool = False) -> tuple[int, int]:
 
 
 def _number(value: int) -> bytes:
-    """Write a number that is not negative."""
+    """Return a non-negative integer in LEB128 encoding."""
     found = bytearray()
     while value > 127:
         found.append(value & 127 | 128)

@@ -1,1 +1,1 @@
-"""Arms for other programs: C, functional mock-up units, CasADi."""
+"""Export of arms for other programs: C, functional mock-up units (FMI), CasADi."""

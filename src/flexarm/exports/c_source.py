@@ -1,4 +1,4 @@
-"""An arm as C source: its equations, tables and integrators, a program that runs it."""
+"""Export of an arm as C source: equations, tables, integrators, and a program that runs them."""
 
 import importlib.resources
 import math
@@ -34,12 +34,12 @@ COMMON = ("equations.h", "equations.c", "example.c")  # files of every arm
 
 
 def write_c(plant: Plant, folder: Path, *, force: bool = False) -> list[Path]:
-    """Write an arm as C into a folder, which is made.
+    """Write the C files of an arm to a folder, created if missing, and return their paths.
 
     Raises
     ------
     FlexarmError
-        If a file is there and ``force`` is false, or cannot be written.
+        If a file exists and ``force`` is false, or if a file cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -54,12 +54,13 @@ def write_c(plant: Plant, folder: Path, *, force: bool = False) -> list[Path]:
 
 
 def require_c_folder(folder: Path, *, force: bool) -> None:
-    """Raise an error for a folder to which C files could not be written, before any work is done.
+    """Raise an error if C files could not be written to a folder, before any computation.
 
     Raises
     ------
     FlexarmError
-        If the folder cannot be made or written to, or holds C of an arm and ``force`` is false.
+        If the folder cannot be created or written to, or contains an exported arm and ``force`` is
+        false.
     """
     require_folder(folder)
     for name in COMMON if folder.exists() else ():
@@ -67,7 +68,7 @@ def require_c_folder(folder: Path, *, force: bool) -> None:
 
 
 def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
-    """Return the C files of an arm by name: complete, for any C99 compiler."""
+    """Return the C files of an arm as text by name, complete for any C99 compiler."""
     functions = [plant.rates(), plant.outputs(), plant.tangent()]
     functions += [plant.anew()] if plant.model.attitudes else []
     functions += [plant.servos()] if plant.switches.sampled else []
@@ -86,9 +87,9 @@ def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
 
 
 def template(name: str, words: dict[str, str]) -> str:
-    """Fill in a template from `sources`, whose placeholders stand between at signs.
+    """Return a template of the folder `sources` with its placeholders ``@WORD@`` replaced.
 
-    This is done in one pass, so a name that looks like a placeholder is not replaced again.
+    All are replaced in one pass, so that inserted text that looks like a placeholder is unchanged.
     """
     text = importlib.resources.files("flexarm.exports").joinpath(f"sources/{name}").read_text()
     return re.sub(r"@([A-Z]+)@", lambda found: words[found[1]], text)
@@ -152,13 +153,13 @@ def _methods() -> str:
 
 
 def numbers(kind: str, name: str, values: Array, *, size: int | None = None) -> str:
-    """Format a table of numbers as C, which has no empty tables."""
+    """Return the C definition of an array of doubles, with at least one element."""
     words = [_number(value) for value in values.tolist()] or ["0.0"]
     return f"{kind} double {name}[{size or len(words)}] = {{\n{_wrapped(words)}\n}};"
 
 
 def texts(name: str, values: Sequence[str]) -> str:
-    """Write a list of texts that ends in a null pointer."""
+    """Return the C definition of an array of strings that ends with a null pointer."""
     words = [f'"{_escaped(value)}"' for value in values] + ["0"]
     return f"const char *const {name}[{len(words)}] = {{\n{_wrapped(words)}\n}};"
 
@@ -170,7 +171,7 @@ def _number(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape a text for a C string: other characters as octal bytes."""
+    """Return text escaped for a C string, with special and non-ASCII bytes in octal."""
     plain = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
              for b in text.encode())  # fmt: skip
     return "".join(plain)

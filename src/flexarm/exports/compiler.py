@@ -1,4 +1,4 @@
-"""Search for a C compiler: the system's own, or that of the package ziglang."""
+"""Search for a C compiler: the system's compiler, or that of the package ziglang."""
 
 import importlib.util
 import platform
@@ -24,19 +24,19 @@ def find_compilers() -> list[list[str]]:
 
 
 def system() -> tuple[str, str]:
-    """Name processor and system as FMI 3.0 does: ``x86_64``, ``linux``."""
+    """Return processor and operating system in FMI 3.0's terms, such as ``x86_64``, ``linux``."""
     machine = {"amd64": "x86_64", "arm64": "aarch64"}
     processor = platform.machine().lower()
     return machine.get(processor, processor), platform.system().lower()
 
 
 def shared_library(sources: dict[str, str], name: str) -> tuple[bytes | None, str]:
-    """Compile C files to a shared library, by the first compiler that can.
+    """Return a shared library compiled from C files by the first compiler that succeeds.
 
     Returns
     -------
     library, said
-        The library and the compiler's command; or None, and why there is none.
+        The library and the compiler's command; or None and the reason for the failure.
     """
     failures = []
     for command in find_compilers():

@@ -1,4 +1,7 @@
-"""An arm as a functional mock-up unit: FMI 2.0 or 3.0, model exchange, co-simulation."""
+"""Export of an arm as a functional mock-up unit, FMI 2.0 or 3.0.
+
+The unit supports model exchange and co-simulation.
+"""
 
 import hashlib
 import io
@@ -19,7 +22,7 @@ from flexarm.io.whole_file import require_writable, write_whole
 
 FMI = ("2.0", "3.0")
 TOLERANCE = 1e-6
-# Exponents of the base units.
+# Exponents of SI base units by unit.
 UNITS: dict[str, dict[str, int]] = {
     "rad": {"rad": 1}, "m": {"m": 1}, "s": {"s": 1}, "A": {"A": 1}, "1": {},
     "N": {"kg": 1, "m": 1, "s": -2}, "N m": {"kg": 1, "m": 2, "s": -2},
@@ -28,7 +31,7 @@ UNITS: dict[str, dict[str, int]] = {
 
 
 def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False) -> str:
-    """Write an arm as a functional mock-up unit.
+    """Write an arm as a functional mock-up unit and return a description of its binary.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     Returns
     -------
     str
-        What binary is in it, in words: there is none where no C compiler works.
+        Description of the binary in the unit, or the reason why the unit has sources only.
     """
     if not is_word(fmi, FMI):
         raise refused("fmi", fmi, " or ".join(FMI))
@@ -82,16 +85,20 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
 
 
 def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
-    """Return the folders of a binary; several on ARM, which FMI 2.0 importers name differently."""
+    """Return the folders of a binary in a functional mock-up unit.
+
+    FMI 2.0 has two folders on ARM, since importers use different names.
+    """
     old = {"windows": "win64"}.get(kind, f"{kind}64")
     named = [f"{processor}-{kind}"] if fmi != "2.0" or processor != "x86_64" else []
     return [*named, *([old] if fmi == "2.0" else [])]
 
 
 def variables(plant: Plant) -> list["FmuVariable"]:
-    """List the variables of a unit, each at its reference and with a unique name.
+    """Return the variables of a functional mock-up unit, ordered by value reference.
 
-    States and inputs keep flexarm's names; a variable of the unit gets a ``_`` where names collide.
+    Names are unique: states and inputs have flexarm's names; all other variables get a ``_``
+    appended where names collide.
     """
     model = plant.model
     joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
@@ -136,10 +143,11 @@ def variables(plant: Plant) -> list["FmuVariable"]:
 
 @dataclass(frozen=True)
 class FmuVariable:
-    """A variable of a unit; ``of`` is the reference of the state whose rate it is.
+    """A variable of a functional mock-up unit.
 
-    ``jumps`` is whether an event may change the state, ``by`` are the references of time, states
-    and inputs that it depends on.
+    ``of`` is the value reference of the state of which the variable is the time derivative;
+    ``jumps`` is whether an event may change the state; ``by`` are the value references of the time,
+    states and inputs on which the variable depends.
     """
 
     reference: int
@@ -160,7 +168,7 @@ class FmuVariable:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """Attributes that both versions of the standard have."""
+        """XML attributes of the variable that FMI 2.0 and 3.0 have in common."""
         found = {"name": self.name, "valueReference": str(self.reference),
                  "description": self.about, "causality": self.causality,
                  "variability": "continuous"}  # fmt: skip
@@ -170,7 +178,7 @@ class FmuVariable:
 
     @property
     def numbers(self) -> dict[str, str]:
-        """Its unit, start and nominal value."""
+        """XML attributes of the variable's unit, nominal value, start and reinitialisation."""
         found = {"unit": self.unit}
         if self.nominal is not None:
             found["nominal"] = repr(self.nominal)
@@ -182,10 +190,13 @@ class FmuVariable:
 def description_2(
     plant: Plant, listed: list[FmuVariable], token: str, code: list[str]
 ) -> ET.Element:
-    """Describe a unit as FMI 2.0 does; a variable's index is its reference."""
+    """Return the XML model description of a functional mock-up unit for FMI 2.0.
+
+    A variable's index is its value reference.
+    """
     counted = {"guid": token, "numberOfEventIndicators": str(len(plant.indicators))}
     root = _root(plant, "2.0", counted)
-    listed = listed[1:]  # time may be left out, and one importer wants a start of it
+    listed = listed[1:]  # time is optional, and one importer would require a start value
     for kind, more in (("ModelExchange", {}), ("CoSimulation", _VARIABLE_STEP)):
         ability = {
             "modelIdentifier": plant.name,
@@ -225,7 +236,7 @@ _AFTER_STEPS = {"needsCompletedIntegratorStep": "true"}
 def description_3(
     plant: Plant, listed: list[FmuVariable], token: str, code: list[str]
 ) -> ET.Element:
-    """Describe a unit as FMI 3.0 does."""
+    """Return the XML model description of a functional mock-up unit for FMI 3.0."""
     root = _root(plant, "3.0", {"instantiationToken": token})
     for kind, more in (("ModelExchange", _AFTER_STEPS), ("CoSimulation", _VARIABLE_STEP)):
         ability = {
@@ -294,7 +305,7 @@ def _text(root: ET.Element) -> bytes:
 
 
 def _token(fmi: str, sources: dict[str, str]) -> str:
-    """Compute a token of a unit's contents: the same arm gets the same one."""
+    """Return an identifier of a unit's contents, the same for equal contents."""
     sha = hashlib.sha256(fmi.encode())
     for name, text in sources.items():
         sha.update(f"{name}\n{text}".encode())

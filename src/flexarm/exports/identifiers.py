@@ -1,4 +1,4 @@
-"""An arm's name as an identifier of C and the name of its files."""
+"""Conversion of an arm's name to a C identifier, which also names the arm's files."""
 
 import re
 
@@ -17,7 +17,7 @@ KEYWORDS = """
     wchar_t xor xor_eq
     asm
 """
-# Words that compilers or headers of systems replace by something else.
+# Words that compilers or system headers define as macros.
 MACROS = """
     cdecl complex far hpux i386 imaginary interface linux m68k math_errhandling mips near noreturn
     pascal sparc stderr stdin stdout sun unix vax
@@ -30,13 +30,13 @@ FILES = """
     aux con nul prn com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt0 lpt1 lpt2 lpt3 lpt4 lpt5
     lpt6 lpt7 lpt8 lpt9
 """
-OWN = "equations example unit fmi2 fmi3 kernel"  # files beside the arm's, and printed loops
+OWN = "equations example unit fmi2 fmi3 kernel"  # other files, and printed kernels' prefix
 CASADI = "null jac hess"  # names that no function of CasADi may have
 TAKEN = frozenset(" ".join((KEYWORDS, MACROS, FILES, OWN, CASADI)).split())
 
 
 def identifier(name: str) -> str:
-    """Return an arm's name as a C identifier that no header or keyword uses."""
+    """Return an arm's name as a C identifier that is no keyword, macro, header or device name."""
     word = re.sub(r"[^A-Za-z0-9]+", "_", name).lower()[:LONGEST].strip("_")
     word = word if word[:1].isalpha() else f"arm_{word}".strip("_")
     return f"{word}_arm" if word in TAKEN else word

@@ -1,10 +1,11 @@
-"""An arm for other programs: ``x' = f(t, x, u)``, ``y = g(t, x)``, all names and numbers.
+"""Export of an arm as ``x' = f(t, x, u)``, ``y = g(t, x)`` with names, units and initial values.
 
-The state x is the coordinates that are not prescribed, their rates, and the states of servos and
-drives. Inputs u are added to those of the model file. Functions of time are piecewise: ``since`` is
-the time of the last jump that the motion has passed, which selects the piece, so that a step ending
-at a jump uses the piece before it. Other quantities that jump are in d: reference attitudes,
-efforts of brakes and dry friction, and of sampled servos (`flexarm.exports.switches`).
+The state x consists of the coordinates that are not prescribed, their rates, and the states of
+servos and drives. Inputs u are added to those of the model file. Functions of time are piecewise:
+``since``, the time of the last jump that the motion has passed, selects the piece, so that a step
+ending at a jump uses the piece before the jump. All other discontinuous quantities are in
+the vector d: reference attitudes, efforts of brakes and dry friction, and outputs of sampled servos
+(`flexarm.exports.switches`).
 """
 
 import math
@@ -40,17 +41,17 @@ OUTPUTS = (
     *((f"tip.R{i}{j}", "1") for i in "123" for j in "123"),
     ("tip.x", "m"), ("tip.y", "m"), ("tip.z", "m"),
 )  # fmt: skip
-SMALL = 1e-3  # of a link's length: a usual deflection
+SMALL = 1e-3  # typical deflection, relative to the length of a link
 
 
 def plant(arm: Arm) -> "Plant":
-    """Build the differential equation of an arm for other programs.
+    """Return an arm as a differential equation for other programs.
 
     Raises
     ------
     FlexarmError
-        If flexarm's own loop alone can do what is in it: bodies that drift, events that change more
-        than brakes.  Or if no state is left, since all of it is prescribed.
+        If the arm has parts that only flexarm can simulate, such as drifting bodies or events that
+        change more than brakes, or if no state is left because all coordinates are prescribed.
     """
     model = build(validated(arm))
     hybrid = HybridSimulation(model, {}, BEGINNING, equation_of)
@@ -59,7 +60,7 @@ def plant(arm: Arm) -> "Plant":
         raise _refused(model, stays, "is for flexarm's own loop alone")
     state = hybrid.first(arm.start)
     began = hybrid.discrete
-    hybrid.discrete = replace(began, closed={})  # equations in which nothing is held
+    hybrid.discrete = replace(began, closed={})  # equations in which no joint is locked
     times = np.array([0.0, BEGINNING])
     task = leg_task(hybrid, state, times)
     hybrid.discrete = began
@@ -72,7 +73,7 @@ def plant(arm: Arm) -> "Plant":
 
 
 def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
-    """List what ends a motion by time alone: a table's end, bounds of prescribed coordinates."""
+    """Return end events that depend on time alone: ends of tables and prescribed bounds."""
     last = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
                default=math.inf)  # fmt: skip
     found = [Event(name="a table ends", at=last, end=True)] if math.isfinite(last) else []
@@ -86,7 +87,7 @@ def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
 
 
 def _bounding(model: Model, q: Array) -> list[Watch]:
-    """List the bounds that end a run when they are exceeded."""
+    """Return the bounds whose violation ends a simulation."""
     found = watches(model, q, 1e-3)[len(digit_watches(model, 1e-3)) :]
     return [watch for watch in found if watch.what]
 
@@ -100,19 +101,19 @@ def _refused(model: Model, part: str, reason: str) -> ModelError:
 
 @dataclass(frozen=True)
 class Plant:
-    """An arm as a differential equation."""
+    """An arm as a differential equation, with names, units and tables for export."""
 
-    task: InitialValueProblem  # its motion, which begins where the model file says
-    switches: Switches  # what jumps while it moves
+    task: InitialValueProblem  # motion from the initial state of the model file
+    switches: Switches  # discrete states and guards
 
     @property
     def model(self) -> Model:
-        """The arm's model."""
+        """Return the model of the arm."""
         return self.task.equation.model
 
     @property
     def name(self) -> str:
-        """The arm's name as an identifier of C."""
+        """Return the arm's name as a C identifier."""
         return identifier(self.model.arm.name)
 
     @cached_property
@@ -146,14 +147,14 @@ class Plant:
 
     @property
     def output_names(self) -> tuple[tuple[str, str], ...]:
-        """Names and units of the outputs: `OUTPUTS`, and reference attitudes."""
+        """Names and units of the outputs: `OUTPUTS`, then elements of reference attitudes."""
         names = [self.model.names[k].rpartition(".")[0] for k in self.model.attitudes]
         turned = ((f"{name}.R{i}{j}", "1") for name in names for i in "123" for j in "123")
         return (*OUTPUTS, *turned)
 
     @property
     def start(self) -> Array:
-        """The state at time 0."""
+        """State at time 0."""
         task, open_ = self.task, list(self.open)
         return np.concatenate([task.start.q[open_], task.start.v[open_], self._drive_states])
 
@@ -164,7 +165,7 @@ class Plant:
 
     @cached_property
     def usual(self) -> Array:
-        """Typical magnitudes of the states, below which errors are absolute."""
+        """Typical magnitudes of the states, below which error tolerances are absolute."""
         sizes = np.ones(self.model.size)
         for part in self.model.links:
             sizes[part.modes.start : part.modes.stop] = SMALL * max(part.length, SMALL)
@@ -174,19 +175,19 @@ class Plant:
 
     @property
     def largest_step(self) -> float:
-        """The longest step of dop853 that is stable at any damping [s]."""
+        """Largest step of dop853 that is stable at any damping [s]."""
         return 6.0 / max(self.task.vibration.largest, 1e-12)
 
     @property
     def jumps(self) -> Array:
-        """Times at which functions of time jump [s]."""
+        """Times at which functions of time jump or events become active [s]."""
         found = jumps([channel for group in self.task.groups for channel in group])
         times = np.unique([*found, *self.switches.times])
         return np.asarray(times[times > 0], dtype=float)
 
     @property
     def tables(self) -> dict[str, Array]:
-        """Numbers of the functions of time that jump, by name."""
+        """Return the initial values and parameters of the discrete states by name."""
         m, equation = len(self.open), self.task.equation
         mass = np.diag(equation.mass_matrix(self.task.start.q))
         place = {i: m + k for k, i in enumerate(self.open)}
@@ -199,13 +200,13 @@ class Plant:
 
     @cached_property
     def bounds(self) -> list[tuple[Array, float, str]]:
-        """Bounds that end a run: row . x + number > 0 inside, and their description."""
+        """Bounds that end a run, as (row, number, description): row . x + number > 0 inside."""
         model, n = self.model, self.model.size
         columns = [*self.open, *(n + i for i in self.open)]
         found = []
         for watch in _bounding(model, self.task.start.q):
             if watch.row[list(model.prescribed)].any():
-                continue  # told by time: see `_ends`
+                continue  # depends on time alone: see `_ends`
             row = np.concatenate([watch.row[columns], np.zeros(len(self._drive_states))])
             for sign, limit in ((1.0, -watch.low), (-1.0, watch.high)):
                 if np.isfinite(limit):
@@ -213,7 +214,7 @@ class Plant:
         return found
 
     def linear(self) -> StateSpace:
-        """Linearise the arm about its equilibrium, or its start where it has none."""
+        """Return the arm linearised at its equilibrium, or at its start if it has none."""
         try:
             return linearise(self.model)
         except FlexarmError:
@@ -221,7 +222,10 @@ class Plant:
 
     @direct_operators()
     def rates(self) -> ca.Function:
-        """Trace ``(t, since, x, u, d) -> (rate, seen)``; ``seen`` are the event functions."""
+        """Return the CasADi function ``(t, since, x, u, d) -> (rate, seen)``.
+
+        ``rate`` is the time derivative of x; ``seen`` are the values of the event functions.
+        """
         t, since, x, u, d, q, v = self._symbols()
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
         motion, held = self.task.motion.trace(), d.numel() - len(self.switches.sampled)
@@ -249,7 +253,7 @@ class Plant:
 
     @direct_operators()
     def outputs(self) -> ca.Function:
-        """Trace ``(t, since, x, d) -> y``, of `output_names`."""
+        """Return the CasADi function ``(t, since, x, d) -> y`` of the outputs in `output_names`."""
         t, since, x, _, d, q, v = self._symbols()
         anchors = self._anchors(d)
         more = [anchors] if self.model.attitudes else []
@@ -265,10 +269,10 @@ class Plant:
 
     @direct_operators()
     def servos(self) -> ca.Function:
-        """Trace ``(t, since, u, m) -> (asked, rate)`` of sampled servos.
+        """Return the CasADi function ``(t, since, u, m) -> (asked, rate)`` of sampled servos.
 
-        Position, speed and integral of each servo, in this order in m, determine the requested
-        inputs and the rates of the integrals.
+        ``m`` lists position, speed and integral of each servo; ``asked`` are the requested inputs
+        and ``rate`` the rates of the integrals.
         """
         t, since, _, u, _, _, _ = self._symbols()
         listed, sampled = self.task.motion.actuators.servos, self.switches.sampled
@@ -288,7 +292,10 @@ class Plant:
 
     @direct_operators()
     def anew(self) -> ca.Function:
-        """Trace ``(x, d) -> (x, anchors)``: reset reference attitudes to the current ones."""
+        """Return the CasADi function ``(x, d) -> (x, anchors)`` that resets reference attitudes.
+
+        The current attitudes become the references, and the angles in x become 0.
+        """
         _, _, x, _, d, _, _ = self._symbols()
         anchors, after, m = self._anchors(d), ca.SX(x), len(self.open)
         for k, first in enumerate(self.model.attitudes):
@@ -303,7 +310,7 @@ class Plant:
         )  # fmt: skip
 
     def tangent(self) -> ca.Function:
-        """Trace the derivatives of rate and y along changes ``dx`` and ``du``."""
+        """Return the CasADi function of derivatives of rate and y in the direction (dx, du)."""
         rates, outputs = self.rates(), self.outputs()
         t, since, x, u, d = rates.sx_in()
         dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
@@ -317,9 +324,10 @@ class Plant:
         )  # fmt: skip
 
     def dependencies(self) -> tuple[Array, Array]:
-        """Return which of (t, x, u) each rate and output depends on, as tables of 0 and 1.
+        """Return for all rates and all outputs the dependence on (t, x, u), as matrices of 0 and 1.
 
-        The force that holds a joint depends on all of them, and all rates depend on it.
+        Rows are rates or outputs, columns are t, x and u. With brakes or dry friction all
+        accelerations depend on all arguments, since the force that locks a joint does.
         """
 
         def table(function: ca.Function, *on: int) -> Array:
@@ -331,12 +339,12 @@ class Plant:
         return rates, np.hstack([outputs, np.zeros((len(outputs), len(self.inputs)))])
 
     def casadi(self) -> ca.Function:
-        """Trace ``(t, x, u) -> (rate, y)``.
+        """Return the CasADi function ``(t, x, u) -> (rate, y)``.
 
         Raises
         ------
         FlexarmError
-            If more jumps than functions of time: a function has no place for it.
+            If quantities other than functions of time are discontinuous.
         """
         if self.switches.numbers or self.model.arm.events:
             part = (
@@ -353,14 +361,17 @@ class Plant:
         )  # fmt: skip
 
     def casadi_file(self) -> bytes:
-        """Return `casadi` as the contents of a file that ``casadi.Function.load`` reads."""
+        """Return the contents of a file with `casadi`, readable by ``casadi.Function.load``."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "function")
             self.casadi().save(str(path))
             return path.read_bytes()
 
     def _symbols(self) -> tuple[Expr, ...]:
-        """Return symbols t, since, x, u, d, with q and v; prescribed ones follow time."""
+        """Return symbols t, since, x, u, d, with coordinates q and rates v as expressions.
+
+        Prescribed elements of q and v are functions of t and since.
+        """
         m, size = len(self.open), len(self.start)
         t, since = ca.SX.sym("t"), ca.SX.sym("since")
         x, u = ca.SX.sym("x", size), ca.SX.sym("u", len(self.inputs))
@@ -374,12 +385,12 @@ class Plant:
         return t, since, x, u, d, q, v
 
     def _anchors(self, d: Expr) -> Expr:
-        """Return the reference attitudes, one below the other."""
+        """Return the reference attitudes, shape (3 N, 3), stacked rotation matrices."""
         count = 3 * len(self.model.attitudes)
         return ca.reshape(d[: 3 * count], 3, count).T
 
     def _channels(self, group: Sequence[Channel], t: Expr, since: Expr) -> Expr:
-        """Trace value, rate and acceleration of functions of time, (channels, 3)."""
+        """Return value, rate and acceleration of functions of time, shape (channels, 3)."""
         rows = [
             trace_profile(each.profile, t - each.begin, since=since - each.begin).T
             for each in group

@@ -1,4 +1,4 @@
-"""Discrete states and guards of exported arms: brakes, dry friction, sampled servos, events."""
+"""Discrete states and events of exported arms: brakes, dry friction, sampled servos."""
 
 import math
 from collections.abc import Mapping
@@ -23,20 +23,20 @@ from flexarm.mechanics.kinematics import frames
 from flexarm.model import Model
 from flexarm.spatial import Expr, constant
 
-DONE_HERE = ("brake", "release", "end")  # of `ACTIONS`: what other programs can let happen
+DONE_HERE = ("brake", "release", "end")  # the `ACTIONS` that exported code supports
 
 
 @dataclass(frozen=True)
 class Switches:
-    """Discrete states and guards of an exported arm."""
+    """Discrete states and event functions of an exported arm: brakes, friction, servos, events."""
 
     model: Model  # the arm
-    began: DiscreteState  # what holds it at the start
+    began: DiscreteState  # discrete state at the start, such as locked joints
     holders: tuple[StickSlip, ...] = ()  # brakes and dry friction
-    events: tuple[Event, ...] = ()  # of the model file, and what else ends a motion
-    # Quantities that are looked out for: those of events, then corners of the equations.
+    events: tuple[Event, ...] = ()  # of the model file, and further end events
+    # Event functions: those of events, then those at corners of the equations.
     looks: tuple[EventFunction, ...] = ()
-    # sampled, memory: servos that are sampled, and what they know at the start, by name.
+    # sampled, memory: sampled servos, and their stored values at the start, by name.
     sampled: tuple[Servoed, ...] = ()
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
 
@@ -44,7 +44,7 @@ class Switches:
     def of(
         cls, hybrid: HybridSimulation, task: InitialValueProblem, ends: list[Event]
     ) -> "Switches":
-        """List the discrete states of a started simulation, and what ends it."""
+        """Return the discrete states and guards of a started simulation with further end events."""
         model, events = hybrid.model, (*hybrid.events, *ends)
         whens = [each.when for each in events if each.when is not None]
         looks = [EventFunction.of(model, when.quantity) for when in whens]
@@ -56,29 +56,29 @@ class Switches:
 
     @property
     def slipping(self) -> tuple[Slipping, ...]:
-        """Brakes and dry friction as external efforts, whether they hold or slip."""
+        """Return brakes and dry friction as external efforts, locked or slipping."""
         return tuple(Slipping(each.index, "held", Slipping.of(each).frictions)
                      for each in self.holders)  # fmt: skip
 
     @property
     def numbers(self) -> int:
-        """Count the numbers that jump: reference attitudes, brakes and friction, held outputs."""
+        """Return the length of d: reference attitudes, brakes and friction, servo outputs."""
         return 9 * len(self.model.attitudes) + 2 * len(self.holders) + len(self.sampled)
 
     @property
     def waiting(self) -> int:
-        """Count the samples of a servo that may be in its delay queue."""
+        """Return the largest number of samples in the delay queue of a servo."""
         return max((int(each.servo.delay / (each.servo.period or 1.0)) + 2
                     for each in self.sampled), default=0)  # fmt: skip
 
     @property
     def times(self) -> list[float]:
-        """Times [s] of events, and times from which their conditions are monitored."""
+        """Return the times of events, or from which their conditions are monitored [s]."""
         return [t for each in self.events for t in [each.after if each.at is None else each.at]]
 
     @property
     def _touching(self) -> list[tuple[str, float]]:
-        """Name contacts and stops, with the value at which contact begins."""
+        """Return contacts and stops by name, with the event function's value at first contact."""
         found = [(f"contact {name}", 0.0) for name in self.model.arm.contact_names]
         for axis in self.model.axes:
             limits = axis.acts.limits
@@ -89,13 +89,13 @@ class Switches:
 
     @property
     def corners(self) -> Array:
-        """Values at which equations have a corner, by event function; infinite for events."""
+        """Values of the event functions at corners of the equations; infinite for events."""
         mine = [math.inf if each.corner is None else each.corner for each in self.looks]
         return np.array([*mine, *(value for _, value in self._touching)])
 
     @property
     def names(self) -> list[str]:
-        """Names of the event indicators after those of bounds."""
+        """Names of the event indicators that follow the indicators of bounds."""
         model, whens = self.model, [each for each in self.events if each.when is not None]
         return [
             *(f"event: {each.title}" for each in whens),
@@ -106,7 +106,7 @@ class Switches:
         ]
 
     def seen(self, seen: EventArguments) -> list[Expr]:
-        """Trace the event functions."""
+        """Return the expressions of the event functions."""
         model, q = seen.model, seen.q
         found = [each.trace(seen) for each in self.looks]
         found += [each.depth for each in touches(model, q, frames(model, q))]
@@ -118,10 +118,10 @@ class Switches:
         return found
 
     def tables(self, anchors: Array, mass: Array, place: dict[int, int]) -> dict[str, Array]:
-        """Return the numbers of the discrete states by name.
+        """Return initial values and parameters of events, brakes, friction and servos, by name.
 
-        Reference attitudes are those at the start, ``mass`` is the diagonal of the mass matrix
-        there, ``place`` is the index of each coordinate's rate in the state.
+        ``anchors`` are the reference attitudes at the start, ``mass`` is the diagonal of the mass
+        matrix there, ``place`` the index in the state of each coordinate's rate.
         """
         began, held, events = self.began, self.holders, self.events
         looked = iter(range(len(self.looks)))
@@ -173,7 +173,7 @@ class Switches:
 
 
 def what_stays(model: Model, hybrid: HybridSimulation) -> str:
-    """Return a part of an arm that other programs cannot simulate; empty if there is none."""
+    """Return the first part of an arm that other programs cannot simulate, or an empty string."""
     if model.arm.bodies:
         return f"a body that drifts ({model.arm.bodies[0].name})"
     for event in hybrid.events:

@@ -1,1 +1,1 @@
-"""The language of compiled loops: Python functions as machine code."""
+"""Kernels: typed Python functions with loops, compiled to machine code or translated to C."""

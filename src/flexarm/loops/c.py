@@ -1,10 +1,10 @@
-"""Print kernels as C99: the same loops for programs that a C compiler builds.
+"""Translation of kernels to C99, for programs that a C compiler builds.
 
 A record becomes a struct of the fields that the printed kernels use, a kernel a static function.
-Ints are ``long long`` and must not overflow.  Everything else means what it means in machine code
-(`flexarm.loops.language`).  Three things are refused, since C leaves open when it does them or with
-what types: calls by an address, locals that are arrays or records, and a call that changes a
-record or an array beside another operand.
+Ints are ``long long`` and must not overflow.  All other semantics are those of compiled kernels
+(`flexarm.loops.language`).  Three constructs raise an error, since C leaves their order of
+evaluation or their types open: calls by address, names assigned to arrays or records, and a call
+that changes a record or an array beside another operand.
 """
 
 import ast
@@ -19,14 +19,14 @@ from flexarm.loops.walk import NOTHING, KernelWalk, Place, Rounds, is_record
 from flexarm.loops.writes import KernelReader
 
 SCALARS = {int: "long long", float: "double", bool: "int", NOTHING: "void"}
-# Binding strength of operators in C, the weakest first; `&&` and `||` are not mixed bare.
+# Precedence of operators in C, the weakest first; `&&` and `||` are not mixed bare.
 CHOICE, LOGIC, EQUALITY, ORDER, SUM, PRODUCT, UNARY, ATOM = range(8)
 OPERATORS = {
     "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "%": PRODUCT,
     "<": ORDER, "<=": ORDER, ">": ORDER, ">=": ORDER, "==": EQUALITY, "!=": EQUALITY,
 }  # fmt: skip
 PREFIXES = {"not": "!", "negative": "-", "float": "(double)"}
-# Functions that C does not have, by operation and type: printed where they are used.
+# Functions that C lacks, by operation and type; printed only if a kernel uses them.
 HELPERS = {
     ("min", float): "double kernel_min(double a, double b) { return b < a ? b : a; }",
     ("max", float): "double kernel_max(double a, double b) { return b > a ? b : a; }",
@@ -38,28 +38,28 @@ HELPERS = {
         "           : a <= -0x1p63 ? -0x7fffffffffffffff - 1 : 0;\n}"
     ),
 }
-CONSTANT, READS, CHANGES = range(3)  # what evaluating an expression does
+CONSTANT, READS, CHANGES = range(3)  # side effects of evaluating an expression
 
 
 class CLoops(NamedTuple):
-    """Kernels in C."""
+    """C text of kernels: struct definitions and static functions."""
 
     records: str  # structs
-    functions: str  # static functions, those that are called before those that call them
+    functions: str  # static functions, called functions before their callers
 
 
 def print_c(
     kernels: Sequence[LoopSource], *, outside: Mapping[Any, str] = MappingProxyType({})
 ) -> CLoops:
-    """Print kernels, and all kernels that they call.
+    """Return the C text of kernels and of all kernels that they call.
 
     Parameters
     ----------
     kernels
         The kernels; ``NAME`` becomes ``kernel_NAME``.
     outside
-        C names of kernels and of record types that the program has itself: a function that takes
-        the kernel's parameters, ``struct NAME``.
+        C names of kernels and record types that the program defines itself: for a kernel a function
+        with the same parameters, for a record type ``struct NAME``.
     """
     module = _CModule(kernels, outside)
     for kernel in kernels:
@@ -69,7 +69,7 @@ def print_c(
 
 
 class _CModule:
-    """The functions that were printed, and what they use."""
+    """The C functions printed so far, with the helpers and record fields that they use."""
 
     def __init__(self, kernels: Sequence[LoopSource], outside: Mapping[Any, str]) -> None:
         self.outside, self.reader = outside, KernelReader({})
@@ -85,7 +85,7 @@ class _CModule:
         self.records = list(dict.fromkeys(filter(is_record, kinds)))
 
     def record(self, kind: type[Record]) -> type[Record]:
-        """Return the type that stands for a record: the last of those derived from it in use."""
+        """Return the record type printed for ``kind``: the most derived subclass in use."""
         derived = [each for each in self.records if issubclass(each, kind)]
         last = max(derived, key=lambda each: len(each.__mro__), default=kind)
         if any(not issubclass(last, each) for each in derived):
@@ -93,7 +93,7 @@ class _CModule:
         return last
 
     def type_name(self, kind: Any, *, const: bool = False) -> str:
-        """Return the C type of a kernel's type, up to the name that it is of."""
+        """Return the C type of a kernel type, as the text in front of a declared name."""
         if kind in (Array, Ints):
             return f"{'const ' * const}{'double' if kind == Array else 'long long'} *"
         if is_record(kind):
@@ -102,7 +102,7 @@ class _CModule:
         return f"{SCALARS[kind]} "
 
     def structs(self) -> str:
-        """Print the records, inner ones first."""
+        """Return the struct definitions of the records, inner records first."""
         texts: dict[type[Record], str] = {}
 
         def add(kind: type[Record]) -> None:
@@ -125,7 +125,7 @@ class _CModule:
         return "\n\n".join(texts.values()) + "\n"
 
     def function(self, kernel: LoopSource) -> str:
-        """Return the C name of a kernel, printing it the first time."""
+        """Return the C name of a kernel, whose function is printed at the first request."""
         name = self.outside.get(kernel) or self.names.get(id(kernel))
         if name is None:
             name = self.names[id(kernel)] = f"kernel_{kernel.name}"
@@ -134,31 +134,31 @@ class _CModule:
 
 
 class _Text(NamedTuple):
-    """An expression in C."""
+    """A C expression with the precedence of its outermost operator and its side effect."""
 
     text: str
-    level: int = ATOM  # how strongly its outermost operator binds
+    level: int = ATOM  # precedence of the outermost operator
     effect: int = READS
 
     def within(self, level: int) -> str:
-        """Return it as an operand of an operator that binds so strongly."""
+        """Return the expression, in parentheses if its precedence is below ``level``."""
         return self.text if self.level >= level else f"({self.text})"
 
 
 class _CKernel(KernelWalk):
-    """The C code of one kernel."""
+    """Translator of one kernel to a C function."""
 
     def __init__(self, module: _CModule, kernel: LoopSource) -> None:
         super().__init__(kernel)
         self.module = module
         self.lines: list[str] = []
-        self.own: dict[str, str] = {}  # declarations of locals that are no parameters
-        self.held = 0  # values with a name that only C has
+        self.own: dict[str, str] = {}  # declarations of locals that are not parameters
+        self.held = 0  # number of temporaries that only the C code has
         self.kinds = dict(self.parameters)
         self.valued = frozenset(self.kinds)
 
     def text(self, name: str) -> str:
-        """Print the function."""
+        """Return the C definition of the function."""
         self.write()
         written, given = self.module.reader.writes(self.kernel).parameters, self.parameters
         listed = [
@@ -179,7 +179,10 @@ class _CKernel(KernelWalk):
         return "\n".join([*note, head, "{", *_indented([*lines, *self.lines]), "}"])
 
     def effect(self, codes: Sequence[_Text]) -> int:
-        """Return what evaluating operands does, in whatever order a C compiler chooses."""
+        """Return the strongest side effect of operands that C may evaluate in any order.
+
+        Raises an error if the order could change the result.
+        """
         effects = [code.effect for code in codes if code.effect]
         if CHANGES in effects and len(effects) > 1:
             raise FlexarmError(
@@ -318,7 +321,7 @@ class _CKernel(KernelWalk):
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
-    """Indent lines by their braces."""
+    """Return lines of C, indented according to their braces."""
     found, depth = [], 1
     for line in lines:
         depth -= line.startswith("}")

@@ -1,4 +1,4 @@
-"""Functions that run in Python or, compiled by LLVM, as machine code."""
+"""The `kernel` decorator, which compiles an annotated Python function with LLVM on first use."""
 
 import ctypes
 import functools
@@ -21,12 +21,12 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def kernel(function: Callable[..., Any]) -> "Kernel":
-    """Turn a Python function whose parameters and result are annotated into a kernel."""
+    """Return the kernel of a Python function whose parameters and result are annotated."""
     return Kernel(function)
 
 
 class Kernel(LoopSource):
-    """A function that runs in Python as ``.python`` and, when called, compiled."""
+    """A function compiled to machine code; ``.python`` is the original Python function."""
 
     _engine: llvm.ExecutionEngine
 
@@ -36,13 +36,13 @@ class Kernel(LoopSource):
 
     @functools.cached_property
     def address(self) -> int:
-        """Address of the machine code."""
-        # Of two threads that ask at once both take the first one's: code goes with its engine.
+        """Memory address of the machine code, compiled on first access."""
+        # Two concurrent threads both use the first engine: code is valid while its engine exists.
         engine = self.__dict__.setdefault("_engine", load_object(self._object_code()))
         return int(engine.get_function_address(f"kernel_{self.name}"))
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the machine code."""
+        """Run the machine code and return the result; records are modified in place."""
         *kinds, result = self.hints.values()
         names = list(self.hints)[: len(kinds)]
         if len(arguments) != len(kinds) or bool in (*kinds, result):
@@ -61,7 +61,7 @@ class Kernel(LoopSource):
         return returned
 
     def _object_code(self) -> bytes:
-        """Compile, or take from the cache."""
+        """Return the kernel's object file, from the cache or newly compiled."""
         cache = Cache(cache_folder())
         what = [
             sorted(self._parts({})),
@@ -79,10 +79,11 @@ class Kernel(LoopSource):
         return code
 
     def _parts(self, seen: dict[int, "Kernel"]) -> list[list[str]]:
-        """List what its machine code depends on beside flexarm's source.
+        """Return the data, besides flexarm's source, on which the kernel's machine code depends.
 
-        Of it and of all kernels that it calls: its text, the constants that it may read and the
-        records that it takes.
+        For the kernel and all kernels that it calls: the source text (a line number in flexarm's
+        own files), the constants that the code may read and the layouts of the records that it
+        takes.
         """
         seen[id(self)] = self
         code = self.python.__code__
@@ -100,7 +101,7 @@ class Kernel(LoopSource):
 
 
 def object_of(text: str) -> bytes:
-    """Optimise LLVM code with loops and emit an object file."""
+    """Return the object file of LLVM code with loops, optimised for this processor."""
     with llvm.parse_assembly(text) as module:
         module.verify()
         target = machine(host(), EFFORT["fast"])
@@ -112,7 +113,7 @@ def object_of(text: str) -> bytes:
 
 
 def tidy(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
-    """Run the few of LLVM's passes that gain most, in a tenth of the time of all."""
+    """Run the few LLVM passes that gain most, in a tenth of the time of the full pipeline."""
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=0))
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
@@ -124,10 +125,11 @@ def tidy(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
 
 
 def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine, *, quick: bool = False) -> None:
-    """Run LLVM's passes over code with loops.
+    """Run LLVM's optimisation passes on code with loops.
 
-    On a processor unrolled loops and all functions within others take twice as long to compile, and
-    run as fast: most time goes into the equations that loops call.
+    With ``quick``, loops are not unrolled and fewer functions are inlined: on a processor
+    compilation takes half the time, and the code is as fast, since most time goes into the
+    equations that loops call.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=1 if quick else 2)
     options.loop_vectorization = True
@@ -139,7 +141,7 @@ def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine, *, quick: bool 
 
 
 def _argument(value: Any, kind: Any, name: str) -> Any:
-    """Hand an argument over as machine code takes it."""
+    """Return the ctypes value of an argument, or raise an error if its type is not ``kind``."""
     if kind is float:
         return ctypes.c_double(value)
     if kind is int:

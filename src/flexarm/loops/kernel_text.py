@@ -1,4 +1,4 @@
-"""The text of the kernel that a thread of a GPU runs: its record and arrays, in and out."""
+"""LLVM text of the GPU kernel: transfer of a thread's record and arrays, and the kernel call."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from flexarm.engine.gpu.ptx import GROUP, threads
 from flexarm.loops.threads import RecordPath, SharedValue, TableEntries, ThreadRecord, paths_to
 
 ENTRY = "flexarm_runs"
-WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
+WRITTEN_OUT = 64  # elements up to which an array is copied without a loop
 
 
 class KernelText:
-    """The text of the kernel that a thread runs."""
+    """LLVM text of the GPU kernel in which every thread executes one run."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class KernelText:
     ) -> None:
         self.parts, self.thread, self.tables, self.bound = parts, thread, tables, bound
         self.align = align
-        self.fills = False  # whether equations have tables that are to be filled first
+        self.fills = False  # whether equations have tables to be filled first
         self.size = sum(part.count for part in parts if part.stored)
         self.constants: list[str] = []
         self.rooms: list[str] = []
@@ -33,7 +33,7 @@ class KernelText:
         self.after: list[str] = []
 
     def text(self, function: str) -> str:
-        """Write it: it calls a function with the record."""
+        """Return the LLVM text of the kernel, which calls ``function`` with the record."""
         self._make_records()
         for k, part in enumerate(self.parts):
             if part.size:
@@ -87,7 +87,7 @@ class KernelText:
         return list(self.thread.records[path.record].layout().types).index(path.name)
 
     def _place(self, place: int, name: str) -> list[str]:
-        """Find a number of the image."""
+        """Return the LLVM lines that compute the address of a number of the image."""
         return [
             f"{name}.at = add i64 %start, {place * GROUP}",
             f"{name}.p = getelementptr double, ptr addrspace(1) %image, i64 {name}.at",
@@ -140,7 +140,7 @@ class KernelText:
                 self.before.append(f"store ptr {pointer}, ptr {name}")
 
     def _copy(self, k: int, part: SharedValue) -> None:
-        """Write the copy of an array from the image, and back if it changes."""
+        """Append the LLVM lines that copy an array from the image and, if it changes, back."""
         if part.size > WRITTEN_OUT:
             self.before += self._place(part.place, f"%e{k}")
             listed = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"
@@ -165,7 +165,7 @@ class KernelText:
 
 
 def _mover(name: str, *, back: bool) -> str:
-    """Write the loop that copies an array from the image, or back."""
+    """Return the LLVM function that copies an array from the image or, if ``back``, to it."""
     ways = ("ptr %near", "ptr addrspace(1) %far")
     source, target = ways if back else ways[::-1]
     return f"""

@@ -1,27 +1,28 @@
-"""Loops in machine code: functions of a small typed part of Python, compiled with LLVM.
+"""Kernels: functions in a small typed subset of Python, compiled to machine code with LLVM.
 
-A kernel is written as a Python function of numbers, flat arrays and records; it runs as it stands
-in Python, and compiled.  It exists beside the traced equations because those have no loops, and
-beside Numba because importing that takes longer than most simulations.
+A kernel is a Python function of numbers, flat arrays and records that runs unchanged in Python
+and compiled.  Kernels complement the traced equations, which have no loops; Numba is not used
+because importing Numba takes longer than most simulations.
 
 A kernel may use: int, float and bool; ``+ - * /``, ``%`` of ints; comparisons, ``and``, ``or``,
 ``not``, conditional expressions; ``if``, ``while``, ``for ... in range(...)`` with a literal step,
 ``break``, ``continue``, ``return``; elements ``a[i]`` and views ``a[i:]`` of flat arrays, fields of
 records; local arrays, ``name = floats(8)``; ``abs``, ``min``, ``max``, ``float``, ``int`` and the
-functions of `math` in ``MATH``; module constants; other kernels; and the two calls by address
-below.
+functions of `math` in ``MATH``; module constants; other kernels; and the two calls by address,
+`run_equations` and `run_kernel`.
 
-A name, a field, a result and both arms of a choice have one type, a name has a value on every way
-to where it is read, and a loop counts with a name of its own; what does not hold to this is
-refused, with its file and line.  The rest means what it means in Python, but for six things:
+A name, a field, a result and both branches of a conditional expression have one type; a name is
+assigned on every path to its use; the counter of a loop is not assigned elsewhere.  Code that
+violates these rules raises an error with file and line.  The semantics are those of Python with
+six exceptions:
 
-- ints have 64 bits and wrap round; where they meet floats they must be below 2**53;
-- ``%`` is of ints that are not negative, by positive ones;
+- ints have 64 bits and wrap around; an int that is converted to a float must be below 2**53;
+- ``%`` requires a non-negative dividend and a positive divisor, both ints;
 - sums of products may be fused, which rounds once where Python rounds twice;
-- where Python raises on a number, the kernel goes on: with inf or NaN, as C does; with 0 from
-  ``int`` of NaN, and the nearest int there is from ``int`` of a number too large;
-- indices are not checked: outside of its array, and below zero, there is something else;
-- module constants are those of the time of translation.
+- where Python raises an arithmetic error, the kernel continues: with inf or NaN, as C does; with 0
+  from ``int`` of NaN, and the closest 64-bit int from ``int`` of a number out of range;
+- indices are not checked: an index outside of the array accesses other memory;
+- module constants have the values of the time of translation.
 """
 
 import ast
@@ -41,23 +42,23 @@ from flexarm.errors import FlexarmError
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-UNSEEN = {"kernels": False}  # metadata of a record's field that kernels do not see
+UNSEEN = {"kernels": False}  # metadata of a record's field that is invisible to kernels
 DOUBLE, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 MATH = ("sqrt", "sin", "cos", "exp", "floor", "pow", "isfinite")
 
 
 def floats(count: int) -> Array:
-    """Return a local array of zeros: of a literal length, and only as ``name = floats(8)``."""
+    """Return a local array of zeros; kernels allow only ``name = floats(8)`` with a literal."""
     return np.zeros(count)
 
 
 def run_equations(address: int, table: Ints) -> None:
-    """Call compiled equations by the address of their table entry and a table of pointers."""
+    """Call the compiled equations at an address; ``table`` has pointers to their arrays."""
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(int(address))(table.ctypes.data)
 
 
 def run_kernel(address: int, record: "Record") -> int:
-    """Call a kernel that takes one record and returns an int, by its address."""
+    """Call the kernel at an address with one record and return its int result."""
     record.pack()
     code = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(int(address))(record.place)
     record.unpack()
@@ -65,17 +66,17 @@ def run_kernel(address: int, record: "Record") -> int:
 
 
 class Record:
-    """Named numbers and arrays that a kernel reads and writes; subclasses are dataclasses.
+    """Base class of dataclasses whose numbers and arrays a kernel reads and writes.
 
-    Fields are annotated int, float, Array, Ints or another record, but for those whose metadata are
-    `UNSEEN`.
+    Fields are annotated int, float, Array, Ints or a record class; fields with the metadata
+    `UNSEEN` may have any type, and kernels cannot access them.
     """
 
     _layout: ClassVar["Layout"]
 
     @classmethod
     def layout(cls) -> "Layout":
-        """Return its fields and their memory layout."""
+        """Return the memory layout of the record's fields."""
         if "_layout" not in cls.__dict__:
             hints = get_type_hints(cls)
             seen = [each for each in fields(cls) if each.metadata != UNSEEN]  # type: ignore[arg-type]
@@ -84,27 +85,27 @@ class Record:
 
     @functools.cached_property
     def slots(self) -> "ctypes.Array[ctypes.c_int64]":
-        """The record as the compiled code sees it: eight bytes per field."""
+        """Memory of the record that compiled code accesses: one slot of 8 bytes per field."""
         return (ctypes.c_int64 * len(self.layout().types))()
 
     @functools.cached_property
     def place(self) -> int:
-        """Address of the slots."""
+        """Memory address of the record's slots."""
         return ctypes.addressof(self.slots)
 
     @functools.cached_property
     def _packed(self) -> tuple[list[Any], list[Any]]:
-        """By slot: what was packed last, and the array whose address that is."""
+        """Values last packed into the slots and, for slots with an address, the array there."""
         count = len(self.slots)
         return [0] * count, [None] * count
 
     def adopt(self, other: "Record") -> None:
-        """Copy the array addresses that a record of its first fields has packed."""
+        """Copy the packed array addresses of ``other``, whose fields begin this record's fields."""
         for mine, theirs in zip(self._packed, other._packed, strict=True):
             mine[: len(theirs)] = theirs
 
     def pack(self) -> None:
-        """Write the fields where the compiled code reads them."""
+        """Copy the fields into the slots that compiled code reads, inner records included."""
         layout, mine = self.layout(), self.__dict__
         values, held = self._packed
         for k, name in layout.numbers:
@@ -119,7 +120,7 @@ class Record:
         layout.format.pack_into(self.slots, 0, *values)
 
     def unpack(self) -> None:
-        """Read the numbers back that the compiled code may have changed."""
+        """Copy the numbers that compiled code may have changed from the slots to the fields."""
         layout, mine = self.layout(), self.__dict__
         values = layout.format.unpack_from(self.slots)
         for k, name in layout.numbers:
@@ -134,11 +135,11 @@ class Layout:
     Attributes
     ----------
     types
-        By name, in order.
+        Kernel types of the fields by name, in order of definition.
     numbers, arrays, records
-        Slot and name of the fields of each sort.
+        Slot and name of the fields that are numbers, arrays and inner records.
     format
-        Of all slots.
+        `struct` format of all slots.
     """
 
     def __init__(self, types: dict[str, Any]) -> None:
@@ -158,14 +159,14 @@ class Layout:
 
     @functools.cached_property
     def text(self) -> str:
-        """Names and types of the fields, those of inner records too."""
+        """Names and types of all fields as text, including the fields of inner records."""
         words = {int: "int", float: "float", Array: "Array", Ints: "Ints"}
         kinds = (words.get(kind) or kind.layout().text for kind in self.types.values())
         return f"({', '.join(map(' '.join, zip(self.types, kinds, strict=True)))})"
 
 
 class LoopSource:
-    """A function in the language of loops: its text, its types, where it stands."""
+    """A kernel's Python function with source text, syntax tree and annotated types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.python = function
@@ -174,7 +175,7 @@ class LoopSource:
 
     @functools.cached_property
     def hints(self) -> dict[str, Any]:
-        """Types of the parameters and, last, of the result."""
+        """Types of the parameters by name and, last, type of the result."""
         hints, code = get_type_hints(self.python), self.python.__code__
         plain = code.co_varnames[: code.co_argcount]
         gathering = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
@@ -192,7 +193,7 @@ class LoopSource:
 
     @functools.cached_property
     def source(self) -> str:
-        """Its text."""
+        """Source text of the function."""
         try:
             return inspect.getsource(self.python)
         except OSError:
@@ -202,21 +203,21 @@ class LoopSource:
 
     @functools.cached_property
     def tree(self) -> ast.FunctionDef:
-        """Its text, taken apart."""
+        """Syntax tree of the function's ``def`` statement."""
         tree = ast.parse(textwrap.dedent(self.source)).body[0]
         if not isinstance(tree, ast.FunctionDef):
             raise FlexarmError(f"{self.at(1)}: must be written with def")
         return tree
 
     def at(self, line: int) -> str:
-        """Return file and number of a line of its text, for messages."""
+        """Return the kernel's name, file and line for messages; line 1 is the function's first."""
         code = self.python.__code__
         place = f"{code.co_filename}, line {code.co_firstlineno + line - 1}"
         return f"kernel '{self.name}' ({place})"
 
 
 def address_of(value: Any, kind: Any, name: str) -> int:
-    """Return the address of an array, or refuse one that a kernel cannot take."""
+    """Return the memory address of an array; raise an error if a kernel cannot take the array."""
     wanted = DOUBLE if kind is Array or kind == Array else INTEGER  # == of these is slow
     if not isinstance(value, np.ndarray) or value.dtype != wanted or not value.flags.c_contiguous:
         raise FlexarmError(f"kernel argument '{name}': must be a contiguous array of {wanted}")

@@ -1,10 +1,11 @@
-"""A kernel and the equations that it calls as one program for a GPU: a run per thread.
+"""GPU program of a kernel and the equations that it calls: one simulation run per thread.
 
-Each thread has the kernel's record, and the arrays that it points to, for itself.  All kernels are
-put in place of their calls, so that LLVM finds the record's fields in registers; fields and arrays
-that nothing writes and that are alike in all runs are constants of the program.  The others are
-kept between launches in an image: number k of run i is at
-``(i // GROUP * size + k) * GROUP + i % GROUP``, so that the threads of a warp read neighbours.
+Each thread has a private copy of the kernel's record and of the arrays to which the record points.
+All kernels are inlined, so that LLVM finds the record's fields in registers; fields and arrays
+that nothing writes and that are equal in all runs are constants of the program.  All others are
+stored between launches in an image, a flat array of 8-byte numbers: number k of run i is at
+``(i // GROUP * size + k) * GROUP + i % GROUP``, where ``size`` is the count of numbers per run, so
+that the threads of a warp access neighbouring addresses.
 """
 
 import functools
@@ -35,26 +36,26 @@ from flexarm.loops.writes import written_fields
 
 GPU = Dialect(fused=True, libm=False)
 MATHEMATICS = ("sin", "cos", "exp", "pow")
-IN_PLACE = 1500  # operations of equations that are put in place of their calls
-LONG = 5000  # operations above which code is in no cache: the fewer instructions, the faster
-# Threads of a block of a kernel with branches: they begin together, and so come to their code at
-# about the same time.
+IN_PLACE = 1500  # operations up to which equations are inlined
+LONG = 5000  # operations above which code exceeds every cache: fewer instructions are faster
+# Threads per block of a kernel with branches: the threads of a block begin together and so reach
+# the same code at about the same time.
 BRANCHED = 128
-# Bytes at whose multiples arrays begin: of those in memory one instruction moves two doubles; of
-# those that unrolled loops put in registers it would need neighbours, of which there are too few.
+# Alignment of arrays [bytes].  For arrays in memory 16 lets one instruction move two doubles; for
+# arrays that unrolled loops place in registers it would need adjacent registers, which are too few.
 ONE, TWO = 8, 16
 
 
 @dataclass(frozen=True)
 class CalledEquations:
-    """Equations that a kernel calls.
+    """Equations that a kernel calls with a table of pointers to their arrays.
 
     Attributes
     ----------
     stream
         The equations.
     table
-        Name of the field with the table of what they take.
+        Name of the record field with the pointer table of the equations.
     changing
         Names of inputs that change between launches.
     """
@@ -65,7 +66,7 @@ class CalledEquations:
 
     @property
     def entries(self) -> "TableEntries":
-        """Sort the entries of their table."""
+        """Entries of the equations' pointer table."""
         names = [port.name for port in self.stream.inputs]
         changing = frozenset(k for k, name in enumerate(names) if name in self.changing)
         return TableEntries(len(names), changing, len(names) + len(self.stream.outputs))
@@ -73,19 +74,19 @@ class CalledEquations:
 
 @dataclass(frozen=True)
 class GpuProgram:
-    """A program for a GPU."""
+    """A GPU program as LLVM code, with the layout of its image."""
 
-    # LLVM code, to be linked; the kernel `ENTRY` takes the number of runs, their codes, the image
-    # and each array that is left outside.  Runs whose code is 0 go on; the code is then what the
-    # kernel has returned.
+    # LLVM code, to be linked; the GPU kernel `ENTRY` takes the number of runs, their status codes,
+    # the image and all arrays outside of the image.  Only runs with status code 0 are continued;
+    # the result of the kernel becomes the new status code.
     texts: tuple[str, ...]
-    parts: tuple[SharedValue, ...]  # what threads have
-    size: int  # numbers of a run in the image
-    block: int = BRANCHED  # threads of a block
-    near: int = 0  # doubles of a thread in the memory of its block
+    parts: tuple[SharedValue, ...]  # numbers and arrays of a thread
+    size: int  # count of numbers per run in the image
+    block: int = BRANCHED  # threads per block
+    near: int = 0  # doubles per thread in the shared memory of a block
 
     def ptx(self) -> str:
-        """Compile it, or take it from the cache.
+        """Return the program's PTX assembly, from the cache or newly compiled.
 
         Raises
         ------
@@ -106,7 +107,7 @@ class GpuProgram:
         return code.decode()
 
     def linked(self, target: llvm.TargetMachine, machine: Target) -> llvm.ModuleRef:
-        """Join the code for a machine."""
+        """Return the linked LLVM module of the program for a target machine."""
         module, *others = [read(text, target, machine) for text in self.texts]
         for other in others:
             module.link_in(other)
@@ -116,9 +117,10 @@ class GpuProgram:
         return module
 
     def place(self, name: str, entry: int = -1) -> slice:
-        """Find a number or an array of the records, or one of a table, in the image's rows.
+        """Return the columns of the image's rows with a number or an array of the records.
 
-        It is empty if all runs have it in common.
+        ``name`` is a field; ``entry`` selects an array of a pointer table, -1 the field itself.
+        The slice is empty if the value is not stored in the image.
         """
         for part in self.parts:
             if any((path.name, path.entry) == (name, entry) for path in part.paths):
@@ -126,7 +128,7 @@ class GpuProgram:
         raise KeyError(name)
 
     def row(self, thread: ThreadRecord) -> Array:
-        """Return the numbers of a run in the order of the image."""
+        """Return the numbers of a run as a row of the image, shape (size,)."""
         row = np.zeros(self.size)
         for part in self.parts:
             if part.stored:
@@ -136,7 +138,7 @@ class GpuProgram:
         return row
 
     def take(self, row: Array, thread: ThreadRecord) -> None:
-        """Copy the numbers of a run back into its record and arrays."""
+        """Copy the changed numbers of an image row back into the record and arrays of a run."""
         for part in self.parts:
             if part.fate != "kept":
                 continue
@@ -152,12 +154,15 @@ class GpuProgram:
 
 @functools.cache
 def _dissolve_records() -> None:
-    """Raise LLVM's limit on the uses of a record that it keeps in registers."""
+    """Raise LLVM's limit on the uses of a record that LLVM splits into registers."""
     llvm.set_option("", "--sroa-max-alloca-slices=1000000")
 
 
 def interleaved(rows: Array) -> Array:
-    """Interleave rows, one per run, to an image."""
+    """Return the image of rows of shape (runs, size), one row per run.
+
+    The image is flat; groups of `GROUP` runs are interleaved.
+    """
     padded = np.zeros((-(-len(rows) // GROUP) * GROUP, rows.shape[1]))
     padded[: len(rows)] = rows
     groups = padded.reshape(-1, GROUP, rows.shape[1])
@@ -165,7 +170,7 @@ def interleaved(rows: Array) -> Array:
 
 
 def rows_of(image: Array, count: int) -> Array:
-    """Return the rows of so many runs from an image."""
+    """Return the rows of an image, shape (count, size), one row per run."""
     groups = image.reshape(-(-count // GROUP), -1, GROUP).transpose(0, 2, 1)
     return np.ascontiguousarray(groups.reshape(-1, groups.shape[2])[:count])
 
@@ -179,25 +184,25 @@ def gpu_program(
     outside: Sequence[str] = (),
     near: int = 0,
 ) -> GpuProgram:
-    """Compile a kernel that takes one record and returns an int, for many records.
+    """Return the GPU program of a kernel that takes one record and returns an int.
 
     Parameters
     ----------
     kernel
         The kernel.
     threads
-        The runs; their arrays must be of the same sizes where kernels do not read sizes.
+        The records of all runs; arrays must have equal sizes where kernels do not read sizes.
     bound
-        By a record's field that has an address on a processor: what is called instead.
+        By name of a record field that is an address on a processor: the kernel or equations called.
     changing
         Fields of numbers that may change between launches.
     outside
-        Fields of arrays that are too large to be copied, and are written in place.
+        Fields of arrays that are too large to be copied and are accessed in place.
     near
-        Of a kernel whose time goes into its equations, and in which nothing branches: doubles that
-        a thread may keep in the memory of its block, if all registers are used.  Its loops are
-        unrolled, and long equations compiled with the numbers that all runs have in common, anew
-        for others.  0 of a kernel with branches, in which more code is slower.
+        For a kernel without branches that spends most time in equations: doubles that a thread may
+        store in the shared memory of its block once all registers are used.  Loops are then
+        unrolled, and inputs of long equations that are equal in all runs become constants of the
+        code.  0 for a kernel with branches, in which more code is slower.
 
     Raises
     ------
@@ -239,7 +244,7 @@ def gpu_program(
 def _common(
     parts: Sequence[SharedValue], thread: ThreadRecord, equations: CalledEquations
 ) -> dict[int, Array]:
-    """Find the inputs of equations that are alike in all runs."""
+    """Return the inputs of equations that are equal in all runs, by entry of the pointer table."""
     return {
         path.entry: np.asarray(thread.array(path), dtype=float)
         for part in parts
@@ -249,7 +254,10 @@ def _common(
 
 
 def _near(places: int) -> str:
-    """Write where a thread's near memory is: in that of its block, warp by warp."""
+    """Return the LLVM function that locates a thread's part of the shared memory of its block.
+
+    The part has ``places`` doubles; the doubles of the threads of a warp are interleaved.
+    """
     return f"""
 @near = external addrspace(3) global [0 x double], align 8
 define ptr addrspace(3) @{NEAR}() alwaysinline nounwind {{
@@ -266,9 +274,10 @@ ret ptr addrspace(3) %mine
 def roomy(
     part: SharedValue, tables: Mapping[str, TableEntries], works: Mapping[str, int]
 ) -> SharedValue:
-    """Enlarge the work array of equations, the last of a table, to what their code needs.
+    """Return the value, enlarged if it is a work array too small for the GPU code of equations.
 
-    That of the processor's code, which is cut otherwise, may be smaller.
+    Work arrays are the last entries of pointer tables.  The processor's code is divided differently
+    and may need smaller ones.
     """
     needed = [
         works[path.name]
@@ -279,12 +288,12 @@ def roomy(
 
 
 def _in_place(text: str) -> str:
-    """Mark all functions for inlining."""
+    """Return LLVM code with all functions marked for inlining."""
     return re.sub(r"^(define .*) nounwind$", r"\1 alwaysinline nounwind", text, flags=re.MULTILINE)
 
 
 def _equations(text: str, entry: str, operations: int) -> str:
-    """Mark equations for inlining if they are short."""
+    """Return the LLVM code of equations, marked for inlining if they are short."""
     inner = text.replace(") noinline nounwind", ") alwaysinline nounwind")
     if operations <= IN_PLACE:
         return inner

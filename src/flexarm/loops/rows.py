@@ -1,4 +1,4 @@
-"""Compiled equations at every row of arrays, in a compiled loop."""
+"""Evaluation of compiled equations at every row of arrays, in a compiled loop."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from flexarm.loops.language import DOUBLE, Array, Ints, Record, run_equations
 
 @dataclass
 class _Rows(Record):
-    """Compiled equations, and by how many bytes each of their pointers goes on per row."""
+    """Compiled equations, pointers to their arrays, and each pointer's stride per row [bytes]."""
 
     count: int
     pointers: int
@@ -24,7 +24,7 @@ class _Rows(Record):
 
 @kernel
 def _evaluate(r: _Rows) -> None:
-    """Evaluate every row."""
+    """Evaluate the equations at every row."""
     for _ in range(r.count):
         run_equations(r.equations, r.table)
         for k in range(r.pointers):
@@ -32,7 +32,7 @@ def _evaluate(r: _Rows) -> None:
 
 
 def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tuple[Array, ...]:
-    """Evaluate compiled equations of one lane at several rows.
+    """Return the outputs of compiled equations of one lane, evaluated at several rows of inputs.
 
     Parameters
     ----------
@@ -57,9 +57,10 @@ def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tu
 def bind_rows(
     compiled: Compiled, count: int, arrays: Sequence[ArrayLike]
 ) -> tuple[tuple[Array, ...], Callable[[int], None]]:
-    """Return the outputs of `call_rows`, and a function that evaluates their first rows anew.
+    """Return the output arrays of `call_rows`, and a function that recomputes their first rows.
 
-    Arrays of floats whose rows are contiguous are read where they are, every time.
+    The function takes the number of rows.  Input arrays of floats with contiguous rows are not
+    copied, so that every call reads their current elements.
     """
     kept: list[Array] = []
     strides = []

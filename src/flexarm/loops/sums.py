@@ -1,4 +1,4 @@
-"""Weighted sums of rows, which steps are made of."""
+"""Weighted sums of the rows of an array, of which integration steps consist."""
 
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, floats
@@ -6,9 +6,9 @@ from flexarm.loops.language import Array, floats
 
 @kernel
 def weigh(count: int, size: int, rows: Array, weights: Array, out: Array) -> None:
-    """Add up rows of numbers, each times its weight."""
+    """Compute the weighted sum of ``count`` rows of ``size`` numbers, with one weight per row."""
     i = 0
-    while i + 8 <= size:  # the more sums at a time, the less often weights are read
+    while i + 8 <= size:  # more sums at a time read the weights less often
         sums = floats(8)
         for r in range(count):
             weight = weights[r]
@@ -38,9 +38,10 @@ def weigh(count: int, size: int, rows: Array, weights: Array, out: Array) -> Non
 
 @kernel
 def weigh_both(size: int, rows: Array, weights: Array, begin: Array, out: Array) -> None:
-    """Add up square rows by weights that come as two halves, into halves of ``out``.
+    """Compute two weighted sums of the rows of a square array, with the two halves of ``weights``.
 
-    ``begin`` is added to the first sum, at the end: it may be large, and is rounded once.
+    The results are the two halves of ``out``.  ``begin``, which may be large, is added to the first
+    sum at the end and so rounded once.
     """
     weigh(size, size, rows, weights, out)
     weigh(size, size, rows, weights[size:], out[size:])

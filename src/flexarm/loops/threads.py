@@ -1,4 +1,4 @@
-"""Numbers and arrays of a kernel's record, and where the threads of a GPU keep them."""
+"""Numbers and arrays of a kernel's record, and their storage for the threads of a GPU."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from flexarm.loops.language import Array, Ints, Record
 
 
 class TableEntries(NamedTuple):
-    """Of a table: number of the inputs, which of them change between launches, the last entry."""
+    """Entries of a pointer table: number of inputs, inputs that change, index of the last entry."""
 
     inputs: int
     changing: frozenset[int]
@@ -18,14 +18,14 @@ class TableEntries(NamedTuple):
 
 
 class ThreadRecord:
-    """A run's record with all that it points to.
+    """The record of one simulation run with all inner records and arrays.
 
     Parameters
     ----------
     record
         The record.
     others
-        Arrays that its tables point to, beside those of the record.
+        Arrays outside of the record to which the record's pointer tables refer.
     """
 
     def __init__(self, record: Record, others: Sequence[Array | Ints]) -> None:
@@ -36,12 +36,12 @@ class ThreadRecord:
         self._by_address = {array.ctypes.data: array for array in listed}
 
     def array(self, path: "RecordPath") -> Array | Ints:
-        """Find an array."""
+        """Return the array at a path."""
         found = getattr(self.records[path.record], path.name)
         return found if path.entry < 0 else self._by_address[int(found[path.entry])]
 
     def value(self, path: "RecordPath") -> Any:
-        """Return a number of the record."""
+        """Return the number at a path."""
         return getattr(self.records[path.record], path.name)
 
 
@@ -53,7 +53,7 @@ def _records(record: Record) -> Iterator[Record]:
 
 @dataclass(frozen=True)
 class RecordPath:
-    """Location of a number or an array: number of the record, field, entry of a table or -1."""
+    """Location of a number or an array: index of the record, field name, table entry or -1."""
 
     record: int
     name: str
@@ -62,24 +62,24 @@ class RecordPath:
 
 @dataclass(frozen=True)
 class SharedValue:
-    """A number or an array that every thread has."""
+    """A number or an array that every GPU thread has, and its kind of storage."""
 
-    paths: tuple[RecordPath, ...]  # where it is found
-    size: int  # elements; 0 for a number of the record itself
-    real: bool  # whether it is of floats
-    # ``constant``; ``given``, read from the image; ``kept``, written to it too; ``scratch``,
-    # neither; ``outside``, left where it is, one after the other.
+    paths: tuple[RecordPath, ...]  # all locations in the records
+    size: int  # number of elements; 0 for a number of the record itself
+    real: bool  # whether the elements are floats, not ints
+    # Kind of storage: ``constant``; ``given``, read from the image; ``kept``, read from and written
+    # to the image; ``scratch``, neither; ``outside``, accessed in place, run after run.
     fate: str
-    place: int = -1  # in the image
+    place: int = -1  # offset in the image
 
     @property
     def stored(self) -> bool:
-        """Whether it is in the image."""
+        """Whether the value is stored in the image."""
         return self.fate in ("given", "kept")
 
     @property
     def count(self) -> int:
-        """Numbers that it has in the image."""
+        """Number of elements that the value occupies where it is stored in the image."""
         return max(self.size, 1)
 
 
@@ -90,7 +90,7 @@ def parts_of(
     tables: Mapping[str, TableEntries],
     outside: Sequence[str],
 ) -> list[SharedValue]:
-    """List what threads have, and what becomes of it."""
+    """Return the numbers and arrays of the threads' records with their kinds of storage."""
     parts: list[SharedValue] = []
     arrays: dict[int, list[RecordPath]] = {}
     for r, record in enumerate(threads[0].records):
@@ -114,7 +114,7 @@ def parts_of(
 def paths_to(
     record: Record, r: int, name: str, tables: Mapping[str, TableEntries]
 ) -> list[RecordPath]:
-    """List the paths to an array, or to those that a table points to."""
+    """Return the path to an array or, for a pointer table, the paths to the arrays it refers to."""
     array = getattr(record, name)
     if name not in tables or not array[0]:  # no equations: its pointers are 0
         return [RecordPath(r, name)]
@@ -143,7 +143,7 @@ def _fate(
 
 
 def _placed(parts: Sequence[SharedValue]) -> list[SharedValue]:
-    """Assign places in the image to the values stored there."""
+    """Return the values, with image offsets assigned to the values stored in the image."""
     found, place = [], 0
     for part in parts:
         found.append(replace(part, place=place) if part.stored else part)

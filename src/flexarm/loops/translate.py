@@ -1,4 +1,4 @@
-"""Translate kernels to LLVM code."""
+"""Translation of kernels to LLVM code."""
 
 import ast
 import re
@@ -20,9 +20,9 @@ INSTRUCTIONS = {
 }
 INTRINSICS = {"sqrt": "llvm.sqrt.f64", "floor": "llvm.floor.f64", "fabs": "llvm.fabs.f64",
               "whole": "llvm.fptosi.sat.i64.f64"}  # fmt: skip
-KNOWN = "known"  # marks loops whose rounds are known
-# Rounds of a loop between literals up to which it is written out: elements of local arrays are
-# registers only if their indices are numbers.
+KNOWN = "known"  # marks loops whose number of iterations is known
+# Iterations up to which a loop with literal bounds is unrolled here: elements of local arrays are
+# registers only if their indices are literals.
 WRITTEN_OUT = 8
 
 
@@ -32,18 +32,18 @@ def translate(
     *,
     unrolled: Collection[str] | None = None,
 ) -> str:
-    """Write a kernel, and all kernels that it calls, as one LLVM module.
+    """Return one LLVM module, as text, of a kernel and all kernels that it calls.
 
     Parameters
     ----------
     kernel
         The kernel.
     bound
-        What is called by name instead of by the address in a field of a record: by that field's
-        name a kernel, or the name of compiled equations' table entry.
+        Functions that are called by name instead of by the address in a field of a record: by the
+        name of the field a kernel, or the name of the table entry of compiled equations.
     unrolled
-        Fields of numbers that change: loops whose rounds do not depend on these, nor on elements of
-        arrays, are to be unrolled.
+        Number fields that change: loops whose number of iterations depends neither on these fields
+        nor on elements of arrays are unrolled.
     """
     module = _Module(bound, unrolled)
     module.function(kernel, public=True)
@@ -52,14 +52,14 @@ def translate(
 
 
 def _unrolled(text: str) -> str:
-    """Ask LLVM to unroll loops whose rounds are known."""
+    """Return LLVM code in which loops marked as `KNOWN` are marked for full unrolling."""
     marked = re.compile(rf'^(!\d+) = !{{ !"{KNOWN}", .*}}$', re.MULTILINE)
     text = marked.sub(r"\1 = distinct !{\1, !999999}", text)
     return f'{text}\n!999999 = !{{!"llvm.loop.unroll.full"}}\n'
 
 
 class _Module:
-    """The module under construction."""
+    """The LLVM module under construction."""
 
     def __init__(
         self, bound: Mapping[str, LoopSource | str], unrolled: Collection[str] | None
@@ -70,7 +70,7 @@ class _Module:
         self.bound = bound
 
     def function(self, kernel: LoopSource, *, public: bool = False) -> ir.Function:
-        """Return the LLVM function of a kernel, translating it the first time."""
+        """Return the LLVM function of a kernel, translated at the first request."""
         if id(kernel) not in self.known:
             *kinds, result = [llvm_type(kind) for kind in kernel.hints.values()]
             name = self.module.get_unique_name(f"kernel_{kernel.name}")
@@ -82,13 +82,13 @@ class _Module:
         return self.known[id(kernel)]
 
     def outside(self, name: str, kind: ir.FunctionType) -> ir.Function:
-        """Return a function that the module does not have itself."""
+        """Return the declaration of a function that is defined outside of the module."""
         found = self.module.globals.get(name)
         return found or ir.Function(self.module, kind, name)
 
 
 class _LlvmKernel(KernelWalk):
-    """The LLVM code of one kernel."""
+    """Translator of one kernel to an LLVM function."""
 
     def __init__(self, module: _Module, kernel: LoopSource, function: ir.Function) -> None:
         super().__init__(kernel)
@@ -97,8 +97,8 @@ class _LlvmKernel(KernelWalk):
         body = function.append_basic_block("body")
         self.b = ir.IRBuilder(body)
         self.places: dict[str, Any] = {}
-        self.counts: dict[str, Any] = {}  # of loops that are written out
-        self.ways: list[tuple[ir.Block, ir.Block]] = []  # of loops: to break and to continue
+        self.counts: dict[str, Any] = {}  # current counter values of loops unrolled here
+        self.ways: list[tuple[ir.Block, ir.Block]] = []  # of loops: targets of break and continue
         for argument, (name, kind) in zip(function.args, self.parameters, strict=True):
             self.kinds[name] = kind
             self.assign_local(name, kind, argument)
@@ -150,16 +150,16 @@ class _LlvmKernel(KernelWalk):
         function = self.module.outside(
             INTRINSICS.get(op, op), ir.FunctionType(result, [F64] * len(codes))
         )
-        if op == "pow":  # LLVM would square instead, and take exp2, with other last digits
+        if op == "pow":  # LLVM would replace it by squares or exp2, with other last digits
             function.attributes.add("nobuiltin")
         return b.call(function, codes)
 
     def blocks(self, *names: str) -> list[ir.Block]:
-        """Append blocks to the function."""
+        """Append basic blocks to the function and return the blocks."""
         return [self.llvm.append_basic_block(name) for name in names]
 
     def joined(self, ends: list[tuple[Any, ir.Block]]) -> Any:
-        """Return the value of the block that control came from."""
+        """Return a phi node that selects the value of the preceding basic block."""
         result = self.b.phi(ends[0][0].type)
         for value, block in ends:
             result.add_incoming(value, block)
@@ -208,9 +208,10 @@ class _LlvmKernel(KernelWalk):
         self.mark(place, self.b.store(code, place.code))
 
     def mark(self, place: Place, access: Any) -> Any:
-        """Mark an access: no element of an array is a field of a record, nor a float an int.
+        """Attach alias metadata to a load or store and return the instruction.
 
-        Else LLVM would read the pointers of a record anew after every element that is written.
+        The metadata states that array elements and record fields, floats and ints never share
+        memory.  Without it LLVM would reload a record's pointers after every store to an element.
         """
         add, nothing = self.module.module.add_metadata, ir.Constant(I64, 0)
         sort = add([place.sort, add(["flexarm"]), nothing])
@@ -294,7 +295,7 @@ class _LlvmKernel(KernelWalk):
         self.b.position_at_end(after)
 
     def turn_back(self, block: ir.Block, test: ast.expr) -> None:
-        """Write the jump back to a loop's test, marked if its rounds are known beforehand."""
+        """Emit the jump to a loop's test, marked `KNOWN` if the number of iterations is fixed."""
         back, changing = self.b.branch(block), self.module.unrolled
         if changing is None:
             return
@@ -315,7 +316,7 @@ class _LlvmKernel(KernelWalk):
 
 
 def llvm_type(kind: Any) -> ir.Type:
-    """Return the LLVM type of a kernel's type."""
+    """Return the LLVM type of a kernel type."""
     if isinstance(kind, type) and kind in TYPES:
         return TYPES[kind]
     if kind in (Array, Ints) or is_record(kind):

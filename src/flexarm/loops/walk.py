@@ -1,4 +1,4 @@
-"""Kernels read statement by statement: types are checked here, a target writes the code."""
+"""Type checking of kernels by a walk over the Python syntax tree; subclasses emit the code."""
 
 import ast
 import builtins
@@ -29,32 +29,32 @@ NOTHING = type(None)
 
 
 class Value(NamedTuple):
-    """An expression as a target has written it."""
+    """A translated expression: the emitted code, the kernel type and, for a literal, the number."""
 
     code: Any
-    kind: Any  # its type: int, float, bool, Array, Ints, a record, or that of None
-    number: int | float | None = None  # of a literal
+    kind: Any  # kernel type: int, float, bool, Array, Ints, a record class or NoneType
+    number: int | float | None = None  # value of a literal
 
 
 class Place(NamedTuple):
-    """An element of an array or a field of a record."""
+    """A location that can be read or assigned: an element of an array or a field of a record."""
 
     code: Any
-    kind: Any  # type of what is stored there
-    sort: str  # what no other sort shares memory with: ``field``, or the type of an element
+    kind: Any  # kernel type of the stored value
+    sort: str  # alias class: ``field``, or the type of an element; classes never overlap
 
 
 class Rounds(NamedTuple):
-    """Range of a ``for`` loop."""
+    """Bounds and step of a ``for`` loop over ``range``."""
 
-    # first, stop: the limits; it ends before the last.
+    # first, stop: first value of the counter, and the excluded end.
     first: Value
     stop: Value
     step: int
 
     @property
     def known(self) -> range | None:
-        """The counts, if they are literals."""
+        """Return the range of counter values if both bounds are literals, else None."""
         first, stop = self.first.number, self.stop.number
         if isinstance(first, int) and isinstance(stop, int):
             return range(first, stop, self.step)
@@ -62,10 +62,10 @@ class Rounds(NamedTuple):
 
 
 class KernelWalk(ABC):
-    """The translation of one kernel; a target implements the abstract methods.
+    """Translator of one kernel; a subclass per target language implements the abstract methods.
 
-    Conditions, arms of choices and bodies of loops are passed as functions that write them; those
-    of statements return whether control goes on behind them.
+    Conditions, branches and loop bodies are passed as callbacks that emit their code; a callback
+    for statements returns whether control can reach the code after the statements.
     """
 
     def __init__(self, kernel: LoopSource) -> None:
@@ -75,121 +75,125 @@ class KernelWalk(ABC):
         stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
         self.locals = stored | {name for name, _ in self.parameters}
         self.kinds: dict[str, Any] = {}  # types of locals
-        self.valued: frozenset[str] = frozenset()  # locals that surely have a value
-        self.counters: list[str] = []  # of the loops around
-        self.breaks: list[list[frozenset[str]]] = []  # by loop around: locals with a value there
+        self.valued: frozenset[str] = frozenset()  # locals assigned on every path to here
+        self.counters: list[str] = []  # names of the counters of the enclosing loops
+        self.breaks: list[list[frozenset[str]]] = []  # locals assigned at breaks, by loop
 
-    # What a target writes
+    # Code emission, implemented by the target
 
     @abstractmethod
     def constant(self, value: Any, kind: Any) -> Any:
-        """Return the code of a number."""
+        """Return the target code of a literal of a kernel type."""
 
     @abstractmethod
     def local(self, name: str, kind: Any) -> Any:
-        """Return the code that reads a local."""
+        """Return the target code that reads a local variable."""
 
     @abstractmethod
     def assign_local(self, name: str, kind: Any, code: Any) -> None:
-        """Write the assignment of a local."""
+        """Emit the assignment to a local variable."""
 
     @abstractmethod
     def reserve(self, name: str, count: int) -> None:
-        """Write a local array of zeros."""
+        """Emit the definition of a local array of ``count`` floats, set to zero."""
 
     @abstractmethod
     def hold(self, kind: Any, code: Any) -> Any:
-        """Return the code of a value that later assignments do not change."""
+        """Return code for the current value of an expression, unaffected by later assignments."""
 
     @abstractmethod
     def operate(self, op: str, kind: Any, *codes: Any) -> Any:
-        """Return the code of an operation on values of one type.
+        """Return the target code of an operation on operands of one kernel type.
 
-        Operations are ``+ - * / %``, the comparisons, ``not``, ``negative``, ``float`` (of an int),
-        ``whole`` (the nearest int of a float, 0 of NaN), ``min``, ``max`` and `math`'s.
+        Operations are ``+ - * / %``, comparisons, ``not``, ``negative``, ``float`` (conversion of
+        an int), ``whole`` (float truncated to int, saturated; NaN becomes 0), ``min``, ``max``,
+        ``fabs`` and the functions of `math` in ``MATH``.
         """
 
     @abstractmethod
     def decide(self, parts: Iterator[Any], count: int, *, until: bool) -> Any:
-        """Return the first of some truths that is `until`, or the last; later ones are skipped."""
+        """Return the code of a short-circuit ``or`` (if ``until``) or ``and`` of conditions."""
 
     @abstractmethod
     def choose(self, test: Callable[[], Any], yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-        """Return the code of one of two values."""
+        """Return the target code of the conditional expression ``yes if test else no``."""
 
     @abstractmethod
     def element(self, array: Any, kind: Any, index: Any) -> Any:
-        """Return where an element of an array is."""
+        """Return the target code that locates an array element, for `load` and `store`."""
 
     @abstractmethod
     def field(self, record: Any, kind: type[Record], name: str) -> Any:
-        """Return where a field of a record is."""
+        """Return the target code that locates a field of a record, for `load` and `store`."""
 
     @abstractmethod
     def view(self, array: Any, kind: Any, first: Any) -> Any:
-        """Return the rest of an array, from an element on."""
+        """Return the target code of the view ``array[first:]``."""
 
     @abstractmethod
     def load(self, place: Place) -> Any:
-        """Return the code that reads a place."""
+        """Return the target code that reads an array element or a record field."""
 
     @abstractmethod
     def store(self, place: Place, code: Any) -> None:
-        """Write the assignment of a place."""
+        """Emit the assignment to an array element or a record field."""
 
     @abstractmethod
     def call(self, kernel: LoopSource, codes: Sequence[Any]) -> Any:
-        """Return the code of a call."""
+        """Return the target code of a call to another kernel."""
 
     @abstractmethod
     def call_address(self, node: ast.Call, result: Any, codes: Sequence[Any]) -> Any:
-        """Return the code of a call by an address, the first of the codes."""
+        """Return the target code of a call through a function address, the first of ``codes``."""
 
     @abstractmethod
     def discard(self, code: Any) -> None:
-        """Write a call whose result nobody needs."""
+        """Emit a call whose result is not used."""
 
     @abstractmethod
     def give(self, code: Any) -> None:
-        """Write the return of a value, None of nothing."""
+        """Emit a return statement; ``code`` is None in a kernel without a result."""
 
     @abstractmethod
     def branch(
         self, test: Callable[[], Any], yes: Callable[[], bool], no: Callable[[], bool]
     ) -> None:
-        """Write an ``if``."""
+        """Emit an ``if`` statement."""
 
     @abstractmethod
     def repeat(
         self, node: ast.While, test: Callable[[], Any] | None, body: Callable[[], bool]
     ) -> None:
-        """Write a ``while``; one without a test is endless."""
+        """Emit a ``while`` loop, an endless loop if ``test`` is None."""
 
     @abstractmethod
     def count(self, node: ast.For, name: str, rounds: "Rounds", body: Callable[[], bool]) -> None:
-        """Write a ``for``."""
+        """Emit a ``for`` loop with the counter ``name`` over a range of ints."""
 
     @abstractmethod
     def leave(self, *, again: bool) -> None:
-        """Write a ``break``, or a ``continue``."""
+        """Emit ``continue`` if ``again`` is true, otherwise ``break``."""
 
     @abstractmethod
     def end_dead(self) -> None:
-        """Note that control never comes here."""
+        """Mark the current end of the emitted code as unreachable."""
 
     # Types
 
     def refuse(self, node: ast.AST, what: str) -> NoReturn:
-        """Raise an error that names the line."""
+        """Raise a FlexarmError that names the kernel and the file and line of a syntax node."""
         raise FlexarmError(f"{self.kernel.at(getattr(node, 'lineno', 1))}: {what}")
 
     def refuse_part(self, node: ast.AST, what: ast.AST | None = None, of: str = "") -> NoReturn:
-        """Refuse a node that kernels do not have, or its operator."""
+        """Raise an error: the kernel language lacks a syntax node or the operator ``what``."""
         word = type(what or node).__name__
         self.refuse(node, f"{word}{of} is not part of a kernel's language")
 
     def as_type(self, node: ast.AST, value: Value, kind: Any) -> Any:
-        """Return the code of a value that must be of a type; a record may have further fields."""
+        """Return the target code of a value, or raise an error if the value's type is not ``kind``.
+
+        A record of a subclass of ``kind`` is accepted.
+        """
         given = value.kind
         if given == kind or (is_record(given) and is_record(kind) and issubclass(given, kind)):
             return value.code
@@ -197,17 +201,17 @@ class KernelWalk(ABC):
         return self.refuse(node, f"must be {word_of(kind)}, got {word_of(given)}{hint}")
 
     def as_float(self, node: ast.AST, value: Value) -> Any:
-        """Return the code of a number as a float, where Python makes it one as well."""
+        """Return the target code of a number as a float; an int is converted."""
         if value.kind is int:
             return self.operate("float", int, value.code)
         return self.as_type(node, value, float)
 
     def typed(self, node: ast.expr, kind: Any) -> Any:
-        """Return the code of an expression that must be of a type."""
+        """Return the code of an expression, or raise an error if the type is not ``kind``."""
         return self.as_type(node, self.value(node), kind)
 
     def truth(self, node: ast.expr) -> Any:
-        """Return the code of a condition: a truth, or whether an int is not 0."""
+        """Return the target code of a condition: a bool, or the test that an int is not 0."""
         value = self.value(node)
         if value.kind is int:
             return self.operate("!=", int, value.code, self.constant(0, int))
@@ -218,7 +222,7 @@ class KernelWalk(ABC):
     # Expressions
 
     def value(self, node: ast.expr) -> Value:
-        """Translate an expression."""
+        """Return the target code and the kernel type of an expression."""
         translate: Callable[[ast.expr], Value]
         translate = getattr(self, f"_of_{type(node).__name__}", self.refuse_part)
         return translate(node)
@@ -227,7 +231,7 @@ class KernelWalk(ABC):
         return self.number(node, node.value)
 
     def number(self, node: ast.AST, value: Any) -> Value:
-        """Translate a literal, or a constant of the module."""
+        """Return the code and the kernel type of a literal or of a constant of the module."""
         if not isinstance(value, int | float):
             self.refuse(node, f"{value!r} is no number")
         kind = bool if isinstance(value, bool) else int if isinstance(value, int) else float
@@ -245,7 +249,7 @@ class KernelWalk(ABC):
         return self.refuse(node, f"'{node.id}' has no value")
 
     def place(self, node: ast.expr) -> Place:
-        """Translate what an element or a field is stored in."""
+        """Return the location and the kernel type of an array element or a record field."""
         if isinstance(node, ast.Subscript):
             array = self.value(node.value)
             if array.kind not in (Array, Ints):
@@ -263,7 +267,7 @@ class KernelWalk(ABC):
         return self.refuse(node, "nothing can be stored there")
 
     def index(self, node: ast.expr) -> Any:
-        """Translate an index; those from the end are refused where they can be seen."""
+        """Return the target code of an array index; raise an error for a negative literal."""
         value = self.value(node)
         if value.number is not None and value.number < 0:
             self.refuse(node, "an index must not be negative: arrays do not know their length")
@@ -288,7 +292,7 @@ class KernelWalk(ABC):
         return self.binary(node, node.op, left, self.value(node.right))
 
     def binary(self, node: ast.AST, operator: ast.operator, left: Value, right: Value) -> Value:
-        """Translate an operation of arithmetic."""
+        """Return the code and type of an arithmetic operation; ints and floats mix to floats."""
         op = OPERATORS.get(type(operator))
         whole = left.kind is right.kind is int
         if op is None or (op == "%" and not whole):
@@ -313,7 +317,7 @@ class KernelWalk(ABC):
         return Value(self.decide(self.comparisons(node), len(node.ops), until=False), bool)
 
     def comparisons(self, node: ast.Compare) -> Iterator[Any]:
-        """Translate the links of a chain of comparisons, each when it is asked for."""
+        """Yield the code of the comparisons of a chain ``a < b < c``, translated on demand."""
         left = self.value(node.left)
         for operator, item in zip(node.ops, node.comparators, strict=True):
             right = self.value(item)
@@ -323,7 +327,7 @@ class KernelWalk(ABC):
             left = right
 
     def compare(self, node: ast.AST, op: str, left: Value, right: Value) -> Any:
-        """Compare two numbers; nothing compares with NaN but ``!=``."""
+        """Return the target code of a comparison of two numbers; with NaN only ``!=`` is true."""
         if left.kind is right.kind is int:
             return self.operate(op, int, left.code, right.code)
         return self.operate(op, float, self.as_float(node, left), self.as_float(node, right))
@@ -362,7 +366,7 @@ class KernelWalk(ABC):
         return self.refuse(node, f"'{ast.unparse(node.func)}' is no kernel")
 
     def called(self, node: ast.expr) -> Any:
-        """Find the function that is called: of `math`, its name."""
+        """Return the function that a call names, or the name of a `math` function; else None."""
         name = node.value if isinstance(node, ast.Attribute) else node
         if not isinstance(name, ast.Name) or name.id in self.locals:
             return None
@@ -372,13 +376,13 @@ class KernelWalk(ABC):
         return found
 
     def arguments(self, node: ast.Call, values: list[Value], kinds: list[Any]) -> list[Any]:
-        """Return the codes of a call's arguments."""
+        """Return the codes of a call's arguments after a check of number and types."""
         if len(values) != len(kinds):
             self.refuse(node, f"takes {len(kinds)} arguments, got {len(values)}")
         return [self.as_type(node, value, kind) for value, kind in zip(values, kinds, strict=True)]
 
     def function(self, node: ast.Call, target: Any, values: list[Value]) -> Value:
-        """Translate a function of `math`, abs, min, max, float or int."""
+        """Return the code and type of a call to abs, min, max, float, int or a `math` function."""
         name = f"math.{target}" if isinstance(target, str) else target.__name__
         if name.startswith("math.") and target not in MATH:
             self.refuse(node, f"{name} is not part of a kernel's language")
@@ -402,7 +406,10 @@ class KernelWalk(ABC):
         return Value(result, float)
 
     def extreme(self, node: ast.Call, op: str, values: list[Value]) -> Value:
-        """Translate min and max: what a NaN does depends on its place."""
+        """Return the target code and type of ``min`` or ``max`` of numbers of one type.
+
+        As in Python, the effect of a NaN depends on its position among the arguments.
+        """
         code, kind, _ = values[0]
         if kind not in (int, float):
             self.refuse(node, f"must be numbers, got {word_of(kind)}")
@@ -410,17 +417,20 @@ class KernelWalk(ABC):
             code = self.operate(op, kind, code, self.as_type(node, each, kind))
         return Value(code, kind)
 
-    # Statements: each returns whether control goes on behind it
+    # Statements: every method returns whether control reaches the next statement
 
     def write(self) -> None:
-        """Translate the kernel."""
+        """Emit the code of the whole kernel."""
         if self.block(self.kernel.tree.body):
             if self.result is not NOTHING:
                 self.refuse(self.kernel.tree.body[-1], "may end without a result. Return one.")
             self.give(None)
 
     def block(self, statements: list[ast.stmt]) -> bool:
-        """Translate statements up to one behind which control does not go on."""
+        """Emit statements and return whether control reaches the end of the block.
+
+        Statements that control cannot reach are skipped.
+        """
         for statement in statements:
             do: Callable[[ast.stmt], bool]
             do = getattr(self, f"_do_{type(statement).__name__}", self.refuse_part)
@@ -453,7 +463,7 @@ class KernelWalk(ABC):
         return True
 
     def assign_array(self, target: ast.expr, given: ast.Call) -> bool:
-        """Write the assignment of a local array."""
+        """Emit the local array of the statement ``name = floats(count)`` and return True."""
         count = given.args[0].value if isinstance(given.args[0], ast.Constant) else None
         if not isinstance(target, ast.Name) or not isinstance(count, int):
             self.refuse(given, "must be name = floats(literal int)")
@@ -480,7 +490,7 @@ class KernelWalk(ABC):
         return True
 
     def assign(self, target: ast.expr, value: Value) -> bool:
-        """Write an assignment; the first one of a local fixes its type."""
+        """Emit an assignment and return True; the first assignment to a local fixes its type."""
         if isinstance(target, ast.Name):
             name = target.id
             if name in self.counters:
@@ -494,7 +504,7 @@ class KernelWalk(ABC):
         place = self.place(target)
         if place.kind not in (int, float):
             self.refuse(target, "arrays and records of a record cannot be exchanged")
-        # NumPy makes ints floats that are put in an array of floats; a record would keep the int.
+        # NumPy converts an int stored in an array of floats; a record would store the int itself.
         element = isinstance(target, ast.Subscript) and place.kind is float
         code = self.as_float(target, value) if element else self.as_type(target, value, place.kind)
         self.store(place, code)
@@ -523,7 +533,10 @@ class KernelWalk(ABC):
         return self.meet(ends)
 
     def meet(self, ends: list[frozenset[str]]) -> bool:
-        """Continue where branches meet, with the names that have values on all of them."""
+        """Return whether any branch reaches a joining point, and update the assigned locals.
+
+        After the joining point a local counts as assigned only if all joining branches assign it.
+        """
         if ends:
             self.valued = frozenset.intersection(*ends)
         else:
@@ -531,7 +544,7 @@ class KernelWalk(ABC):
         return bool(ends)
 
     def loop(self, node: ast.For | ast.While) -> bool:
-        """Translate the body of a loop."""
+        """Emit the body of a loop and return whether control reaches the end of the body."""
         if node.orelse:
             self.refuse(node.orelse[0], "the else of a loop is not part of a kernel's language")
         return self.block(node.body)
@@ -584,12 +597,12 @@ class KernelWalk(ABC):
 
 
 def is_record(kind: Any) -> bool:
-    """Return whether a type is that of a record."""
+    """Return whether a kernel type is a record class."""
     return isinstance(kind, type) and issubclass(kind, Record)
 
 
 def word_of(kind: Any) -> str:
-    """Return the name of a type, for messages."""
+    """Return the name of a kernel type for error messages."""
     if kind in (Array, Ints):
         return "Array" if kind == Array else "Ints"
     return getattr(kind, "__name__", str(kind))

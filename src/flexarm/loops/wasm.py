@@ -1,4 +1,4 @@
-"""A kernel and the equations that it calls, joined by name, as one WebAssembly module."""
+"""Compilation of a kernel and the equations that it calls to one WebAssembly module."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ ALIGNMENT = 16  # [bytes]
 
 @dataclass(frozen=True)
 class WasmProgram:
-    """Kernels and equations as one WebAssembly module."""
+    """A kernel and equations as one WebAssembly module."""
 
-    # code, reserved: as `flexarm.engine.wasm.WasmModule` has them.
+    # code, reserved: the same as in `flexarm.engine.wasm.WasmModule`.
     code: bytes
     reserved: int
-    # By the names of the equations and of the kernel, the names of what is exported.  Equations
-    # take the places of each input, each output and a work array; the kernel its arguments.
+    # Names of the exported functions, by the names of the equations and of the kernel.  Equations
+    # take the addresses of all inputs, all outputs and a work array; the kernel its arguments.
     entries: dict[str, str]
     work_sizes: dict[str, int]  # doubles of the equations' work arrays
 
@@ -34,17 +34,17 @@ class WasmProgram:
 def program(
     kernel: LoopSource, streams: Sequence[Stream], bound: Mapping[str, LoopSource | Stream]
 ) -> WasmProgram:
-    """Compile a kernel together with what it calls, and further equations.
+    """Return the WebAssembly module of a kernel, all kernels that it calls, and equations.
 
     Parameters
     ----------
     kernel
         The kernel to be exported.
     streams
-        Equations to be exported, of unlike names.
+        Equations to be exported, with distinct names.
     bound
-        By a record's field that has an address on a processor: the kernel or the stream, one of
-        those above, that is called instead.
+        By name of a record field that is an address on a processor: the kernel, or the equations of
+        ``streams``, called instead.
 
     Raises
     ------
@@ -69,22 +69,22 @@ def program(
 
 @dataclass
 class Memory:
-    """The memory of a module as it is to begin: arrays and records, and where they are."""
+    """Initial memory of a WebAssembly module: arrays and records with their addresses."""
 
-    size: int  # bytes so far, what the module reserves included
-    # What is not 0: place [bytes] and contents.
+    size: int  # bytes so far, including those reserved by the module
+    # Contents that are not 0, with their addresses.
     parts: list[tuple[int, bytes]] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)
-    _kept: list[Any] = field(default_factory=list)  # so that no other object gets its number
+    _kept: list[Any] = field(default_factory=list)  # alive, so that every id stays unique
 
     def room(self, size: int) -> int:
-        """Reserve so many bytes, and return their place."""
+        """Reserve ``size`` bytes and return their address, a multiple of 16."""
         place = -(-self.size // ALIGNMENT) * ALIGNMENT
         self.size = place + size
         return place
 
     def array(self, values: Array | Ints) -> int:
-        """Place an array; one that is there already is found again."""
+        """Return the address of an array, which is added to the memory if new."""
         if id(values) not in self._known:
             self._known[id(values)] = self.room(8 * max(values.size, 1))
             self._kept.append(values)
@@ -93,7 +93,7 @@ class Memory:
         return self._known[id(values)]
 
     def record(self, record: Record) -> int:
-        """Place a record, with the arrays and records that it has."""
+        """Return the address of a record, which is added with inner records and arrays if new."""
         if id(record) in self._known:
             return self._known[id(record)]
         layout, values = record.layout(), vars(record)
@@ -110,7 +110,7 @@ class Memory:
         return place
 
     def image(self) -> bytes:
-        """Return the whole memory, from 0 on."""
+        """Return the contents of the whole memory, from address 0 on."""
         found = bytearray(self.size)
         for place, part in self.parts:
             found[place : place + len(part)] = part

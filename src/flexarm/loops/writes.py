@@ -1,4 +1,4 @@
-"""Fields of records that a kernel, and all that it calls, may write to."""
+"""Analysis of the record fields that a kernel, and all kernels that it calls, may write to."""
 
 import ast
 from collections.abc import Mapping
@@ -8,36 +8,36 @@ from flexarm.loops.language import LoopSource, run_equations, run_kernel
 
 
 def written_fields(kernel: LoopSource, bound: Mapping[str, LoopSource | str]) -> frozenset[str]:
-    """List the names of fields that a kernel may change, or change an element of.
+    """Return the names of record fields that a kernel may change, or change an element of.
 
     Parameters
     ----------
     kernel
         The kernel.
     bound
-        Kernels and equations that are called by the address in a field, by its name; what equations
-        write is not listed.
+        By name of the record field that contains an address: the kernel, or the name of the
+        equations, that is called there.  Fields that equations write are not included.
     """
     return frozenset(KernelReader(bound).writes(kernel).fields)
 
 
 @dataclass
 class _Writes:
-    """Fields that a kernel writes, and parameters whose elements it writes."""
+    """Record fields that a kernel writes, and positions of parameters whose elements it writes."""
 
     fields: set[str] = field(default_factory=set)
     parameters: set[int] = field(default_factory=set)
 
 
 class KernelReader:
-    """Reads kernels, each once."""
+    """Analysis of the writes and calls of kernels; every kernel's writes are found once."""
 
     def __init__(self, bound: Mapping[str, LoopSource | str]) -> None:
         self.bound = bound
         self.known: dict[int, _Writes] = {}
 
     def writes(self, kernel: LoopSource) -> _Writes:
-        """Return the fields and parameters that a kernel writes."""
+        """Return the record fields and the parameters that a kernel writes."""
         if id(kernel) not in self.known:
             self.known[id(kernel)] = found = _Writes()
             names, aliases = list(kernel.hints)[:-1], _aliases(kernel.tree)
@@ -52,7 +52,7 @@ class KernelReader:
         return self.known[id(kernel)]
 
     def reached(self, kernel: LoopSource) -> list[LoopSource]:
-        """List a kernel and all that it calls, directly or not."""
+        """Return a kernel and all kernels that it calls, directly or indirectly."""
         found = {id(kernel): kernel}
         for each in self._called(kernel):
             if id(each) not in found:
@@ -60,7 +60,7 @@ class KernelReader:
         return list(found.values())
 
     def _targets(self, kernel: LoopSource) -> list[ast.expr]:
-        """List what is assigned to but for plain names, and arguments that others write."""
+        """Return assigned elements and fields, and call arguments that a called kernel writes."""
         found: list[ast.expr] = []
         for node in ast.walk(kernel.tree):
             if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -73,7 +73,7 @@ class KernelReader:
         return found
 
     def _called(self, kernel: LoopSource) -> list[LoopSource]:
-        """List the kernels that a kernel calls."""
+        """Return the kernels that a kernel calls directly."""
         found: list[LoopSource] = []
         for node in ast.walk(kernel.tree):
             if isinstance(node, ast.Call):
@@ -90,7 +90,7 @@ def _function(node: ast.Call, kernel: LoopSource) -> object:
 
 
 def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
-    """List names that stand for a field or a view of one."""
+    """Return the expressions assigned to names that may refer to a field or a view, by name."""
     found: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -102,7 +102,7 @@ def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
 
 
 def _roots(node: ast.expr, aliases: Mapping[str, ast.expr]) -> list[ast.expr]:
-    """List the fields and parameters that an element, a view or a choice of them is part of."""
+    """Return the fields and names to which an element, view or conditional expression refers."""
     if isinstance(node, ast.Subscript):
         return _roots(node.value, aliases)
     if isinstance(node, ast.IfExp):

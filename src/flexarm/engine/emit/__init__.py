@@ -1,1 +1,1 @@
-"""Code for a stream of operations: its division into functions, and its text in LLVM and C."""
+"""Emission of LLVM and C code from a stream of operations, divided into functions."""

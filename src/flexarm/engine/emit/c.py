@@ -1,4 +1,4 @@
-"""A stream as C: one C99 file that needs nothing but math.h, and a header for its callers."""
+"""Emission of a stream as C99: one source file that needs only math.h, and a header."""
 
 import math
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, CodeLayout, pla
 from flexarm.engine.emit.sincos import c_sine
 from flexarm.engine.stream import Operation, Port, Stream
 
-# Everything else is a function of math.h by its own name.
+# All other operations are functions of math.h with the same names.
 WRITTEN = {
     "add": "{} + {}",
     "sub": "{} - {}",
@@ -31,7 +31,7 @@ WRITTEN = {
 
 
 def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "CSource":
-    """Write a stream as C99.
+    """Return the C99 source and header of a stream of operations.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _piece(stream: Stream, planned: CodeLayout, values: range) -> list[str]:
 
 
 def _edges(stream: Stream, chunk: int) -> Iterator[list[str]]:
-    """Write, in pieces, the outputs that are constants or unchanged inputs."""
+    """Yield pieces of C lines that assign the outputs that are constants or unchanged inputs."""
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
         lines = []
@@ -180,7 +180,7 @@ def _place(stream: Stream, port: int, element: str) -> str:
 
 @dataclass(frozen=True)
 class CSource:
-    """The C file and the header of a function, and the number of doubles of its scratch."""
+    """Name, C file and header of a function, and the number of doubles in its work array."""
 
     name: str
     source: str

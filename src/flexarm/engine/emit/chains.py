@@ -1,4 +1,4 @@
-"""Sums of products as chains, in which each product and its sum are one instruction."""
+"""Sums of products as chains of fused multiply-adds."""
 
 from collections import Counter
 from dataclasses import replace
@@ -8,25 +8,27 @@ from flexarm.engine.stream import ADDITIONS, Operation, Store, Stream
 
 
 class _Term(NamedTuple):
-    """Summand of a sum, with its sign."""
+    """A summand: number of its value, and whether its sign is minus."""
 
     value: int
     minus: bool
 
 
 def chained(stream: Stream) -> Stream:
-    """Add the summands one after the other, starting with one that is no product.
+    """Return the stream with sums as chains: one summand is added after the other.
+
+    A chain starts with a summand that is not a product, if there is one.
 
     Parameters
     ----------
     stream
-        The operations; what comes early in their order comes early in sums.
+        The operations; values computed early come early in sums.
 
     Returns
     -------
     Stream
-        The same sums, rounded otherwise: of x + (a b + c d), which takes a product, a fused one and
-        a sum, (x + a b) + c d takes two fused ones.
+        The same sums with different rounding: x + (a b + c d), a product, a fused multiply-add and
+        a sum, becomes (x + a b) + c d, two fused multiply-adds.
     """
     return _Chains(stream).stream()
 
@@ -43,14 +45,14 @@ class _Chains:
             for value in operands
             if value >= self._first and uses[value] == 1
         }
-        # Sums and products that one sum alone uses: they are part of it.
+        # Sums and products used by a single sum, of which they become part.
         self._inner = {value for value in added if self._operation(value).op in ADDITIONS}
         self._products = {value for value in added if self._operation(value).op == "mul"}
         self._operations: list[Operation] = []
-        self._new: dict[int, int] = {}  # numbers of values by those that they had
+        self._new: dict[int, int] = {}  # new numbers of values by old ones
 
     def stream(self) -> Stream:
-        """Return the stream with its sums written as chains."""
+        """Return the stream with its sums as chains."""
         for value, (op, a, b) in enumerate(self._old.operations, self._first):
             if value in self._inner or value in self._products:
                 continue
@@ -65,7 +67,7 @@ class _Chains:
         return self._old.operations[value - self._first]
 
     def _terms(self, value: int) -> list[_Term]:
-        """List the summands of a sum in their order."""
+        """Return the summands of a sum, products last, both in the order of computation."""
         found, left = [], [_Term(value, minus=False)]
         while left:
             term = left.pop()
@@ -82,7 +84,7 @@ class _Chains:
         return False, term.value
 
     def _chain(self, terms: list[_Term]) -> int:
-        """Write a sum."""
+        """Append the operations of a sum and return the number of the resulting value."""
         (first, minus), (second, less), *others = terms
         total, other = self._bring(first), self._bring(second)
         if minus and less:

@@ -1,8 +1,8 @@
-"""Choice of the values that wait in memory on a GPU, whose registers are few.
+"""Selection of the values that a GPU thread stores in memory when registers run out.
 
-Left to the driver, values of large arms that no register holds go through the memory of the whole
-GPU, twice as often as they need to.  Near memory is as fast as registers nearly, and as large as
-all of them.
+Left to NVIDIA's driver, such values of large arms go through the memory of the whole GPU, twice as
+often as necessary.  Near memory, shared by the threads of a block, is almost as fast as registers
+and as large as all registers of the block.
 """
 
 import struct
@@ -15,39 +15,39 @@ from flexarm.engine.stream import Stream
 
 Memory = Literal["near", "far", "input", "table"]
 
-WARP = 32  # threads that go together; their values stand side by side
-# Threads of a block that use near memory, and doubles beside what all of them have of it, at least.
+WARP = 32  # threads that run in lockstep; their values are adjacent in memory
+# Threads of a block that uses near memory, and doubles of near memory left over, at least.
 BLOCK, SPARE = 256, 896
-TABLE = 6144  # constants at most: of a block's memory a program's code has 48 kB
+TABLE = 6144  # largest number of constants: 48 kB of a block's memory
 MEMORIES = {"near": 3, "far": 5}  # as NVIDIA numbers them
-CONSTANT = 4  # likewise: what all threads read at once
-# Operations from where a value is loaded from near memory to its use, and of a constant from where
-# it is loaded with another to where it would be loaded itself.
+CONSTANT = 4  # likewise: memory for reads of one address by all threads
+# Number of operations between the load of a value from near memory and its use, and between the
+# load of a constant as second of a pair and the operation that would otherwise load the constant.
 SOON, PAIRED = 12, 40
-# How many times as long a value could wait that is in memory already, and need not be stored, to be
-# worth its register; found by counting instructions.
+# Factor on the waiting time of a value that is in memory already and needs no store, when the value
+# to leave the registers is chosen; found by counting instructions.
 STORED = 2
-NEAR = "flexarm_near"  # which the program has to define: it says where a thread's near memory is
+NEAR = "flexarm_near"  # to be defined by the program: returns the address of a thread's near memory
 
 
 @dataclass(frozen=True)
 class Room:
-    """Memory for values of a thread."""
+    """Numbers of registers and memory places for the values of a GPU thread."""
 
-    near: int  # places in the memory that a block of threads shares
-    registers: int = 104  # values that are in registers at once; the driver needs some for itself
-    ahead: int = 100  # operations from where a value is loaded from far memory to its use
-    # Whether constants come from a table that the threads of a block share: an instruction loads
-    # two, and in code one takes two.
+    near: int  # doubles per thread in the shared memory of the block
+    registers: int = 104  # values in registers at once; the driver needs some registers itself
+    ahead: int = 100  # operations between the load of a value from far memory and its use
+    # Whether constants come from a table that the threads of a block share: one instruction loads
+    # two constants, whereas in code a constant takes two instructions.
     tabled: bool = False
 
     @property
     def declared(self) -> str:
-        """Return the declarations that the program needs."""
+        """Return the LLVM declaration of the function that locates near memory, if any is used."""
         return f"declare ptr addrspace(3) @{NEAR}()" if self.near else ""
 
     def prologue(self, far: int) -> list[str]:
-        """Write the addresses of both memories; so many places of the far one are used."""
+        """Return LLVM lines that compute the addresses of near memory and of ``far`` far places."""
         near = f"%near = call ptr addrspace(3) @{NEAR}()"
         return [
             *([near] if self.near else []),
@@ -57,12 +57,12 @@ class Room:
 
 
 def is_short(constant: float) -> bool:
-    """Return whether a constant fits an instruction: its lower 32 bits are 0."""
+    """Return whether a constant fits into an instruction: the lower 32 bits are 0."""
     return struct.pack("<d", constant).startswith(bytes(4))
 
 
 class Move(NamedTuple):
-    """A value that is loaded into a register, or stored from one."""
+    """A load of a value into a register, or a store from a register."""
 
     value: int
     memory: Memory
@@ -70,34 +70,34 @@ class Move(NamedTuple):
 
     @property
     def offset(self) -> int:
-        """Return how many doubles it is from the first place."""
+        """Return the distance [doubles] from the first place of the memory."""
         return self.place * (WARP if self.memory == "near" else 1)
 
 
 @dataclass
 class Moves:
-    """Values loaded before each operation, and stored after it."""
+    """Loads before each operation and stores after each operation, by index of the operation."""
 
     loads: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
     stores: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
-    # near, far: places that are used in a block's memory, and in the thread's own.
+    # near, far: number of places used per thread in shared memory, and in the thread's own memory.
     near: int = 0
     far: int = 0
     table: list[float] = field(default_factory=list)  # constants in the order of their loads
 
 
 def moves(stream: Stream, room: Room) -> Moves:
-    """Choose when values are stored to memory and loaded again.
+    """Return the loads and stores of values that do not fit into the registers.
 
-    The value with the latest next use leaves the registers. Near memory holds the values that would
-    stay if it were registers too.
+    The value with the latest next use leaves the registers. Near memory stores the values that
+    would stay in registers if near memory were registers too.
     """
     near = room.near
     if room.tabled:
         near = beside(room.near, len(_Walk(stream, room).moves.table))
     while True:
         found = _moves(stream, replace(room, near=near))
-        # With fewer near places a few constants more may leave the registers, and take another.
+        # With fewer near places more constants may leave the registers and need further places.
         near = beside(room.near, len(found.table))
         if found.near <= near:
             return found
@@ -111,15 +111,15 @@ def _moves(stream: Stream, room: Room) -> Moves:
 
 
 def beside(near: int, table: int) -> int:
-    """Return the near places of a thread that are left beside a table of constants.
+    """Return the near-memory places per thread that remain beside a table of constants.
 
-    They are counted so that each warp, a block of its own, would have some memory over.
+    Some memory is left over even if every warp is a block of its own.
     """
     return max(0, near - max(0, -(-(table - SPARE) // BLOCK)))
 
 
 class _Walk:
-    """A walk through the operations."""
+    """Register allocation by one pass over the operations of a stream; ``moves`` is the result."""
 
     def __init__(self, stream: Stream, room: Room, far: frozenset[int] = frozenset()) -> None:
         self.stream, self.room, self.far = stream, room, far
@@ -163,7 +163,7 @@ class _Walk:
             self._use(k)
 
     def _operands(self, k: int) -> set[int]:
-        """List the operands of an operation that are in registers or memory."""
+        """Return the operands of an operation that occupy registers or memory."""
         first = self.stream.first_load
         return {
             value
@@ -172,7 +172,7 @@ class _Walk:
         }
 
     def _bring(self, now: int, k: int, *, slow: bool = False) -> None:
-        """Load what an operation uses, or only what comes from slow memory."""
+        """Append loads of an operation's operands at ``now``; if ``slow``, not from near memory."""
         for value in sorted(self._operands(k)):
             if value in self.held or value not in self.away or value < self.stream.first_load:
                 continue
@@ -183,9 +183,9 @@ class _Walk:
             self._bring_constants(now, k)
 
     def _bring_constants(self, now: int, k: int) -> None:
-        """Load constants that an operation uses, each with one that is needed soon.
+        """Append loads of an operation's constants, each in a pair with a constant needed soon.
 
-        Those that the table has no room for are left to the code.
+        Constants beyond the capacity of the table remain literals in the code.
         """
         for value in self.constants[k]:
             if value not in self.held and len(self.moves.table) < TABLE:
@@ -207,7 +207,7 @@ class _Walk:
         self.held.add(value)
 
     def _use(self, k: int) -> None:
-        """Release operands used for the last time, and keep the result in a register."""
+        """Free the registers of operands after the last use, and add the result to registers."""
         for value in self._operands(k):
             self.uses[value].pop()
             if not self.uses[value]:
@@ -220,7 +220,7 @@ class _Walk:
             self._put_away(k, max(self.held, key=lambda each: self._wait(k, each)))
 
     def _wait(self, k: int, value: int) -> int:
-        """Return the operations until a value's next use, weighted by the cost of loading it."""
+        """Return the number of operations until a value's next use, more if no store is needed."""
         return (self.uses[value][-1] - k) * (STORED if value in self.away else 1)
 
     def _release(self, value: int) -> None:

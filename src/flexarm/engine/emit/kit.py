@@ -1,4 +1,4 @@
-"""Features of a target that LLVM code may use, and the support functions that it needs."""
+"""Features of a target that LLVM code may use, and the support functions that the code calls."""
 
 from dataclasses import dataclass
 
@@ -24,17 +24,17 @@ INTRINSICS = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """Features of a target that code may use."""
+    """Features of a target that emitted code may use."""
 
-    # Whether products and sums may become one operation, rounded once, where the target has it.
+    # Whether products and sums may become fused multiply-adds, rounded once.
     fused: bool = True
-    libm: bool = True  # whether it has the functions of the C library; else they are written out
-    # Doubles from an element of an array to the next: so many arms stand side by side.
+    libm: bool = True  # whether the target has a C library; else its functions are emitted
+    # Distance [doubles] between consecutive elements of an array: the number of interleaved arms.
     stride: int = 1
-    # LLVM's names of fmin and fmax without "min" and "max": "num" for those of the C library,
-    # "imum" for a target that has instructions for them instead, which keep what is no number.
+    # Suffix of LLVM's names of fmin and fmax: "num" for those of the C library, "imum" for a target
+    # that instead has instructions for them, which return NaN if an operand is NaN.
     extremes: str = "num"
-    # On a GPU: where values wait that registers do not hold; else LLVM and what follows it decide.
+    # On a GPU: registers and memory for values; if None, LLVM or the driver allocates registers.
     room: Room | None = None
 
 
@@ -43,7 +43,7 @@ BARE = Dialect(fused=False, libm=False, extremes="imum")
 
 
 class Kit:
-    """Types and constants at a width, and the support functions that the code needs."""
+    """LLVM types and constants for a number of lanes, and the support functions in use."""
 
     def __init__(self, width: int, reach: range, dialect: Dialect) -> None:
         self.width = width
@@ -60,22 +60,22 @@ class Kit:
         self._needed = {"fabs"}
 
     def intrinsic(self, op: str) -> str:
-        """Name the LLVM function of an operation."""
+        """Return the name of the LLVM intrinsic function of an operation."""
         self._needed.add(op)
         name = INTRINSICS[op] + (self.dialect.extremes if op in ("fmin", "fmax") else "")
         return f"llvm.{name}.{'f64' if self.width == 1 else f'v{self.width}f64'}"
 
     def need(self, name: str) -> None:
-        """Record that a function of the C library, or one written here, is called."""
+        """Record that a C library function or a support function is called."""
         self._needed.add(name)
 
     def call_of(self, name: str) -> str:
-        """Name the function of one number that does what one of the C library does.
+        """Return the name of the function to call, lane by lane, for a C library function.
 
         Raises
         ------
         FlexarmError
-            If the target has no such library, and nothing here does it.
+            If neither the target nor flexarm has the function.
         """
         if not self.dialect.libm and name not in own.TAKEN:
             raise FlexarmError(
@@ -86,7 +86,7 @@ class Kit:
         return name if self.dialect.libm else f"{own.PREFIX}{name}"
 
     def support(self) -> str:
-        """Return the code of the recorded functions."""
+        """Return the LLVM code of the recorded functions."""
         lines = []
         needed = self._needed
         if "sincos" in needed and self.dialect.libm:
@@ -131,7 +131,10 @@ ret void
 
 
 def library(names: tuple[str, ...]) -> str:
-    """Write functions of the C library under their own names, for a target that has none."""
+    """Return LLVM definitions of C library functions under their own names.
+
+    Targets without a C library need these definitions.
+    """
     kit, lines = Kit(1, range(0), BARE), []
     for name in names:
         count = 2 if name in BINARY else 1

@@ -1,4 +1,4 @@
-"""A stream as LLVM code: small internal functions, and two entries that call them in turn."""
+"""Emission of a stream as LLVM code: small internal functions, and two entries that call them."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from flexarm.errors import FlexarmError
 
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 LIBRARY = FUNCTIONS - INTRINSICS.keys()
-NUMBERS = "_numbers"  # what a table of constants is called, behind the entry's name
-# Of a function: registers that hold an address, and the uses that make one worth its register.
+NUMBERS = "_numbers"  # suffix of the entry's name in the name of the table of constants
+# Registers of a function for addresses, and the number of uses that justify such a register.
 ADDRESSES, WORTHWHILE = 8, 4
-# Of an instruction cache: the bytes of a way, and the ways; the last is left to the callers.
+# Bytes per way of an instruction cache, and number of ways, less the one left to the callers.
 PAGE, WAYS = 4096, 7
-# Functions; of more, the few that stay in the cache are not worth the memory between them.
+# Largest number of functions that are aligned; of more, too few would stay in the cache.
 MOST_PLACED = 64
 
 
@@ -34,7 +34,7 @@ class ProcessorFit:
     # Bytes of the place of an internal function in memory, a power of two; 0 for any place.
     slot: int = 0
     chunk: int | None = None  # largest number of operations that fit a slot
-    ordered: bool = True  # take the time to order the operations so that few values wait
+    ordered: bool = True  # whether to order the operations so that few values are live
 
 
 ANY = ProcessorFit()
@@ -49,7 +49,7 @@ def emit_llvm(
     dialect: Dialect = PROCESSOR,
     apart: bool = False,
 ) -> "Code":
-    """Write a stream as LLVM code.
+    """Return the LLVM code of a stream of operations.
 
     Parameters
     ----------
@@ -60,17 +60,17 @@ def emit_llvm(
     chunk
         Number of operations in an internal function.
     fit
-        To the processor.
+        Code layout for the processor.
     dialect
-        Of the target.
+        Features of the target.
     apart
-        Leave out the constants: they come from a table, to be filled when the code is loaded.
+        Whether to read constants from a table that is filled when the code is loaded.
 
     Returns
     -------
     Code
-        With two entries. `entry` takes a pointer to each input, to each output and to the work
-        array, none of which may overlap; `table_entry` takes one pointer to a table of those
+        LLVM code with two entries. `entry` takes a pointer to each input, to each output and to the
+        work array, none of which may overlap; `table_entry` takes one pointer to a table of those
         pointers. Arrays need the alignment of a double, no more.
     """
     if width < 1 or width & (width - 1):
@@ -119,14 +119,14 @@ def emit_llvm(
 
 
 def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
-    """Return the order of functions in memory, and the alignment of each.
+    """Return the order of functions in memory, as pairs of index and alignment.
 
     Notes
     -----
-    Code that runs from its first to its last byte again and again finds nothing in a cache that it
-    does not fit: each line has been displaced by later ones. Lines compete for the cache by their
-    places in a page, so the first functions get all of some pages but the last slot, where nothing
-    displaces them, and the others the last slot of every page.
+    Code larger than the instruction cache that runs repeatedly from first to last byte never hits
+    the cache: every line has been displaced by later lines. Lines compete for the cache by their
+    offset in a page. The first functions therefore fill some pages except for the last slot, where
+    nothing displaces them; the other functions share the last slot of every page.
     """
     kept = WAYS * (PAGE // slot - 1) if slot else functions
     if not kept + WAYS < functions <= MOST_PLACED:
@@ -143,11 +143,11 @@ def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class Code:
-    """LLVM text, the names of its two entries, its lanes and the work array that it needs.
+    """Emitted LLVM code: text, names of both entries, number of lanes and size of the work array.
 
-    `numbers` says which constants are to be put into the table `entry` + NUMBERS, in all lanes;
-    `table` how many a block of a GPU's threads has in its memory, and `near` how many places there
-    a thread needs.
+    `numbers` are the constants to be stored in all lanes of the table `entry` + NUMBERS; `table` is
+    the number of constants in the shared memory of a GPU block, `near` the number of doubles there
+    per thread.
     """
 
     text: str
@@ -160,11 +160,11 @@ class Code:
     near: int = 0
 
 
-_Place = tuple[str, int]  # an array, and an element of it; or a stretch of it
+_Place = tuple[str, int]  # an array and the index of an element or of a section
 
 
 class _LlvmFunction:
-    """The lines of one internal function."""
+    """LLVM lines of one internal function."""
 
     def __init__(
         self,
@@ -178,26 +178,26 @@ class _LlvmFunction:
         self._kit = kit
         self._name = name
         self.values = values
-        self._apart = apart  # constants in the table of all functions, of those written so far
+        self._apart = apart  # constants of the functions emitted so far, in the common table
         self._stream = planned.stream
         self._planned = planned
-        self._numbers: dict[int, int] | None = None  # places of constants in its part of a table
+        self._numbers: dict[int, int] | None = None  # table indices of constants
         if kit.reach or apart is not None:
             self._numbers = {}
         self._at_hand: dict[int, str] = {}
         self._angles: dict[int, str] = {}
         self._near: dict[_Place, str] = {}
         self._arrays: set[str] = set()
-        self._constants = ""  # pointer to its constants
+        self._constants = ""  # pointer to the function's constants
         self._frequent = self._frequent_windows() if kit.reach else set()
         self._temporaries = 0
-        # Of a GPU: numbers of constants that a block has in its memory and of a thread's places
-        # there, and what fills it.
+        # On a GPU: number of constants in the shared memory of a block, number of doubles there per
+        # thread, and the LLVM lines that fill the table of constants.
         self.table, self.near, self._tables = 0, 0, list[str]()
-        self._brought: dict[int, str] = {}  # where values are that were put away and loaded again
+        self._brought: dict[int, str] = {}  # names of values after reloading from memory
 
     def _frequent_windows(self) -> "set[_Place]":
-        """Choose the stretches of arrays to which a register points."""
+        """Return the sections of arrays used often enough to justify a register for the address."""
         planned, first = self._planned, self._stream.first_operation
         operations = self._stream.operations[self.values.start - first :][: len(self.values)]
         operands = chain.from_iterable(operation.operands for operation in operations)
@@ -215,14 +215,14 @@ class _LlvmFunction:
         return place[0], place[1] // len(self._kit.reach)
 
     def _place(self, value: int) -> _Place:
-        """Return where a value is stored that this function reads from memory, no constant."""
+        """Return array and element from which this function reads a value that is no constant."""
         if value >= self._stream.first_operation:
             return "w", self._planned.places[value]
         load = self._stream.loads[value - self._stream.first_load]
         return f"x{load.port}", load.element
 
     def write_operations(self) -> None:
-        """Write the operations, and the stores of what they give."""
+        """Emit code for the operations and for the stores of their results."""
         first, operations = self._stream.first_operation, self._stream.operations
         places, stores = self._planned.places, self._planned.stores
         room = self._kit.dialect.room if len(self.values) == len(operations) else None
@@ -253,7 +253,7 @@ class _LlvmFunction:
             self._tables, self.table, self.near = thread.tables(), thread.constants, thread.near
 
     def write_leaves(self, runs: list[list[Store]]) -> None:
-        """Write the stores of constants and of inputs as they came."""
+        """Emit code that stores constants and unchanged inputs in outputs."""
         for run in runs:
             value = self.reference(run[0].value)
             if len(run) > LONGEST_WRITTEN_OUT:
@@ -263,7 +263,7 @@ class _LlvmFunction:
                     self.store(f"y{store.port}", store.element, value)
 
     def function(self, where: str) -> list[str]:
-        """Return the function of what was written, and the tables of its constants."""
+        """Return the LLVM lines of the function and of the tables of its constants."""
         tables = self._tables
         if self._apart is not None:
             self._apart += self._numbers or ()
@@ -281,12 +281,12 @@ class _LlvmFunction:
         ]
 
     def call(self) -> str:
-        """Return a call of the function, with the pointers that it uses."""
+        """Return the LLVM call of the function with pointers to the arrays that it uses."""
         arguments = ", ".join(f"ptr %{array}" for array in sorted(self._arrays))
         return f"call void @{self._name}({arguments})"
 
     def reference(self, value: int) -> str:
-        """Return the name of a value, loaded first if it comes from outside this function."""
+        """Return the LLVM name of a value; emit a load if the value comes from another function."""
         if value in self._brought:
             return self._brought[value]
         if value in self.values:
@@ -318,13 +318,13 @@ class _LlvmFunction:
             middle = window[1] * len(self._kit.reach) - self._kit.reach.start
             if window not in self._near:
                 place = self._write(f"getelementptr {kind}, ptr {base}, i64 {middle}")
-                # LLVM does not see through it, and so keeps the address in a register.
+                # Inline assembly is opaque to LLVM, so that the address stays in a register.
                 self._near[window] = self._write(f'call ptr asm "", "=r,0"(ptr {place})')
             base, element = self._near[window], element - middle
         return self._write(f"getelementptr {kind}, ptr {base}, i64 {element}")
 
     def _own_numbers(self) -> str:
-        """Point to the constants of this function."""
+        """Return the LLVM pointer to the constants of this function."""
         if self._apart is None:
             return f"@{self._name}.numbers"
         if "numbers" not in self._arrays:
@@ -340,19 +340,19 @@ class _LlvmFunction:
         return name
 
     def store(self, base: str, element: int, value: str) -> None:
-        """Write the store of a value to an element of an array."""
+        """Emit code that stores a value in an array element."""
         place = self._address(base, element)
         self._lines.append(f"store {self._kit.real} {value}, ptr {place}, align 8")
 
     def fill(self, base: str, element: int, length: int, value: str) -> None:
-        """Write the store of a value to neighbouring elements of an array."""
+        """Emit a call that stores a value in ``length`` consecutive elements of an array."""
         self._kit.need("fill")
         place = self._address(base, element)
         arguments = f"ptr {place}, i64 {length}, {self._kit.real} {value}"
         self._lines.append(f"call void @flexarm.fill({arguments})")
 
     def operate(self, result: str, operation: Operation) -> None:
-        """Write an operation that is none of arithmetic."""
+        """Emit code for an operation that is not a single arithmetic instruction."""
         op, kit = operation.op, self._kit
         names = [self.reference(value) for value in operation.operands]
         if op == "div":
@@ -384,7 +384,7 @@ class _LlvmFunction:
         return f"extractvalue {pair} {self._angles[angle]}, {which}"
 
     def _choose(self, op: str, names: list[str]) -> str:
-        """Write a comparison or what hangs on one; a truth is 1.0 or 0.0, as CasADi has it."""
+        """Return the LLVM expression of a comparison or selection; truth values are 1.0 and 0.0."""
         kit = self._kit
         if op in COMPARISONS:
             return self._select(self._compare(COMPARISONS[op], *names), kit.one, kit.zero)

@@ -1,21 +1,21 @@
-"""Small pieces of LLVM code that are the same for one number and for several lanes."""
+"""LLVM constants, types and calls, for a single double or several lanes."""
 
 import struct
 
 
 def number(value: float, width: int) -> str:
-    """Write a number as an LLVM constant, the same in every lane."""
+    """Return a number as an LLVM constant, the same in every lane."""
     bits = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
     return bits if width == 1 else f"<{', '.join([f'double {bits}'] * width)}>"
 
 
 def vector(element: str, width: int) -> str:
-    """Name the LLVM type of one element or of several lanes."""
+    """Return the LLVM type of a single element or of a vector with one element per lane."""
     return element if width == 1 else f"<{width} x {element}>"
 
 
 def per_lane(result: str, function: str, arguments: list[str], width: int) -> list[str]:
-    """Write the call of a function of the C library, lane by lane."""
+    """Return the LLVM lines that call a C library function separately for every lane."""
     if width == 1:
         plain = ", ".join(f"double {argument}" for argument in arguments)
         return [f"{result} = call double @{function}({plain})"]

@@ -1,4 +1,4 @@
-"""Order of operations in which few values are alive at any time."""
+"""Ordering of a stream's operations so that few values are live at any time."""
 
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
@@ -9,27 +9,27 @@ TURNS = {"sin", "cos"}
 
 
 def by_liveness(stream: Stream) -> Stream:
-    """Reorder the operations of a stream so that few values are alive at a time.
+    """Return the stream with its operations ordered so that few values are live at a time.
 
     Parameters
     ----------
     stream
-        The operations, in any order in which each uses what was computed before.
+        The operations, in any order in which operands precede their uses.
 
     Returns
     -------
     Stream
-        The same operations. A product that one sum alone uses comes directly before the sum, with
-        which it becomes one instruction, and so do the sine and the cosine of an angle.
+        The same operations. A product used by a single sum comes directly before the sum, so that
+        both become one instruction; sine and cosine of an angle are adjacent too.
 
     Notes
     -----
-    Values that do not fit the registers are stored and loaded again, and the bytes of those
-    instructions are what large arms wait for. Of two operands the one that takes more operations
-    is computed first, so that little waits for it: an outer link before what carries it. Then two
-    greedy passes: one from the results to the inputs, which next takes what needs the fewest values
-    that nothing later needs, then one from the inputs to the results, which next takes what uses
-    the most values for the last time.
+    Values that do not fit the registers are stored and loaded again, and fetching these
+    instructions limits the speed of large arms. First a depth-first order: of two operands the one
+    that takes more operations is computed first, so that fewer values are live meanwhile. Then two
+    greedy passes: one from the results to the inputs, which next selects the operation that adds
+    the fewest live values, and one from the inputs to the results, which next selects the operation
+    that uses the most values for the last time.
     """
     first = stream.first_operation
     partner = _partners(stream)
@@ -68,7 +68,7 @@ def by_liveness(stream: Stream) -> Stream:
 
 
 def belong_together(stream: Stream, k: int) -> bool:
-    """Return whether an operation and the one before it become one instruction or one call."""
+    """Return whether operations k - 1 and k become one instruction or one call."""
     before, after = stream.operations[k - 1 : k + 1]
     if before.op == "mul":
         return after.op in ADDITIONS and stream.first_operation + k - 1 in after.operands
@@ -76,9 +76,9 @@ def belong_together(stream: Stream, k: int) -> bool:
 
 
 def _partners(stream: Stream) -> dict[int, int]:
-    """Find, for an operation, the one that is to come directly before it."""
+    """Return pairs k: j, by k, of operations of which j must come directly before k."""
     first = stream.first_operation
-    uses = [0] * (first + len(stream.operations) + 1)  # the last for an operand that is not there
+    uses = [0] * (first + len(stream.operations) + 1)  # the last for a missing operand
     for _, a, b in stream.operations:
         uses[a] += 1
         uses[b] += 1
@@ -110,10 +110,10 @@ def _users(operands: list[list[int]]) -> list[list[int]]:
 
 
 def _largest_first(operands: list[list[int]]) -> list[int]:
-    """Order operations depth first, each before its first use, the largest operand first."""
+    """Return a depth-first order of operations in which the largest operand comes first."""
     left = [len(each) for each in _users(operands)]
     results = [k for k, count in enumerate(left) if not count]
-    # What an operation takes, a bit each, while something may still need it.
+    # Set of operations below an operation, as bits, while a later operation may need the set.
     taken, size = [0] * len(operands), [0] * len(operands)
     for k, used in enumerate(operands):
         all_taken = 1 << k
@@ -137,10 +137,10 @@ def _largest_first(operands: list[list[int]]) -> list[int]:
 
 
 def _from_the_results(operands: list[list[int]]) -> list[int]:
-    """Order operations from the results back, next the one that adds the fewest live values."""
+    """Return an order, built from the last operation back, with few new live values per step."""
     users, size = _users(operands), len(operands)
     waiting = [len(each) for each in users]
-    # What is small goes first: the number of new values, then the distance from the end.
+    # Smallest rank first: the number of new live values, then the distance from the end.
     rank = [size * (len(each) + 1) - k for k, each in enumerate(operands)]
     alive = [False] * size
     ready = [rank[k] for k, count in enumerate(waiting) if not count]
@@ -167,11 +167,11 @@ def _from_the_results(operands: list[list[int]]) -> list[int]:
 
 
 def _from_the_inputs(operands: list[list[int]]) -> list[int]:
-    """Order operations forward, next the one that uses the most values for the last time."""
+    """Return an order, built from the first operation on, with many last uses per step."""
     users, size = _users(operands), len(operands)
     waiting = [len(each) for each in operands]
     left = [len(each) for each in users]
-    total = [sum(each) for each in users]  # of those that are left: at the end, the last one
+    total = [sum(each) for each in users]  # sum of the remaining users: finally the last user
     rank = list(range(size))
     ready = [k for k, count in enumerate(waiting) if not count]
     order: list[int] = []

@@ -1,11 +1,11 @@
-"""Functions of the C library as LLVM code, for targets that have no such library.
+"""Functions of the C library (exp, log, pow, ...) emitted as LLVM code, for targets without one.
 
 Notes
 -----
-Written for this file from the definitions, errors of a few units in the last place: an exponential
-by its series after a power of two is taken off, a logarithm by that of the inverse hyperbolic
-tangent, an arc tangent by its series after two reductions, the others from these.  A power is the
-exponential of a product, and so loses as many digits as that product has before its point.
+Errors are a few units in the last place.  The exponential is a power series after reduction by a
+power of two, the logarithm the series of the inverse hyperbolic tangent, the arc tangent a series
+after two argument reductions; all others are computed from these three.  A power is the exponential
+of a product and loses as many digits as the product has before the decimal point.
 """
 
 import math
@@ -17,7 +17,7 @@ from flexarm.engine.emit.sincos import ROUNDER
 PREFIX = "flexarm.own."
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # with 21 bits to spare: times an exponent it is exact
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
-TAKEN = {  # what each takes from others here
+TAKEN = {  # functions of this module that a function calls
     "exp": (),
     "expm1": ("exp",),
     "log": (),
@@ -39,7 +39,7 @@ INTRINSICS = ("fabs", "copysign", "sqrt", "floor")
 
 
 def needed(names: set[str]) -> list[str]:
-    """List functions and those that they take from others, in order of their names."""
+    """Return functions and all functions of this module that they call, sorted by name."""
     found: set[str] = set()
     left = list(names)
     while left:
@@ -51,7 +51,7 @@ def needed(names: set[str]) -> list[str]:
 
 
 def own_function(name: str) -> str:
-    """Write a function of one or two doubles."""
+    """Return the LLVM function that computes a C library function of one or two doubles."""
     body = _NativeFunction()
     arguments = ["%x", "%y"] if name in ("pow", "atan2", "hypot") else ["%x"]
     result = getattr(body, name)(*arguments)
@@ -72,7 +72,7 @@ Value = float | str
 
 
 class _NativeFunction:
-    """The lines of one function; methods that are named after functions write those."""
+    """LLVM lines of one function; methods ``exp``, ``log``, ... emit lines, return the result."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -120,14 +120,14 @@ class _NativeFunction:
         return self._write(f"bitcast i64 {bits} to double")
 
     def _polynomial(self, x: Value, coefficients: list[float]) -> str:
-        """Sum ``c_0 + c_1 x + ...`` by Horner's rule."""
+        """Emit the sum ``c_0 + c_1 x + ...`` by Horner's rule and return the result's name."""
         total = _text(coefficients[-1])
         for each in coefficients[-2::-1]:
             total = self._add(self._mul(total, x), each)
         return total
 
     def exp(self, x: str) -> str:
-        """Reduce by n ln 2, sum the series of the remainder and multiply by 2^n in two steps."""
+        """Emit code for exp(x): reduce by n ln 2, sum the series, multiply by 2^n in two steps."""
         low = self._if(x, "olt", -760.0, -760.0, x)
         x = self._if(low, "ogt", 720.0, 720.0, low)
         marked = self._add(self._mul(x, 1 / math.log(2)), ROUNDER)
@@ -142,13 +142,13 @@ class _NativeFunction:
         return series
 
     def expm1(self, x: str) -> str:
-        """Sum the series without its 1 near 0."""
+        """Emit code for exp(x) - 1, near 0 by the series without the leading 1."""
         near = self._mul(x, self._polynomial(x, [1 / math.factorial(k + 1) for k in range(15)]))
         far = self._sub(self._call("exp", x), 1.0)
         return self._if(self._intrinsic("fabs", x), "olt", 0.4, near, far)
 
     def log(self, x: str) -> str:
-        """Reduce by n ln 2 and sum the series of 2 artanh((m - 1)/(m + 1))."""
+        """Emit code for ln(x): reduce by n ln 2, sum the series of 2 artanh((m - 1)/(m + 1))."""
         tiny = self._write(f"fcmp olt double {x}, {_text(2.0**-1022)}")
         scaled = self._mul(x, 2.0**54)
         y = self._write(f"select i1 {tiny}, double {scaled}, double {x}")
@@ -170,14 +170,14 @@ class _NativeFunction:
         return self._if(x, "uno", x, x, found)
 
     def log1p(self, x: str) -> str:
-        """Compute the logarithm of a rounded sum, with a correction."""
+        """Emit code for ln(1 + x): the logarithm of the rounded sum, corrected for the rounding."""
         u = self._add(x, 1.0)
         found = self._mul(self._call("log", u), self._div(x, self._sub(u, 1.0)))
         found = self._if(u, "oeq", 1.0, x, found)
         return self._if(x, "oeq", math.inf, math.inf, self._if(x, "oeq", -1.0, -math.inf, found))
 
     def pow(self, x: str, y: str) -> str:
-        """Raise the magnitude to a power, and apply the sign of an integer power."""
+        """Emit code for x^y as exp(y ln |x|), negative if x is negative and y an odd integer."""
         size = self._call("exp", self._mul(y, self._call("log", self._intrinsic("fabs", x))))
         whole = self._intrinsic("floor", y)
         halved = self._mul(whole, 0.5)
@@ -188,14 +188,14 @@ class _NativeFunction:
         return self._if(y, "oeq", 0.0, 1.0, self._if(x, "oeq", 1.0, 1.0, found))
 
     def tanh(self, x: str) -> str:
-        """Compute the hyperbolic tangent from the exponential less 1."""
+        """Emit code for the hyperbolic tangent, computed from expm1(2 |x|)."""
         size = self._intrinsic("fabs", x)
         t = self._call("expm1", self._add(size, size))
         found = self._if(size, "ogt", 22.0, 1.0, self._div(t, self._add(t, 2.0)))
         return self._intrinsic("copysign", found, x)
 
     def sinh(self, x: str) -> str:
-        """Compute half the difference of the exponential and its inverse."""
+        """Emit code for the hyperbolic sine: half the difference of exp(x) and exp(-x)."""
         size = self._intrinsic("fabs", x)
         t = self._call("expm1", size)
         near = self._mul(self._add(t, self._div(t, self._add(t, 1.0))), 0.5)
@@ -204,7 +204,7 @@ class _NativeFunction:
         return self._intrinsic("copysign", self._if(size, "ogt", 40.0, far, near), x)
 
     def cosh(self, x: str) -> str:
-        """Compute the mean of the exponential and its inverse."""
+        """Emit code for the hyperbolic cosine: the mean of exp(x) and exp(-x)."""
         size = self._intrinsic("fabs", x)
         e = self._call("exp", size)
         near = self._mul(self._add(e, self._div(1.0, e)), 0.5)
@@ -212,7 +212,7 @@ class _NativeFunction:
         return self._if(size, "ogt", 40.0, self._mul(self._mul(half, 0.5), half), near)
 
     def atan(self, x: str) -> str:
-        """Reduce the tangent below 1, then below tan(pi/8), and sum the series."""
+        """Emit code for the arc tangent: argument reduction below tan(pi/8), then the series."""
         size = self._intrinsic("fabs", x)
         large = self._write(f"fcmp ogt double {size}, {_text(1.0)}")
         inverse = self._div(1.0, size)
@@ -231,7 +231,7 @@ class _NativeFunction:
         )
 
     def atan2(self, y: str, x: str) -> str:
-        """Compute the arc tangent of the smaller over the larger, then add the quadrant."""
+        """Emit code for the angle of the point (x, y): an arc tangent, then the quadrant."""
         height, width = self._intrinsic("fabs", y), self._intrinsic("fabs", x)
         steep = self._write(f"fcmp ogt double {height}, {width}")
         low = self._write(f"select i1 {steep}, double {width}, double {height}")
@@ -246,17 +246,17 @@ class _NativeFunction:
         return self._intrinsic("copysign", behind, y)
 
     def asin(self, x: str) -> str:
-        """Compute the angle of a point on the unit circle."""
+        """Emit code for the arc sine as the angle of the point (sqrt(1 - x^2), x)."""
         other = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
         return self._call("atan2", x, other)
 
     def acos(self, x: str) -> str:
-        """Compute the angle of a point on the unit circle."""
+        """Emit code for the arc cosine as the angle of the point (x, sqrt(1 - x^2))."""
         other = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
         return self._call("atan2", other, x)
 
     def asinh(self, x: str) -> str:
-        """Compute it by log1p, which is accurate near 0."""
+        """Emit code for the inverse hyperbolic sine by log1p, which is accurate near 0."""
         size = self._intrinsic("fabs", x)
         square = self._mul(size, size)
         root = self._intrinsic("sqrt", self._add(square, 1.0))
@@ -264,18 +264,18 @@ class _NativeFunction:
         return self._intrinsic("copysign", found, x)
 
     def acosh(self, x: str) -> str:
-        """Compute it by the logarithm."""
+        """Emit code for the inverse hyperbolic cosine as ln(x + sqrt(x^2 - 1))."""
         root = self._intrinsic("sqrt", self._mul(self._sub(x, 1.0), self._add(x, 1.0)))
         return self._call("log", self._add(x, root))
 
     def atanh(self, x: str) -> str:
-        """Compute it by log1p, which is accurate near 0."""
+        """Emit code for the inverse hyperbolic tangent by log1p, which is accurate near 0."""
         size = self._intrinsic("fabs", x)
         ratio = self._div(self._add(size, size), self._sub(1.0, size))
         return self._intrinsic("copysign", self._mul(self._call("log1p", ratio), 0.5), x)
 
     def hypot(self, x: str, y: str) -> str:
-        """Factor out the larger argument, so that no square overflows."""
+        """Emit code for sqrt(x^2 + y^2), the larger argument factored out to avoid overflow."""
         a, b = self._intrinsic("fabs", x), self._intrinsic("fabs", y)
         large = self._if(a, "ogt", b, a, b)
         small = self._if(a, "ogt", b, b, a)

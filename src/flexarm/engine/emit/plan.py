@@ -1,4 +1,4 @@
-"""Split of a stream into functions, and the work array for values that cross between them."""
+"""Division of a stream into functions, with a work array for values used across functions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ import numpy as np
 from flexarm.engine.emit.order import belong_together, by_liveness
 from flexarm.engine.stream import Store, Stream
 
-CHUNK = 500  # operations of a piece, at most
-# Of equal outputs side by side; a longer row of them is filled by a loop.
+CHUNK = 500  # largest number of operations in a piece
+# Number of consecutive equal outputs above which a loop fills them.
 LONGEST_WRITTEN_OUT = 8
 
 
 def plan(stream: Stream, *, chunk: int = CHUNK, ordered: bool = True) -> "CodeLayout":
-    """Split a stream into pieces, each compiled as one function.
+    """Return the division of a stream of operations into pieces, each compiled as one function.
 
     Parameters
     ----------
@@ -24,15 +24,15 @@ def plan(stream: Stream, *, chunk: int = CHUNK, ordered: bool = True) -> "CodeLa
         The operations.
     chunk
         Largest number of operations in a piece.  Compile time is linear in the number of operations
-        as long as the pieces are small; below about 300 the traffic between them costs time.
+        as long as the pieces are small; below about 300 loads and stores between pieces cost time.
     ordered
         Whether to reorder the operations by `by_liveness` first.
 
     Returns
     -------
     CodeLayout
-        The pieces, and a place in the work array for each value that a later piece uses.  A place
-        is used again once the last piece that needs its value has run, the lowest free one first.
+        The pieces, and an index in the work array for each value that a later piece uses.  An index
+        is reused after the last piece that needs the value, the lowest free index first.
     """
     stream = by_liveness(stream) if ordered else stream
     edges = _cuts_between_pairs(stream, chunk)
@@ -66,9 +66,9 @@ def plan(stream: Stream, *, chunk: int = CHUNK, ordered: bool = True) -> "CodeLa
 
 
 def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
-    """Cut into equal pieces, one shorter where operations must stay together.
+    """Return the edges of equal pieces; a piece is one shorter if a pair would be separated.
 
-    For x86-64, sums of products are so rounded in the same way whatever the length of the pieces.
+    On x86-64, sums of products are therefore rounded in the same way for all lengths of pieces.
     """
     length = len(stream.operations)
     edges = [0]
@@ -79,7 +79,7 @@ def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
 
 
 def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
-    """Group the stores of constants and inputs: each run puts one value side by side."""
+    """Yield stores of constants and inputs, grouped by equal value in consecutive elements."""
     run: list[Store] = []
     for store in sorted(store for store in stream.stores if store.value < stream.first_operation):
         if run and store != run[-1]._replace(element=run[-1].element + 1):
@@ -92,10 +92,10 @@ def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
 
 @dataclass(frozen=True)
 class CodeLayout:
-    """Pieces of a stream as ranges of value numbers; places of values in the work array.
+    """Pieces of a stream as ranges of value numbers; indices of values in the work array.
 
-    `stream` has the operations in the order that is split; `stores` has, for each value that is put
-    into outputs, where it goes.
+    `stream` has its operations in the order of the pieces; `stores` lists, by number of a value,
+    the output elements to which the value is assigned.
     """
 
     stream: Stream

@@ -1,17 +1,17 @@
-"""Sine and cosine together as LLVM code, for one number or several lanes at once.
+"""Joint sine and cosine as LLVM code, for one double or for several lanes of a vector.
 
 Notes
 -----
-The angle is brought into [-pi/4, pi/4] by taking off a multiple of pi/2 that is held in three
-parts (Cody & Waite 1980). The first two have 33 bits, so that their products with a whole number
-of up to 20 bits are exact; what rounding leaves goes along as a tail. The polynomials are minimax
-fits made for this file; relative errors 2^-57.9 and 2^-63.9. Larger angles, infinities and NaN
-go to the C library; without one, an angle of up to 1e9 has an error as large as its own rounding,
-and those beyond are NaN.
+The angle is reduced to [-pi/4, pi/4] by subtraction of a multiple of pi/2, where pi/2 is the sum of
+three doubles (Cody & Waite 1980). The first two have 33 bits, so that their products with an
+integer of up to 20 bits are exact; the rounding error of the remainder is a separate value, the
+tail. The polynomials are minimax approximations with relative errors 2^-57.9 and 2^-63.9. Angles
+above 1e5 rad, infinities and NaN are passed to the C library; without a library, an angle of up to
+1e9 rad has an error as large as the angle's own rounding, and a larger angle gives NaN.
 
-Where every product may join a sum, as on a GPU, half as many operations do: a multiple of the first
-53 bits of pi/2 is taken off without rounding, then one of the next 53; errors are below 1.5 units
-in the last place and 1e-33 of the angle.
+With fused multiply-add, as on a GPU, half as many operations suffice: a multiple of the first 53
+bits of pi/2 is subtracted without rounding, then a multiple of the next 53; errors are below 1.5
+units in the last place and 1e-33 of the angle.
 """
 
 import math
@@ -22,7 +22,7 @@ from flexarm.engine.emit.llvm_text import number, per_lane, vector
 NAME = "flexarm.sincos"
 LARGEST_ANGLE = 1.0e5
 LARGEST_ALONE = 1.0e9  # without a library
-ROUNDER = 1.5 * 2.0**52  # adding it leaves a whole number in the low bits of a double
+ROUNDER = 1.5 * 2.0**52  # adding it leaves an integer in the low bits of a double
 HALF_PI = tuple(
     map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
 )
@@ -47,7 +47,7 @@ COSINE = (
 
 
 def sincos(width: int, *, libm: bool = True, fused: bool = True) -> str:
-    """Return the LLVM text of a function from an angle to its sine and its cosine [rad]."""
+    """Return the LLVM function that computes the sine and the cosine of an angle [rad]."""
     if fused and not libm:
         return _fused(width)
     text = _with_library(width) if libm else _alone(width)
@@ -55,9 +55,10 @@ def sincos(width: int, *, libm: bool = True, fused: bool = True) -> str:
 
 
 def c_sine(name: str) -> str:
-    """Return the C99 text of a function that gives the sine of an angle and some quarter turns.
+    """Return the C99 function that computes the sine of an angle plus some quarter turns.
 
-    By the same operations as `sincos` without fused ones, so that it gives the same bits.
+    The operations are those of `sincos` without fused multiply-add, so that both give the same
+    bits.
     """
     first, second, third = HALF_PI
     return f"""#ifndef FLEXARM_SINE
@@ -105,7 +106,7 @@ def _alone(width: int) -> str:
 
 
 def _fused(width: int) -> str:
-    """Write the function by products that join sums, which are rounded once."""
+    """Return the LLVM function that computes sine and cosine with fused multiply-add."""
     real, whole, truth = (vector(element, width) for element in ("double", "i64", "i1"))
     name = f"@llvm.fma.{'f64' if width == 1 else f'v{width}f64'}"
     one, half, rounder = (number(x, width) for x in (1.0, -0.5, ROUNDER))
@@ -141,7 +142,10 @@ define internal {{ {real}, {real} }} @{NAME}({real} %given) noinline nounwind {{
 
 
 def _small(real: str, whole: str, truth: str, width: int) -> str:
-    """Set %x to the angle, or to NaN if it is too large; integer instructions are cheap on GPUs."""
+    """Return LLVM lines that set %x to the angle, or to NaN if the angle is too large.
+
+    Integer instructions are used because they are cheap on GPUs.
+    """
     (top,) = struct.unpack("q", struct.pack("d", LARGEST_ALONE))
     return f"""%bits = bitcast {real} %given to {whole}
 %size = and {whole} %bits, {_each(2**63 - 1, width)}
@@ -170,7 +174,7 @@ slow:
 
 
 def _reduce(real: str, width: int) -> str:
-    """Angle %x to its quadrant in %marked, remainder %r and what rounding took from that, %tail."""
+    """Return LLVM lines from %x to quadrant %marked, remainder %r and its rounding error %tail."""
     first, second, third = (number(part, width) for part in HALF_PI)
     rounder = number(ROUNDER, width)
     return f"""%turns = fmul {real} %x, {number(2.0 / math.pi, width)}
@@ -190,7 +194,7 @@ def _reduce(real: str, width: int) -> str:
 
 
 def _polynomials(real: str, width: int) -> str:
-    """Remainder %r + %tail to %sine and %cosine."""
+    """Return LLVM lines that compute %sine and %cosine of the remainder %r + %tail."""
     one, half = number(1.0, width), number(0.5, width)
     return f"""%z = fmul {real} %r, %r
 %zz = fmul {real} %z, %z
@@ -213,7 +217,10 @@ def _polynomials(real: str, width: int) -> str:
 
 
 def _polynomial(name: str, coefficients: tuple[float, ...], real: str, width: int) -> str:
-    """Sum six terms in %z and %zz by pairs: fewer steps that wait for each other than Horner's."""
+    """Return LLVM lines that sum a polynomial of six terms in pairs.
+
+    Pairs give shorter chains of dependent operations than Horner's rule.
+    """
     lines = []
     for k in range(3):
         even, odd = (number(coefficients[2 * k + i], width) for i in (0, 1))
@@ -230,7 +237,7 @@ def _polynomial(name: str, coefficients: tuple[float, ...], real: str, width: in
 
 
 def _turn(real: str, whole: str, truth: str, width: int) -> str:
-    """Sine and cosine of the remainder to those of the angle, by its quadrant."""
+    """Return LLVM lines that turn sine and cosine of the remainder into those of the angle."""
 
     def each(value: int) -> str:
         return _each(value, width)
@@ -257,7 +264,7 @@ ret {{ {real}, {real} }} %both"""
 
 
 def _each(value: int, width: int) -> str:
-    """Write a whole number for every lane."""
+    """Return an integer as an LLVM constant, the same in every lane."""
     return str(value) if width == 1 else f"<{', '.join([f'i64 {value}'] * width)}>"
 
 

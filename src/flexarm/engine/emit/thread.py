@@ -1,4 +1,4 @@
-"""Code specific to GPU threads: memory for values, a table of constants, quotients."""
+"""LLVM code specific to GPU threads: values in memory, a table of constants, quotients."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -7,11 +7,11 @@ from flexarm.engine.emit.keep import CONSTANT, MEMORIES, Move, Room, moves
 from flexarm.engine.emit.llvm_text import number
 from flexarm.engine.stream import Stream
 
-FILL = "flexarm_fill"  # fills tables of constants, which a program has to do first
+FILL = "flexarm_fill"  # function that fills the tables of constants, to be called first
 NEAR, OWN = (f"ptr addrspace({MEMORIES[name]})" for name in ("near", "far"))
 PAIR = "<2 x double>"
-# Within 2 units of the last place, without branches.  Of 0, what is no number and what is beyond
-# 1e+-307 it is the rough one, as a division has it: infinite, no number or 0.
+# 1/x, accurate to 2 units in the last place, without branches.  For 0, NaN and magnitudes beyond
+# 1e+-307 the result is the hardware approximation, the same as of a division: infinity, NaN or 0.
 RECIPROCAL = """declare double @llvm.nvvm.rcp.approx.ftz.d(double)
 declare double @llvm.fmuladd.f64(double, double, double)
 define internal double @flexarm.reciprocal(double %x) alwaysinline nounwind {
@@ -29,16 +29,16 @@ ret double %z
 
 
 class Thread:
-    """Memories of a thread, in which values of equations wait that registers do not hold.
+    """Emission of loads and stores of a GPU thread's values that do not fit into registers.
 
     Parameters
     ----------
     stream, room
-        The equations, and the room that a thread has for their values.
+        The equations, and the registers and memory available for their values.
     name
-        Of the function.
+        Name of the function.
     write
-        Writes an expression, and names its value.
+        Function that emits an expression and returns the name of its value.
     """
 
     def __init__(self, stream: Stream, room: Room, name: str, write: Callable[[str], str]) -> None:
@@ -46,24 +46,24 @@ class Thread:
         self._table = f"{name}_numbers".replace(".", "_")  # NVIDIA's names have no dots
         self._kept = moves(stream, room)
         self._room = replace(room, near=self._kept.near)
-        self.arrays: dict[str, str] = {}  # those of the caller's that are used
+        self.arrays: dict[str, str] = {}  # pointers to arrays of the caller that are used
 
     @property
     def constants(self) -> int:
-        """Return how many constants the table has."""
+        """Return the number of constants in the table."""
         return len(self._kept.table)
 
     @property
     def near(self) -> int:
-        """Return how many places it has in the memory of its block."""
+        """Return the number of doubles per thread in the shared memory of the block."""
         return self._kept.near
 
     def prologue(self) -> list[str]:
-        """Write where memories are."""
+        """Return LLVM lines that compute the addresses of the thread's memories."""
         return self._room.prologue(self._kept.far)
 
     def brought(self, k: int) -> Iterator[tuple[int, str]]:
-        """Load the values needed before an operation; return them with their names."""
+        """Emit loads of values needed before an operation; yield (value number, LLVM name)."""
         pair = ""
         for move in self._kept.loads[k]:
             if move.memory == "table":
@@ -76,7 +76,7 @@ class Thread:
                 yield move.value, self._write(f"load volatile double, {place}, align 8")
 
     def left(self, k: int) -> Iterator[tuple[int, str]]:
-        """List the values stored after an operation, with their places."""
+        """Emit addresses for values stored after an operation; yield (value number, address)."""
         for move in self._kept.stores[k]:
             yield move.value, self._place(move)
 
@@ -89,14 +89,14 @@ class Thread:
         return f"{kind} {place}"
 
     def own(self, array: str, element: int) -> str:
-        """Point to an element of an array that the caller has for itself."""
+        """Emit the address of an element of an array private to the thread, and return it."""
         if array not in self.arrays:
             self.arrays[array] = self._write(f"addrspacecast ptr %{array} to {OWN}")
         place = f"getelementptr double, {OWN} {self.arrays[array]}, i32 {element}"
         return f"{OWN} {self._write(place)}"
 
     def tables(self) -> list[str]:
-        """Write the table of constants, and what fills it."""
+        """Return the LLVM lines of the table of constants and of the function that fills it."""
         table = self._kept.table
         if not table:
             return []
@@ -133,7 +133,7 @@ ret void
 
 
 def quotient(a: str, b: str, one: str, write: Callable[[str], str]) -> str:
-    """Write a quotient, within 2 units of the last place, where that of a division is finite."""
+    """Emit code for a/b, accurate to 2 ulp wherever IEEE division gives a finite result."""
     inverse = f"call double @flexarm.reciprocal(double {b})"
     if a == one:
         return inverse

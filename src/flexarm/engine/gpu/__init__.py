@@ -1,1 +1,1 @@
-"""NVIDIA GPUs: the driver, programs for it, and arrays that others may use in place."""
+"""NVIDIA GPUs: the driver, compiled programs, and arrays shared in place with other packages."""

@@ -1,4 +1,4 @@
-"""NVIDIA's driver, by which PTX runs on a GPU: no other package is needed."""
+"""Interface to NVIDIA's driver, which compiles and runs PTX; no other package is needed."""
 
 import ctypes
 import functools
@@ -14,14 +14,14 @@ from flexarm.engine.gpu.dlpack import CUDA, DeviceArray
 from flexarm.errors import DeviceError
 
 LIBRARIES = {"win32": "nvcuda.dll", "linux": "libcuda.so.1"}
-OLDEST = 11000  # of the driver: CUDA 11.0, the first that takes PTX 7.0
+OLDEST = 11000  # oldest driver version: CUDA 11.0, the first with PTX 7.0
 LOG, ERROR_LOG_BUFFER, ERROR_LOG_SIZE = 8192, 5, 6
-MAJOR, SHARED = 75, 81  # of a device: numbers of its attributes
+MAJOR, SHARED = 75, 81  # device attributes, by the driver's numbers
 VOLTA = 7
-WARPS = 8  # that registers hold at once, each thread with all that it can have
-RESERVED = 1024  # bytes of a block's memory that the driver takes
-MORE_SHARED = 8  # number of a function's attribute: bytes of a block's memory
-OUT_OF_MEMORY = 2  # the driver's number of it
+WARPS = 8  # warps whose threads fit the registers at their maximum per thread
+RESERVED = 1024  # bytes of a block's shared memory that the driver uses
+MORE_SHARED = 8  # function attribute, by the driver's number: bytes of shared memory
+OUT_OF_MEMORY = 2  # the driver's error code
 
 
 @functools.cache
@@ -31,13 +31,13 @@ def gpu() -> "Gpu":
     Raises
     ------
     DeviceError
-        If there is none that can be used.
+        If there is no usable GPU.
     """
     return Gpu()
 
 
 class Gpu:
-    """The first GPU of this machine."""
+    """The first GPU of this machine, accessed through the driver."""
 
     def __init__(self) -> None:
         self._library = _driver()
@@ -71,11 +71,11 @@ class Gpu:
         return found.value
 
     def enter(self) -> None:
-        """Select its context for the calls of this thread."""
+        """Select the GPU's context for driver calls from this thread."""
         self.call("cuCtxSetCurrent", self._context)
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a function of the driver."""
+        """Call a function of the driver, and raise a DeviceError if it fails."""
         code = int(getattr(self._library, name)(*arguments))
         if code:
             raise DeviceError(f"GPU: {name}: {self._words(code)}")
@@ -84,29 +84,29 @@ class Gpu:
         text = ctypes.c_char_p()
         self._library.cuGetErrorString(code, ctypes.byref(text))
         words = (text.value or b"an unknown error").decode() + f" (error {code})"
-        # A launch takes memory too: what its code keeps beside registers, for all threads at once.
+        # A launch also allocates memory: values outside of registers, for all threads at once.
         advice = "; end what else uses the GPU's memory" if code == OUT_OF_MEMORY else ""
         return words + advice
 
     @property
     def free(self) -> int:
-        """Free memory [bytes]."""
+        """Free memory of the GPU [bytes]."""
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return int(free.value)
 
     def finish(self) -> None:
-        """Wait until all is done that was launched."""
+        """Wait until all launched work is complete."""
         self.call("cuCtxSynchronize")
 
 
 def near_places(shared: int) -> int:
-    """Return how many doubles per thread fit in so many bytes of shared memory, for all warps."""
+    """Return the number of doubles per thread if all warps share ``shared`` bytes."""
     return (shared // WARPS - RESERVED) // (8 * WARP)
 
 
 def _driver() -> Any:
-    """Load the driver's library."""
+    """Return the driver's library, loaded by ctypes."""
     name = LIBRARIES.get(sys.platform)
     try:
         if name is None:
@@ -120,7 +120,7 @@ def _driver() -> Any:
 
 
 class GpuArray:
-    """Numbers in the memory of the GPU."""
+    """An array in GPU memory with a copy on the host."""
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values = np.ascontiguousarray(values)
@@ -130,31 +130,34 @@ class GpuArray:
         self.send()
 
     def send(self) -> None:
-        """Copy the values to the GPU."""
+        """Copy the values from the host to the GPU."""
         if self.values.nbytes:
             place = ctypes.c_void_p(self.values.ctypes.data)
             gpu().call("cuMemcpyHtoD_v2", self.address, place, ctypes.c_size_t(self.values.nbytes))
 
     def fetch(self) -> NDArray[Any]:
-        """Copy the values back, and return them."""
+        """Copy the values from the GPU to the host and return them."""
         if self.values.nbytes:
             place = ctypes.c_void_p(self.values.ctypes.data)
             gpu().call("cuMemcpyDtoH_v2", place, self.address, ctypes.c_size_t(self.values.nbytes))
         return self.values
 
     def view(self, first: int, last: int, owner: object) -> DeviceArray:
-        """Return columns of the array in place; their owner lives as long as they are used."""
+        """Return columns ``first`` to ``last``, excluded, of the array in GPU memory.
+
+        The owner stays alive as long as the columns are used.
+        """
         return columns_in_place(self.values, int(self.address.value), first, last, CUDA, owner)
 
     def free(self) -> None:
-        """Free the memory."""
+        """Free the GPU memory."""
         if self.address:
             gpu().call("cuMemFree_v2", self.address)
             self.address = ctypes.c_uint64()
 
 
 class Borrowed:
-    """Numbers in GPU memory owned by another package."""
+    """Address of an array in GPU memory owned by another package."""
 
     def __init__(self, pointer: int) -> None:
         self.address = ctypes.c_uint64(pointer)
@@ -163,21 +166,21 @@ class Borrowed:
 def columns_in_place(
     values: NDArray[Any], pointer: int, first: int, last: int, device: int, owner: object
 ) -> DeviceArray:
-    """Return columns of an array whose copy lies at an address of a device."""
+    """Return columns ``first`` to ``last``, excluded, of an array in the memory of a device."""
     count, width = values.shape
     place = pointer + first * values.itemsize
     return DeviceArray(place, (count, last - first), (width, 1), (device, 0), owner)
 
 
 class GpuKernel:
-    """A kernel of a PTX text, compiled by the driver.
+    """A kernel compiled from PTX by the driver.
 
     Parameters
     ----------
     text, entry
-        The text, and the kernel's name.
+        The PTX text, and the kernel's name.
     block, near
-        Threads of a block, and doubles of a thread in the memory of its block.
+        Threads per block, and doubles per thread in the shared memory of a block.
     """
 
     def __init__(self, text: str, entry: str, block: int, near: int = 0) -> None:
@@ -204,7 +207,7 @@ class GpuKernel:
             gpu().call("cuFuncSetAttribute", self._function, MORE_SHARED, self._shared)
 
     def launch(self, count: int, arrays: Sequence[GpuArray | Borrowed]) -> None:
-        """Run the kernel for a number of arms with their arrays."""
+        """Start the kernel for ``count`` arms, one thread each, with arrays in GPU memory."""
         given = [ctypes.c_int64(count), *(each.address for each in arrays)]
         pointers = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
         size = (-(-count // self._block), 1, 1, self._block, 1, 1, self._shared)

@@ -1,4 +1,4 @@
-"""Arrays that other packages use in place, by DLPack: torch, JAX, CuPy, NumPy."""
+"""Arrays shared in place with torch, JAX, CuPy and NumPy through DLPack."""
 
 import ctypes
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from flexarm.errors import FlexarmError
 
 CPU, CUDA = 1, 2  # devices, by the numbers of DLPack
-FLOAT = 2  # kind of numbers
+FLOAT = 2  # DLPack's type code of floats
 NAME, VERSIONED = b"dltensor", b"dltensor_versioned"
 DOUBLE = ctypes.sizeof(ctypes.c_double)  # [bytes]
 
@@ -35,7 +35,7 @@ class _Managed(ctypes.Structure):
 
 
 class _Versioned(ctypes.Structure):
-    """The record since DLPack 1.0, which says that others may write too."""
+    """DLPack's tensor structure since version 1.0, with flags that permit writing."""
 
     _fields_ = (
         ("version", ctypes.c_uint32 * 2),
@@ -53,17 +53,17 @@ _python.PyCapsule_IsValid.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
 _python.PyCapsule_GetPointer.restype = ctypes.c_void_p
 _python.PyCapsule_GetPointer.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
 
-# What must live until the package that took an array lets it go, by the address of its record.
+# Objects that must stay alive until another package releases an array, by structure address.
 _lent: dict[int, tuple[Any, ...]] = {}
 
 
 def _return(address: int) -> None:
-    """Drop the references of an array that another package has released."""
+    """Remove the references to an array that another package has released."""
     _lent.pop(address, None)
 
 
 def _drop(capsule: int) -> None:
-    """Drop the references of an array that no package has consumed."""
+    """Remove the references to an array that no package has consumed."""
     for name in (NAME, VERSIONED):
         if _python.PyCapsule_IsValid(capsule, name):
             _lent.pop(_python.PyCapsule_GetPointer(capsule, name), None)
@@ -73,18 +73,18 @@ _returned, _dropped = _Deleter(_return), _Destructor(_drop)
 
 
 class DeviceArray:
-    """Doubles in the memory of a device, which their owner keeps.
+    """An array of doubles in the memory of a device, with its owner.
 
     Parameters
     ----------
     pointer
-        Address of the first.
+        Address of the first number.
     shape, strides
-        Of the array; strides in numbers.
+        Shape and strides of the array; strides counted in numbers.
     device
-        By DLPack's numbers: (1, 0) is the processor, (2, 0) the first NVIDIA GPU.
+        DLPack's kind and number: (1, 0) is the processor, (2, 0) the first NVIDIA GPU.
     owner
-        Lives as long as the array is used.
+        Object that stays alive as long as the array is used.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class DeviceArray:
         self._device, self._owner = device, owner
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return kind and number of the device."""
+        """Return kind and number of the device, as DLPack defines them."""
         return self._device
 
     def __dlpack__(
@@ -110,7 +110,10 @@ class DeviceArray:
         dl_device: object = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return the array for use in place; no operation on it is pending."""
+        """Return a DLPack capsule for use of the array in place.
+
+        No operation on the array is pending.
+        """
         if copy:
             raise BufferError("copy=True cannot be used, since the array is shared in place")
         size = len(self.shape)
@@ -128,7 +131,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Describe the array as CuPy and Numba do; of a GPU only."""
+        """Description of an array in GPU memory for CuPy and Numba."""
         if self._device[0] != CUDA:
             raise AttributeError("the array is not in the memory of a GPU")
         strides = tuple(DOUBLE * each for each in self._strides)
@@ -137,17 +140,12 @@ class DeviceArray:
 
 
 def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | None:
-    """Return the address of another package's array, if it can be used without a copy.
-
-    Returns
-    -------
-    int or None
-        None of what is in the memory of another kind of device.
+    """Return the address of another package's array, or None on another kind of device.
 
     Raises
     ------
     FlexarmError
-        If it is on the device, but no array of doubles of that shape, row after row.
+        If the array is on the device, but not of doubles in row-major order with the given shape.
     """
     if not hasattr(array, "__dlpack_device__") or int(array.__dlpack_device__()[0]) != device:
         return None
@@ -158,7 +156,7 @@ def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | N
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
     rows = tuple(_product(shape[k + 1 :]) for k in range(len(shape)))
     doubles = (tensor.code, tensor.bits, tensor.lanes) == (FLOAT, 64, 1)
-    # The stride along an axis of one number means nothing.
+    # The stride along an axis of length 1 is arbitrary.
     apart = strides is not None and any(
         n > 1 and a != b for n, a, b in zip(shape, strides, rows, strict=False)
     )

@@ -1,7 +1,8 @@
-"""A stream as PTX, the code that NVIDIA's driver compiles: one arm per thread.
+"""Compilation of a stream to PTX, NVIDIA's assembly language: one arm per thread.
 
-Arms stand side by side in groups of `GROUP`, the threads of a warp: element k of an array of arm i
-is at ``(i // GROUP * size + k) * GROUP + i % GROUP``.  So the threads of a warp read neighbours.
+Arms are interleaved in groups of `GROUP`, the threads of a warp: element k of an array of arm i is
+at ``(i // GROUP * size + k) * GROUP + i % GROUP``, so that the threads of a warp access
+neighbouring addresses.
 """
 
 from collections.abc import Sequence
@@ -16,15 +17,15 @@ from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.stream import Port, Stream
 
 GROUP = WARP
-# Any driver since CUDA 11 takes it, and any processor since Volta.
+# Supported by all drivers since CUDA 11 and all GPUs since Volta.
 CUDA = Target("nvptx64-nvidia-cuda", "sm_70", "+ptx70")
 INTERLEAVED = Dialect(fused=True, libm=False, stride=GROUP)
-MOST = 1_000_000  # operations in one function: none is split
+MOST = 1_000_000  # operations in one function: no stream is split
 
 
 @dataclass(frozen=True)
 class PtxKernel:
-    """A function of many arms as PTX."""
+    """A function as PTX that evaluates many arms, one per thread."""
 
     text: str  # PTX, for the driver
     # Name of the kernel: it takes the number of arms (i64), then pointers to each input, each
@@ -36,7 +37,7 @@ class PtxKernel:
 
 
 def ptx_kernel(stream: Stream, *, level: Level = "fast") -> PtxKernel:
-    """Compile a stream to PTX, on any machine.
+    """Return a stream of operations compiled to PTX; no GPU is needed.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def ptx_kernel(stream: Stream, *, level: Level = "fast") -> PtxKernel:
     target = foreign_machine(CUDA, "GPU", level=level)
     entry = f"{code.entry}_arms"
     sizes = [port.size for port in (*stream.inputs, *stream.outputs)] + [code.work_size]
-    # Internal functions are written for processors, which call them; here they are put in place.
+    # Internal functions, called on processors, are inlined on a GPU.
     text = code.text.replace(") noinline nounwind", ") alwaysinline nounwind")
     with read(f"{text}\n{_kernel(entry, code.entry, sizes)}", target) as module:
         made = target.emit_assembly(module)
@@ -56,7 +57,7 @@ def ptx_kernel(stream: Stream, *, level: Level = "fast") -> PtxKernel:
 
 
 def read(text: str, target: llvm.TargetMachine, machine: Target = CUDA) -> llvm.ModuleRef:
-    """Read LLVM code for a machine, a GPU if none is named."""
+    """Return the LLVM module of LLVM text, for a target machine, by default a GPU."""
     module = llvm.parse_assembly(text)
     module.triple = machine.triple
     module.data_layout = str(target.target_data)
@@ -64,7 +65,7 @@ def read(text: str, target: llvm.TargetMachine, machine: Target = CUDA) -> llvm.
 
 
 def _kernel(entry: str, function: str, sizes: list[int]) -> str:
-    """Write the kernel: where the arrays of a thread's arm are."""
+    """Return the LLVM kernel that calls a function with the array pointers of a thread's arm."""
     names = [f"%p{k}" for k in range(len(sizes))]
     lines = []
     for k, (name, size) in enumerate(zip(names, sizes, strict=True)):
@@ -82,18 +83,20 @@ def _kernel(entry: str, function: str, sizes: list[int]) -> str:
 def threads(
     entry: str, pointers: Sequence[str], lines: Sequence[str], rooms: Sequence[str] = ()
 ) -> str:
-    """Write a kernel that takes the number of arms, %count, and pointers to global memory.
+    """Return the LLVM kernel that runs given lines for every arm, one thread per arm.
+
+    The kernel takes the number of arms, %count, and pointers to global memory.
 
     Parameters
     ----------
     entry
-        Its name.
+        Name of the kernel.
     pointers
         Names of the pointers.
     lines
-        What a thread does for its arm, %arm, which is the %lane-th of the %group-th group.
+        LLVM lines for the thread's arm, %arm, with index %lane in group %group.
     rooms
-        Memory of the thread, which LLVM takes for registers only here.
+        LLVM lines that allocate memory of the thread, which LLVM replaces by registers only here.
     """
     parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in pointers)])
     places = ("ctaid", "ntid", "tid")
