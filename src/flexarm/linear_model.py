@@ -1,4 +1,4 @@
-"""Linear models of small motions, as arrays: modes, state matrices, locked coordinates.
+"""Linear models of small motions as matrices: modes, state-space form, locked coordinates.
 
 `flexarm.linear.tangent` computes the matrices from the traced equation,
 `flexarm.model.small_motions` from the numbers of a model.
@@ -17,8 +17,8 @@ from flexarm.spatial import NEGLIGIBLE, ROUNDING, Array
 
 Complex = npt.NDArray[np.complex128]
 
-# Thresholds of this module, relative unless a unit is given.  They tell a quantity that is 0 but
-# for rounding (1e-16 times the condition of the problem) from one that is small.
+# Thresholds of this module, relative unless a unit is given.  They separate a quantity that is 0
+# but for rounding (1e-16 times the condition of the problem) from a small quantity.
 STILL = 1e-6  # [rad/s] slowest eigenvalue that counts as motion: a period of ten weeks
 SINGULAR = 1e-12  # eigenvalue of a matrix of unit diagonal that counts as 0
 SYMMETRIC = 1e-10  # asymmetry of the stiffness, or damping, below which modes are real
@@ -31,7 +31,7 @@ COVERED = 0.8
 
 
 class StateMatrices(NamedTuple):
-    """Matrices of ``x' = A x + B u``, x being coordinates and then their rates."""
+    """State-space matrices of ``x' = A x + B u``; x stacks coordinates over their rates."""
 
     A: Array
     B: Array
@@ -39,45 +39,42 @@ class StateMatrices(NamedTuple):
 
 @dataclass(frozen=True)
 class ElasticModes:
-    """Undamped modes with strain energy."""
+    """Undamped modes that store strain energy."""
 
     frequencies: Array  # angular frequencies, slowest first [rad/s], (k,)
     shares: Array  # each coordinate's share in a mode's strain energy, 0 to 1, (n, k)
-    rigid: int  # number of motions that strain nothing
-    unstable: int  # number of motions that the stiffness drives away
+    rigid: int  # number of motions without strain energy
+    unstable: int  # number of motions with negative stiffness
 
 
 @dataclass(frozen=True)
 class ComplexModes:
-    """Damped modes, slowest first; for a conjugate pair the one above the real axis."""
+    """Damped modes, slowest first; of a conjugate pair the mode with positive imaginary part."""
 
     values: Complex  # eigenvalues [1/s], (k,)
     vectors: Complex  # shapes, (n, k), of unit ``x^H M x``
-    rigid: Array  # motions that no force opposes, (n, r)
+    rigid: Array  # motions without restoring or damping force, (n, r)
 
 
 @dataclass(frozen=True)
 class LinearModel:
-    """Small motions ``M x'' + D x' + K x = B u``.
-
-    The mass matrix is positive definite; stiffness and damping need not be symmetric.
-    """
+    """Linear equation of small motions ``M x'' + D x' + K x = B u``."""
 
     mass: Array  # M, (n, n)
     stiffness: Array  # K, (n, n)
     damping: Array  # D, (n, n)
-    names: tuple[str, ...]  # of the coordinates
+    names: tuple[str, ...]  # names of the coordinates
     inputs: Array | None = None  # B, (n, k); None if nothing is driven
 
     def along(self, kept: Sequence[int], columns: Array | None = None) -> "LinearModel":
-        """Lock all coordinates but some.
+        """Return the model reduced to some coordinates, with all others locked.
 
         Parameters
         ----------
         kept
-            Indices of the coordinates that stay.
+            Indices of the coordinates that remain.
         columns
-            How all coordinates move with each of these, (n, len(kept)); those that are locked do
+            Motion of all coordinates per remaining one, (n, len(kept)); locked coordinates do
             not move if None.
         """
         columns = np.eye(len(self.names))[:, kept] if columns is None else columns
@@ -88,7 +85,7 @@ class LinearModel:
         return LinearModel(mass, stiffness, damping, tuple(self.names[i] for i in kept), inputs)
 
     def state_space(self) -> StateMatrices:
-        """Return the matrices of the first-order model."""
+        """Return the state-space matrices A and B."""
         n = len(self.names)
         inputs = np.zeros((n, 0)) if self.inputs is None else self.inputs
         rows = np.linalg.solve(self.mass, np.hstack([-self.stiffness, -self.damping, inputs]))
@@ -96,11 +93,11 @@ class LinearModel:
         return StateMatrices(A, np.vstack([np.zeros(inputs.shape), rows[:, 2 * n :]]))
 
     def undamped(self) -> tuple[Array, Array]:
-        """Return squared frequencies [1/s^2], (n,), and modes of unit mass, (n, n)."""
+        """Return squared natural frequencies [1/s^2], (n,), and modes of unit mass, (n, n)."""
         return undamped(self.mass, self.stiffness)
 
     def elastic_modes(self) -> ElasticModes:
-        """Compute the modes of symmetric matrices without damping."""
+        """Compute the undamped modes that store strain energy; matrices must be symmetric."""
         if not self.names:
             return ElasticModes(np.zeros(0), np.zeros((0, 0)), 0, 0)
         squares, vectors = self.undamped()
@@ -112,12 +109,12 @@ class LinearModel:
         return ElasticModes(np.sqrt(squares), shares, rigid, unstable)
 
     def modes(self) -> ComplexModes:
-        """Compute the damped modes, gyroscopic and circulatory forces included.
+        """Compute the damped modes, including gyroscopic and circulatory forces.
 
         Notes
         -----
         In the modes of (K + K^T)/2 and M, coordinates scaled by their frequencies, the first-order
-        matrix of an undamped arm is skew: its eigenvalues are as good as the matrix.  Motions
+        matrix of an undamped arm is skew: its eigenvalues are as accurate as the matrix.  Motions
         without stiffness, whose double eigenvalue 0 no solver finds to more than half the digits,
         are taken out before.
         """
@@ -145,7 +142,7 @@ class LinearModel:
         return _complex_modes(system, basis, nearly, still)
 
     def fastest_rate(self) -> tuple[float, int | None]:
-        """Find the largest |eigenvalue| of symmetric matrices [rad/s].
+        """Compute the largest eigenvalue magnitude of a model with symmetric matrices [rad/s].
 
         Returns
         -------
@@ -167,7 +164,7 @@ class LinearModel:
 
 
 def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
-    """Solve ``K x = w^2 M x`` of symmetric matrices (n, n).
+    """Solve the eigenvalue problem ``K x = w^2 M x`` of symmetric matrices (n, n).
 
     Returns
     -------
@@ -206,11 +203,11 @@ def first_order(
     stiffness
         Forces per scaled position, (n, m).
     damping
-        Damping matrix in these coordinates, (n, n).
+        Damping matrix in modal coordinates, (n, n).
     size
         Frequencies [rad/s] by which positions are scaled, (m,).
     moving
-        Which modes have a stiffness, (n,).
+        Mask of the modes with stiffness, (n,).
     """
     positions = size[:, None] * np.eye(len(damping))[moving]
     return np.block([[np.zeros((len(size), len(size))), positions], [-stiffness, -damping]])
@@ -219,7 +216,11 @@ def first_order(
 def _complex_modes(
     system: Array, basis: Array, nearly: npt.NDArray[np.bool_], still: float
 ) -> ComplexModes:
-    """Solve the first-order problem; ``nearly`` are the modes without stiffness."""
+    """Return the modes of a first-order matrix, with shapes in the original coordinates.
+
+    ``nearly`` is the mask of modes without stiffness, ``still`` the largest rate [rad/s] that
+    counts as rest.
+    """
     n = len(nearly)
     m = len(system) - n
     values, vectors = np.linalg.eig(system)
@@ -250,7 +251,7 @@ def _complex_modes(
 
 
 def _signs(stiffness: Array) -> tuple[int, int]:
-    """Count the zero and the negative eigenvalues of a stiffness matrix."""
+    """Return the numbers of zero and of negative eigenvalues of a stiffness matrix."""
     size = np.sqrt(np.abs(np.diag(stiffness)))
     size[size == 0] = 1.0
     values = np.linalg.eigvalsh(stiffness / np.outer(size, size))
@@ -259,13 +260,15 @@ def _signs(stiffness: Array) -> tuple[int, int]:
 
 
 def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArray[Any]) -> Array:
-    """Divide energies (places, k) into shares of coordinates, >= 0 with sum 1, (n, k).
+    """Divide the energies of parts, (places, k), into shares of coordinates, (n, k).
+
+    Shares are not negative and sum to 1 for each of the k motions.
 
     Notes
     -----
-    The energy of each place goes to its coordinates in proportion to the energy that each would
-    have alone with its matrix, so that coupled ones, as the nodes of elements, take nothing from
-    each other.
+    The energy of each part is divided among coordinates in proportion to the energy that each would
+    have alone with the part's matrix, so that coupled coordinates, as nodes of elements, take no
+    energy from each other.
     """
     shares = np.zeros(shapes.shape)
     for matrix, energy in zip(matrices, energies, strict=True):
@@ -275,7 +278,7 @@ def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArra
 
 
 def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
-    """Integrate ``e^(A s)`` from 0 to h: over a part of h by a series, then by doubling.
+    """Compute the integral of ``e^(A s)`` from 0 to h by a series and repeated doubling.
 
     Parameters
     ----------
@@ -298,17 +301,17 @@ def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
 
 
 def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
-    """Find the finite zeros of a model with as many inputs as outputs [1/s].
+    """Compute the finite transmission zeros [1/s] of a model with as many inputs as outputs.
 
     Notes
     -----
-    Emami-Naeini & Van Dooren 1982: states that outputs of 0 leave at 0 are taken out until the
+    Emami-Naeini & Van Dooren 1982: states that are 0 for zero output are eliminated until the
     outputs determine the inputs; the zeros are the eigenvalues of the rest.
 
     Raises
     ------
     FlexarmError
-        If there are not as many inputs as outputs, or an input that no output determines.
+        If inputs and outputs differ in number, or an input is not determined by the outputs.
     """
     if len(C) != B.shape[1] or not len(C):
         raise FlexarmError(
@@ -342,7 +345,7 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
 
 
 def _compressed(matrix: Array) -> tuple[Array, int]:
-    """Return an orthogonal matrix whose first columns span a matrix's range, and their number."""
+    """Return an orthogonal matrix whose first columns span a matrix's range, and the rank."""
     U, sizes, _ = np.linalg.svd(matrix)
     largest = max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)
     return U, int(np.sum(sizes > max(RANK * largest, 1e-13)))

@@ -1,4 +1,4 @@
-"""Rotations, frames and rigid-body inertia: pure functions.
+"""Rotations, frames and rigid-body inertia as pure functions.
 
 Functions of ``Array`` compute constants when a model is built; those of ``Expr`` accept symbols
 (``casadi.SX``) and numbers (``casadi.DM``).
@@ -26,18 +26,18 @@ NEGLIGIBLE = 1e-9
 
 
 def settled(values: Array, size: Array | float | None = None) -> Array:
-    """Snap values that differ only by rounding from 0, from an integer or from each other.
+    """Return values with rounding differences from 0, from integers and from each other removed.
 
-    Traced equations skip zeros and compute equal numbers once.  Without snapping, the rounding of
-    the processor would decide which numbers are zero or equal.  Numbers of opposite sign are
-    snapped to the same magnitude.
+    Traced equations skip zeros and compute equal numbers once. Without this, the processor's
+    rounding would decide which numbers are zero or equal. Numbers of opposite sign get the same
+    magnitude.
 
     Parameters
     ----------
     values
-        Numbers; an array of Python objects (symbols) is returned as it is.
+        Numbers; an array of Python objects (symbols) is returned unchanged.
     size
-        Scale of each number, to which its rounding error is relative; by default the largest
+        Scale of each number, which multiplies the relative rounding error; by default the largest
         magnitude.
     """
     if values.dtype == object:
@@ -64,7 +64,7 @@ def settled(values: Array, size: Array | float | None = None) -> Array:
 
 
 def turn(axis: int, angle: float) -> Array:
-    """Rotation matrix about axis 0, 1, 2 (x, y, z) by an angle [rad].
+    """Return the rotation matrix about axis 0, 1, 2 (x, y, z) by an angle [rad], (3, 3).
 
     Multiples of 90 degrees have exact zeros, which a traced equation skips; at 45 degrees sine and
     cosine are equal.
@@ -81,12 +81,12 @@ def turn(axis: int, angle: float) -> Array:
 
 
 def rotation_from_angles(angles: tuple[float, float, float]) -> Array:
-    """Rotation by angles [rad] about the fixed x, then y, then z axis."""
+    """Return the rotation matrix by angles [rad] about the fixed x, then y, then z axis."""
     return turn(2, angles[2]) @ turn(1, angles[1]) @ turn(0, angles[0])
 
 
 def angles_from_rotation(turn: Array) -> list[float]:
-    """Angles [rad] about the fixed x, then y, then z axis of a rotation matrix."""
+    """Return the angles [rad] of a rotation matrix about the fixed x, then y, then z axis."""
     z = math.atan2(turn[1, 0], turn[0, 0])
     y = math.atan2(-turn[2, 0], math.hypot(turn[0, 0], turn[1, 0]))
     # Near y = 90 deg (gimbal lock) z is arbitrary, and x is computed to match it.
@@ -95,7 +95,10 @@ def angles_from_rotation(turn: Array) -> list[float]:
 
 
 def rotation_z_to(axis: tuple[float, float, float]) -> Array:
-    """Rotation whose third column is the direction of an axis, a permutation where possible."""
+    """Return a rotation matrix whose third column is the direction of an axis.
+
+    It is a permutation matrix where possible.
+    """
     z = unit_vector(axis)
     helper = np.eye(3)[(int(np.argmax(np.abs(z))) + 1) % 3]
     x = helper - z * (z @ helper)
@@ -106,14 +109,14 @@ def rotation_z_to(axis: tuple[float, float, float]) -> Array:
 
 
 def unit_vector(vector: tuple[float, float, float]) -> Array:
-    """Return the direction of a vector that is not 0, (3,)."""
+    """Return the unit vector along a nonzero vector, (3,)."""
     # Scaled first, since the squares of its components could over- or underflow.
     scaled = np.array(vector) / max(abs(each) for each in vector)
     return np.asarray(scaled / np.linalg.norm(scaled))
 
 
 def skew_matrix(a: Array) -> Array:
-    """Matrix a~ with a~ b = a x b."""
+    """Return the skew-symmetric matrix a~ with a~ b = a x b, (3, 3)."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
@@ -122,22 +125,22 @@ CROSS = np.array([skew_matrix(axis) for axis in np.eye(3)])  # skew matrices of 
 
 @dataclass(frozen=True)
 class Pose:
-    """A frame B placed in A: ``R_AB`` turns B-components into A, ``p_AB_A`` is B's origin [m]."""
+    """Pose of a frame B in a frame A: rotation from B to A axes, and B's origin in A [m]."""
 
     rotation: Array
     position: Array
 
     @classmethod
     def along(cls, x: float) -> "Pose":
-        """Place a frame with the same axes at a distance along x [m]."""
+        """Return the pose of a frame with the same axes at a distance along x [m]."""
         return cls(np.eye(3), np.array([x, 0.0, 0.0]))
 
     def inverse(self) -> "Pose":
-        """Return the inverse pose: A in B."""
+        """Return the inverse pose, of frame A in frame B."""
         return Pose(self.rotation.T, -self.rotation.T @ self.position)
 
     def __matmul__(self, other: "Pose") -> "Pose":
-        """Chain A-B and B-C into A-C."""
+        """Return the composition of this pose, B in A, with the pose of C in B: C in A."""
         return Pose(self.rotation @ other.rotation, self.position + self.rotation @ other.position)
 
 
@@ -146,7 +149,7 @@ IDENTITY = Pose(np.eye(3), np.zeros(3))
 
 @dataclass(frozen=True)
 class Inertia:
-    """A rigid body about a frame's origin, in its axes."""
+    """Inertia of a rigid body about a frame's origin, in the frame's axes."""
 
     mass: float  # [kg]
     first: Array  # first moment, mass times centre [kg m], (3,)
@@ -159,39 +162,39 @@ class Inertia:
 
     @property
     def matrix(self) -> Array:
-        """Inertia against spin over velocity of the frame, (6, 6)."""
+        """Spatial inertia matrix, angular over linear, (6, 6)."""
         cross = skew_matrix(self.first)
         return np.block([[self.second, cross], [cross.T, self.mass * np.eye(3)]])
 
     @property
     def numbers(self) -> Array:
-        """Mass, first moment, and xx, xy, xz, yy, yz, zz of the inertia, (10,)."""
+        """Mass, first moment, and xx, xy, xz, yy, yz, zz of the inertia matrix, (10,)."""
         upper = self.second[np.triu_indices(3)]
         return np.array([self.mass, *self.first, *upper], np.result_type(self.second, float))
 
     @classmethod
     def of_symbols(cls, numbers: Expr) -> "Inertia":
-        """Return a body from symbols for its `numbers`, which counts as one with mass."""
+        """Return a body from ten symbols in the order of `numbers`; it counts as having mass."""
         return cls.of_numbers(np.array(as_numbers(numbers), dtype=object))
 
     @classmethod
     def of_numbers(cls, numbers: Array) -> "Inertia":
-        """Return a body from its `numbers`."""
+        """Return a body from ten numbers in the order of `numbers`."""
         mass, *first, xx, xy, xz, yy, yz, zz = numbers.tolist()
         second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
         return cls(mass, np.array(first, numbers.dtype), np.array(second, numbers.dtype))
 
     def __sub__(self, other: "Inertia") -> "Inertia":
-        """Subtract a body in the same frame."""
+        """Return the difference of two inertias in the same frame."""
         return Inertia(self.mass - other.mass, self.first - other.first, self.second - other.second)
 
     def __add__(self, other: "Inertia") -> "Inertia":
-        """Add a body in the same frame."""
+        """Return the sum of two inertias in the same frame."""
         return Inertia(self.mass + other.mass, self.first + other.first, self.second + other.second)
 
     @property
     def centre(self) -> Array:
-        """Centre of mass [m], (3,); the origin of a body without mass."""
+        """Centre of mass [m], (3,); the origin for a body without mass."""
         return self.first / self.mass if self.mass else np.zeros(3)
 
     @property
@@ -202,7 +205,7 @@ class Inertia:
         return tuple(float(each) for each in (xx, yy, zz, xy, xz, yz))
 
     def moved(self, pose: Pose) -> "Inertia":
-        """Express the body, given in frame B, in the frame A that ``pose`` places B in."""
+        """Return the body's inertia in a frame A in which ``pose`` places the body's frame B."""
         rotation, p = pose.rotation, pose.position
         turned = rotation @ self.first
         cross = skew_matrix(p) @ skew_matrix(turned)
@@ -219,7 +222,7 @@ NO_INERTIA = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def constant(array: Array) -> Expr:
-    """Return a CasADi matrix of numbers or symbols whose zeros are structural."""
+    """Return a CasADi matrix of numbers or symbols, with structural zeros."""
     if array.dtype != object:
         numbers = np.asarray(array, dtype=np.float64)
         return _constant(numbers.shape, numbers.tobytes())
@@ -237,7 +240,7 @@ def _constant(shape: tuple[int, ...], contents: bytes) -> Expr:
 
 
 def turn_about(axis: int, angle: Expr) -> Expr:
-    """Rotation about x, y or z (0, 1, 2) by an angle [rad]."""
+    """Return the rotation matrix about x, y or z (axis 0, 1, 2) by an angle [rad], (3, 3)."""
     c: Expr = ca.cos(angle)
     s: Expr = ca.sin(angle)
     i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -247,28 +250,30 @@ def turn_about(axis: int, angle: Expr) -> Expr:
 
 
 def turn_z(angle: Expr) -> Expr:
-    """Rotation about z by an angle [rad]."""
+    """Return the rotation matrix about z by an angle [rad], (3, 3)."""
     return turn_about(2, angle)
 
 
 def base_rotation(angles: Expr) -> Expr:
-    """Rotation ``Rx(rx) Ry(ry) Rz(rz)`` of a moving base."""
+    """Return the rotation matrix ``Rx(rx) Ry(ry) Rz(rz)`` of a moving base, (3, 3)."""
     x, y, z = (turn_about(axis, angles[axis]) for axis in range(3))
     return x @ y @ z
 
 
 def base_rotation_matrix(angles: Array) -> Array:
-    """Rotate by ``Rx(rx) Ry(ry) Rz(rz)``."""
+    """Return the rotation matrix ``Rx(rx) Ry(ry) Rz(rz)`` for numerical angles, (3, 3)."""
     return turn(0, float(angles[0])) @ turn(1, float(angles[1])) @ turn(2, float(angles[2]))
 
 
 def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
-    """Reset the reference attitude of angles to the current attitude, before they near gimbal lock.
+    """Return the current attitude as new reference attitude, and the angles' rates after reset.
+
+    A reset keeps the angles away from gimbal lock.
 
     Returns
     -------
     reference, rates
-        The attitude that they are relative to then, (3, 3), and their rates, (3,); they are 0.
+        New reference attitude, (3, 3), and the angles' rates, (3,); the angles themselves become 0.
     """
     y, z = turn_about(1, angles[1]), turn_about(2, angles[2])
     spin = (y @ z).T[:, 0] * rates[0] + z.T[:, 1] * rates[1]
@@ -277,7 +282,7 @@ def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
 
 
 def rebase(reference: Array, angles: Array, rates: Array) -> None:
-    """Reset the reference attitude of angles in place: see `rebased`."""
+    """Reset reference attitude, angles and rates in place, as `rebased` computes them."""
     found = rebased(*map(ca.DM, (reference, angles, rates)))
     reference[:], rates[:] = np.array(found[0]), np.array(found[1]).ravel()
     angles[:] = 0.0

@@ -1,1 +1,1 @@
-"""Errors of the model, of the shapes and of the solution, and the range in which models hold."""
+"""Error estimates of models, shapes and solutions, and ranges of validity of models."""

@@ -1,4 +1,4 @@
-"""Errors of a motion by linear theory, from the forces left unbalanced in a richer model."""
+"""Error estimates of a motion by linear theory, from residual forces in a richer model."""
 
 import itertools
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from flexarm.model import LinkModel, Model
 from flexarm.model.state import fingerprint
 
 Indices = npt.NDArray[np.int_]
-# Stretches of a motion, each with the modes of its middle.  Changes between them excite fast modes
+# Intervals of a motion, each with the modes of its middle.  Changes between them excite fast modes
 # that the motion does not: with 16 stretches, errors were overestimated up to three times more.
 STRETCHES = 64
 # Factor on the estimate where servos reach their limits, which linear theory does not contain: it
@@ -44,7 +44,7 @@ AT_ONCE = 2_000_000  # numbers in a block of samples: 16 MB
 
 @dataclass(frozen=True)
 class Motion:
-    """A motion of a model at T times."""
+    """Coordinates, rates and inputs of a model at T times."""
 
     t: Array  # times [s], (T,)
     q: Array  # coordinates, (T, n)
@@ -52,7 +52,7 @@ class Motion:
     u: Array  # inputs, (T, inputs)
     anchors: Array  # reference attitudes of a free base and of spherical joints, (T, 3 k, 3)
     push: Array | None = None  # generalised forces of drive trains beside those of inputs, (T, n)
-    # Phases: index of the first sample, indices of the coordinates that are prescribed or held, and
+    # Phases: index of the first sample, indices of the prescribed or fixed coordinates, and
     # jumps of the rates, (n,) or empty.  Without phases those of the model are prescribed.
     held: tuple[tuple[int, tuple[int, ...], tuple[float, ...]], ...] = ()
     # Stiffness and damping of a control law, (n, n) each; None if the model's servos act.
@@ -61,18 +61,18 @@ class Motion:
 
 @dataclass(frozen=True)
 class Leg:
-    """A phase of a motion in which the same coordinates of the arm with more shapes are held."""
+    """A phase of a motion in which the set of held coordinates does not change."""
 
     first: int  # index of its first sample
     last: int  # index of its last sample, the first one of the next phase
-    old: list[int]  # free coordinates that the given arm has too
+    old: list[int]  # free coordinates shared with the given arm
     free: list[int]  # all free coordinates
     jump: tuple[float, ...]  # jumps of the rates at its beginning, (n,), or empty
 
 
 @dataclass(frozen=True)
 class Deviations:
-    """Corrections of a link's tip position by a richer model, at T times [m], (T, 3) each."""
+    """Corrections of a link's tip position predicted by a richer model, (T, 3) each [m]."""
 
     shapes: Array  # by more shapes in the directions that have some
     stiffness: Array  # by shapes in elastic directions that have none
@@ -81,7 +81,7 @@ class Deviations:
 
 
 class RicherArm:
-    """An arm by linear theory with more shapes than its model, to estimate the model's errors."""
+    """Linear-theory model with more shapes than a given model, used to estimate model errors."""
 
     def __init__(self, model: Model) -> None:
         self.given, self.rich = model, richer(model)
@@ -96,7 +96,7 @@ class RicherArm:
         self.twisted = [(modes, factors) for modes, factors in couplings if np.any(factors)]
 
     def legs(self, motion: Motion) -> list[Leg]:
-        """Split a motion into phases in which the same coordinates are held."""
+        """Split a motion into phases with constant sets of held coordinates."""
         held = motion.held or ((0, self.given.prescribed, ()),)
         ends = [first for first, _, _ in held[1:]] + [len(motion.t) - 1]
         legs = []
@@ -109,7 +109,7 @@ class RicherArm:
 
     @cached_property
     def _functions(self) -> dict[str, ca.Function]:
-        """Compiled functions: mass matrix with bias forces, and stiffness with smooth damping."""
+        """Compiled functions ``balance`` (mass matrix, bias force) and ``smooth_matrices``."""
         equation, arm = formulation("composite", self.model), fingerprint(self.model)
         return {
             name: trace_recipe(f"{equation.name} {name} {arm}", partial(equation.function, name))
@@ -117,7 +117,7 @@ class RicherArm:
         }
 
     def stiffness_and_damping(self, given: Array) -> tuple[Array, Array]:
-        """Evaluate elastic stiffness and smooth damping at the given coordinates, (n, n) each."""
+        """Compute elastic stiffness and smooth damping, (n, n) each, at given coordinates."""
         q = np.zeros(self.model.size)
         q[self.kept] = given
         anchors = [self.model.start_anchors] if self.model.attitudes else []
@@ -127,7 +127,7 @@ class RicherArm:
         return (stiffness + stiffness.T) / 2, damping
 
     def mass_and_bias(self, motion: Motion, samples: Indices) -> tuple[Array, Array]:
-        """Evaluate mass matrix and bias forces at samples of a motion, (S, n, n) and (S, n)."""
+        """Compute mass matrices (S, n, n) and bias forces (S, n) at S samples of a motion."""
         count, n = len(samples), self.model.size
         q, v = np.zeros((2, count, n))
         q[:, self.kept], v[:, self.kept] = motion.q[samples], motion.v[samples]
@@ -141,7 +141,7 @@ class RicherArm:
     def unbalanced(
         self, motion: Motion, leg: Leg, samples: Indices, mass: Array, bias: Array
     ) -> tuple[Array, Array]:
-        """Compute accelerations, and the unbalanced forces on the added shapes, (S, n) each."""
+        """Compute accelerations and residual forces on the added shapes, (S, n) each."""
         a = np.zeros(bias.shape)
         given = [self.kept[i] for i in self.given.prescribed]
         if given:
@@ -158,7 +158,7 @@ class RicherArm:
         return a, left
 
     def deviations(self, motion: Motion) -> dict[str, Deviations]:
-        """Compute the differences of the links' tip positions from those of a motion, by link."""
+        """Compute the corrections of the links' tip positions for a motion, by link name."""
         loads = np.zeros((len(motion.t), self.model.size, 4))
         stretches: list[Stretch] = []
         for leg in self.legs(motion):
@@ -188,7 +188,7 @@ class RicherArm:
         return by_link
 
     def _respond(self, motion: Motion, loads: Array, stretches: list[Stretch]) -> Array:
-        """Integrate the responses to the loads and to the bending loads caused by the twist."""
+        """Return the responses to loads, and to bending loads caused by twist, (T, n, 4)."""
         x = respond(motion.t, loads, iter(stretches))
         turned = np.zeros((*x.shape[:2], 2))
         size = max(AT_ONCE // self.model.size**2, 1)
@@ -204,13 +204,13 @@ class RicherArm:
         return x
 
     def _own(self, given: Array) -> Array:
-        """Convert coordinates of the given arm to those of the arm with more shapes, (T, n)."""
+        """Return the given arm's coordinates as coordinates of the richer arm, (T, n)."""
         q = np.zeros((len(given), self.model.size))
         q[:, self.kept] = given
         return q
 
     def feedback(self, motion: Motion) -> Array:
-        """Return stiffness and damping of the servos or of a law, (2, n, n)."""
+        """Return stiffness and damping of the servos or of a control law, (2, n, n)."""
         gains = np.zeros((2, self.model.size, self.model.size))
         if motion.feedback is not None:
             for gain, given in zip(gains, motion.feedback, strict=True):
@@ -225,7 +225,11 @@ class RicherArm:
         return gains
 
     def _load(self, motion: Motion, leg: Leg, loads: Array, kept: set[int]) -> dict[int, Array]:
-        """Compute the loads of the four `Deviations` in a phase, (T, n, 4); return some masses."""
+        """Compute the loads of the four `Deviations` in a phase, and return some mass matrices.
+
+        ``loads`` (T, n, 4) is filled in place; ``kept`` lists the samples whose mass matrices are
+        returned.
+        """
         size = max(AT_ONCE // self.model.size**2, 1)
         soft, heavy = section_errors(self.given)
         masses: dict[int, Array] = {}
@@ -247,7 +251,7 @@ class RicherArm:
         return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:
-        """Compute the impulses on the added shapes when the rates jump, (n, 4)."""
+        """Return the impulses on the added shapes when the rates jump, (n, 4)."""
         kick = np.zeros((self.model.size, 4))
         momenta = mass[:, self.kept] @ jump
         for k, group in enumerate((self.rich.more, self.rich.left_out)):
@@ -255,7 +259,7 @@ class RicherArm:
         return kick
 
     def _drawn(self, q: Array, left: Array) -> Array:
-        """Compute the loads of axial forces due to errors of the axial shortening, (S, n)."""
+        """Return the loads that axial forces exert through errors of axial shortening, (S, n)."""
         loads = np.zeros(q.shape)
         for part in self.given.links:
             if part.exact is not None and part.name in self.rich.probes:
@@ -280,9 +284,9 @@ class RicherArm:
     def _followed(
         self, mass: Array, stiffness: Array, damping: Array, step: float
     ) -> tuple[Array, Array]:
-        """Add a little mass and damping to added shapes without inertia.
+        """Return mass and damping with small additions for added shapes without inertia.
 
-        They follow quasi-statically.
+        The additions make these shapes follow quasi-statically.
         """
         added = [*self.rich.more, *self.rich.left_out]
         size = np.sqrt(np.diag(stiffness)[added])
@@ -294,7 +298,7 @@ class RicherArm:
 
 
 def _used(model: Model, motion: Motion) -> float:
-    """Return the largest ratio of a servo's effort or current to its limit."""
+    """Return the largest ratio of peak input to input limit among servo-driven joints."""
     driven = [axis for axis in model.axes if axis.driven]
     shares = [
         float(np.abs(motion.u[:, column]).max()) / input_limit(axis)
@@ -305,7 +309,7 @@ def _used(model: Model, motion: Motion) -> float:
 
 
 def _ratio(part: LinkModel) -> float:
-    """Return the largest damping ratio of a link's own shapes."""
+    """Return the largest modal damping ratio of a link's own shapes."""
     if not part.body.one_length:
         return 0.0
     integrals, losses = part.beam.integrals, np.diag(part.beam.damping)
@@ -314,15 +318,16 @@ def _ratio(part: LinkModel) -> float:
 
 
 def twisting(part: LinkModel) -> Array:
-    """Compute the coupling of bending and twist: ``factors[k, i, j] q_i q_j / 2`` loads shape k.
+    """Compute the coupling of bending and twist of a link's shapes.
 
-    A beam with different bending stiffnesses is twisted by ``(EIy - EIz) y'' z''`` per length (the
-    moment about the axis in Kirchhoff's equations); the same energy makes twist act on its bending.
+    Shape k is loaded by ``factors[k, i, j] q_i q_j / 2``. A beam with different bending stiffnesses
+    is twisted by ``(EIy - EIz) y'' z''`` per length (the moment about the axis in Kirchhoff's
+    equations); by the same energy, twist acts on bending.
 
     Returns
     -------
     Array
-        Factors of a link's shapes [N/m], (m, m, m), symmetric in the last two.
+        Factors of a link's shapes [N/m], (m, m, m), symmetric in the last two indices.
     """
     span, shapes = part.beam.span, part.beam.shapes
     m = shapes.count
@@ -336,12 +341,14 @@ def twisting(part: LinkModel) -> Array:
 
 
 def shortening_error(part: LinkModel) -> Array:
-    """Compute the error of the axial shortening due to the nodes: at the tip plus on average.
+    """Compute the error of axial shortening due to a link's collocation nodes.
+
+    It is the sum of the error at the tip and the mass average of the error along the link.
 
     Returns
     -------
     Array
-        Per product of amplitudes [1/m], (m, m).
+        Error per product of two amplitudes [1/m], (m, m).
     """
     elastic, nodes = part.beam, part.exact
     assert nodes is not None

@@ -1,4 +1,4 @@
-"""Errors of a model's frequencies by its theory, its shapes and rounding."""
+"""Error estimates of natural frequencies: by model, by shapes and by rounding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ class FrequencyErrors:
 
     @property
     def total(self) -> float:
-        """The sum of the three."""
+        """Sum of the three errors."""
         return self.model + self.shapes + self.solution
 
 
 def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
-    """Return lines with the largest error of each kind among the first frequencies.
+    """Return text lines with the largest error of each kind among the first frequencies.
 
     A last line has the sum of the three errors of each frequency.
     """

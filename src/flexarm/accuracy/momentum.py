@@ -1,4 +1,4 @@
-"""Balance of the momentum of a run on a free base."""
+"""Momentum balance of a run on a free base."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from flexarm.spatial import ACCUMULATED
 
 @dataclass(frozen=True)
 class MomentumBalance:
-    """Errors of a run's momentum: changes that no external impulse explains."""
+    """Errors of a run's momentum: changes not explained by external impulses."""
 
     linear: Array  # error of the momentum in inertial axes [N s], (T, 3)
     angular: Array  # error of the angular momentum about the centre of mass [N m s], (T, 3)
@@ -21,26 +21,29 @@ class MomentumBalance:
 
     @property
     def largest(self) -> tuple[float, float]:
-        """The largest error of the momentum [N s] and of the angular momentum [N m s]."""
+        """Largest error of the momentum [N s] and of the angular momentum [N m s]."""
         return _largest(self.linear), _largest(self.angular)
 
     @property
     def error(self) -> float:
-        """The largest of these errors, relative to the momentum exchanged."""
+        """Largest momentum error relative to the momentum exchanged.
+
+        Errors of angular momentum are divided by the arm's length.
+        """
         error = _joint(self.linear, self.angular, self.length)
         return error / self.exchanged if error else 0.0
 
 
 def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumBalance:
-    """Compare momenta with impulses at T instants, all in inertial axes.
+    """Compute the balance of momenta and impulses at T instants, all in inertial axes.
 
     Parameters
     ----------
     momentum
-        Momentum [N s] over angular momentum [N m s] about the origin of all that moves, the same of
-        the base relative to the centre of mass and about it, and that centre [m], (T, 15).
+        Momentum [N s] over angular momentum [N m s] about the origin of all bodies, the same of
+        the base relative to and about the centre of mass, and the centre of mass [m], (T, 15).
     impulse
-        Impulse [N s] over angular impulse [N m s] about the origin of all that acts from outside,
+        Impulse [N s] over angular impulse [N m s] about the origin of all external forces,
         (T, 6).
     length
         Length of the arm [m].
@@ -58,10 +61,10 @@ def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumB
 
 
 def _largest(rows: Array) -> float:
-    """Return the norm of the largest vector of (T, 3)."""
+    """Return the largest Euclidean norm of the rows, (T, 3)."""
     return float(np.linalg.norm(rows, axis=1).max())
 
 
 def _joint(linear: Array, angular: Array, length: float) -> float:
-    """Return the largest norm of vectors (T, 3), combined with others divided by a length."""
+    """Return the larger of two largest row norms, of ``linear`` and of ``angular / length``."""
     return max(_largest(linear), _largest(angular) / length)

@@ -1,4 +1,4 @@
-"""Refined arms: the same arm with more shapes in every elastic direction, as a reference."""
+"""Refined arms: reference models with more shapes in every elastic direction."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,12 +27,12 @@ PLACES = 33  # points along a link at which its shapes are fitted: several per h
 
 @dataclass(frozen=True)
 class Refined:
-    """An arm with more shapes than the given arm, whose bending moments are polynomials.
+    """A refined arm, whose additional shapes have polynomial bending moments.
 
     Attributes
     ----------
     given, model
-        The arm as given, and the refined one.
+        The given arm and the refined arm.
     added, last
         Indices of the amplitudes in directions without shapes in the given arm, and of the last
         `LAST` in each direction.
@@ -45,7 +45,7 @@ class Refined:
 
     @cached_property
     def joints(self) -> Array:
-        """Matrix from coordinates of base and joints to those of the given arm, (n, r)."""
+        """Matrix from base and joint coordinates of the refined arm to the given arm's, (n, r)."""
         pairs = [(k, k) for k in range(6 if self.given.base_moves else 0)]
         for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
             pairs.append((axis.index, mine.index))
@@ -57,7 +57,7 @@ class Refined:
 
     @cached_property
     def fit(self) -> Array:
-        """Matrix from coordinates of the given arm to those of the refined one, (r, n)."""
+        """Matrix from coordinates of the given arm to coordinates of the refined arm, (r, n)."""
         fit = self.joints.T.copy()
         for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
             fit[mine.index] = hub_row(self.given, axis)
@@ -68,7 +68,7 @@ class Refined:
 
 
 def why_not_refined(model: Model) -> str:
-    """Return why an arm cannot be refined; empty if it can."""
+    """Return why an arm cannot be refined; empty if it can be refined."""
     for part in flexible_links(model):
         said = whats_fixed(part)
         if not said and (part.link.elastic_energy or part.link.elastic_force):
@@ -79,14 +79,14 @@ def why_not_refined(model: Model) -> str:
 
 
 def refine(model: Model, *, exact: bool) -> Refined:
-    """Build an arm with more shapes in every elastic direction of its sections.
+    """Build a refined arm, with more shapes in every elastic direction of its sections.
 
     Parameters
     ----------
     model
         An arm for which `why_not_refined` is empty.
     exact
-        Whether links are exact beams; else they are as in the model.
+        Whether links are geometrically exact beams; else the model's theory is used.
     """
     counts = {index: _counts(part) for index, part in enumerate(model.links) if part.flexible}
 
@@ -116,13 +116,13 @@ def _counts(part: LinkModel) -> Counts:
 
 
 def _by_direction(part: LinkModel) -> dict[Direction, list[int]]:
-    """List a link's amplitudes by direction, as indices among all coordinates."""
+    """Return the coordinate indices of a link's amplitudes, by direction."""
     shapes, first = part.beam.shapes if part.flexible else None, part.modes.start
     return {d: [first + k for k in shapes.moving(d)] if shapes else [] for d in DIRECTIONS}
 
 
 def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
-    """Remove values of amplitudes that links with more shapes do not have."""
+    """Return the arm without start values and shape settings of links that get more shapes."""
     update: dict[str, Any] = {"start": {}, "start_speed": {}, "start_curve": None,
               "shapes": Polynomials(kind="polynomials", normalise="none")}  # fmt: skip
     links = [
@@ -133,7 +133,10 @@ def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
 
 
 def _fitted(part: LinkModel, mine: LinkModel) -> Array:
-    """Fit a link's shapes, relative to their slope at the root, by the refined link's, (r, m)."""
+    """Return the least-squares fit of a link's shapes by the refined link's shapes, (r, m).
+
+    Shapes are taken relative to their slope at the root.
+    """
     x = np.linspace(0.0, part.beam.span.length, PLACES)
     places = np.stack([x, 0 * x, 0 * x], axis=1)
     root = part.beam.root_angle

@@ -1,4 +1,4 @@
-"""Response of a linear arm with more shapes to loads, exact where modes are constant."""
+"""Response of a linear arm with more shapes to loads, exact for piecewise constant modes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from flexarm.links.base import Array
 
 @dataclass(frozen=True)
 class Stretch:
-    """Consecutive samples of a motion over which the matrices are constant."""
+    """An interval of a motion over which the linear model's matrices are constant."""
 
     first: int  # index of its first sample
     last: int  # index of its last sample
@@ -22,7 +22,7 @@ class Stretch:
     kick: Array | None = None  # impulses on all coordinates at its beginning, (n, L), or None
 
     def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
-        """Return a copy with additional stiffness and damping of all coordinates, (n, n) each."""
+        """Return a copy with stiffness and damping matrices, (n, n) each, added."""
         own = np.ix_(self.free, self.free)
         return replace(
             self, stiffness=self.stiffness + stiffness[own], damping=self.damping + damping[own]
@@ -30,7 +30,7 @@ class Stretch:
 
 
 def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
-    """Integrate ``M x'' + D x' + K x = f`` from rest, with K and M constant in each stretch.
+    """Integrate ``M x'' + D x' + K x = f`` from rest, with constant matrices in each interval.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
     loads
         Loads f, linear between the times, of L motions at once, (T, n, L).
     stretches
-        Consecutive stretches that cover all times.
+        Consecutive intervals that cover all times.
 
     Returns
     -------
@@ -48,8 +48,8 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
 
     Notes
     -----
-    In the modes of each stretch it is exact; damping that couples modes is left out.  Coordinates
-    that become held stop at once, all other momenta stay; released, they begin from rest.
+    The solution is exact in the modes of each interval; damping that couples modes is neglected.
+    Coordinates stop at once when they become held, and start at rest when released.
     """
     x, rate = np.zeros(loads.shape[1:]), np.zeros(loads.shape[1:])
     result = np.zeros(loads.shape)
@@ -77,7 +77,7 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
 
 
 def _step(squares: Array, loss: Array, h: float) -> Array:
-    """Return the matrices that propagate modes over a step, (modes, 2, 4).
+    """Return the matrices that propagate each mode over a step of length h, (modes, 2, 4).
 
     They multiply position, rate, and the load at the beginning and at the end of the step.
     """

@@ -1,4 +1,4 @@
-"""An arm by linear theory with shapes that the given arm's model leaves out."""
+"""An arm by linear theory with additional shapes that the given model lacks."""
 
 from dataclasses import dataclass, replace
 
@@ -28,12 +28,12 @@ DEPENDENT = 1e-7  # relative strain energy below which a candidate is one of the
 
 @dataclass(frozen=True)
 class Richer:
-    """An arm by linear theory with more shapes."""
+    """Linear-theory model of an arm with added shapes, and the indices of its coordinates."""
 
     model: Model  # the arm
-    kept: tuple[int, ...]  # indices of the given arm's coordinates among its own, (n,)
-    more: tuple[int, ...]  # indices of added shapes in directions that have some
-    left_out: tuple[int, ...]  # indices of added shapes in elastic directions that had none
+    kept: tuple[int, ...]  # index of each coordinate of the given arm in the richer arm, (n,)
+    more: tuple[int, ...]  # indices of shapes added in directions that have shapes already
+    left_out: tuple[int, ...]  # indices of shapes added in elastic directions without shapes
     # Index of each link's uniform stretch, whose load is the axial force; it stays at rest.
     probes: dict[str, int]
 
@@ -44,7 +44,7 @@ def can_grow(part: LinkModel) -> bool:
 
 
 def whats_fixed(part: LinkModel) -> str:
-    """Return why no shapes can be added to a flexible link; empty if they can."""
+    """Return why no shapes can be added to a flexible link; empty if they can be added."""
     if not part.body.sectioned:
         return "its modes come with its body: reduce it with more of them"
     if part.body.range is not None:
@@ -59,7 +59,7 @@ def whats_fixed(part: LinkModel) -> str:
 
 
 def richer(model: Model) -> Richer:
-    """Return an arm with added shapes in every elastic direction of links that can have them."""
+    """Build an arm with added shapes in every elastic direction of links that can have more."""
     added = {k: _added(part) for k, part in enumerate(model.links) if can_grow(part)}
 
     def body_of(arm: Arm, index: int, *_: object) -> BodyData:
@@ -80,7 +80,7 @@ def richer(model: Model) -> Richer:
 
 
 def _added(part: LinkModel) -> tuple[Shapes, list[str]]:
-    """Return the shapes to add, and the group of each."""
+    """Return a link's added shapes and the group of each: ``more``, ``left out`` or ``probe``."""
     elastic = part.beam.linear()
     span, parts, groups = elastic.span, list[Shapes](), list[str]()
 
@@ -101,11 +101,11 @@ def _added(part: LinkModel) -> tuple[Shapes, list[str]]:
 
 
 def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> SpanCurves:
-    """Return the most flexible shapes in a direction that a link's own shapes leave out.
+    """Return the most flexible shapes in a direction that a link's own shapes do not span.
 
-    Their bending moments (axial forces of rods) are polynomials, as those of loads at the tip and
-    along the span of any beam. They have the lowest frequencies with the tip's mass, once the
-    link's own shapes are projected out.
+    The bending moments (axial forces of rods) of these shapes are polynomials, like the moments of
+    tip loads and distributed loads on any beam. The shapes have the lowest frequencies with the
+    tip's mass, once the link's own shapes are projected out.
     """
     span, direction = elastic.span, motion.direction
     own = elastic.shapes.moving(direction)
@@ -132,7 +132,10 @@ def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> SpanC
 
 
 def _losses(part: LinkModel, added: Shapes, stiffness: Array, mass: Array) -> Array:
-    """Return the damping of the added shapes: last damping ratio and material, (shapes,)."""
+    """Return the damping coefficients of added shapes, (shapes,).
+
+    They consist of the link's last damping ratio and the material damping.
+    """
     link = part.link
     ratio = 0.0 if isinstance(link.damping, dict) else (*link.damping_ratios, 0.0)[-2:][0]
     losses = 2 * ratio * np.sqrt(stiffness * mass)
@@ -145,9 +148,10 @@ def _losses(part: LinkModel, added: Shapes, stiffness: Array, mass: Array) -> Ar
 
 
 def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> Flexible:
-    """Damp the shapes beyond the first m like the link's own modes, in directions that have shapes.
+    """Return a beam whose shapes beyond the first m are damped like the link's own modes.
 
-    Shapes without mass have no frequency and are not damped.
+    Only added shapes listed in ``more`` get this damping. The beam is returned unchanged if the
+    damping cannot be computed.
     """
     kept = [*range(m), *more]
     pair = np.ix_(kept, kept)
@@ -171,7 +175,7 @@ def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> F
 
 
 def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes, groups: list[str]) -> Flexible:
-    """Add shapes to those of a link, by linear theory."""
+    """Return a link's beam with added shapes, by linear theory."""
     elastic = part.beam.linear()
     span, old = elastic.span, elastic.shapes
     m, shapes = old.count, join([old, added], span)

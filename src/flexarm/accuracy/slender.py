@@ -30,12 +30,14 @@ def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
 
 
 def shear_error(span: Span, motion: BeamDirection, section: Section, omega: float) -> float:
-    """Estimate the relative error of a frequency by Euler-Bernoulli theory, which is too high.
+    """Estimate the relative error of a natural frequency by Euler-Bernoulli theory.
+
+    The theory's frequency is too high.
 
     Parameters
     ----------
     span, motion
-        The span and its bending plane; its radius of gyration must be known.
+        The span and its bending plane, in which the radius of gyration must be known.
     section
         The section with its shape and material, if given.
     omega
@@ -45,7 +47,7 @@ def shear_error(span: Span, motion: BeamDirection, section: Section, omega: floa
     -----
     A wave of number k in a Timoshenko beam has ``omega^2 = EI k^4/mu / (1 + k^2 r^2 (1 + s))`` to
     first order, r being the radius of gyration and ``s = E/(kappa G)``; rotary inertia, the 1, may
-    be in the model already.  k is that of the mode, ``k^4 = mu omega^2/EI``.
+    be in the model already.  The mode has the wave number k of ``k^4 = mu omega^2/EI``.
     """
     radius = radius_of_gyration(span, motion)
     assert radius is not None and motion.rotary is not None
@@ -57,9 +59,9 @@ def shear_error(span: Span, motion: BeamDirection, section: Section, omega: floa
 
 
 def shear_ratio(section: Section, motion: BeamDirection) -> float:
-    """Return E/(kappa G) of a section; if given by numbers, that of a solid rectangle.
+    """Return E/(kappa G) of a section, or 0 if the model includes shear.
 
-    0 if the model contains shear.
+    A section given by numbers counts as a solid rectangle.
     """
     given = section if section.stations is None else section.stations[0]
     if section.shear or getattr(given, motion.shear or "GAy") is not None:
@@ -73,7 +75,7 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
 
 
 def section_errors(model: Model) -> tuple[Array, Array]:
-    """Return the stiffness that an arm loses by shear, and the rotary inertia left out, (n, n)."""
+    """Return an arm's stiffness lost by shear and its neglected rotary inertia, (n, n) each."""
     soft, heavy = np.zeros((2, model.size, model.size))
     for part in model.links:
         if can_grow(part):
@@ -83,7 +85,7 @@ def section_errors(model: Model) -> tuple[Array, Array]:
 
 
 def shear_flexibility(part: LinkModel) -> tuple[Array, Array]:
-    """Integrate the stiffness that a link loses by shear, and the rotary inertia left out.
+    """Compute the stiffness lost by shear and the neglected rotary inertia of a link.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Error estimates of a run: of its model, its shapes and its integration."""
+"""Error estimates of a run: error of the model, of the shapes and of the integration."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class RestErrors:
-    """Errors of deflections at rest, by comparison with a refined arm.
+    """Errors of tip positions at rest, by comparison with a refined arm.
 
     Attributes
     ----------
@@ -59,22 +59,22 @@ class RestErrors:
 
 @dataclass(frozen=True)
 class RunErrors:
-    """Errors of the deflections of a run relative to their range; at rest to their size.
+    """Error estimates of a run's deflections relative to their range, or to their size at rest.
 
-    They are upper estimates, or at rest differences from a refined arm; each is that of the worst
-    link.
+    The values are upper estimates, or at rest differences from a refined arm; every value is the
+    error of the worst link.
 
     Attributes
     ----------
     model
-        Error against `MODEL_AGAINST`: the sum of ``parts``; None if such motions were not measured.
+        Error against `MODEL_AGAINST`, the sum of ``parts``; None beyond the measured motions.
     shapes
-        Error against more shapes; None of links that can have no more (sliding links, lumped
+        Error against more shapes; None for links that can have no more (sliding links, lumped
         springs, measured shapes, ``quadratic_shapes``), if a body was captured or released, and
         at rest if nothing bends or no refined arm is computed.
     integration
-        Error against the exact solution of the same equations; None if no tolerance was kept.  If
-        nothing deflects, that of joints and base relative to their range.
+        Error against the exact solution of the same equations; None without tolerance.  If
+        nothing deflects, the error of joint and base coordinates relative to their range.
     parts
         Parts of the model's error: ``theory`` (nodes of exact links, which at rest count with the
         shapes; order of the series), ``stiffness`` (elastic directions without shapes), ``section``
@@ -86,9 +86,9 @@ class RunErrors:
     rounding
         The part of the integration's error that no smaller tolerance reduces.
     of
-        What the integration's error is relative to: ``deflections``, or ``motion``.
+        Reference of the integration's error: ``deflections``, or ``motion``.
     at_least
-        Whether the integration's error is that of a balance of energy or momentum; the true one may
+        Whether ``integration`` is the error of an energy or momentum balance; the true error may
         be larger.
     beyond
         Whether the integration's error, without rounding, exceeds the tolerance.
@@ -107,14 +107,14 @@ class RunErrors:
 
     @property
     def total(self) -> float | None:
-        """The sum of the three; None if one is not known."""
+        """Sum of the errors of model, shapes and integration; None if any is unknown."""
         three = (self.model, self.shapes, self.integration)
         return None if any(each is None for each in three) else sum(each or 0.0 for each in three)
 
     def lines(self, *, against: bool = True) -> list[str]:
-        """Return a line on each of the three, with a remedy if it is large.
+        """Return three text lines on the errors of model, shapes and integration.
 
-        ``against``: whether they name the solution that the error is relative to.
+        A line has a remedy if the error is large. With ``against`` it names the reference solution.
         """
         worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
         rounding = ""
@@ -169,18 +169,18 @@ def run_errors(
     steps: int = 0,
     balance: float = 0.0,
 ) -> RunErrors:
-    """Estimate the errors of a motion.
+    """Estimate the errors of model, shapes and integration of a motion.
 
     Parameters
     ----------
     model, motion, validity
         The arm, its motion, and the motion's slopes and strains.
     rtol
-        Tolerance that was kept; None if none was.
+        Relative tolerance of the integration; None without tolerance.
     closer
-        Returns the coordinates by a solution at a 30th of the tolerance, (T, n); None if costly.
+        Returns coordinates of a solution at a 30th of the tolerance, (T, n); None if too costly.
     at_rest
-        Computes the errors of an arm at rest; None if that cannot be done.
+        Computes the errors of an arm at rest; None if they cannot be computed.
     why
         Why the errors of model and shapes are unknown; empty if they can be estimated.
     unseen
@@ -189,8 +189,8 @@ def run_errors(
     steps
         Number of steps, each of which rounds numbers.
     balance
-        Largest error of the balances of energy and momentum, relative to what was exchanged.
-        Beyond the tolerance it is an error of the integration.
+        Largest error of the energy and momentum balances, relative to the exchanged amounts.
+        An error beyond the tolerance counts as error of the integration.
     """
     tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
@@ -260,7 +260,7 @@ def _at_rest(
     errors: Callable[[], RestErrors] | None,
     why: str,
 ) -> RunErrors:
-    """Compute the errors of an arm at rest relative to the deflections of its links [m]."""
+    """Return the errors of an arm at rest relative to the deflections of its links [m]."""
     found = None
     if not why and not sizes:
         why = "no link bends: there is no deflection to compare"
@@ -305,7 +305,7 @@ def _sum(parts: dict[str, float | None]) -> float | None:
 
 
 def _steep(part: LinkModel, slope: float) -> float:
-    """Estimate the error of a link's shapes at large slopes, where linear theory does not hold."""
+    """Return an estimate of the error of a link's shapes at slopes beyond linear theory."""
     shapes = part.beam.shapes
     counts = len(shapes.moving("y")), len(shapes.moving("z"))
     count = min((n for n in counts if n), default=1)
@@ -318,13 +318,16 @@ def _tip(model: Model, name: str, q: Array) -> Array:
 
 
 def _wind_ups(model: Model, q: Array) -> Array:
-    """Return the wind-ups of elastic joints, (T, elastic joints)."""
+    """Return the wind-up of each elastic joint, motor minus joint angle, (T, elastic joints)."""
     pairs = [(axis.motor, axis.index) for axis in model.axes if axis.motor is not None]
     return np.array([q[:, motor] - q[:, joint] for motor, joint in pairs]).reshape(-1, len(q)).T
 
 
 def _apart(model: Model, q: Array, other: Array) -> list[float]:
-    """Return differences of joints and base between two motions, relative to tolerance scales."""
+    """Return the differences of joint and base coordinates between two motions.
+
+    Every difference is relative to the coordinate's tolerance scale or, if larger, to its range.
+    """
     reach = max(sum(part.length for part in model.links), 1e-3)
     scales = dict(enumerate([reach] * 3 + [1.0] * 3)) if model.base_moves else {}
     for axis in model.axes:
@@ -334,12 +337,12 @@ def _apart(model: Model, q: Array, other: Array) -> list[float]:
 
 
 def _range(wound: Array) -> Array:
-    """Return the ranges of the wind-ups to which tolerances are relative, (joints,)."""
+    """Return the ranges of wind-ups, to which tolerances are relative, (joints,)."""
     return np.asarray(np.maximum(np.ptp(wound, axis=0), NEGLIGIBLE))
 
 
 def _rounding(model: Model, q: Array, steps: int) -> float:
-    """Estimate the rounding error of wind-ups relative to their range.
+    """Return an estimate of the rounding error of wind-ups relative to their range.
 
     The torques of transmissions, and the deflections they cause, have the same relative error.
     """

@@ -1,4 +1,4 @@
-"""Largest slopes, strains and the like of a motion, compared with the range of validity."""
+"""Largest slopes, strains and shortenings of a motion, compared with limits of validity."""
 
 import math
 from dataclasses import dataclass
@@ -44,13 +44,13 @@ class LinkValidity:
     link
         Name of the link.
     slope, time
-        Largest slope of its axis relative to its root, and its time [s].
+        Largest slope of the link's axis relative to the root, and the time at which it occurs [s].
     strain
-        Largest strain along a fibre, by the section's shape or by its EA; None without either.
+        Largest strain along a fibre, from the section's shape or EA; None if neither is given.
     strain_of
-        ``fibre``: the line whose strain it is.
+        Line along which the strain is measured: ``fibre``.
     shortening
-        Largest shortening of the axis by bending, relative to its length.
+        Largest shortening of the axis by bending, relative to the link's length.
     quartic_share
         Largest share of the elastic energy beyond linear theory.
     model_error
@@ -75,12 +75,12 @@ class Validity:
     Attributes
     ----------
     slope, strain, shortening, quartic_share
-        The largest of all flexible links; strain is None if it is unknown of all.
+        Largest values of all flexible links; strain is None if unknown for all links.
     model_error
         Error of the model at such slopes, relative to the range of the deflections; None beyond the
         measured slopes.
     links
-        The same per flexible link.
+        Largest values of each flexible link.
     warnings
         Sentences on exceeded limits, one per link and per input.
     """
@@ -95,7 +95,10 @@ class Validity:
 
 
 def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validity:
-    """Measure a motion with times t (T,), coordinates q (T, n) and inputs u (T, k)."""
+    """Compute the largest slopes and strains of a motion, with warnings on exceeded limits.
+
+    The motion has times t (T,), coordinates q (T, n) and inputs u (T, k).
+    """
     links = tuple(_of_link(model, part, t, q) for part in flexible_links(model))
     slope = max((link.slope for link in links), default=0.0)
     strains = [link.strain for link in links if link.strain is not None]
@@ -119,7 +122,7 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
 
 
 def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
-    """Return sentences on inputs that exceeded the limits of the model file."""
+    """Return sentences on inputs that exceed the limits of the model file."""
     sentences = []
     for name, top, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
         if np.any(beyond := row > top * (1 + 1e-9)):
@@ -133,7 +136,7 @@ def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
 
 
 def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | None:
-    """Return the error of a link's model at a slope, or None if it was not measured."""
+    """Return the relative error of a link's model at a slope, or None beyond measured slopes."""
     if part.exact is not None:
         start, growth = NODE_ERROR[min(part.exact.more, max(NODE_ERROR))]
         return start + growth * slope if slope <= SLOPE_EXACT else None
@@ -175,7 +178,10 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
 
 
 def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
-    """Return a sentence on the limits that a body of any shape exceeded; ``stiff``: by loads."""
+    """Return a sentence on the limits that a body of any shape exceeded; empty if none.
+
+    ``stiff`` says whether the body is stiffened by loads.
+    """
     told = []
     if stiff and link.slope > SLOPE_SECOND:
         told.append(
@@ -194,7 +200,7 @@ def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
 
 
 def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
-    """Measure the largest values of a link."""
+    """Return the largest slope, strain, shortening and energy share of a link."""
     if not part.body.sectioned:
         return _of_body(body_of(model, part), t, q)
     places, weights = _points(deformed(model, part, q[:1]))
@@ -212,7 +218,7 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
 
 
 def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
-    """Measure a body of any shape; the rotation of its tip counts as its slope."""
+    """Return the largest tip rotation, as slope, and strain of a body of any shape."""
     angles, part = body.tip_angles(q), body.part
     k = int(np.argmax(angles))
     slope = float(angles[k])
@@ -223,14 +229,14 @@ def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
 
 
 def _points(link: Deformed) -> tuple[Array, Array]:
-    """Return quadrature points and weights along a link, both of its ends included."""
+    """Return quadrature points and weights along a link, including both ends."""
     return np.array([0.0, *link.points, link.end]), np.array([0.0, *link.weights, 0.0])
 
 
 def _block(
     model: Model, part: LinkModel, q: Array, places: Array, weights: Array
 ) -> tuple[Array, float, float, float]:
-    """Compute slopes (T,) and the largest strain, shortening and quartic share of some samples."""
+    """Return slopes (T,) and the largest strain, shortening and quartic energy share of samples."""
     link = deformed(model, part, q)
     steep = link.values("y", places, 1), link.values("z", places, 1)
     slopes = np.hypot(*steep).max(axis=1)
@@ -248,7 +254,7 @@ def _block(
 
 
 def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Array]:
-    """Integrate the elastic energy, of linear theory and the remainder [J], (T,) each."""
+    """Return the elastic energy by linear theory and the remainder's magnitude [J], (T,) each."""
     area, x = weights * link.scale[:, None], link.along_span(places)
     y, z = link.curvatures(places, stiffening=True)
     torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]

@@ -59,7 +59,10 @@ Namer = Callable[[int, list[int]], Name]  # function of the place in a matrix, a
 
 
 class IntegralSymbols:
-    """Symbols for the numbers of an arm's bodies, each a generator with a value."""
+    """Symbols for the inertia integrals, lengths and shape values of an arm, with their values.
+
+    Every symbol is a generator of the ring.
+    """
 
     def __init__(self, model: Model, q: Expr, ring: Ring) -> None:
         self.model, self.q, self.ring = model, q, ring
@@ -68,7 +71,7 @@ class IntegralSymbols:
         self.values: dict[str, float] = {}
 
     def body(self, body: LagrangeBody) -> LagrangeBody:
-        """Return a body with symbols for the numbers of its moments."""
+        """Return a copy of a body whose moments are expressed by symbols instead of numbers."""
         moving = {*body.D, *body.own}
         movers = [
             k for k, part in enumerate(self.model.links, 1)
@@ -81,7 +84,7 @@ class IntegralSymbols:
         return LagrangeBody(body.T, body.D, self._moments(body.weight, label), body.own)
 
     def tip(self, number: int, position: Expr) -> Expr:
-        """Return a tip position with symbols for the length and the values of shapes, (3,)."""
+        """Return a link's tip position, (3,), with symbols for link length and shape values."""
 
         def named(place: int, modes: list[int]) -> Name:
             axis = "xyz"[place]
@@ -94,7 +97,7 @@ class IntegralSymbols:
         return self._renamed(position, named)
 
     def angle(self, number: int, angle: Expr) -> Expr:
-        """Return tip angles with symbols for the slopes of shapes, (3,)."""
+        """Return a link's tip rotation angles, (3,), with symbols for the slopes of shapes."""
 
         def named(place: int, modes: list[int]) -> Name:
             slope = rf"\phi_{{{_index(number, modes)}}}'"
@@ -103,7 +106,7 @@ class IntegralSymbols:
         return self._renamed(angle, named)
 
     def force(self, force: Expr) -> Expr:
-        """Return the elastic forces with symbols for the stiffnesses, (n,)."""
+        """Return the elastic generalised forces, (n,), with symbols for stiffness coefficients."""
         owners = {i: (k, i - part.modes.start + 1) for k, part in enumerate(self.model.links, 1)
                   for i in _modes(part)}  # fmt: skip
 
@@ -144,7 +147,10 @@ class IntegralSymbols:
         )  # fmt: skip
 
     def _renamed(self, matrix: Expr, name: Namer) -> Expr:
-        """Return a matrix of polynomials in the coordinates with symbols for its coefficients."""
+        """Return a matrix of polynomials in the coordinates with symbols for the coefficients.
+
+        ``name`` returns the name of the symbol of each term.
+        """
         result = ca.SX(*matrix.shape)
         for place, modes, powers, x in self._terms(matrix):
             row, column = divmod(place, matrix.shape[1])
@@ -156,7 +162,11 @@ class IntegralSymbols:
         return result
 
     def _terms(self, matrix: Expr) -> Iterator[tuple[int, list[int], Monomial, float]]:
-        """Iterate over the terms of a matrix: place, mode numbers in it, powers, coefficient."""
+        """Iterate over the polynomial terms of a matrix's entries.
+
+        Yields the row-major index of the entry, the mode numbers in the term, its powers and its
+        coefficient.
+        """
         if not matrix.numel():
             return
         own = Ring(generators=self.ring.generators[: self.model.size])
@@ -169,7 +179,10 @@ class IntegralSymbols:
                     yield place, [modes.get(g, 0) for g, p in powers for _ in range(p)], powers, x
 
     def _symbol(self, name: Name, value: float) -> Expr:
-        """Return the symbol of a name; a name that already has another value gets stars."""
+        """Return the symbol of a name times the name's factor, creating the symbol if it is new.
+
+        If the name already stands for another value, asterisks are added to it.
+        """
         latex, value = name.latex, value / name.times
         while latex in self.values and abs(self.values[latex] - value) > NEGLIGIBLE * abs(value):
             latex += "^{*}"
@@ -189,7 +202,7 @@ def _modes(part: LinkModel) -> range:
 
 
 def _index(label: object, modes: Sequence[int]) -> str:
-    """Return the numbers of a link and its modes as an index."""
+    """Return the LaTeX subscript that consists of a link's number and mode numbers."""
     return ("," if max((0, *modes)) > 9 else "").join(map(str, (label, *modes)))
 
 
@@ -198,9 +211,11 @@ def _pair(label: str, f: int, g: int) -> Namer:
 
 
 def _integral(label: str, modes: list[int], a: int, b: int, *, once: bool = False) -> Name:
-    """Return the name of an integral over a link by its place in the moments and its shapes.
+    """Return the symbol and definition of an inertia integral over a link.
 
-    Off the diagonal two equal products add up to one term, unless ``once``.
+    ``a`` and ``b`` are the row and column in the 4x4 moment matrix (0 for mass, then x, y, z),
+    ``modes`` the mode shapes in the integrand. The factor is 2 where two equal products add up to
+    one term, unless ``once``.
     """
     index, number = _index(label, sorted(modes)), label.partition("\\")[0]
     shapes = r"\, ".join(rf"\phi_{{{_index(number, [k])}}}" for k in sorted(modes))
@@ -241,7 +256,7 @@ class Equations:
     arm
         Name of the arm.
     names
-        Coordinates, as the model names them.
+        Names of the coordinates, as in the model.
     generators
         Variables of the polynomials: coordinates, rates, and definitions in order.
     M, K
@@ -249,7 +264,7 @@ class Equations:
     h, c, k
         Coriolis and centrifugal forces, gravity, and the nonlinear elastic forces.
     values
-        Values of generators that stand for numbers, by their LaTeX.
+        Values of the generators that represent numbers, by LaTeX symbol.
     """
 
     arm: str
@@ -263,13 +278,16 @@ class Equations:
     values: dict[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Describe it in one line; `flexarm equations` prints the equations."""
+        """Return a one-line summary; `flexarm equations` prints the equations."""
         said = f"{len(self.names)} coordinates, {self.terms} terms"
         return Summary(f"M a + h + c + K q + k = B u of {self.arm}: {said}").text()
 
     @property
     def terms(self) -> int:
-        """Number of terms of all entries and named parts, without those below the diagonals."""
+        """Number of terms of all entries and named subexpressions.
+
+        Entries of M and K below the diagonal do not count.
+        """
         clean = rounded(self, COUNTED)
         both = (clean.M, clean.K)
         upper = [
@@ -280,7 +298,9 @@ class Equations:
 
 
 def closed_form(model: Model, *, named: bool = False) -> Equations:
-    """Return the equations of an arm as polynomials; long ones have named subexpressions.
+    """Return an arm's equations of motion as polynomials in its coordinates and rates.
+
+    Long products get named subexpressions.
 
     Parameters
     ----------
@@ -293,7 +313,7 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
     Raises
     ------
     FlexarmError
-        If the arm is too large, or its equations are no polynomials of this kind.
+        If the arm is too large, or its equations are not polynomials in the permitted generators.
     """
     _check(model)
     if sum(part.exact is not None and all(part.exact.bends) for part in model.links) < 2:
@@ -305,7 +325,7 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
 
 
 def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
-    """Return the equations; products of more than ``longest`` terms get names."""
+    """Return an arm's equations; in products of more than ``longest`` terms factors get names."""
     n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
     written = [_written(name, model.links, model.names) for name in model.names]
@@ -359,7 +379,10 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
 
 
 def rounded(equations: Equations, dust: float) -> Equations:
-    """Drop coefficients that are negligible in their row and column, and sort terms."""
+    """Return equations without coefficients negligible in their row and column, with terms sorted.
+
+    ``dust`` is the largest relative coefficient that counts as negligible.
+    """
     sizes = np.sqrt([largest(row[i]) for i, row in enumerate(equations.M)])
     stiff = np.sqrt([largest(row[i]) for i, row in enumerate(equations.K)])
 
@@ -385,7 +408,7 @@ def rounded(equations: Equations, dust: float) -> Equations:
 
 
 class _Tip:
-    """Symbols for the angles of a link's tip and its Cayley factor, with their definitions.
+    """Symbols and definitions for the rotation angles of a link's tip and its Cayley factor.
 
     Attributes
     ----------
@@ -440,7 +463,10 @@ class _Tip:
         ring: Ring,
         numbers: tuple[Expr, list[int]],
     ) -> Expr:
-        """Add generators for the angles and the factor; return the rotation in their symbols."""
+        """Return the tip's rotation matrix in symbols for its angles and Cayley factor, (3, 3).
+
+        Adds a generator to the ring for each symbol.
+        """
         turning = [a for a in range(3) if angle[a].nnz()]
         number = model.links.index(part) + 1
         theta = ca.SX(3, 1)
@@ -471,7 +497,10 @@ class _Tip:
 
 
 def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
-    """Add ``kappa (1 + theta^T theta/4) = 1``, solved for the square of the last angle."""
+    """Add the relation ``kappa (1 + theta^T theta/4) = 1`` to a ring.
+
+    It is solved for kappa times the square of the last angle.
+    """
     *others, last = angles
     instead: Polynomial = {(): 4.0, ((kappa, 1),): -4.0}
     for other in others:
@@ -487,7 +516,7 @@ def _clean(
     c: list[Polynomial],
     force: list[Polynomial],
 ) -> Equations:
-    """Drop rounding errors and split the elastic forces into ``K q`` and the rest."""
+    """Return the equations without rounding errors, with elastic forces split into ``K q + k``."""
     n = model.size
     lengths = {part.exposed for part in model.links if part.body.range is not None}
     lengths |= {i for i, each in enumerate(ring.generators) if each.kind == "number"}
@@ -508,7 +537,11 @@ def _clean(
 def _split(
     force: Polynomial, lengths: set[int], n: int
 ) -> tuple[dict[int, Polynomial], Polynomial]:
-    """Split an elastic force into terms linear in a coordinate, with lengths as parameters."""
+    """Return the terms of an elastic force that are linear in one coordinate, and the rest.
+
+    Coordinates and generators listed in ``lengths`` count as parameters. The linear terms are
+    returned as coefficients by coordinate, the rest as a polynomial.
+    """
     row: dict[int, Polynomial] = {}
     rest: Polynomial = {}
     for powers, x in force.items():
@@ -522,7 +555,7 @@ def _split(
 
 
 def _written(name: str, links: tuple[LinkModel, ...], names: tuple[str, ...]) -> tuple[str, str]:
-    """Return a coordinate's name as an identifier and in LaTeX, in the letters of the papers."""
+    """Return a coordinate's name as a Python identifier and as a LaTeX symbol."""
     identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
     taken = RESERVED.fullmatch(identifier) or keyword.iskeyword(identifier)
     if taken or not identifier.isidentifier():

@@ -46,7 +46,10 @@ NAMED = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist")
 def name_angles(
     model: Model, nodes: Collocation, part: LinkModel, number: int, q: Expr, ring: Ring
 ) -> Places:
-    """Add generators for the angles of an exact link's sections; links count from 1."""
+    """Add generators for an exact link's section angles, and return their indices.
+
+    They are returned by section and angle; ``number`` is the link's number, counted from 1.
+    """
     places: Places = {}
     amounts, unit = body_of(model, part).slope_amounts(q)
     for place, about, *rows in _sections(nodes, unit):
@@ -63,7 +66,10 @@ def name_angles(
 
 
 def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Array, Array]]:
-    """List an exact link's sections: name, description, slopes and twist per amplitude, (m,)."""
+    """Return name, description, and shapes of slope (y, z) and twist, (m,) each, of every section.
+
+    The sections are those at the tip and at the collocation nodes of an exact link.
+    """
     sections = [("tip", "at its tip", *nodes.tip_bend, nodes.tip_twist)]
     for g, x in enumerate(nodes.x):
         about = f"at its node {g + 1}, x = {x:.4g} {unit}"
@@ -72,7 +78,7 @@ def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Arra
 
 
 def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polynomial]]:
-    """Rewrite products of sines and cosines with sums of angles, if that is shorter."""
+    """Return polynomials with trigonometric products written by sums of angles, if shorter."""
     known: dict[Monomial, Waves] = {}
     spread = [[_spread(entry, ring, known) for entry in group] for group in groups]
     if sum(map(len, chain(*spread))) >= sum(map(len, chain(*groups))):
@@ -81,7 +87,10 @@ def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polyn
 
 
 def _spread(entry: Polynomial, ring: Ring, known: dict[Monomial, Waves]) -> Joined:
-    """Collect a polynomial by sums of angles whose first coefficient is positive."""
+    """Return a polynomial's coefficients by remaining factors, angle sum, and sine or cosine.
+
+    Of two sums of opposite sign only the sum whose first coefficient is positive occurs.
+    """
     total: dict[tuple[Monomial, Monomial], complex] = {}
     for powers, x in entry.items():
         turning = tuple((g, n) for g, n in powers if ring.generators[g].kind in TURNING and n > 0)
@@ -113,7 +122,7 @@ def _joined(entry: Joined, ring: Ring) -> Polynomial:
 
 
 def _waves(turning: Monomial, ring: Ring) -> Waves:
-    """Expand a product of sines and cosines."""
+    """Return a product of sines and cosines as a sum of complex exponentials of angle sums."""
     waves: Waves = {ONE: 1.0}
     for g, power in turning:
         ((((angle, _),), _),) = ring.generators[g].of.items()
@@ -129,7 +138,7 @@ def _waves(turning: Monomial, ring: Ring) -> Waves:
 
 
 def _named(angle: Monomial, ring: Ring) -> int:
-    """Return the generator of a sum of angles."""
+    """Return the generator of a sum of angles, added to the ring if it is new."""
     if len(angle) == 1 and angle[0][1] == 1:
         return angle[0][0]
     of: Polynomial = {((k, 1),): float(n) for k, n in angle}
@@ -146,14 +155,18 @@ Key = tuple[str, str]  # t, ryy, ryz or rzz, and a derivative
 
 
 def _keys(lowest: int, highest: int) -> list[Key]:
-    """List tangents and entries of rotations with derivatives of given orders."""
+    """Return the keys of tangents and rotation entries with derivatives of given orders."""
     named = [("t", d) for d in DERIVATIVES if lowest + 1 <= len(d) <= highest + 1]
     return named + [(e, d) for e in ENTRIES for d in DERIVATIVES if lowest <= len(d) <= highest]
 
 
 @cache
 def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
-    """Return formulas of tangents, rotations and their derivatives in the angles and the c_k."""
+    """Return formulas of tangents, rotation entries and their derivatives by the section angles.
+
+    Returns the angle symbols by axis, the symbols of the functions c_k, and the formula of each
+    key.
+    """
     angles = {letter: ca.SX.sym(name) for letter, name in ANGLES.items()}
     a, b, c = *angles.values(), ca.SX.sym("c", FUNCTIONS + 2)
 
@@ -172,7 +185,7 @@ def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
 
 
 class _Section:
-    """A section of a bending link: symbols for functions of its angles, and their generators."""
+    """Symbols and generators for functions of the two bending angles of one section of a link."""
 
     def __init__(self, who: str, place: str, ring: Ring, places: Places) -> None:
         at = {letter: places.get((place, name)) for letter, name in ANGLES.items()}
@@ -208,14 +221,14 @@ class _Section:
         self.symbols[key], self.places[key] = ca.SX.sym(generator.name), ring.add(generator)
 
     def derivative(self, key: Key, letter: str) -> Expr:
-        """Differentiate a function by an angle."""
+        """Return the symbol of a function's derivative by the angle along y or z."""
         base, letters = key
         if key == ("c", "0"):
             return -self.symbols["t", letter]
         return self.symbols[base, "".join(sorted(letters + letter))]
 
     def rotation(self, letter: str = "") -> Expr:
-        """Return the rotation onto the tangent, or its derivative by an angle, (3, 3)."""
+        """Return the rotation onto the section's tangent, or its derivative by an angle, (3, 3)."""
         cosine: Key = ("c", "0")
         keys: list[Key] = [("t", "y"), ("t", "z"), ("ryy", ""), ("ryz", ""), ("rzz", "")]
         values = [
@@ -226,19 +239,19 @@ class _Section:
         return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
     def entire(self) -> Entire:
-        """Return the symbols of the functions c_k."""
+        """Return the symbols of the functions c_0 to c_5 of this section."""
         return Entire(*[self.symbols["c", str(k)] for k in range(6)])
 
 
 class BentSections:
-    """An exact link that bends along y and z, in symbols for functions of its sections' angles.
+    """A geometrically exact link that bends along y and z, in symbols of its section functions.
 
     Attributes
     ----------
     symbols, slopes, places
         Symbols, their derivatives by the coordinates, and their generators.
     further, further_places
-        Symbols that only those derivatives and elastic forces contain, and their generators.
+        Symbols found only in ``slopes`` and in elastic forces, and their generators.
     """
 
     def __init__(self, model: Model, index: int, q: Expr, ring: Ring, places: Places) -> None:
@@ -274,20 +287,20 @@ class BentSections:
         self.further: Expr = ca.vertcat(*further)
 
     def tip_frame(self) -> tuple[Expr, Expr]:
-        """Return rotation (3, 3) and position (3,) of the tip."""
+        """Return rotation (3, 3) and position (3,) of the tip relative to the root."""
         about, _ = _twisted(constant(self.nodes.tip_twist[None]) @ self.d)
         return self.tip.rotation() @ about, ca.sum2(
             constant(self.nodes.tip) * self._tangents().place
         )
 
     def points(self) -> MaterialPoints:
-        """Return the points of the span and the unit vectors of its sections."""
+        """Return the span's material points, with unit vectors of sections with rotary inertia."""
         mass = self.body.span.integrals.mass
         field = tangent_material(self.nodes, mass, self._tangents(), self._vectors())
         return MaterialPoints(*field, 1.0)
 
     def effort(self, q: Expr) -> Expr:
-        """Differentiate the elastic energy by the amplitudes, (m,)."""
+        """Return the derivative of the elastic energy by the amplitudes, (m,)."""
         linear = self.body.linear_effort(q)
         if not strains(self.nodes):
             return linear
@@ -305,7 +318,10 @@ class BentSections:
         return Tangents(unit, unit * long, by_a * long, by_b * long, none, none)
 
     def _vectors(self) -> list[tuple[Expr, Expr, Expr]]:
-        """Return unit vectors of the sections with rotary inertia, for `tangent_material`."""
+        """Return position, bias and Jacobian of the section unit vectors, by world axis x, y, z.
+
+        They are the format of `tangent_material`; empty if no section has rotary inertia.
+        """
         places, sweeps = list[Expr](), list[Expr]()
         if not np.any(self.nodes.rotary):
             return []
@@ -328,7 +344,7 @@ class BentSections:
 
 
 def _twisted(f: Expr) -> tuple[Expr, Expr]:
-    """Return the rotation about x by a twist, and its derivative, (3, 3) each."""
+    """Return the rotation about x by a twist angle, and its derivative, (3, 3) each."""
     about, slope = ca.SX.eye(3), ca.SX(3, 3)
     if f.nnz():
         c, s = ca.cos(f), ca.sin(f)

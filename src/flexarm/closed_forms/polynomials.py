@@ -1,8 +1,8 @@
-"""Traced expressions as polynomials in named generators, for printing closed-form equations.
+"""Multivariate polynomials in named generators, into which traced expressions are converted.
 
 A generator is a coordinate, a rate, a sine or cosine, an inverse, an entire function, or another
-quantity with a definition.  Two relations keep polynomials short: ``sin^2 = 1 - cos^2``, and an
-inverse ``k = 1/(1 + c^T c/4)`` times one of the squares in it is rewritten by the others.
+quantity with a definition. Two relations shorten polynomials: ``sin^2 = 1 - cos^2``, and an inverse
+``k = 1/(1 + c^T c/4)`` times the square of a component of c is rewritten by the other components.
 """
 
 from collections import Counter
@@ -21,11 +21,11 @@ DUST = 4e-15  # coefficient relative to the largest beside it below which it is 
 
 
 class TooLong(FlexarmError):
-    """Equations that are not worth printing."""
+    """Error raised when the equations have too many terms to be printed."""
 
 
 class Generator(NamedTuple):
-    """A variable of polynomials."""
+    """A variable of polynomials, with its definition if it has one."""
 
     name: str  # identifier
     latex: str  # LaTeX
@@ -37,7 +37,7 @@ class Generator(NamedTuple):
 
 @dataclass
 class Ring:
-    """Generators and the relations between them."""
+    """Polynomial ring: its generators and the algebraic relations between them."""
 
     generators: list[Generator] = field(default_factory=list)  # in the order of their definitions
     # Polynomial that a b^2 equals, by pair (a, b) of generators; a^2 by the pair (a, a) of a sine.
@@ -49,7 +49,7 @@ class Ring:
     _known: dict[Monomial, Polynomial] = field(default_factory=dict)
 
     def add(self, generator: Generator) -> int:
-        """Add a generator, or find one with the same definition."""
+        """Add a generator unless the ring has an equal definition, and return its index."""
         for i, known in enumerate(self.generators):
             same = (known.kind, known.order) == (generator.kind, generator.order)
             if known.of and same and known.of == generator.of:
@@ -58,7 +58,7 @@ class Ring:
         return len(self.generators) - 1
 
     def sine_and_cosine(self, angle: Polynomial) -> tuple[int, int]:
-        """Return the generators of the sine and the cosine of an angle."""
+        """Return the generators of the sine and the cosine of an angle, adding them if new."""
         ((powers, factor),) = angle.items() if len(angle) == 1 else (((), 0.0),)
         if factor != 1.0 or len(powers) != 1 or powers[0][1] != 1:
             number = sum(g.kind == "sum" for g in self.generators) + 1
@@ -72,7 +72,10 @@ class Ring:
         return s, c
 
     def inverse(self, of: Polynomial) -> Polynomial:
-        """Invert a polynomial: of one term by negative powers, else by a generator."""
+        """Return the inverse of a polynomial.
+
+        One term is inverted by negative powers, a sum of terms by a generator.
+        """
         if len(of) == 1:
             ((powers, factor),) = of.items()
             return {tuple((g, -n) for g, n in powers): 1 / factor}
@@ -81,7 +84,7 @@ class Ring:
         return {((self.add(named), 1),): 1.0}
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """Multiply two polynomials and apply the relations."""
+        """Return the product of two polynomials, reduced by the ring's relations."""
         if self.longest is not None and len(a) * len(b) > self.longest:
             a, b = (self.named(each) for each in (a, b))
         self.patience -= len(a) * len(b)
@@ -98,7 +101,10 @@ class Ring:
         return result
 
     def named(self, of: Polynomial) -> Polynomial:
-        """Replace a long polynomial by a generator times its largest coefficient."""
+        """Return a new generator, times a coefficient, that stands for a long polynomial.
+
+        A polynomial of at most `SHORT` terms is returned unchanged.
+        """
         if len(of) <= SHORT:
             return of
         size = max(of.values(), key=abs)
@@ -108,7 +114,7 @@ class Ring:
         return {((place, 1),): size}
 
     def _reduced(self, powers: Monomial) -> Polynomial:
-        """Rewrite a monomial until no relation applies."""
+        """Return a monomial rewritten as a polynomial to which no relation of the ring applies."""
         if powers in self._known:
             return self._known[powers]
         self._known[powers] = result = self._rewritten(powers)
@@ -131,14 +137,14 @@ class Ring:
 
 
 def total(a: Polynomial, b: Polynomial, sign: float = 1.0) -> Polynomial:
-    """Add b, times a sign, to a."""
+    """Return the polynomial a plus b times a sign."""
     result = dict(a)
     _put(result, b, sign)
     return result
 
 
 def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[int, Polynomial]]:
-    """Evaluate a stream of operations on polynomials.
+    """Return the outputs of a traced stream of operations with polynomials as operands.
 
     Parameters
     ----------
@@ -155,7 +161,7 @@ def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[i
     Raises
     ------
     FlexarmError
-        If an operation is not a polynomial one, a sine, a cosine or a division.
+        If an operation is none of addition, product, division, sine and cosine.
     """
     values: list[Polynomial] = [{ONE: x} if x else {} for x in stream.constants]
     values += [{((loads[port][element], 1),): 1.0} for port, element in stream.loads]
@@ -188,12 +194,12 @@ def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[i
 
 
 def largest(polynomial: Polynomial) -> float:
-    """Return the size of the largest coefficient."""
+    """Return the magnitude of a polynomial's largest coefficient."""
     return max((abs(x) for x in polynomial.values()), default=0.0)
 
 
 def cleaned(polynomial: Polynomial, size: float) -> Polynomial:
-    """Drop coefficients up to a size, and order the terms by degree."""
+    """Return a polynomial without coefficients up to ``size``, its terms sorted by degree."""
     kept = [(powers, x) for powers, x in polynomial.items() if abs(x) > size]
     return dict(sorted(kept, key=lambda term: (sum(abs(n) for _, n in term[0]), term[0])))
 
@@ -208,7 +214,7 @@ def _put(target: Polynomial, terms: Polynomial, factor: float) -> None:
 
 
 def merged(a: Monomial, b: Monomial) -> Monomial:
-    """Multiply two monomials."""
+    """Return the product of two monomials."""
     if not a or not b:
         return a or b
     powers = dict(a)

@@ -1,4 +1,4 @@
-"""Printing closed-form equations as text, as LaTeX and as Python."""
+"""Conversion of closed-form equations into plain text, LaTeX and Python code."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ Write = Callable[[Polynomial], str]
 
 
 def as_text(equations: Equations, *, digits: int = DIGITS) -> str:
-    """Print equations as plain text, entry by entry."""
+    """Return equations as plain text, one entry of each matrix and vector per line."""
     equations = rounded(equations, _SMALL / 10**digits)
     write = _plain(equations.generators, digits=digits)
     lines = [f"{equations.arm}: M a + h + c + K q + k = B u", ""]
@@ -55,7 +55,7 @@ def as_text(equations: Equations, *, digits: int = DIGITS) -> str:
 
 
 def as_latex(equations: Equations, *, digits: int = DIGITS) -> str:
-    """Print equations as LaTeX displays, entry by entry."""
+    """Return equations as a LaTeX ``align*`` display, one line per definition and matrix entry."""
     lines = [rf"{left} &= {text} \\" for left, text in _latex_lines(equations, digits)]
     return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"]) + "\n"
 
@@ -63,14 +63,14 @@ def as_latex(equations: Equations, *, digits: int = DIGITS) -> str:
 def as_latex_document(
     equations: Equations, *, numbers: bool = False, digits: int = DIGITS, letters: str = "korayem"
 ) -> str:
-    """Print equations as a LaTeX document with a list of symbols.
+    """Return equations as a complete LaTeX document with a list of symbols.
 
     Parameters
     ----------
     equations
         The equations; `closed_form` with ``named`` has symbols for integrals.
     numbers
-        Whether the list has the values of symbols that stand for numbers.
+        Whether the list includes the numerical values of symbols for numbers.
     digits
         Significant digits of values and coefficients.
     letters
@@ -81,7 +81,7 @@ def as_latex_document(
     Raises
     ------
     FlexarmError
-        If there are no such letters, or they have no name for a coordinate.
+        If ``letters`` is unknown, or has no symbol for a coordinate.
     """
     if not isinstance(letters, str) or letters not in OTHERS:
         raise refused("letters", letters, f"one of {', '.join(OTHERS)}")
@@ -113,7 +113,7 @@ def as_latex_document(
 
 
 def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
-    """Return the symbol of a coordinate, and its symbol in a paper's notation for nodes."""
+    """Return a coordinate's LaTeX symbol, and its replacement in a paper's nodal notation."""
     node, joint = NODAL.search(name), re.fullmatch(r"q_\{(\d+)\}", latex)
     elastic = re.fullmatch(r"\\delta_\{(\d+?)(?:,\d+|\d)\}", latex)
     if letters == "theodore":
@@ -133,7 +133,7 @@ def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
 
 
 def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]:
-    """Iterate over left and right sides in LaTeX: definitions, then entries."""
+    """Iterate over left and right sides in LaTeX: definitions, then matrix and vector entries."""
     equations = rounded(equations, _SMALL / 10**digits)
     generators = equations.generators
 
@@ -160,13 +160,13 @@ def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]
 
 
 def _escaped(text: str) -> str:
-    """Return a name as ASCII text without TeX commands."""
+    """Return a name as ASCII text with the special characters of TeX escaped."""
     special = {each: f"\\{each}{{}}" for each in "^~"} | {each: f"\\{each}" for each in "&%$#_{}"}
     return "".join(special.get(each, each) for each in plain_title(text))
 
 
 def _broken(text: str) -> str:
-    """Break a long sum into lines at its signs."""
+    """Return a LaTeX sum broken before plus and minus signs into lines of `LETTERS` letters."""
     rows, room = [""], float(LETTERS)
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
         plain = re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"\\(sin|cos)", "xxx", word))
@@ -178,7 +178,7 @@ def _broken(text: str) -> str:
 
 
 def as_python(equations: Equations) -> str:
-    """Print equations as a Python module over NumPy, with all digits."""
+    """Return equations as source code of a Python module over NumPy, with all digits."""
     generators, n = equations.generators, len(equations.names)
     write, meaning = _plain(generators, digits=17), _meanings(equations)
     lines = ['"""Equation of motion of an arm: M a + h + c + K q + k = B u."""', ""]
@@ -218,7 +218,7 @@ def as_python(equations: Equations) -> str:
 
 
 def as_document(equations: Equations) -> dict[str, object]:
-    """Return the equations as plain data with expressions in Python."""
+    """Return equations as a JSON-like dictionary with expressions in Python syntax."""
     write = _plain(equations.generators, digits=17)
     definitions, meaning = dict(_definitions(equations, write)), _meanings(equations)
     return {
@@ -239,7 +239,7 @@ def as_document(equations: Equations) -> dict[str, object]:
 def _entries(
     equations: Equations, write: Write, bracket: tuple[str, str] = PLAIN
 ) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Iterate over quantities with their nonzero entries: place, counted from 1, and text."""
+    """Iterate over M, h, c, K and k with their nonzero entries: index, counted from 1, and text."""
 
     def matrix(entries: Matrix) -> list[tuple[str, str]]:
         return [
@@ -267,7 +267,7 @@ def _entries(
 def _by_rates(
     equations: Equations, entry: Polynomial, write: Write, bracket: tuple[str, str] = PLAIN
 ) -> str:
-    """Format a polynomial grouped by products of rates."""
+    """Return a polynomial as text, with terms grouped by their products of coordinate rates."""
     n = len(equations.names)
     grouped: dict[Monomial, Polynomial] = {}
     for powers, x in entry.items():
@@ -283,17 +283,17 @@ def _by_rates(
 
 
 def _entire(equations: Equations, used: dict[str, str]) -> bool:
-    """Return whether a definition is an entire function."""
+    """Return whether any definition in use is an entire function c_k."""
     return any(g.kind == "entire" and g.name in used for g in equations.generators)
 
 
 def _meanings(equations: Equations) -> dict[str, str]:
-    """Return the descriptions of generators by name."""
+    """Return the descriptions of described generators by name."""
     return {g.name: g.about for g in equations.generators if g.about}
 
 
 def _definitions(equations: Equations, write: Write) -> Iterator[tuple[str, str]]:
-    """Iterate over names and texts of the definitions that the entries use."""
+    """Iterate over names and formatted definitions of all generators that the equations use."""
     yield from _needed(equations, [entry for row in _rows(equations) for entry in row], write)
 
 
@@ -302,7 +302,7 @@ def _rows(equations: Equations) -> tuple[Vector, ...]:
 
 
 def _used(equations: Equations, entries: list[Polynomial]) -> set[int]:
-    """Return the generators in some entries, and in the definitions of these."""
+    """Return the indices of generators in given entries, directly or through definitions."""
     used = {g for entry in entries for powers in entry for g, _ in powers}
     for place in range(len(equations.generators) - 1, -1, -1):
         if place in used:
@@ -313,7 +313,7 @@ def _used(equations: Equations, entries: list[Polynomial]) -> set[int]:
 def _needed(
     equations: Equations, entries: list[Polynomial], write: Write
 ) -> Iterator[tuple[str, str]]:
-    """Iterate over names and texts of the definitions that some entries use, in order."""
+    """Iterate over names and formatted definitions of all generators that some entries use."""
     used = _used(equations, entries)
     for place, generator in enumerate(equations.generators):
         if place not in used:
@@ -370,7 +370,7 @@ def _latex_number(x: float, digits: int) -> str:
 
 
 def _wrapped(head: str, text: str) -> Iterator[str]:
-    """Break a long sum into lines at its signs, after a head."""
+    """Iterate over lines of at most `WIDTH` characters, with a sum broken before signs."""
     line = head
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
         if len(line) + len(word) + 1 > WIDTH and line != head:

@@ -1,4 +1,4 @@
-"""Formulations, algorithms for M and c: one file each, and a registry by name."""
+"""Formulations of the equation of motion, the algorithms for M and c, by name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -56,11 +56,11 @@ def formulation(
         Keep the term of the link's inertia that is of second order in the amplitudes, which
         Korayem & Shafei propose to leave out. For ``gibbs-appell`` with ``paper=True`` alone.
     points
-        Gauss points per element; by default as many as integrate its inertia exactly, or the
+        Gauss points per element; by default enough to integrate the inertia exactly, or the
         paper's one. For ``element-jacobian`` alone.
     parameters
         Keys of numbers in the model file, such as ``payload.mass``, that are inputs: `at` of the
-        equation takes other values of them, `by_parameters` differentiates by them.
+        equation changes their values, `by_parameters` computes derivatives by them.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def formulation(
     Raises
     ------
     FlexarmError
-        If there is no such formulation, it cannot treat the model or has no such option.
+        If the formulation is unknown, cannot treat the model, or lacks an option.
     """
     if not isinstance(model, Model):
         raise FlexarmError(_no_model(name, model))

@@ -1,8 +1,8 @@
 """The flexible articulated-body recursion: accelerations in O(n), without forming M.
 
-Inward, each link's own accelerations (its amplitudes) and its joint's are eliminated, so that what
-is outboard of a tip acts on it like one body of articulated inertia P and bias force z:
-``F = P A + z``.  Outward, the accelerations follow.  After Jain & Rodriguez 1992.
+The inward pass eliminates each link's amplitudes and its joint's coordinates, so that all bodies
+outboard of a tip act on the link like one body of articulated inertia P and bias force z: ``F = P A
++ z``. The outward pass computes the accelerations. After Jain & Rodriguez 1992.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,10 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class _Outboard:
-    """Articulated inertia and bias force at a tip, in axes that ``rotation`` turns to the link."""
+    """Articulated inertia (6, 6) and bias force (6,) of all bodies outboard of a tip.
+
+    ``rotation`` transforms from their axes to those of the link.
+    """
 
     inertia: Expr
     force: Expr
@@ -47,11 +50,11 @@ class _Outboard:
 
 @dataclass(frozen=True)
 class _Eliminated:
-    """Accelerations of some coordinates as a function of that of their frame, A.
+    """Accelerations of eliminated coordinates, affine in the acceleration A of their frame.
 
-    The free ones are ``L^-T (start - gain A)`` by the factors of their inertia, without factors
-    ``start - gain A``.  Prescribed ones take the effort ``reach^T A + size a - pushed``, with all
-    accelerations of these coordinates in a.
+    Those of free coordinates are ``L^-T (start - gain A)``, with L the factor of their inertia, or
+    ``start - gain A`` without factors. Prescribed coordinates need the effort ``reach^T A + size a
+    - pushed``, where a contains the accelerations of all these coordinates.
     """
 
     indices: tuple[int, ...]  # of the coordinates
@@ -63,7 +66,7 @@ class _Eliminated:
 
 @dataclass(frozen=True)
 class _Passed:
-    """Results of a link's elimination, for the outward pass."""
+    """Results of the inward pass for one link, which the outward pass needs."""
 
     turn: Expr  # axes of L from those that the motion of the tip is handed on in
     own: _Eliminated
@@ -79,7 +82,7 @@ class Articulated(Composite):
     assumptions: ClassVar[str] = "none beyond the model's own; M and c are those of composite"
 
     def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the effort (n,) needed by the prescribed coordinates."""
+        """Trace accelerations (n,) and the efforts (n,) that prescribed coordinates need."""
         sweep = _Sweep(self.model, q, v, given, applied)
         sweep.inward()
         sweep.outward()
@@ -87,7 +90,7 @@ class Articulated(Composite):
 
 
 class _Sweep:
-    """One forward-dynamics sweep over an arm, inward and outward."""
+    """Inward and outward pass of the forward dynamics over one arm."""
 
     def __init__(self, model: Model, q: Expr, v: Expr, given: Expr, applied: Expr) -> None:
         self.model, self.q, self.v, self.applied = model, q, v, applied
@@ -102,7 +105,7 @@ class _Sweep:
         self.outboard = _Outboard(*none)
 
     def inward(self) -> None:
-        """Eliminate links from tip to base."""
+        """Eliminate the accelerations of all links and joints, from tip to base."""
         for state in reversed(self.states):
             self.kept.insert(0, self._pass_link(state))
 
@@ -114,22 +117,22 @@ class _Sweep:
         pushed: Expr,
         outboard: tuple[Expr, Expr],
     ) -> tuple[_Eliminated, Expr, Expr]:
-        """Eliminate the accelerations of coordinates from the motion of their frame.
+        """Eliminate the accelerations of some coordinates, given the motion of their frame.
 
         Parameters
         ----------
         indices
             The coordinates, k of them.
         size, reach, pushed
-            Their inertia (k, k), their momentum in the frame per rate (6, k), and what acts on them
-            when the frame has no acceleration, (k,).
+            Their inertia (k, k), momentum in the frame per rate (6, k), and generalised force
+            while the frame has no acceleration, (k,).
         outboard
-            Inertia (6, 6) and force (6,) on the frame while they have no acceleration.
+            Inertia (6, 6) and force (6,) on the frame while the coordinates do not accelerate.
 
         Returns
         -------
         eliminated, inertia, force
-            How the accelerations follow; inertia and force when they do.
+            The accelerations as a function of the frame's; articulated inertia (6, 6), force (6,).
         """
         inertia, force = outboard
         known = [i for i, k in enumerate(indices) if k in self.given]
@@ -150,7 +153,7 @@ class _Sweep:
         return _Eliminated(indices, gain, start, factors, reaction), inertia, force
 
     def _pass_link(self, state: LinkState) -> _Passed:
-        """Eliminate a link's own coordinates and its joint's."""
+        """Eliminate the accelerations of a link's amplitudes and of its joint's coordinates."""
         t, part = state.terms, state.part
         local = state.tip.local
         turned, outboard = self._at_tip(state)
@@ -186,7 +189,10 @@ class _Sweep:
     def _with_rotor(
         self, state: LinkState, indices: tuple[int, ...], size: Expr, reach: Expr
     ) -> tuple[Expr, Expr]:
-        """Add the rotor that spins with one of some coordinates to their inertia and momentum."""
+        """Return inertia and momentum of some coordinates with the contribution of a geared rotor.
+
+        The rotor contributes only if it spins with one of the coordinates.
+        """
         rotor = state.part.rotor
         if rotor is not None and rotor.coordinate in indices:
             k = indices.index(rotor.coordinate)
@@ -195,7 +201,10 @@ class _Sweep:
         return size, reach
 
     def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
-        """Transform outboard inertia and force into the link's axes, and add the tip's body."""
+        """Return the rotation to outboard axes, and outboard inertia and force with the tip's body.
+
+        Inertia and force are in the link's axes.
+        """
         E, body, out = state.tip.local.rotation, state.part.tip_body, self.outboard
         if not body.weighs:
             turned = E @ out.rotation
@@ -207,7 +216,7 @@ class _Sweep:
         return E @ out.rotation, _Outboard(rotate_inertia(E, inertia), rotate(E, force), E)
 
     def _pass_joint(self, state: LinkState, inertia: Expr, force: Expr) -> _Eliminated:
-        """Eliminate the joint, and pass the remaining inertia and force to the previous tip."""
+        """Eliminate the joint's accelerations and pass the remaining inertia and force inward."""
         joints, rotor, axes = state.part.carried_by, state.part.rotor, state.columns
         force = force + inertia @ state.bias
         joint = _Eliminated(joints)
@@ -231,7 +240,7 @@ class _Sweep:
         return joint
 
     def _rotor_axis(self, state: LinkState, rotor: Rotor) -> Expr:
-        """Rotate the spin axis into L, as an angular spatial vector, (6,)."""
+        """Return a rotor's spin axis in link root axes, as an angular spatial vector (6,)."""
         axis = state.rotation.T @ constant(np.asarray(rotor.axis))
         stacked: Expr = ca.vertcat(axis, ca.SX(3, 1))
         return stacked
@@ -242,7 +251,7 @@ class _Sweep:
         return rotor.ratio * rotor.inertia * self._rotor_axis(state, rotor)
 
     def _rotor_load(self, state: LinkState, rotor: Rotor) -> tuple[Expr, Expr]:
-        """Inertia and force that a rotor with full spin momentum exerts on its carrier, in L."""
+        """Return inertia (6, 6) and force (6,) of a rotor on its carrier, in link root axes."""
         if rotor.axis is None:
             return ca.SX(6, 6), ca.SX(6, 1)
         axis = self._rotor_axis(state, rotor)
@@ -283,7 +292,11 @@ class _Sweep:
             current = tip
 
     def _move(self, kept: _Eliminated, current: Expr, basis: Expr | None = None) -> Expr:
-        """Compute accelerations, and efforts of prescribed ones; they are returned by column."""
+        """Return accelerations of eliminated coordinates, given the acceleration of their frame.
+
+        Stores the accelerations, and the efforts of prescribed coordinates, in the results of the
+        sweep.
+        """
         solved = None
         if kept.gain is not None:
             solved = kept.start - kept.gain @ current
@@ -316,7 +329,7 @@ class _Sweep:
             self.acceleration[k] = self.applied[k] / size - carried
 
     def _base(self) -> Expr:
-        """Acceleration of the base in its axes, including minus gravity."""
+        """Return the spatial acceleration of the base minus gravity, in base axes, (6,)."""
         base, lift = self.base, self.base.swept - ca.SX(constant(self.model.gravity))
         if base.angular is None or base.angular_inverse is None:
             return ca.vertcat(ca.SX(3, 1), base.rotation.T @ lift)
@@ -342,7 +355,7 @@ class _Sweep:
 
 
 def _clear_axes(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
-    """Set inertia and force along free joint axes exactly: 0, and the applied force."""
+    """Set inertia along free joint axes to exactly 0, and force to the applied force."""
     if not ca.SX(axes).is_constant():
         return
     for i, column in enumerate(np.array(ca.DM(axes)).T):

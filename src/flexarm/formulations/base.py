@@ -21,7 +21,7 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True, eq=False)
 class Formulation(ABC):
-    """An algorithm for the equation of an arm: metadata, and expressions without side effects.
+    """An algorithm for the equation of motion of an arm: metadata and CasADi expressions.
 
     A final class declares the metadata and implements the two abstract expressions; further options
     are keyword-only fields.
@@ -44,12 +44,12 @@ class Formulation(ABC):
     paper: bool = False
 
     def __post_init__(self) -> None:
-        """Replace the arm by the paper's approximation of it."""
+        """Replace the model by the paper's approximation if ``paper`` is set."""
         if self.paper:
             object.__setattr__(self, "model", self.paper_model(self.model))
 
     def of(self, model: Model) -> Self:
-        """Return the same formulation for another model that has the paper's approximations."""
+        """Return the same formulation for another model, without applying `paper_model` to it."""
         made = object.__new__(type(self))
         for each in fields(self):
             object.__setattr__(made, each.name, getattr(self, each.name))
@@ -58,13 +58,16 @@ class Formulation(ABC):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why the formulation cannot treat a model, or None if it can."""
+        """Return why this formulation cannot treat a model, or None if it can.
+
+        Includes the reasons that apply to all non-recursive formulations.
+        """
         reason = recursions_only(model) if cls.along_beams else None
         return reason or cls.own_refusal(model, paper=paper)
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation alone cannot treat a model, or None if it can."""
+        """Return why this formulation cannot treat a model, or None if it can."""
         if paper:
             return "it has no paper whose approximations it could keep"
         if model.tip_rotation == "first-order":
@@ -76,7 +79,7 @@ class Formulation(ABC):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Return the model with the kinematics of the paper."""
+        """Return the model with the kinematics and energies of the formulation's paper."""
         return model
 
     @property
@@ -85,28 +88,28 @@ class Formulation(ABC):
         return self.paper or self.model.tip_rotation == "first-order"
 
     def options(self) -> str:
-        """All options as a text: with the model, they determine the expressions."""
+        """Return all options as a text that, with the model, determines the expressions."""
         listed = [field.name for field in fields(self) if field.name != "model"]
         return " ".join(f"{name}={getattr(self, name)}" for name in listed)
 
     @abstractmethod
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix, (n, n)."""
+        """Trace the mass matrix M(q), (n, n)."""
 
     @abstractmethod
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the inertial and gravity forces for accelerations a (0 if None), (n,)."""
+        """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
-        """Trace inertial and gravity forces less contacts of the tip, and their power [W].
+        """Trace inertial and gravity force minus contact force of the tip, (n,), and its power [W].
 
-        The result is None for a formulation without a recursion that can include a force at the
-        tip.
+        The result is None if the formulation has no recursion that can include a force at the tip,
+        or if the tip has no contact.
         """
         return None
 
     def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the effort (n,) needed by the prescribed coordinates.
+        """Trace accelerations (n,) and the efforts (n,) that prescribed coordinates need.
 
         Parameters
         ----------
@@ -126,16 +129,17 @@ class Formulation(ABC):
         return kinetic, *potential_energy(self.model, q)
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
-        """Trace the inertial and gravity forces outboard of each joint, in world axes.
+        """Trace inertial and gravity wrenches outboard of each joint, in world axes.
 
-        By joint: a point, the force and the torque about that point, (3,) each.
+        Each is a tuple of a point, the force, and the torque about that point, (3,) each.
         """
         raise FlexarmError(f"{self.name} does not give joint wrenches. Use composite.")
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
         """Trace the wrench that each joint transmits to its link, force over torque, (6, links).
 
-        It is in world axes, at the joint's origin, and includes wrenches on outboard links.
+        The wrench is in world axes, at the joint's origin, and includes external wrenches on
+        outboard links.
         """
         wrenches, columns = self.inertial_wrenches(q, v, a), []
         placed = frames(self.model, q)
@@ -151,13 +155,13 @@ class Formulation(ABC):
 
 
 def mass_of(formulation: Formulation, q: Expr) -> Expr:
-    """Trace the mass matrix once for all functions that contain it, (n, n)."""
+    """Trace the mass matrix, (n, n), shared by all functions that contain it."""
     what = (type(formulation), formulation.options(), "mass")
     return once(formulation.model, what, (q,), lambda: formulation.mass_expression(q))
 
 
 def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
-    """Trace the inertial and gravity forces without accelerations, once for all functions, (n,)."""
+    """Trace the inertial and gravity force at zero acceleration, (n,), shared by all functions."""
     what = (type(formulation), formulation.options(), "force")
     return once(
         formulation.model, what, (q, v),
@@ -166,7 +170,7 @@ def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
 
 
 def recursions_only(model: Model) -> str | None:
-    """Return why only recursions can treat an arm, or None: others sum along beams on tips."""
+    """Return why only recursive formulations can treat an arm, or None if all formulations can."""
     if model.orbit:
         return (
             "the base is in an orbit, and the method assumes an inertial world. Use "
@@ -187,7 +191,7 @@ def recursions_only(model: Model) -> str | None:
 
 
 def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
-    """Build a model again without axial shortening; a model without it is returned unchanged."""
+    """Return a model without axial shortening and with a given tip rotation, rebuilt if needed."""
     if not model.stiffening and model.tip_rotation == tip_rotation:
         return model
     plain = build(model.arm, stiffening=False, tip_rotation=tip_rotation)
@@ -197,9 +201,10 @@ def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
 def solve_motion(
     model: Model, mass: Expr, rest: Expr, given: Expr, *, guarded: bool = False
 ) -> tuple[Expr, Expr]:
-    """Solve ``M a = rest`` for accelerations (n,), and for the effort of the prescribed ones (n,).
+    """Solve ``M a = rest`` and return accelerations and prescribed efforts, (n,) each.
 
-    If ``guarded``, accelerations are infinite or NaN at coordinates where M is singular.
+    Prescribed accelerations are ``given``. If ``guarded``, accelerations are infinite or NaN at
+    coordinates where M is singular.
     """
     known = list(model.prescribed)
     open_ = [i for i in range(model.size) if i not in known]
@@ -219,7 +224,7 @@ def solve_motion(
 
 
 def ldl_solve(matrix: Expr, right: Expr, *, least: float | None = None) -> Expr:
-    """Solve a symmetric positive definite system for all columns of the right side, (n, k).
+    """Solve a symmetric positive definite system for all right-hand sides, (n, k).
 
     With ``least`` the result is infinite or NaN where a pivot is at most that fraction of its
     diagonal entry.
@@ -230,7 +235,7 @@ def ldl_solve(matrix: Expr, right: Expr, *, least: float | None = None) -> Expr:
 
 @dataclass(frozen=True)
 class Factors:
-    """A symmetric positive definite matrix as ``L D L^T``; structural zeros are never touched.
+    """Factors ``L D L^T`` of a symmetric positive definite matrix, without its structural zeros.
 
     Products ``B^T matrix^-1 B`` need `forward` and `scaled` alone: ``(L^-1 B)^T D^-1 (L^-1 B)``.
     """
@@ -241,9 +246,9 @@ class Factors:
 
     @classmethod
     def of(cls, matrix: Expr, *, least: float | None = None, shortest: bool = False) -> Self:
-        """Factor a matrix; pivots of not more than ``least`` of their diagonal entry become 0.
+        """Factor a matrix; pivots of at most ``least`` of their diagonal entry become 0.
 
-        With ``shortest``, rows with the fewest entries come first.
+        With ``shortest``, rows with the fewest nonzero entries are eliminated first.
         """
         n = matrix.shape[0]
         order = list(range(n))

@@ -1,4 +1,4 @@
-"""One state or a batch of states: shapes and checks of the arrays of a call."""
+"""Shapes and checks of arrays for calls with one state or a batch of states."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ SLACK = 1e-6
 
 
 def checked_time(t: Any, *arrays: ArrayLike) -> Time:
-    """Return a time [s] as a float, or an array (N,) for a batch; else raise an error."""
+    """Return a time [s] as a float, or an array (N,) for a batch; raise an error if invalid."""
     if type(t) is float and math.isfinite(t):
         return t
     try:
@@ -37,7 +37,7 @@ def checked_time(t: Any, *arrays: ArrayLike) -> Time:
 
 
 def rows_of(compiled: Compiled, inputs: tuple[ArrayLike, ...]) -> int | None:
-    """Count the rows of a batch, or None if there is one state."""
+    """Return the number of rows of a batch, or None for a single state."""
     counts = {
         port.name: len(given)  # type: ignore[arg-type]
         for port, given in zip(compiled.inputs, inputs, strict=False)
@@ -63,13 +63,13 @@ def axes_of(given: Any) -> int:
 
 
 def as_matrix(found: Array, rows: int, columns: int) -> Array:
-    """Reshape a result of one state, or of each of a batch, to a matrix."""
+    """Return a flat result reshaped to a matrix, for one state or each state of a batch."""
     single = 1 if columns == 1 else 2
     return found.reshape(*found.shape[: found.ndim - single], rows, columns)
 
 
 def within_range(model: Model, q: Array) -> Array:
-    """Return coordinates as an array; raise an error outside the range of a sliding link."""
+    """Return coordinates as an array; raise an error if a sliding link is out of its range."""
     n = model.size
     q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
     for index, low, high in model.sliding_ranges:
@@ -86,7 +86,10 @@ def within_range(model: Model, q: Array) -> Array:
 
 
 def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -> Array:
-    """Evaluate a function of time at one time or at every row; without values at none."""
+    """Return a function's values at one time, or at each time of a batch, one row per time.
+
+    Functions without values are evaluated once.
+    """
     if not isinstance(t, np.ndarray):
         return function(model, t)
     first = function(model, 0.0)

@@ -1,4 +1,4 @@
-"""Composite bodies for the mass matrix, recursive Newton-Euler for the forces."""
+"""Mass matrix by the composite-rigid-body algorithm, forces by recursive Newton-Euler."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -44,22 +44,22 @@ class Composite(Formulation):
     along_beams: ClassVar[bool] = False
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Mass matrix M(q), (n, n)."""
+        """Trace the mass matrix M(q), (n, n)."""
         still = type(q).zeros(self.model.size, 1)
         base = base_state(self.model, q, still)
         states = link_states(self.model, q, still)
         return _mass_matrix(self.model, base, states)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Generalised inertial and gravity force for accelerations a (0 if None), (n,)."""
+        """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
         model = self.model if gravity or not self.model.orbit else replace(self.model, orbit=0.0)
         base, states = base_state(model, q, v), link_states(model, q, v)
         return _newton_euler(model, base, states, v, a, gravity)[0]
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
-        """Trace inertial and gravity forces less contacts of the tip, and their power [W].
+        """Trace inertial and gravity force minus contact force of the tip, (n,), and its power [W].
 
-        The recursion includes the contact force like a load on the tip's body.
+        The contact force enters the recursion as a load on the tip's body.
         """
         if not any(point.x == "end" for point in self.model.points.contacts):
             return None
@@ -70,7 +70,10 @@ class Composite(Formulation):
         return _newton_euler(self.model, base, states, v, a, True)[0], taken
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
-        """Trace the inertial and gravity forces outboard of each joint, in world axes."""
+        """Trace inertial and gravity wrenches outboard of each joint, in world axes.
+
+        Each is a tuple of the link's root position, force and torque, (3,) each.
+        """
         base, states = base_state(self.model, q, v), link_states(self.model, q, v)
         roots = _newton_euler(self.model, base, states, v, a, True)[1]
         return [
@@ -82,7 +85,7 @@ class Composite(Formulation):
 def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
     """Trace momentum, angular momentum about the world's origin and centre of mass, (3,) each.
 
-    They include links, hubs, rotors, payload and, if it moves, the base, in world axes.
+    They include links, hubs, rotors, payload and a moving base, and are in world axes.
     """
     if not has_momentum(model):
         raise FlexarmError(
@@ -100,18 +103,19 @@ def has_momentum(model: Model) -> bool:
 
 
 def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-    """Trace the momentum of all moving bodies, a free base included, relative to inertial axes.
+    """Trace the momentum of all moving bodies relative to inertial axes.
 
-    In an orbit the rotation of the orbital frame is included. The results are in world axes.
+    The bodies include a free base. In an orbit the rotation of the orbital frame is included. The
+    results are in world axes.
 
     Returns
     -------
     whole
-        Momentum over angular momentum about the world's origin of all that moves, (6,).
+        Momentum over angular momentum about the world's origin of all moving bodies, (6,).
     base
-        The same of the base relative to the centre of mass of all that moves, and about it, (6,).
+        Momentum over angular momentum of the base, relative to and about ``centre``, (6,).
     centre
-        That centre of mass [m], (3,).
+        Centre of mass of all moving bodies [m], (3,).
     """
     whole, momentum = _whole(model, q, v)
     rotation, origin = base_frame(model, q)
@@ -134,8 +138,8 @@ def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Ex
     """Trace the external force over torque about the world's origin on an arm, (6,).
 
     It includes gravity, the gravity gradient in an orbit, scaled wrenches, contacts and springs to
-    the world. They are summed where they act, not from generalised forces, so the result can check
-    the equations of motion.
+    the world. The forces are summed at their points of action, independently of the generalised
+    forces, so that the result can check the equations of motion.
     """
     pull, torque = ca.SX(3, 1), ca.SX(3, 1)
     if np.any(model.gravity) or model.orbit:
@@ -180,12 +184,12 @@ def _in_world(rotation: Expr, origin: Expr, inertia: Expr) -> Expr:
 
 
 def _mass_moments(inertia: Expr) -> tuple[Expr, Expr]:
-    """Return mass and first moment (3,) of an inertia (6, 6)."""
+    """Return mass and first mass moment (3,) of a spatial inertia (6, 6)."""
     return inertia[5, 5], ca.inv_skew(inertia[:3, 3:])
 
 
 def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace the wrench of contacts at the arm's tip on T, (6,) in its axes, and their power [W]."""
+    """Trace the wrench of tip contacts in tip axes, (6,), and their dissipative power [W]."""
     still = type(q).zeros(model.size, 1)
     base, states = base_state(model, q, still), link_states(model, q, still)
     moving = _accelerate(model, base, states, v, False)[1][-1]  # velocities, at rates for a
@@ -214,9 +218,10 @@ def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr
 
 
 def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Columns, Expr]:
-    """Compute M without the base's rows; also inertia (6, 6) and momentum columns at the base.
+    """Trace M without the base's rows, and composite inertia and momentum columns at the base.
 
-    The last result is the rotation of these two into the base's axes.
+    The composite inertia is (6, 6); a last result is the rotation of inertia and columns into the
+    axes of the base.
     """
     matrix = ca.SX(model.size, model.size)
     carried, rotation = ca.SX(6, 6), ca.SX.eye(3)
@@ -268,7 +273,10 @@ def _rotated(rotation: Expr, columns: Columns) -> Columns:
 
 
 def _add_rotor(matrix: Expr, rotor: Rotor, carried: Expr, pending: Columns) -> tuple[Expr, Columns]:
-    """Add a rotor's spin inertia; if it is full, also its momentum's effect on the carrier."""
+    """Add a rotor's spin inertia to M, and return composite inertia and columns with the rotor.
+
+    The composite inertia and the momentum columns change only if the rotor has a spin axis.
+    """
     k = rotor.coordinate
     matrix[k, k] += rotor.ratio**2 * rotor.inertia
     if rotor.axis is None:
@@ -281,7 +289,7 @@ def _add_rotor(matrix: Expr, rotor: Rotor, carried: Expr, pending: Columns) -> t
 
 
 def _rotor_force(rotor: Rotor, tip: Expr, spin: Expr, v: Expr, a: Expr | None) -> tuple[Expr, Expr]:
-    """Effort of a rotor's coordinate and its force on the carrier, (6,)."""
+    """Return the effort on a rotor's coordinate, and the rotor's wrench on its carrier, (6,)."""
     change = rotor.ratio * a[rotor.coordinate] if a is not None else ca.SX(0)
     if rotor.axis is None:
         return rotor.ratio * rotor.inertia * change, ca.SX(6, 1)
@@ -305,7 +313,7 @@ def _base_block(matrix: Expr, base: BaseState, inertia: Expr, pending: Columns) 
 def _newton_euler(
     model: Model, base: BaseState, states: list[LinkState], v: Expr, a: Expr | None, gravity: bool
 ) -> tuple[Expr, list[Expr]]:
-    """Compute the generalised force, and the wrench on each link's root, in L, (6,)."""
+    """Trace the generalised force (n,), and the wrench on each link's root in root axes, (6,)."""
     accelerations, tips, start = _accelerate(model, base, states, a, gravity)
     result = ca.SX(model.size, 1)
     roots: list[Expr] = []
@@ -354,7 +362,7 @@ def _newton_euler(
 def _accelerate(
     model: Model, base: BaseState, states: list[LinkState], a: Expr | None, gravity: bool
 ) -> tuple[list[Expr], list[Expr], Expr]:
-    """Accelerations of link roots and, in their own axes, of tips.
+    """Return spatial accelerations of link roots, of tips in tip axes, and of the base, (6,) each.
 
     Gravity enters as an acceleration of the base.
     """

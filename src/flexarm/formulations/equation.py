@@ -1,4 +1,4 @@
-"""The equation of an arm with NumPy arrays, as `flexarm.formulation` returns it."""
+"""The equation of motion of an arm with NumPy arrays, as `flexarm.formulation` returns it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -57,8 +57,8 @@ class Equation:
 
     Every method takes one state, arrays (n,), or a batch of N, arrays (N, n): results then have N
     as their first axis. In a batch, a time is one number or (N,), and an array without the axis
-    holds for all. Arrays must be real and of the right shape, times finite, exposed lengths of
-    sliding links within their range. Other NaN and infinities are not checked; they make the
+    applies to all states. Arrays must be real and of the right shape, times finite, exposed lengths
+    of sliding links within their range. Other NaN and infinities are not checked; they make the
     results NaN.
 
     An equation is `guarded` if an approximation may make M singular or indefinite at some
@@ -69,12 +69,12 @@ class Equation:
     formulation
         The expressions, with the arm and all options.
     anchor
-        Attitude that a free base's angles are relative to, world from anchor axes, (3, 3), or
+        Reference attitude of a free base's angles, world from anchor axes, (3, 3), or
         (N, 3, 3) for a batch.
     parameters
         Keys of numbers of the model file that are inputs: `at` gives them other values.
     pattern
-        Of the numbers for which functions hold, beside those of the arm; its own if None.
+        Pattern of number values for which the compiled functions are valid; the arm's if None.
     """
 
     formulation: Formulation
@@ -84,12 +84,12 @@ class Equation:
     _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Return a description in one line."""
+        """Return a one-line description: arm, formulation and number of coordinates."""
         return f"Equation of {self.model.arm.name} by {self.name}: {self.model.size} coordinates"
 
     @classmethod
     def of(cls, formulation: Formulation, parameters: Sequence[str] = ()) -> "Equation":
-        """Build the equation of a formulation, with numbers of the model file as inputs."""
+        """Build the equation of a formulation, with some numbers of the model file as inputs."""
         anchor = formulation.model.start_anchors
         if not parameters:
             return cls(formulation, anchor)
@@ -99,7 +99,7 @@ class Equation:
 
     @cached_property
     def model(self) -> Model:
-        """The arm's model, with the paper's approximations if these are used."""
+        """The arm's model, with the paper's approximations if they are applied."""
         return self.formulation.model
 
     @property
@@ -109,7 +109,7 @@ class Equation:
 
     @property
     def paper(self) -> bool:
-        """Whether the approximations of the formulation's paper are used."""
+        """Whether the approximations of the formulation's paper are applied."""
         return self.formulation.paper
 
     @cached_property
@@ -124,16 +124,16 @@ class Equation:
 
     @property
     def values(self) -> Array:
-        """Present values of the parameters, (k,)."""
+        """Current values of the parameters, (k,)."""
         return parameter_values(self.model.arm, self.parameters)
 
     def options(self) -> str:
-        """All options as a text; with name and model, they determine every function."""
+        """Return all options as a text that, with name and model, determines every function."""
         return self.formulation.options()
 
     @property
     def flexible(self) -> tuple[int, ...]:
-        """Indices of the amplitudes, q_f."""
+        """Indices of the elastic amplitudes among the coordinates, q_f."""
         return tuple(
             i for part in self.model.links for i in range(part.modes.start, part.modes.stop)
         )
@@ -149,13 +149,13 @@ class Equation:
         return as_matrix(self._evaluate("mass_matrix", q)[0], n, n)
 
     def partitioned(self, q: Array) -> Partitioned:
-        """Compute the blocks ``rr``, ``rf``, ``ff`` of M, of joints r and amplitudes f."""
+        """Compute the blocks ``rr``, ``rf``, ``ff`` of M by `rigid` and `flexible` coordinates."""
         M, r, f = self.mass_matrix(q), list(self.rigid), list(self.flexible)
         blocks = (M[..., rows, :][..., columns] for rows, columns in ((r, r), (r, f), (f, f)))
         return Partitioned(*blocks)
 
     def bias(self, q: Array, v: Array, t: Time = 0.0) -> Array:
-        """Compute all of c: Coriolis, gravity, elastic and dissipative forces, (n,).
+        """Compute the bias force c: Coriolis, gravity, elastic and dissipative forces, (n,).
 
         The result does not depend on t, which is accepted for consistency with the other methods.
         """
@@ -163,16 +163,19 @@ class Equation:
         return self._evaluate("bias", q, v)[0]
 
     def parts(self, q: Array, v: Array) -> dict[str, Array]:
-        """Compute the parts of c by name: coriolis, gravity, elastic, dissipative, (n,) each."""
+        """Compute the parts of the bias force c by name, (n,) each.
+
+        The names are coriolis, gravity, elastic and dissipative.
+        """
         values = self._evaluate("parts", q, v)
         return dict(zip(("coriolis", "gravity", "elastic", "dissipative"), values, strict=True))
 
     def gravity(self, q: Array) -> Array:
-        """Compute the gravity part of c, (n,)."""
+        """Compute the generalised gravity force, a part of c, (n,)."""
         return self._evaluate("gravity", q)[0]
 
     def forward_dynamics(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
-        """Compute accelerations under inputs u, (n,); those prescribed follow their motion.
+        """Compute accelerations under inputs u, (n,); prescribed coordinates follow their motion.
 
         Raises
         ------
@@ -182,7 +185,7 @@ class Equation:
         return self._driven_call("forward_dynamics", q, v, u, t)[0]
 
     def reaction(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
-        """Compute the effort needed by each prescribed coordinate, (number prescribed,)."""
+        """Compute the effort that each prescribed coordinate needs, (number prescribed,)."""
         effort = self._driven_call("forward_dynamics", q, v, u, t)[1]
         return np.asarray(effort[..., list(self.model.prescribed)])
 
@@ -213,15 +216,18 @@ class Equation:
         return as_matrix(self._evaluate("tip_jacobian", q)[0], 6, self.model.size)
 
     def tip_velocity(self, q: Array, v: Array) -> Array:
-        """Compute the tip's velocity [m/s] over its angular one [rad/s], in world axes, (6,)."""
+        """Compute the tip's velocity [m/s] over angular velocity [rad/s], in world axes, (6,)."""
         return self._evaluate("tip_velocity", q, v)[0]
 
     def tip_acceleration(self, q: Array, v: Array, a: Array) -> Array:
-        """Compute the tip's acceleration [m/s^2] over its angular one [rad/s^2], in W, (6,)."""
+        """Compute the tip's acceleration [m/s^2] over angular acceleration [rad/s^2], (6,).
+
+        Both are in world axes.
+        """
         return self._evaluate("tip_acceleration", q, v, a)[0]
 
     def link_frames(self, q: Array) -> Frames:
-        """Compute ``root_`` and ``tip_position`` [m] and ``_rotation`` of all links, in W."""
+        """Compute the rotations and positions [m] of all link roots and tips in the world."""
         count, found = len(self.model.links), []
         for k, array in enumerate(self._evaluate("link_frames", q)):
             side = as_matrix(array, 3, count if k % 2 else 3 * count)
@@ -231,17 +237,17 @@ class Equation:
         return Frames(*found)
 
     def centre_of_mass(self, q: Array) -> Array:
-        """Compute the centre of mass of all that moves, in the world [m], (3,)."""
+        """Compute the centre of mass of all moving bodies, in the world [m], (3,)."""
         return self._evaluate("momentum", q, np.zeros(self.model.size))[2]
 
     def linear_momentum(self, q: Array, v: Array) -> Array:
-        """Compute the momentum of all that moves, in world axes [kg m/s], (3,)."""
+        """Compute the momentum of all moving bodies, in world axes [kg m/s], (3,)."""
         return self._evaluate("momentum", q, v)[0]
 
     def angular_momentum(
         self, q: Array, v: Array, *, about: ArrayLike | Literal["centre-of-mass"] | None = None
     ) -> Array:
-        """Compute the angular momentum of all that moves, in world axes [kg m^2/s], (3,).
+        """Compute the angular momentum of all moving bodies, in world axes [kg m^2/s], (3,).
 
         Parameters
         ----------
@@ -267,13 +273,13 @@ class Equation:
         return np.asarray(angular - np.cross(point, linear))
 
     def inertial_momentum(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
-        """Compute momenta of an arm on a free base against inertial axes, in world axes.
+        """Compute momenta of an arm on a free base relative to inertial axes, in world axes.
 
         Returns
         -------
         whole, base, centre
-            Momentum [N s] over angular momentum [N m s] about the world's origin of all that moves,
-            (6,); of the base relative to the centre of mass, about it, (6,); that centre [m], (3,).
+            Momentum [N s] over angular momentum [N m s] about the world's origin of all bodies,
+            (6,); of the base relative to and about the centre of mass, (6,); that centre [m], (3,).
         """
         whole, base, centre = self._evaluate("inertial_momentum", q, v)
         return whole, base, centre
@@ -281,14 +287,14 @@ class Equation:
     def joint_wrench(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
         """Compute the wrench of each joint on its link, (links, 6): force [N], torque [N m].
 
-        It is in world axes, at the joint's origin, for accelerations a.
+        The wrench is in world axes, at the joint's origin, for accelerations a.
         """
         t = checked_time(t, q, v, a)
         found = self._evaluate("joint_wrench", q, v, a, at_times(wrench_factors, self.model, t))[0]
         return np.swapaxes(as_matrix(found, 6, len(self.model.links)), -1, -2)
 
     def contacts(self, q: Array, v: Array) -> Contacts:
-        """Compute ``distance`` [m], ``normal`` and ``friction`` forces [N] of all contacts."""
+        """Compute distance [m], normal force and friction force [N] of all contacts."""
         count = len(self.model.arm.contacts)
         if not count:
             raise FlexarmError(f"{self.model.arm.name} touches nothing. Give it 'contacts'.")
@@ -296,7 +302,7 @@ class Equation:
         return Contacts(distance, normal, np.swapaxes(as_matrix(friction, 3, count), -1, -2))
 
     def springs(self, q: Array, v: Array) -> PointSprings:
-        """Compute ``length`` [m] and ``force`` [N] of the springs between points."""
+        """Compute length [m] and tension [N] of each spring between two points."""
         if not self.model.arm.springs:
             raise FlexarmError(
                 f"{self.model.arm.name} has no springs between points. Give it 'springs'."
@@ -318,16 +324,16 @@ class Equation:
         return seen[:, :3], seen[:, 3:12].reshape(-1, 3, 3), seen[:, 12:]
 
     def function(self, name: str) -> ca.Function:
-        """Trace one of the functions above, with CasADi symbols as arguments and results.
+        """Return a quantity as a CasADi function of symbols, by the name of the method.
 
-        ``forward_dynamics`` takes q, v, u, wrench factors and prescribed accelerations, and returns
-        accelerations and efforts. With a free base the last argument of every function is the
-        base's reference attitude.
+        ``forward_dynamics`` has the inputs q, v, u, wrench factors and prescribed accelerations,
+        and the outputs accelerations and efforts. With a free base the last argument of every
+        function is the base's reference attitude.
         """
         return trace(self.formulation, name)
 
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
-        """Compile one of the functions above, or load it from the cache."""
+        """Return a compiled quantity by its name, compiling it or loading it from the cache."""
         key = (name, level)
         try:
             return self._compiled[key]
@@ -341,16 +347,17 @@ class Equation:
         return self._compiled.setdefault(key, found)
 
     def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
-        """Compile a function of the formulation by its name, or load it from the cache.
+        """Compile a function that ``make`` traces from the formulation, or load it from the cache.
 
-        Numbers of the arm are symbols in the trace, so that arms can share it.
+        Numbers of the arm are symbols in the trace, so that arms can share machine code.
         """
         return kernel(name, self.formulation, make, self.pattern, level=level)
 
     def anchored(self, anchor: Array) -> "Equation":
         """Return the equation with another reference attitude of a free base, (3, 3) or (N, 3, 3).
 
-        Attitudes of spherical joints follow below it, in their order: (3 k, 3) or (N, 3 k, 3).
+        With spherical joints their reference attitudes are stacked below, in the order of the
+        joints: (3 k, 3) or (N, 3 k, 3).
         """
         one = self.model.start_anchors.shape
         shape = (len(anchor), *one) if np.ndim(anchor) == 3 else one
@@ -365,7 +372,7 @@ class Equation:
         return replace(self, anchor=stacked)
 
     def at(self, values: Sequence[float] | Array) -> "Equation":
-        """Return the equation with other values, (k,), of the parameters.
+        """Return the equation with other values of the parameters, (k,).
 
         Nothing is traced or compiled again unless the operations differ, for example because a
         value is 0 or 1. The values must be finite and valid in a model file.
@@ -374,27 +381,28 @@ class Equation:
         return replace(self, formulation=replace(self.formulation, model=model), _compiled={})
 
     def by_parameters(self, name: str, *arrays: Array, t: float = 0.0) -> dict[str, Array]:
-        """Differentiate one of the functions above by the parameters, shapes included.
+        """Compute the derivatives of a quantity by the parameters.
 
         Parameters
         ----------
         name
-            Such as ``forward_dynamics``.
+            Name of a quantity, such as ``forward_dynamics``.
         *arrays
-            Its inputs among q, v, a and u, in the order of its method.
+            Inputs of the quantity among q, v, a and u, in the order of the method's arguments.
         t
             Time of wrenches and prescribed motions [s].
 
         Returns
         -------
         dict of str to ndarray
-            By the names of what `function` gives: derivatives with the parameters as a further,
+            Derivatives by the output names of `function`, with the parameters as a further,
             last axis.
 
         Notes
         -----
-        Equations are differentiated exactly by all that they hold of the arm; how that follows from
-        the file, shapes among it, by differences of fourth order, with an error of some 1e-10.
+        Equations are differentiated exactly by the arm's numbers in them. The derivatives of these
+        numbers by those of the file, shapes included, are fourth-order differences, with an error
+        of about 1e-10.
         """
         if not is_word(name, QUANTITIES):
             raise refused("name", name, f"one of {', '.join(QUANTITIES)}")
@@ -416,7 +424,7 @@ class Equation:
         return nearby(self.model, self.parameters)
 
     def singularity(self, q: Array) -> str:
-        """Return why the mass matrix at coordinates q, (n,), cannot be inverted; else empty."""
+        """Return why the mass matrix at coordinates q, (n,), is singular; empty if it is not."""
         n = self.model.size
         mass = self.compiled("mass_matrix").call(*self._inputs(q))[0].reshape(n, n)
         return why_singular(self.name, self.model, mass, paper=self.paper)
@@ -437,7 +445,7 @@ class Equation:
         return found
 
     def _evaluate(self, name: str, q: Array, *arrays: Array) -> tuple[Array, ...]:
-        """Evaluate a function at coordinates for which the equations hold."""
+        """Evaluate a quantity; raise an error if a sliding link is outside its range."""
         for index, low, high in self.model.sliding_ranges:
             try:
                 within = low <= q.item(index) <= high and q.ndim == 1
@@ -457,12 +465,12 @@ class Equation:
         return call_rows(compiled, count, inputs)
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
-        """Add the arguments that every function has."""
+        """Return a function's own arguments followed by the arguments common to all functions."""
         return (*arrays, *self.given)
 
     @property
     def given(self) -> tuple[Array, ...]:
-        """Arguments that every function has beside its own: attitudes, and the body at the tip."""
+        """Arguments common to all functions: reference attitudes, and the body at the tip."""
         anchor = (self.anchor,) if self.model.attitudes else ()
         load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()
         return (*anchor, *load)

@@ -36,7 +36,7 @@ from flexarm.spatial import Expr, constant
 
 
 class KinematicInfluence(Formulation):
-    """Jacobians of link frames, generalised link inertias, nonlinear accelerations by iteration."""
+    """Equation of motion from Jacobians of link frames and generalised link inertias."""
 
     name: ClassVar[str] = "kinematic-influence"
     citation: ClassVar[str] = "Graves 1989, Dynamical modeling of serial manipulators"
@@ -48,7 +48,7 @@ class KinematicInfluence(Formulation):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation alone cannot treat a model, or None if it can."""
+        """Return why this formulation cannot treat a model, or None if it can."""
         if not paper:
             return super().own_refusal(model, paper=False)
         for part in model.links:
@@ -62,11 +62,11 @@ class KinematicInfluence(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Return the model without shortening, which the paper does not have."""
+        """Return the model without axial shortening, which the paper neglects."""
         return unstiffened(model, "cayley")
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix, (n, n)."""
+        """Trace the mass matrix M(q), (n, n)."""
         matrix = ca.SX(self.model.size, self.model.size)
         for body in self._bodies(q, ca.SX(self.model.size, 1), lift=ca.SX(3, 1)):
             T: Expr = ca.diagcat(body.T, body.T, ca.SX.eye(len(body.own)))
@@ -76,7 +76,7 @@ class KinematicInfluence(Formulation):
         return ca.triu2symm(matrix)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the inertial and gravity forces for accelerations a (0 if None), (n,)."""
+        """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
         lift = ca.SX(constant(-self.model.gravity)) if gravity else ca.SX(3, 1)
         result = ca.SX(self.model.size, 1)
         for body in self._bodies(q, v, lift=lift):
@@ -86,7 +86,7 @@ class KinematicInfluence(Formulation):
         return result
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
-        """Trace the inertial and gravity forces outboard of each joint, in world axes."""
+        """Trace inertial and gravity wrenches outboard of each joint, in world axes."""
         bodies = self._bodies(q, v, lift=ca.SX(constant(-self.model.gravity)))
         loads = [(body.link, body.point, body.load(a)) for body in bodies]
         wrenches = []
@@ -99,7 +99,7 @@ class KinematicInfluence(Formulation):
         return wrenches
 
     def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["InfluenceBody"]:
-        """Iterate over the bodies from the base to the tip; ``lift`` is the base's acceleration."""
+        """Return all bodies from base to tip; ``lift`` is the base's acceleration, (3,)."""
         what = (type(self), self.paper)
         return once(self.model, what, (q, v, lift), lambda: self._walk(q, v, lift))
 
@@ -130,16 +130,20 @@ class KinematicInfluence(Formulation):
 
 @dataclass(frozen=True)
 class Rate:
-    """Angular velocity of a frame, and its accelerations from velocities alone, in the world."""
+    """Angular velocity of a frame, and its accelerations due to velocities alone, in the world.
+
+    ``a`` is the acceleration of the origin and ``alpha`` the angular one, (3,) each.
+    """
 
     omega: Expr
     a: Expr
     alpha: Expr
 
     def across(self, r: Expr, v_rel: Expr, omega_rel: Expr, drift: Expr | None = None) -> "Rate":
-        """Compute the rate of a frame at r that moves relative to this one.
+        """Return the `Rate` of a frame at r that moves relative to this frame.
 
-        ``drift`` is the relative acceleration from curved paths, (6,).
+        ``v_rel`` and ``omega_rel`` are the relative velocities, ``drift`` the relative acceleration
+        due to curved paths, (6,).
         """
         relative = ca.cross(self.omega, r) + v_rel
         a = self.a + ca.cross(self.alpha, r)
@@ -153,10 +157,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class InfluenceBody:
-    """A link, the base or a rotor: axes and Jacobian of its frame, and its inertia there.
+    """A link, base or rotor: its frame with Jacobian and rate, and its inertia terms.
 
-    ``own`` are the additional coordinates of its inertia beside the frame's motion; ``link`` is the
-    index of the link that carries it, -1 for the base.
+    ``own`` are the coordinates of its inertia besides the frame's motion; ``link`` is the index of
+    the link that carries it, -1 for the base.
     """
 
     T: Expr
@@ -178,7 +182,7 @@ class InfluenceBody:
         )
 
     def load(self, a: Expr | None) -> Expr:
-        """Compute the force over the torque, in the world, and the efforts for accelerations."""
+        """Return the world force, torque and efforts that accelerations a need, (6 + k,)."""
         acceleration: Expr = ca.vertcat(self.rate.a, self.rate.alpha)
         own = ca.SX(len(self.own), 1)
         if a is not None:
@@ -192,7 +196,7 @@ class InfluenceBody:
 
 
 class Walk:
-    """Pass from the base to the tip: the current frame, and the coordinates that move it.
+    """Outward pass from base to tip, with the current frame and its rate.
 
     Attributes
     ----------
@@ -211,25 +215,25 @@ class Walk:
             self.rate = self.rate.across(none, none, self.frame.J_R[:, k] * v[k])
 
     def jacobian(self) -> Expr:
-        """Form the Jacobian of the current frame, its influence coefficients, (6, n)."""
+        """Return the Jacobian of the current frame (its influence coefficients), (6, n)."""
         return ca.vertcat(self.frame.J_T, self.frame.J_R)  # (eqs. 7-12)
 
     @property
     def omega(self) -> Expr:
-        """Angular velocity of the current frame, in its axes, (3,)."""
+        """Angular velocity of the current frame, in its own axes, (3,)."""
         return self.frame.A.T @ self.rate.omega
 
     def body(self, terms: Terms, own: tuple[int, ...], link: int) -> InfluenceBody:
-        """Return terms as a body in the current frame."""
+        """Return a body with the given inertia terms in the current frame."""
         frame, jacobian = self.frame, self.jacobian()
         return InfluenceBody(frame.A, frame.r, jacobian, self.rate, terms, own, link)
 
     def base(self) -> InfluenceBody:
-        """Return the base's body in its frame."""
+        """Return the base as a body in the current frame."""
         return self.body(rigid_terms(self.model.base_body, self.omega, 0), (), -1)
 
     def rotor(self, rotor: Rotor, carrier: int) -> InfluenceBody:
-        """Return a rotor as a body on the previous tip that one coordinate spins."""
+        """Return a rotor on the previous tip as a body that one coordinate spins."""
         axis = ca.SX(3, 1) if rotor.axis is None else ca.SX(constant(rotor.axis))
         speed = rotor.ratio * self.v[rotor.coordinate] + ca.dot(axis, self.omega)
         torque = ca.cross(self.omega, axis) * (rotor.inertia * speed)
@@ -241,7 +245,7 @@ class Walk:
         return self.body(terms, (rotor.coordinate,), carrier)
 
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:
-        """Advance from the previous tip to a link's frame."""
+        """Advance the current frame from the previous tip to a link's root."""
         none = ca.SX(3, 1)
         self.rate = self.rate.across(frame.p_WJ - self.frame.r, none, none)
         own, rates = picked(self.q, part.carried_by), picked(self.v, part.carried_by)
@@ -254,7 +258,7 @@ class Walk:
         self.frame = self.frame.through_joint(part, self.q)  # (eqs. 4, 6, 8, 9)
 
     def drift(self, part: LinkModel, tip: Local) -> Expr:
-        """Differentiate the tip's velocity in L at zero acceleration, (6,)."""
+        """Return the acceleration of a link's tip in L at zero acceleration of amplitudes, (6,)."""
         own = part.own
         if not own or not self.v.nnz():
             return ca.SX(6, 1)
@@ -262,7 +266,7 @@ class Walk:
         return ca.sparsify(ca.jtimes(velocity, self.q, self.v))
 
     def cross_link(self, part: LinkModel, frame: LinkFrames, drift: Expr) -> None:
-        """Advance from a link's frame to its deflected tip."""
+        """Advance the current frame from a link's root to its deflected tip."""
         turned: Expr = ca.diagcat(self.frame.A, self.frame.A)
         psi = turned @ ca.vertcat(frame.tip.linear, frame.tip.angular)
         relative = psi @ own_values(part, self.v)

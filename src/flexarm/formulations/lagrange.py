@@ -63,7 +63,7 @@ LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
 
 
 class Lagrange(Formulation):
-    """Closed-form equations of motion from the energies."""
+    """Closed-form equations of motion by differentiation of the energies."""
 
     name: ClassVar[str] = "lagrange"
     citation: ClassVar[str] = f"{PAPER} (IJRR 14, 91-111), Algorithms 1-3"
@@ -74,7 +74,7 @@ class Lagrange(Formulation):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation alone cannot treat a model, or None if it can."""
+        """Return why this formulation cannot treat a model, or None if it can."""
         if model.size > LARGEST:
             return (
                 f"the closed form of {model.size} coordinates is too long, the limit is "
@@ -99,11 +99,11 @@ class Lagrange(Formulation):
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix (Algorithms 1 and 2), (n, n)."""
+        """Trace the mass matrix M(q) (Algorithms 1 and 2), (n, n)."""
         return self._at(self._closed.M, q, None)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace ``M a + h + c`` (Algorithm 3), (n,)."""
+        """Trace ``M a + h + c`` (Algorithm 3), (n,); c only with ``gravity``."""
         closed = self._closed
         total = closed.c if gravity else ca.SX(self.model.size, 1)
         if v.nnz():
@@ -113,7 +113,7 @@ class Lagrange(Formulation):
 
     @property
     def _closed(self) -> "_Closed":
-        """Equations in auxiliary symbols, with respect to which they are differentiated."""
+        """Closed-form M, h and c in symbols q and v of their own, shared by all expressions."""
         return once(self.model, type(self), (), self._close)
 
     def _close(self) -> "_Closed":
@@ -141,7 +141,7 @@ class _Closed(NamedTuple):
 
 @dataclass(frozen=True)
 class LagrangeBody:
-    """A mass that is fixed in a frame, or moves in it with own coordinates."""
+    """A body with mass: its frame, and moments that may depend on own coordinates."""
 
     # T, D: the frame in the world, (4, 4), and its derivatives by the coordinates that move it.
     T: Expr
@@ -154,17 +154,17 @@ class LagrangeBody:
 def bodies_of(
     model: Model, q: Expr, tip: Tip | None = None, points: Points | None = None
 ) -> list[LagrangeBody]:
-    """Place all bodies with mass (S4, S5): links, hubs and rotors, bodies at tips.
+    """Return all bodies with mass (S4, S5): links, hubs, rotors and bodies at tips.
 
     Parameters
     ----------
     model, q
         The arm and the symbols of its coordinates.
     tip
-        What gives E of a link and its derivatives by the link's own coordinates, `link_transform`
+        Function that returns E of a link and its derivatives by own coordinates; `link_transform`
         if None.
     points
-        What gives the points of a link's span, or None for those that its shapes make.
+        Function that returns the points of a link's span; if None, points follow from shapes.
     """
     bodies = []
     T, D = ca.SX.eye(4), dict[int, Expr]()
@@ -192,7 +192,7 @@ def bodies_of(
 
 
 def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[int, Expr]]:
-    """Compute E_j (eqs. 2, 8), from a link's root to its tip, with its derivatives."""
+    """Return the transformation E_j from a link's root to its tip (eqs. 2, 8), with derivatives."""
     local = tip_section(model, part, q)
     E = homogeneous(local.rotation, local.position)  # (eqs. 2, 8)
     own = part.own
@@ -216,7 +216,10 @@ def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None)
 
 
 def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
-    """Compute a rotor's moments: spin and, if it is full, rotation with its carrier."""
+    """Return a rotor's moments and its coordinate.
+
+    A full rotor also rotates with its carrier.
+    """
     new = type(q)
     spin = new(rotor.ratio**2 * rotor.inertia)
     G, H = new(4, 4), new(4, 4)
@@ -228,7 +231,10 @@ def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
 
 
 def closed_mass_matrix(model: Model, bodies: list[LagrangeBody]) -> Expr:
-    """Sum ``int (delta_i r)^T (delta_k r) dm`` over all bodies (Algorithms 1 and 2)."""
+    """Compute M, the sum of ``int (delta_i r)^T (delta_k r) dm`` over all bodies, (n, n).
+
+    After Algorithms 1 and 2.
+    """
     M = ca.SX(model.size, model.size)
     exact = model.tip_rotation == "cayley"
 
@@ -256,13 +262,16 @@ def closed_mass_matrix(model: Model, bodies: list[LagrangeBody]) -> Expr:
 
 
 def closed_coriolis(M: Expr, q: Expr, v: Expr) -> Expr:
-    """Sum ``(dM_ij/dq_k - 1/2 dM_jk/dq_i) q'_j q'_k`` (Algorithm 3, S2.1), (n,)."""
+    """Compute ``sum (dM_ij/dq_k - 1/2 dM_jk/dq_i) q'_j q'_k`` (Algorithm 3, S2.1), (n,)."""
     momentum = M @ v
     return ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v, momentum), q) / 2  # (Alg. 3, S2.1)
 
 
 def closed_gravity(model: Model, bodies: list[LagrangeBody]) -> Expr:
-    """Sum ``-g^T int delta_i r dm`` over all bodies (Algorithm 3, S2.2, sign corrected), (n,)."""
+    """Compute the gravity forces ``-g^T int delta_i r dm``, summed over all bodies, (n,).
+
+    After Algorithm 3, S2.2, with the sign corrected.
+    """
     c = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity))
     for body in bodies:

@@ -26,9 +26,9 @@ WORST = 1e10  # condition of the rows' compliance
 
 @dataclass(frozen=True)
 class LowRank:
-    """A tip's motion per rate of orthogonal amplitudes, ``frame rows``."""
+    """Low-rank form of a link: tip motion ``frame rows`` per rate of orthogonal amplitudes."""
 
-    frame: Expr  # where the rows act, (6, r)
+    frame: Expr  # spatial motion of the tip per row, (6, r)
     rows: Array  # constant, (r, m)
     # diagonal, body: mass of the amplitudes, ``diagonal - rows^T body rows``, (m,) and (r, r).
     diagonal: Array
@@ -37,10 +37,9 @@ class LowRank:
     def solve(self, inertia: Expr, right: Expr) -> Expr:
         """Solve ``(mass + rows^T inertia rows) x = right``, (m, k).
 
-        With ``rows diagonal^-1 rows^T = L L^T`` and ``G = L^T (inertia - body) L`` it is
-        ``x = diagonal^-1 (right - rows^T z)`` and
-        ``L^T z = (1 + G)^-1 G L^-1 rows diagonal^-1 right``, which holds for any inertia, also a
-        large one.
+        With ``rows diagonal^-1 rows^T = L L^T`` and ``G = L^T (inertia - body) L`` the solution is
+        ``x = diagonal^-1 (right - rows^T z)`` and ``L^T z = (1 + G)^-1 G L^-1 rows diagonal^-1
+        right``, for any inertia.
         """
         weighted = self.rows / self.diagonal
         factor: Array = np.linalg.cholesky(weighted @ self.rows.T).astype(np.float64)
@@ -54,7 +53,7 @@ class LowRank:
 
 
 def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | None:
-    """Return a link's low-rank form, or None if it has none or it would not save operations.
+    """Return a link's low-rank form, or None without such a form or if it saves no operations.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
 
 
 def _split(mass: Array, rows: Array) -> tuple[Array, Array] | None:
-    """Write a mass as ``diagonal - rows^T body rows``, or None if it is not of that form."""
+    """Return diagonal and body of a mass ``diagonal - rows^T body rows``; None for other masses."""
     r, m = rows.shape
     size = np.sqrt(np.diag(mass))
     off = ~np.eye(m, dtype=bool)

@@ -12,9 +12,10 @@ from flexarm.spatial import Expr, Pose, constant
 
 @dataclass(frozen=True)
 class MovingFrame:
-    """A frame in the world: axes, origin, translational and rotational Jacobian, (3, n) each.
+    """A frame along the arm in the world: axes A, origin r, and Jacobians J_T, J_R, (3, n) each.
 
-    Equation numbers are those of Chu et al., of `element_jacobian`.
+    J_T belongs to the origin's velocity and J_R to the angular velocity, in world axes. Equation
+    numbers are those of Chu et al., of `element_jacobian`.
     """
 
     A: Expr
@@ -24,18 +25,18 @@ class MovingFrame:
 
     @classmethod
     def of_base(cls, model: Model, q: Expr) -> "MovingFrame":
-        """Compute the frame of the base."""
+        """Return the frame of the base with its Jacobians."""
         A, r = base_frame(model, q)
         return cls(A, r, *(ca.sparsify(ca.SX(J)) for J in base_jacobian(model, q, r)))
 
     def placed(self, pose: Pose) -> "MovingFrame":
-        """Compute a frame that is fixed in this one."""
+        """Return a frame fixed in this frame at a pose."""
         offset = self.A @ constant(pose.position)
         J_T = self.J_T - ca.skew(offset) @ self.J_R
         return MovingFrame(self.A @ constant(pose.rotation), self.r + offset, J_T, self.J_R)
 
     def through_joint(self, part: LinkModel, q: Expr) -> "MovingFrame":
-        """Compute a link's frame from that of the previous tip."""
+        """Return the root frame of the next link, if this frame is the tip of the previous link."""
         frame, own = self.placed(part.pose_FJ), picked(q, part.carried_by)
         R_JK, p_JK = part.motion.place(own)
         A, moved, columns = frame.A @ R_JK, frame.A @ p_JK, part.motion.columns(own)
@@ -45,7 +46,7 @@ class MovingFrame:
         return MovingFrame(A, frame.r + moved, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
 
     def through(self, tip: Local, own: tuple[int, ...]) -> "MovingFrame":
-        """Compute the frame of a link's deflected tip from the link's (eqs. 3, 4)."""
+        """Return the frame of a link's deflected tip; this frame is the link's root (eqs. 3, 4)."""
         offset, select = self.A @ tip.position, selection(own, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(offset) @ self.J_R + self.A @ tip.linear @ select
         # omega^f is in the link's axes

@@ -9,7 +9,7 @@ from flexarm.model import LinkModel, Model
 
 
 class Feature(NamedTuple):
-    """A feature of a link or its joint, in words with their names, and how to do without it."""
+    """A feature of a link or joint: test, description, and remedy to avoid the feature."""
 
     present: Callable[[LinkModel], object]
     what: str
@@ -78,9 +78,9 @@ FEATURES = {
 
 
 def paper_refusal(model: Model, paper: str, lacking: Sequence[str]) -> str | None:
-    """Return why an arm is none of a paper's, or None if it could be.
+    """Return why a paper's formulation does not cover an arm, or None if it may.
 
-    ``lacking`` are the `FEATURES` that the paper's arms do not have, beside a base that moves.
+    ``lacking`` are the keys of `FEATURES` outside the paper, in addition to a moving base.
     """
     said = "a base that moves. Fix the base" if model.base_moves else None
     for part in () if said else model.links:

@@ -1,4 +1,4 @@
-"""Quantities of an equation by name, as expressions of a formulation."""
+"""Quantities of an equation of motion by name, traced by a formulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ LOAD = 10  # numbers of the body at the tip
 
 
 class Power(NamedTuple):
-    """Power of inputs, wrenches and prescribed coordinates, and dissipated power [W]."""
+    """Power [W] of inputs, wrenches and prescribed coordinates, and dissipated power [W]."""
 
     inputs: Any
     wrenches: Any
@@ -45,7 +45,7 @@ class Power(NamedTuple):
 
 
 class Energy(NamedTuple):
-    """Energies of an arm [J]."""
+    """Kinetic, elastic and gravitational energy of an arm [J]."""
 
     kinetic: Any
     elastic: Any
@@ -53,10 +53,10 @@ class Energy(NamedTuple):
 
 
 class Contacts(NamedTuple):
-    """Contacts of an arm in the order of the file.
+    """Distances and forces of an arm's contacts, in the order of the model file.
 
-    Distance from touching [m], negative by the depth; normal force [N], (contacts,); friction on
-    the arm in the world [N], (contacts, 3).
+    Distance [m], negative by the penetration depth; normal force [N], (contacts,); friction on the
+    arm in world axes [N], (contacts, 3).
     """
 
     distance: Array
@@ -65,7 +65,7 @@ class Contacts(NamedTuple):
 
 
 class PointSprings(NamedTuple):
-    """Lengths [m] of springs between points, and the forces by which they pull [N], (springs,)."""
+    """Lengths [m] and tensions [N] of the springs between points, (springs,) each."""
 
     length: Array
     force: Array
@@ -81,7 +81,7 @@ class Frames(NamedTuple):
 
 
 class Partitioned(NamedTuple):
-    """Mass matrix by joints (r) and amplitudes (f)."""
+    """Blocks of the mass matrix by joints (r) and elastic amplitudes (f)."""
 
     rr: Array
     rf: Array
@@ -90,7 +90,7 @@ class Partitioned(NamedTuple):
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity that can be traced."""
+    """A quantity of the equation of motion, with the function that traces it."""
 
     expression: Callable[..., Any]  # of a formulation and the inputs
     # inputs, outputs: their names: coordinates q, rates v, accelerations a, inputs u, wrench
@@ -101,7 +101,7 @@ class Quantity:
 
 @direct_operators()
 def trace(formulation: Formulation, name: str) -> ca.Function:
-    """Trace a quantity with CasADi symbols; reference attitudes and the load come last."""
+    """Build a quantity's CasADi function; reference attitudes and load are the last inputs."""
     if not is_word(name, QUANTITIES):
         raise FlexarmError(f"no function {shown(name)}: there are {', '.join(QUANTITIES)}")
     quantity, model = QUANTITIES[name], formulation.model
@@ -122,12 +122,15 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
 
 
 def symbol(model: Model, key: str) -> ca.SX:
-    """Return the symbols of an input, the same in all functions of an arm."""
+    """Return the CasADi symbols of a named input, shared by all functions of a model."""
     return once(model, f"symbol {key}", (), lambda: ca.SX.sym(key, _size(model, key)))
 
 
 def anchored(model: Model) -> tuple[Model, list[ca.SX]]:
-    """Return the model with symbols as reference attitudes, and those symbols if it has some."""
+    """Return the model with symbols as reference attitudes, and a list of those symbols.
+
+    A model without reference attitudes is returned unchanged, with an empty list.
+    """
     if not model.attitudes:
         return model, []
     anchor = once(model, "anchor", (), lambda: ca.SX.sym("anchor", *model.start_anchors.shape))
@@ -180,34 +183,37 @@ def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
 
 
 def _linear_model(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> list[Expr]:
-    """Differentiate the force for accelerations by a, q and v, without Coulomb friction."""
+    """Trace the Jacobians of the inverse dynamics by a, q and v, without Coulomb friction."""
     smooth = elastic_force(f.model, q) + dissipative_force(f.model, q, v, coulomb=False)
     force = f.inertial_expression(q, v, a, gravity=True) + smooth - wrench_force(f.model, q, w)
     return [ca.densify(ca.jacobian(force, each)) for each in (a, q, v)]
 
 
 def _balance(f: Formulation, q: Expr, v: Expr, w: Expr) -> tuple[Expr, Expr]:
-    """Trace the mass matrix, and the force at zero acceleration without inputs."""
+    """Trace the mass matrix, and the generalised force at zero acceleration without inputs."""
     force = _bias(f, q, v) - wrench_force(f.model, q, w)
     return ca.densify(mass_of(f, q)), ca.densify(ca.SX(force))
 
 
 def _smooth_matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace elastic stiffness and smooth damping."""
+    """Trace elastic stiffness and damping without Coulomb friction, (n, n) each."""
     smooth = dissipative_force(f.model, q, v, coulomb=False)
     stiffness = ca.jacobian(elastic_force(f.model, q), q)
     return ca.densify(stiffness), ca.densify(ca.jacobian(smooth, v))
 
 
 def _motion(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
-    """Trace accelerations and powers."""
+    """Trace accelerations, (n,), and the four powers of `Power` [W], (4,)."""
     return _pushed_motion(f, q, v, u, w, given)[:2]
 
 
 def _pushed_motion(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr, push: Expr | None = None
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace accelerations, powers and efforts with an additional generalised force."""
+    """Trace accelerations, powers and efforts of prescribed coordinates.
+
+    ``push`` is an additional generalised force, (n,).
+    """
     applied, driving, loading, losing = _applied(f, q, v, u, w, push)
     a, effort = f.forward_expression(q, v, given, applied)
     powers = (ca.dot(v, part) for part in (driving, loading, effort, losing))
@@ -217,9 +223,9 @@ def _pushed_motion(
 def _applied(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, push: Expr | None, *, ends: bool = True
 ) -> tuple[Expr, ...]:
-    """Trace all forces on an arm, and separately those that drive, load and brake it.
+    """Trace the sum of applied forces, and the forces of inputs, wrenches and dissipation.
 
-    Without ``ends``, contacts of the tip are left out.
+    All are generalised forces, (n,). Without ``ends``, contacts of the tip are left out.
     """
     driving = ca.SX(constant(input_matrix(f.model))) @ u
     loading = wrench_force(f.model, q, w)
@@ -231,7 +237,10 @@ def _applied(
 def _missing(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, a: Expr, push: Expr
 ) -> tuple[Expr, Expr]:
-    """Trace the force for accelerations beyond applied ones, 0 where free; and powers."""
+    """Trace the residual force that given accelerations need beyond applied forces, and powers [W].
+
+    The residual is 0 at free coordinates if the accelerations satisfy the equation of motion.
+    """
     touched = f.touched_expression(q, v, a)
     applied, driving, loading, losing = _applied(f, q, v, u, w, push, ends=touched is None)
     needed = f.inertial_expression(q, v, a, gravity=True) if touched is None else touched[0]
@@ -244,7 +253,7 @@ def _missing(
 
 
 def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:
-    """Trace the energies, and the tip's rotation by rows and its position."""
+    """Trace the energies, and rotation (row by row) and position of the arm's tip, stacked."""
     placed = (ca.vec(ca.densify(part.T)) for part in end_frame(f.model, q))
     return ca.vertcat(*f.energy_expression(q, v), *placed)
 
@@ -259,7 +268,10 @@ def _tip_acceleration(f: Formulation, q: Expr, v: Expr, a: Expr) -> Expr:
 
 
 def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
-    """Trace roots and tips: rotations side by side, (3, 3 links), and positions, (3, links)."""
+    """Trace the frames of link roots and tips.
+
+    Rotations are side by side, (3, 3 links), positions (3, links), in world axes.
+    """
     placed = frames(f.model, q)
     return (
         ca.horzcat(*(frame.R_WL for frame in placed)),
@@ -270,7 +282,7 @@ def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
 
 
 def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
-    """Trace the distances of contacts from touching, their rates, and the speeds of points."""
+    """Trace the contacts' distances, their rates of change, and speeds of the contact points."""
     found = touches(f.model, q, frames(f.model, q))
     speeds = [touch.attached.velocity(v)[0] for touch in found]
     closing = [-ca.dot(touch.normal, speed) for touch, speed in zip(found, speeds, strict=True)]
@@ -282,7 +294,7 @@ def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
 
 
 def _contacts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
-    """Trace distance, normal force and friction, (3, contacts), of each contact."""
+    """Trace distance, normal force, and friction vector (3, contacts) of the contacts."""
     found = touches(f.model, q, frames(f.model, q))
     forces = [touch.forces(v) for touch in found]
     return (
@@ -293,7 +305,7 @@ def _contacts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
 
 
 def _springs_between(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace length and force of each spring between points, positive where it pulls."""
+    """Trace length and tension of each spring between two points, (springs,) each."""
     found = lines(f.model, q)
     return (
         ca.vertcat(*[line.length for line in found]),

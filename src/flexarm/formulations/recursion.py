@@ -21,11 +21,11 @@ from flexarm.spatial import NO_INERTIA, Expr, Inertia, base_rotation, constant
 
 @dataclass(frozen=True)
 class BaseState:
-    """The base in its own axes."""
+    """Attitude, angular velocity and bias acceleration of the base."""
 
     rotation: Expr  # world from base axes, (3, 3)
     # angular, angular_inverse: angular velocity per angle rate, (3, 3), and its inverse; None for a
-    # base at rest.
+    # fixed base.
     angular: Expr | None
     angular_inverse: Expr | None
     omega: Expr  # angular velocity in the world, (3,)
@@ -36,12 +36,12 @@ class BaseState:
     # Acceleration that its origin has against inertial axes while it has none in the world, in
     # world axes, (3,).
     swept: Expr
-    force: Expr  # what its body needs from angular velocity and gravity's gradient alone, (6,)
+    force: Expr  # force on its body due to angular velocity and gravity gradient alone, (6,)
 
 
 @dataclass(frozen=True)
 class LinkState:
-    """Motion of a link relative to the one before it, and its inertia."""
+    """Motion of a link relative to the previous tip, and the link's inertia terms."""
 
     part: LinkModel
     rotation: Expr  # axes of the previous tip frame from axes of L, (3, 3)
@@ -56,7 +56,7 @@ class LinkState:
     # is at.
     terms: Terms
     tip: SectionMotion
-    # What the tip's body needs from angular velocity and gravity's gradient alone, in T, (6,).
+    # Force on the tip's body due to angular velocity and gravity gradient alone, in T, (6,).
     tip_force: Expr
     ridden: bool = False  # whether the next link rides on it
     away: Expr | None = None  # in orbit, the direction away from the planet, in L, (3,)
@@ -64,7 +64,7 @@ class LinkState:
 
 
 def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
-    """Frame and angular velocity of the base."""
+    """Return attitude, angular velocity and bias acceleration of the base."""
     return once(model, "base", (q, v), lambda: _base_state(model, q, v))
 
 
@@ -105,7 +105,7 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
 
 
 def link_states(model: Model, q: Expr, v: Expr, *, combined: bool = False) -> list[LinkState]:
-    """Compute the velocities and the inertia terms of all links, from base to tip.
+    """Return motion and inertia terms of all links, from base to tip.
 
     If ``combined``, the columns of a link may be combinations of its amplitudes.
     """
@@ -179,7 +179,7 @@ def _link_state(
 
 
 def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
-    """Add the gravity gradient to the loads of a link and of the body at its tip."""
+    """Return a link's state with the gravity gradient on the link and on the body at its tip."""
     placed, rate, part = frames(model, q)[index], model.orbit, state.part
     terms = feel_gradient(rate, placed.R_WL, placed.p_WL, state.terms, picked(q, part.own))
     force = state.tip_force
@@ -189,7 +189,7 @@ def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
 
 
 def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
-    """Vector from the previous tip to L's origin, in L, or None where it is zero."""
+    """Return the vector from the previous tip to L's origin, in L, or None where it is zero."""
     start = part.pose_FJ.position
     place = ca.sparsify(type(rotation)(lever))
     if np.any(start):
@@ -198,20 +198,20 @@ def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
 
 
 def spatial_inertia(mass: Expr, first: Expr, second: Expr) -> Expr:
-    """Matrix (6, 6) of a body about a point from mass, first moment and inertia."""
+    """Return the spatial inertia (6, 6) of a body from mass, first moment and rotary inertia."""
     cross = ca.skew(first)
     return ca.vertcat(ca.horzcat(second, cross), ca.horzcat(cross.T, mass * ca.SX.eye(3)))
 
 
 def body_matrix(body: Inertia) -> Expr:
-    """Matrix (6, 6) of a constant rigid body."""
+    """Return the spatial inertia (6, 6) of a constant rigid body."""
     return spatial_inertia(
         ca.SX(body.mass), ca.SX(constant(body.first)), ca.SX(constant(body.second))
     )
 
 
 def shift_inertia(inertia: Expr, p: Expr) -> Expr:
-    """Shift a (6, 6) inertia about a point at p to the origin."""
+    """Return a spatial inertia (6, 6), given about a point p, about the origin."""
     a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     lever = ca.skew(p)
     moved = b + lever @ c
@@ -220,7 +220,7 @@ def shift_inertia(inertia: Expr, p: Expr) -> Expr:
 
 
 def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:
-    """Rotate a (6, 6) inertia into the target axes of a rotation."""
+    """Return a spatial inertia (6, 6) in the target axes of a rotation."""
     a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     return blocks(
         symmetric(rotation @ a @ rotation.T),
@@ -230,27 +230,27 @@ def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:
 
 
 def shift_force(force: Expr, p: Expr) -> Expr:
-    """Shift spatial forces, (6, k), that act at a point p to the origin."""
+    """Return spatial forces (6, k), given about a point p, about the origin."""
     return ca.vertcat(force[:3, :] + ca.skew(p) @ force[3:, :], force[3:, :])
 
 
 def rotate(rotation: Expr, vector: Expr) -> Expr:
-    """Rotate spatial vectors, (6, k)."""
+    """Return spatial vectors (6, k) in the target axes of a rotation."""
     return ca.vertcat(rotation @ vector[:3, :], rotation @ vector[3:, :])
 
 
 def shift_motion(motion: Expr, p: Expr) -> Expr:
-    """Shift spatial motions, (6, k), of the origin to a point p."""
+    """Return spatial motions (6, k), given at the origin, at a point p."""
     return ca.vertcat(motion[:3, :], motion[3:, :] - ca.skew(p) @ motion[:3, :])
 
 
 def tip_columns(state: LinkState) -> Expr:
-    """Motion of the tip per rate of the link's own coordinates, (6, k)."""
+    """Return the motion of the tip per rate of the link's own coordinates, (6, k)."""
     return ca.vertcat(state.tip.local.angular, state.tip.local.linear)
 
 
 def tip_bias(state: LinkState) -> Expr:
-    """Acceleration of the tip relative to L from velocities alone, (6,)."""
+    """Return the acceleration of the tip relative to L due to velocities alone, (6,)."""
     omega, tip = state.omega, state.tip
     p = tip.local.position
     spin = ca.cross(omega, tip.spin) + tip.spin_bias
@@ -259,7 +259,7 @@ def tip_bias(state: LinkState) -> Expr:
 
 
 def body_bias(body: Inertia, omega: Expr) -> Expr:
-    """Force on a rigid body due to its angular velocity alone, (6,)."""
+    """Return the spatial force that a rigid body's angular velocity alone requires, (6,)."""
     first, second = constant(body.first), constant(body.second)
     return ca.vertcat(
         ca.cross(omega, second @ omega), ca.cross(omega, ca.cross(omega, ca.SX(first)))
@@ -267,10 +267,10 @@ def body_bias(body: Inertia, omega: Expr) -> Expr:
 
 
 def blocks(a: Expr, b: Expr, c: Expr) -> Expr:
-    """Symmetric (6, 6) matrix from its three blocks."""
+    """Return the symmetric (6, 6) matrix with the given three blocks."""
     return ca.vertcat(ca.horzcat(a, b), ca.horzcat(b.T, c))
 
 
 def symmetric(matrix: Expr) -> Expr:
-    """Mirror the upper triangle of a matrix whose lower triangle was not computed."""
+    """Return a symmetric matrix by mirroring the upper triangle of the given matrix."""
     return ca.triu2symm(ca.triu(matrix))

@@ -70,7 +70,7 @@ LACKING = ("joint", "full rotor", "quadratic shapes", "root slope", "measured ma
 
 
 class RecursiveLagrange(Formulation):
-    """Lagrange's equations by recursions over 4x4 transformations."""
+    """Lagrange's equations by recursions over 4x4 homogeneous transformations."""
 
     name: ClassVar[str] = "recursive-lagrange"
     citation: ClassVar[str] = f"{PAPER} (TAML 2, 063003), after Book 1984"
@@ -83,7 +83,7 @@ class RecursiveLagrange(Formulation):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation alone cannot treat a model, or None if it can."""
+        """Return why this formulation cannot treat a model, or None if it can."""
         sliding = [part.name for part in model.links if part.carried_by != part.coordinates]
         if sliding:
             return (
@@ -121,13 +121,13 @@ class RecursiveLagrange(Formulation):
         return _mass_matrix(self.model, chain)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the inertial and gravity forces, -R of eq. 42 without springs, (n,)."""
+        """Trace the generalised inertial and gravity force, (n,): -R of eq. 42 without springs."""
         chain = _outward(self.model, q, v, a)
         return _forces(self.model, chain, v, a, gravity)
 
 
 class Flow(NamedTuple):
-    """Moments with the velocities h' and accelerations h'' of a link's points."""
+    """Inertia integrals of a link with the velocities h' and accelerations h'' of its points."""
 
     H: Expr  # int mu h h'^T
     h: Expr  # int mu h h''^T
@@ -138,7 +138,7 @@ class Flow(NamedTuple):
 
 @dataclass(frozen=True)
 class PlacedLink:
-    """A link (or the base: no part) at its position in the chain."""
+    """A link, or the base, with its inertia integrals and transformations to the world."""
 
     step: LinkTransform  # joint transformation
     tip: Transform  # link transformation E with its derivatives
@@ -147,13 +147,13 @@ class PlacedLink:
     before: tuple[Expr, Expr, Expr]
     W: tuple[Expr, Expr, Expr]
     W_hat: tuple[Expr, Expr, Expr]
-    # weight, flow: what the link weighs.
+    # weight, flow: inertia integrals of the link.
     weight: Moments
     flow: Flow
 
 
 def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
-    """Place all links with rates and accelerations (eq. 4 differentiated)."""
+    """Return all links with their transformations, rates and accelerations (from eq. 4)."""
     symbols = (q, v) if a is None else (q, v, a)
     return once(model, "placed", symbols, lambda: _place(model, q, v, a))
 
@@ -187,7 +187,11 @@ def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
 
 
 def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
-    """Compute J (eqs. 29-41) inward; a column stays pending until all rows have used it."""
+    """Compute J (eqs. 29-41) by an inward recursion.
+
+    ``pending`` contains the column of each outboard coordinate, from which inboard rows are
+    computed.
+    """
     J = ca.SX(model.size, model.size)
     phi, pending = ca.SX(4, 4), Columns()
     exact = model.tip_rotation == "cayley"
@@ -227,7 +231,7 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
 
 
 def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, gravity: bool) -> Expr:
-    """Sum Q and P inward (eqs. 44-46) and compute every coordinate's row."""
+    """Compute inertial and gravity forces by inward sums Q and P (eqs. 44-46), (n,)."""
     result = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity)) if gravity else ca.SX(4, 1)
     Q, P = ca.SX(4, 4), ca.SX(4, 1)
@@ -259,7 +263,7 @@ def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, grav
 def _weigh(
     model: Model, step: LinkTransform, d: Expr, rates: Expr, more: Expr | None
 ) -> tuple[Moments, Flow]:
-    """Compute a link's moments: integrals over its points, its root body and its hub."""
+    """Return a link's inertia integrals over its points, its root body and its hub."""
     part, m, new = step.part, d.shape[0], type(d)
     weight = body_moments(step.body, d, m)
     none = [new(4, 4)] * m
@@ -281,7 +285,7 @@ def _weigh(
 
 
 def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, more: Expr | None) -> Flow:
-    """Add moments with velocities h' and accelerations h'' of a span's points."""
+    """Return ``flow`` plus a span's integrals with the velocities h' and accelerations h''."""
     moving, new = points.moving, type(rates)
     h, s, h_d, h_dd = moving.value, moving.columns, moving.speed(rates), moving.bias
     if more is not None:
@@ -301,7 +305,7 @@ def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, more: Expr | Non
 
 
 def _with_sections(flow: Flow, sections: Terms, rates: Expr, more: Expr | None) -> Flow:
-    """Add sections that turn about axes of the link."""
+    """Return ``flow`` plus the rotary inertia of sections that rotate relative to the link."""
     flow = flow._replace(H=flow.H + turning(sections.angular @ rates))
     if more is None:
         return flow
@@ -311,12 +315,12 @@ def _with_sections(flow: Flow, sections: Terms, rates: Expr, more: Expr | None) 
 
 
 def _below(block: Expr) -> Expr:
-    """Return a block (3, 3) with zeros before and above it."""
+    """Return a block (3, 3) as the lower right part of a 4x4 matrix of zeros."""
     return ca.diagcat(type(block)(1, 1), block)
 
 
 def _with_hub(flow: Flow, body: Array, hub: Transform, more: Expr | None) -> Flow:
-    """Add a hub that root slopes turn."""
+    """Return ``flow`` plus the inertia of a hub that rotates with the shapes' root slopes."""
     B, B_d, B_dd = hub.value, hub.rate, hub.bias
     for k, column in enumerate(hub.columns):
         B_dd = B_dd + column * more[k] if more is not None else B_dd
@@ -333,7 +337,10 @@ def _with_hub(flow: Flow, body: Array, hub: Transform, more: Expr | None) -> Flo
 def _add_rotor(
     J: Expr, part: LinkModel | None, phi: Expr, pending: Columns, W_hat: Expr | None
 ) -> tuple[Expr, Columns]:
-    """Add a rotor's spin (eqs. 13, 14, 31) and, with ``rotor: full``, its effect on its carrier."""
+    """Add a rotor's spin inertia to J (eqs. 13, 14, 31); return phi and columns with the rotor.
+
+    phi and the pending columns of the carrier change only with ``rotor: full``.
+    """
     rotor = None if part is None else part.rotor
     if rotor is None:
         return phi, pending
@@ -355,7 +362,7 @@ def _rotor_force(
     v: Expr,
     a: Expr | None,
 ) -> Expr:
-    """Add a rotor's row; return its contribution to Q of its carrier."""
+    """Add a rotor's force to the row of its coordinate, and return its part of Q, (4, 4)."""
     rotor = None if part is None else part.rotor
     if rotor is None:
         return ca.SX(4, 4)

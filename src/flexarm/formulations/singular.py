@@ -1,4 +1,4 @@
-"""Mass matrices that cannot be inverted: some motion has no inertia, or a negative one.
+"""Diagnosis of singular or indefinite mass matrices.
 
 The exact mass matrix is positive definite at every posture. Approximations of it may not be: one
 point per element loses rank (element-jacobian); tips that are no rotations (lagrange and
@@ -17,7 +17,7 @@ NAMED = 3  # coordinates that a message names
 
 
 def why_singular(name: str, model: Model, mass: Array, *, paper: bool) -> str:
-    """Return why the mass matrix of a formulation, (n, n), cannot be inverted; else empty."""
+    """Return why a mass matrix (n, n) is singular or indefinite; empty if positive definite."""
     names, prescribed = model.names, model.prescribed
     free = [i for i in range(len(names)) if i not in prescribed]
     least, pattern = least_inertia(mass[np.ix_(free, free)])

@@ -21,7 +21,10 @@ Motion = tuple[Expr, Expr, Expr]  # a transformation with its first and second d
 
 @dataclass(frozen=True)
 class LinkTransform:
-    """From the last tip to a link's root: ``A = dH HH(q) Hb`` (Chen, Zhang & Liu 2012, eq 1)."""
+    """Transformation from a tip to the next link's root: ``A = dH HH(q) Hb``.
+
+    After Chen, Zhang & Liu 2012, eq 1.
+    """
 
     # A, U, UU: the transformation and its first and second derivative by the joint's coordinate.
     A: Expr
@@ -40,7 +43,7 @@ class LinkTransform:
 
 @dataclass(frozen=True)
 class Transform:
-    """A transformation that amplitudes change: value, derivative by each, rate, bias.
+    """A 4x4 transformation that depends on amplitudes: value, derivatives, rate and bias.
 
     The bias is the second time derivative at zero acceleration of the amplitudes.
     """
@@ -52,7 +55,7 @@ class Transform:
 
 
 def steps(model: Model, q: Expr) -> list[LinkTransform]:
-    """List the joints from the base on; a moving base counts as six joints."""
+    """Return the joint transformations from the base on; a moving base counts as six joints."""
     result: list[LinkTransform] = []
     base = homogeneous(model.base_anchor, constant(model.base_pose.position))
     if model.base_moves:
@@ -83,7 +86,10 @@ def steps(model: Model, q: Expr) -> list[LinkTransform]:
 
 
 def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) -> Transform:
-    """Differentiate the link transformation E of a link of constant length by its amplitudes d."""
+    """Return the transformation E from a link's root to its tip, with derivatives by amplitudes d.
+
+    The link must have constant length.
+    """
 
     def at(amplitudes: Expr) -> Expr:
         q = type(amplitudes)(model.size, 1)
@@ -97,7 +103,7 @@ def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) ->
 
 
 def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
-    """Differentiate the rotation of an outboard hub by root slopes; None without such slopes."""
+    """Return the rotation of an outboard hub by root slopes of shapes; None without such slopes."""
     if not np.any(part.body.root_turn):
         return None
     after = part.pose_JL
@@ -112,7 +118,7 @@ def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
 
 
 def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transform:
-    """Evaluate a transformation of the amplitudes d, its derivatives, rate and bias."""
+    """Return a transformation at amplitudes d with its derivatives, rate and bias."""
     m = d.shape[0]
     if m == 0:
         none = type(d)(4, 4)
@@ -130,7 +136,7 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
 
 
 def torque_refusal(model: Model) -> str | None:
-    """Return why torques on first-order sections are refused, or None if there are none."""
+    """Return why a model with first-order tips may have no torques on sections, else None."""
     found = {key: each for key, each in vars(model.points).items() if each}
     if not found:
         return None
@@ -157,7 +163,10 @@ def _step(
 
 
 def _motions(factors: Factors, own: Expr, q: Expr) -> Iterator[Motion]:
-    """Differentiate transformations twice by a coordinate each, and substitute q."""
+    """Iterate over transformations with first and second derivative by one coordinate each.
+
+    ``own`` are the symbols of the coordinates, which are replaced by ``q``.
+    """
     for k, placed in enumerate(factors):
         value: Expr = homogeneous(*placed)
         first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own[k]), 4, 4))
@@ -168,7 +177,7 @@ def _motions(factors: Factors, own: Expr, q: Expr) -> Iterator[Motion]:
 
 
 def _put_in(results: list[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
-    """Substitute values for symbols; other symbols stay."""
+    """Return expressions with values substituted for some symbols; other symbols remain."""
     mine = {one.element_hash() for each in symbols for one in ca.symvar(each)}
     every = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(each)) for each in results]))
     others = ca.vertcat(*[one for one in every if one.element_hash() not in mine])

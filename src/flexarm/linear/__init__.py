@@ -1,1 +1,1 @@
-"""The equations about a state: equilibria, modes, linear models, sweeps."""
+"""Equilibria, modes, linear models and frequency sweeps of an arm."""

@@ -31,25 +31,25 @@ NOWHERE = (
 
 @dataclass(frozen=True)
 class Constraint:
-    """Functions of the coordinates that constraint forces keep at a target."""
+    """A holonomic constraint: functions of q with target values, and its reaction forces."""
 
     function: Push  # values at q, (r,), and their derivatives, (r, n)
-    target: Array  # (r,)
-    reactions: Array  # generalised forces by which they are held, (n, k)
+    target: Array  # values that the functions must have, (r,)
+    reactions: Array  # directions of the constraint's generalised forces, (n, k)
     reach: float  # [m], the scale of the values
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Balance of the forces along given directions, with some functions of q constrained."""
+    """Nonlinear system of static force balance along given directions, with optional constraint."""
 
     tangent: Tangent | None  # the equation of the arm; without one no force acts
     columns: Array  # the directions, (n, k)
     held: Constraint | None = None
-    push: Push | None = None  # further force on the arm
+    push: Push | None = None  # additional generalised force on the arm
 
     def force(self, point: OperatingPoint) -> Array:
-        """Compute the generalised force that holds the arm at a point, less the push, (n,)."""
+        """Compute the generalised force that holds the arm at rest, minus the push, (n,)."""
         still = np.zeros(len(self.columns))
         if self.tangent is None:
             return still
@@ -57,7 +57,7 @@ class Balance:
         return force if self.push is None else np.asarray(force - self.push(point.q)[0])
 
     def derivatives(self, point: OperatingPoint) -> tuple[Array, Array]:
-        """Differentiate that force with respect to a and q, (n, n) each."""
+        """Compute the derivatives of `force` with respect to a and q, (n, n) each."""
         still = np.zeros(len(self.columns))
         if self.tangent is None:
             return np.diag(still), np.diag(still)
@@ -68,7 +68,7 @@ class Balance:
     def residual(self, point: OperatingPoint) -> Array:
         """Compute the residual forces along the free directions, and the constraint's error.
 
-        Where a constraint acts, its reactions balance as much of the forces as they can.
+        Reactions of the constraint are subtracted from the forces by least squares.
         """
         force = np.asarray(self.columns.T @ self.force(point))
         if self.held is None:
@@ -78,13 +78,13 @@ class Balance:
         return np.concatenate([force, self.held.function(point.q)[0] - self.held.target])
 
     def matrix(self, point: OperatingPoint) -> tuple[Array, Array, Array]:
-        """Differentiate the residual with respect to directions and reactions.
+        """Compute the scaled Jacobian of the residual with respect to directions and reactions.
 
         Returns
         -------
         matrix, rows, size
-            The matrix, scaled; by what its rows are divided; and the scale of the directions, (k,),
-            by which its columns are.
+            The scaled Jacobian; the divisors of its rows; and the scale of the directions, (k,),
+            which divides its columns.
         """
         k = self.columns.shape[1]
         tangents = self.columns.T @ self.derivatives(point)[1] @ self.columns
@@ -101,7 +101,7 @@ class Balance:
         return matrix, rows, size
 
     def step(self, point: OperatingPoint, residual: Array) -> tuple[Array, Array, Array] | None:
-        """Find Newton's step along the directions; None if a number is not finite.
+        """Compute a Newton step along the directions; None if a number is not finite.
 
         Returns
         -------
@@ -115,19 +115,19 @@ class Balance:
         return (step, rows, size) if np.all(np.isfinite(step)) else None
 
     def is_held(self, residual: Array) -> bool:
-        """Return whether a residual has the constraint at its target."""
+        """Return whether a residual satisfies the constraint within tolerance."""
         k = self.columns.shape[1]
         return self.held is None or bool(
             np.all(np.abs(residual[k:]) <= NEGLIGIBLE * self.held.reach)
         )
 
     def modes(self, point: OperatingPoint) -> "_Modes":
-        """Compute the forces along the modes at a point.
+        """Compute the modes of stiffness and mass at a point, and accelerations along the modes.
 
         Raises
         ------
         FlexarmError
-            If there are no such modes.
+            If the modes cannot be computed.
         """
         mass, stiffness = (self.columns.T @ m @ self.columns for m in self.derivatives(point))
         mass = mass + 1e-14 * np.trace(mass) * np.eye(len(mass))
@@ -141,7 +141,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class _Modes:
-    """Forces along the modes at a point."""
+    """Modes of stiffness and mass at a point, with the accelerations of residual forces."""
 
     shapes: Any  # modes of stiffness by mass, (k, k)
     values: Any  # their squared frequencies [1/s^2], (k,)
@@ -149,16 +149,16 @@ class _Modes:
 
     @property
     def off(self) -> float:
-        """Largest distance from equilibrium in a mode."""
+        """Largest distance from equilibrium along any mode [rad], [m]."""
         return float(np.abs(self.pushes / np.maximum(np.abs(self.values), 1.0)).max(initial=0.0))
 
     @property
     def falling(self) -> Any:
-        """Which modes have a negative stiffness, (k,)."""
+        """Mask of the modes with negative stiffness, (k,)."""
         return self.values.real < -1e-9 * np.abs(self.values).max(initial=1.0)
 
     def step(self) -> Array:
-        """Return Newton's step in stable modes, and a descent step in the others, (k,)."""
+        """Return a Newton step in stable modes plus a descent step in unstable modes, (k,)."""
         slopes = np.where(self.falling, np.abs(self.values), self.values)
         slopes = np.where(np.abs(slopes) > 1e-12, slopes, 1e-12)
         lengths = self.pushes / slopes
@@ -166,7 +166,7 @@ class _Modes:
         return np.asarray((self.shapes @ (most * lengths)).real)
 
     def kick(self) -> Array:
-        """Return a step away from an unstable equilibrium, (k,)."""
+        """Return a step along the most unstable mode, away from an equilibrium, (k,)."""
         shape = self.shapes[:, np.argmin(self.values.real)].real
         return np.asarray(STRIDE / 3 * shape / np.abs(shape).max())
 
@@ -180,12 +180,15 @@ def balance(
     held: Constraint | None = None,
     push: Push | None = None,
 ) -> tuple[OperatingPoint, int]:
-    """Balance the forces along directions (n, k); by descent if it must be stable.
+    """Find the point at which forces along directions (n, k) balance.
+
+    Newton's method is used, and bounded descent steps if the point must be stable or Newton's
+    method does not balance the modes.
 
     Returns
     -------
     point, steps
-        The point, and how many steps it took.
+        The balanced point, and the number of steps.
 
     Raises
     ------
@@ -210,14 +213,14 @@ def balance(
 
 
 def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> bool:
-    """Return whether residual forces are small relative to the balanced ones, at either point."""
+    """Return whether residual forces are negligible relative to the largest force at two points."""
     applied = [problem.force(each) for each in (start, end)]
     left = np.abs(problem.columns.T @ applied[1]).max()
     return bool(left <= SMALL * np.abs(applied).max())
 
 
 def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, int]:
-    """Descend to a balance of forces whose stiffness is not negative."""
+    """Return a stable balance of forces by descent steps, and the number of steps."""
     for count in range(DESCENT):
         modes = problem.modes(point)
         if modes.off > BALANCED:
@@ -230,7 +233,7 @@ def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, i
 
 
 def _downhill(problem: Balance, point: OperatingPoint, step: Array) -> OperatingPoint:
-    """Return the point after the largest fraction of a step that does not raise the energy much."""
+    """Return the point after the largest fraction of a step that lowers residual or energy."""
     before = problem.residual(point)
     share, moved = 1.0, point
     while share > 1e-9:
@@ -245,7 +248,10 @@ def _downhill(problem: Balance, point: OperatingPoint, step: Array) -> Operating
 
 
 def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, int]:
-    """Balance the forces by Newton's method, with the load in increments if necessary."""
+    """Return a balanced point by Newton's method, and the number of steps.
+
+    The load is applied in increments if necessary.
+    """
     count = 0
     for stages in STAGES:
         point = start
@@ -264,9 +270,10 @@ def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, in
 def _converge(
     problem: Balance, point: OperatingPoint, rest: Array | float, deflected: Array | None = None
 ) -> tuple[OperatingPoint | None, int]:
-    """Solve for a residual equal to ``rest``; None if that diverges.
+    """Return the point whose residual equals ``rest``, or None if Newton's method diverges.
 
-    ``deflected`` is the distance of the point from the start along the directions, (k,).
+    Also returns the number of steps. ``deflected`` is the distance of the point from the start
+    along the directions, (k,).
     """
     travelled = np.zeros(problem.columns.shape[1]) if deflected is None else deflected
     reach = 0.0 if problem.held is None else problem.held.reach
@@ -302,7 +309,10 @@ def _advance(
     residual: Array,
     rows: Array,
 ) -> tuple[OperatingPoint, Array, float]:
-    """Return the point after the largest share of a step that reduces the residual; 0 if none."""
+    """Return the point after the largest fraction of a step that reduces the residual.
+
+    Also returns the residual there and the fraction, which is 0 if none reduces the residual.
+    """
     scale = 1.0 if problem.held is None else 1 / rows
     before = float(np.linalg.norm(residual * scale))
     share = 1.0

@@ -1,4 +1,4 @@
-"""Linear model of an arm's elasticity about a pose, and motions left by locked joints."""
+"""Linear model of an arm's elasticity at a posture, and the motions that locked joints permit."""
 
 from collections.abc import Set
 
@@ -19,11 +19,11 @@ from flexarm.model import Model, undeformed
 
 @direct_operators()
 def trace(model: Model) -> ca.Function:
-    """Trace an arm once, as a function of q and v.
+    """Trace the matrices and forces of an arm as one CasADi function of q and v.
 
-    Its outputs: mass matrix (n, n), inertial force with gravity at zero acceleration (n,), elastic
-    force (n,), elastic stiffness without preload (n, n), the damping force's derivative by v
-    (n, n), and the centre of mass of all that moves, (3,).
+    The outputs are: mass matrix (n, n), inertial force with gravity at zero acceleration (n,),
+    elastic force (n,), elastic stiffness without preload (n, n), the damping force's derivative by
+    v (n, n), and the centre of mass of all moving bodies, (3,).
     """
     q, v = symbol(model, "q"), symbol(model, "v")
     equation = formulation("composite", model).formulation
@@ -39,12 +39,12 @@ def trace(model: Model) -> ca.Function:
 
 
 def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> LinearModel:
-    """Evaluate mass, elastic stiffness and damping at a pose, at rest, links undeformed.
+    """Evaluate mass, elastic stiffness and damping at a posture, at rest with undeformed links.
 
     Notes
     -----
-    Gravity's stiffness and the geometric one of loads and preloaded springs are left out: they need
-    an equilibrium.
+    The stiffness of gravity, loads and preloaded springs is left out: it depends on
+    the equilibrium.
     """
     values = [np.array(m) for m in traced(undeformed(model, pose), np.zeros(model.size))]
     mass, stiffness, damping = ((m + m.T) / 2 for m in (values[0], values[3], values[4]))
@@ -52,24 +52,27 @@ def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> LinearM
 
 
 def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
-    """Hold prescribed coordinates and driven hubs (of elastic joints: motors) where they are."""
+    """Return a linear model with prescribed coordinates and driven hubs locked.
+
+    Of elastic joints the motors are locked.
+    """
     return linear.along(*moves(model, {axis.name for axis in model.axes if axis.driven}))
 
 
 def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
-    """Find the motions that remain when some joints are locked and prescribed ones rest.
+    """Compute the motions that remain when some joints are locked and prescribed joints rest.
 
     Parameters
     ----------
     model
         The arm.
     locked
-        Joints whose hub is held, by name; of an elastic joint its motor is.
+        Names of joints with locked hub, or with locked motor if the joint is elastic.
 
     Returns
     -------
     kept, columns
-        Indices of the coordinates that are free, and how all coordinates move with each of them,
+        Indices of the free coordinates, and the motion of all coordinates per free coordinate,
         (n, kept): where shapes turn the hub, the joint's coordinate moves against them.
     """
     held = set(model.prescribed)

@@ -33,14 +33,14 @@ STEADY = 1e-6  # largest relative change of forces per [rad] or [m] of a steady 
 
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Summarised):
-    """A state of rest, or of steady motion of some joints.
+    """A state of rest of an arm, or of steady motion of some of its joints.
 
     Attributes
     ----------
     point
-        The state, with the inputs that hold it; ``q`` and ``u`` are its coordinates and inputs.
+        The state and the holding inputs; ``q`` and ``u`` are the coordinates and inputs.
     effort
-        Generalised force on every coordinate, (n,): 0 of coordinates that nothing holds.
+        Generalised holding force on every coordinate, (n,); 0 for coordinates that are not held.
     iterations
         Number of steps of Newton's method.
     notes
@@ -49,7 +49,7 @@ class Equilibrium(Summarised):
     straight
         Whether links are kept straight, though loads may bend them.
     settled
-        Joints that nothing holds, by name.
+        Names of the joints that are not held.
     """
 
     model: Model
@@ -62,10 +62,9 @@ class Equilibrium(Summarised):
 
     @cached_property
     def errors(self) -> RunErrors:
-        """Errors of the model and of the shapes relative to the deflections.
+        """Errors of model and shapes relative to the deflections, by comparison with a refined arm.
 
-        They are differences from a refined arm, as for a run at rest, and also exist for steadily
-        turning joints.
+        They also exist for steadily rotating joints.
         """
         model, point = self.model, self.point
         rows = np.array([0.0]), point.q[None], point.v[None], point.u[None]
@@ -96,11 +95,11 @@ class Equilibrium(Summarised):
         return Summary(title, lines, ("coordinate", "value", "unit"), rows)
 
     def deflections(self) -> dict[str, float]:
-        """Return the coordinates by name."""
+        """Return all coordinates by name."""
         return dict(zip(self.model.names, self.point.q.tolist(), strict=True))
 
     def holding(self) -> dict[str, float]:
-        """Return the inputs [N m], [N] that hold the arm, by joint."""
+        """Return the holding inputs [N m], [N] by joint."""
         names = [axis.name for axis in self.model.axes if axis.driven]
         return dict(zip(names, self.point.u.tolist(), strict=True))
 
@@ -115,7 +114,9 @@ def equilibrium(
     straight: bool = False,
     t: WithUnit = 0.0,
 ) -> Equilibrium:
-    """Compute the deflection of an arm under gravity, loads and steady rotation, joints held.
+    """Compute the static deflection of an arm under gravity and loads with its joints held.
+
+    Steady rotation of joints is included.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ def equilibrium(
     speeds
         Speeds [rad/s], [m/s] of joints in steady motion; the others are at rest.
     settle
-        Joints that nothing holds: they move downhill to a stable equilibrium.
+        Joints that are not held, by name: they move to a stable equilibrium.
     straight
         Whether to keep the links straight.
     t
@@ -136,7 +137,7 @@ def equilibrium(
     Returns
     -------
     Equilibrium
-        The state and the inputs that hold it.
+        The state and the holding inputs.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def equilibrium(
 def positions_and_speeds(
     model: Model, at: Mapping[str, WithUnit] | None, speeds: Mapping[str, WithUnit] | None
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return positions and speeds of joints by name in SI units."""
+    """Return validated positions and speeds of joints by name, in SI units."""
     units = model.axis_units
     rates = {name: f"{unit}/s" for name, unit in units.items()}
     return (
@@ -178,7 +179,7 @@ def settle_down(
     push: Push | None = None,
     rates: Array | None = None,
 ) -> Equilibrium:
-    """Compute an equilibrium like `equilibrium`, with equations that are already compiled.
+    """Compute an equilibrium as `equilibrium` does, from compiled equations.
 
     ``push`` is an additional force on joints that are free to settle; ``rates`` (n,) replace the
     speeds.
@@ -212,7 +213,7 @@ def settle_down(
 def held_state(
     model: Model, joints: Mapping[str, float], speeds: Mapping[str, float], t: float
 ) -> tuple[Array, Array]:
-    """Return coordinates and rates with given joints and straight links, (n,) each."""
+    """Return coordinates and rates, (n,) each, for given joints and undeformed links."""
     q, v = undeformed(model, start_state(model)[0]), np.zeros(model.size)
     known = list(model.prescribed)
     q[known] = prescribed_motion(model, t)[0]
@@ -251,7 +252,7 @@ def _require_exposed(part: LinkModel, value: float) -> None:
 
 
 def _base(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which columns move a free base, which does not move in an equilibrium."""
+    """Return a mask of the columns that move a free base, which an equilibrium excludes."""
     if not model.floats:
         return np.zeros(columns.shape[1], dtype=bool)
     return np.asarray(np.any(columns[:6] != 0, axis=0))
@@ -277,7 +278,7 @@ def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
 
 
 def _unsteady(tangent: Tangent, point: OperatingPoint, size: float) -> list[str]:
-    """Return a sentence if the forces change while the joints move on."""
+    """Return a sentence if the forces change as the joints move on; the list is empty otherwise."""
     speed = float(np.abs(point.v).max(initial=0.0))
     if speed == 0:
         return []

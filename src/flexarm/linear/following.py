@@ -24,9 +24,9 @@ Path = Callable[[float], Mapping[str, float]]
 
 
 def shapes_following(arm: Arm, at: Mapping[str, float]) -> Arm:
-    """Return an arm whose clamped-mass links have the shapes of a posture.
+    """Return an arm whose clamped-mass shapes are computed for a given posture.
 
-    Joints that ``at`` does not name are at their initial positions.
+    Joints absent from ``at`` are at their initial positions.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def follow_configuration(
     count: int = 2,
     plane: Literal["y", "z"] = "y",
 ) -> Array:
-    """Compute the clamped frequencies of a link along a path of the joints outboard of it.
+    """Compute a link's clamped natural frequencies along a path of its outboard joints.
 
-    The link's root is clamped; its tip carries the outboard arm as one rigid body.
+    The link's root is clamped; the tip carries the outboard arm as one rigid body.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def follow_configuration(
         The arm, and the name of one of its flexible links.
     path
         Function of time [s] that returns the positions of outboard joints by name; joints that are
-        not in it stand at 0.
+        absent from it are at 0.
     times
         Times [s], (T,).
     count

@@ -1,4 +1,4 @@
-"""Coulomb friction in linear models: left out, as a describing function, or as a slope."""
+"""Coulomb friction in linear models: neglected, as a describing function, or as a slope."""
 
 import math
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class DryFriction:
     speed: WithUnit | None = None  # amplitude V for ``secant`` [rad/s], [m/s]; 0.1 if None
 
     def __post_init__(self) -> None:
-        """Check choice and speed."""
+        """Raise an error for an invalid choice or speed."""
         require_word("friction", self.choice, get_args(FrictionChoice))
         if self.speed is None:
             return
@@ -46,7 +46,7 @@ class DryFriction:
         object.__setattr__(self, "speed", speed)
 
     def damping(self, model: Model, v: Array) -> Array:
-        """Return the friction's part of the damping matrix at rates v, (n, n)."""
+        """Return the contribution of Coulomb friction to the damping matrix at rates v, (n, n)."""
         result = np.zeros((model.size, model.size))
         for each in coulomb_frictions(model, smooth=False):
             result += self._coefficient(each, v) * np.outer(each.row, each.row)
@@ -55,7 +55,7 @@ class DryFriction:
     def notices(self, model: Model, v: Array, columns: Array | None = None) -> tuple[str, ...]:
         """Return sentences on the treatment of Coulomb friction in the joints that move.
 
-        They move along ``columns`` (n, k); if None, freely unless prescribed.
+        The joints move along ``columns`` (n, k); if None, all joints that are not prescribed move.
         """
         if columns is None:
             columns = np.delete(np.eye(model.size), model.prescribed, axis=1)
@@ -66,7 +66,7 @@ class DryFriction:
         )
 
     def _coefficient(self, each: Coulomb, v: Array) -> float:
-        """Return the viscous coefficient that replaces a friction [N m s/rad], [N s/m]."""
+        """Return the viscous coefficient equivalent to a Coulomb friction [N m s/rad], [N s/m]."""
         rate = float(each.row @ v)
         if self.choice == "tangent":
             return each.slope(rate)

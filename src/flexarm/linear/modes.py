@@ -1,4 +1,4 @@
-"""Modes of the whole arm: frequency, damping, participation and name of each."""
+"""Modes of vibration of the whole arm, with frequency, damping, participation and name."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -56,18 +56,18 @@ SAME = 1e-7  # relative difference of equal frequencies, whose mode shapes are n
 
 @dataclass(frozen=True)
 class Mode:
-    """A mode of the arm.
+    """A mode of vibration, rigid-body motion, decay or growth of an arm.
 
     Attributes
     ----------
     name
-        Name by the largest part: ``link 2 bending y 1``, ``links 1+2 bending z 2`` of two links,
+        Name by the part with most energy: ``link 2 bending y 1``, ``links 1+2 bending z 2``,
         ``joint 1 wind-up``, ``joint 1 rigid body``.
     kind
         ``vibration``; ``rigid``, a motion without a restoring force; ``decay`` or ``growth``
         without oscillation.
     eigenvalue
-        Eigenvalue [1/s]; of a pair the one with the positive imaginary part.
+        Eigenvalue [1/s]; of a conjugate pair the eigenvalue with positive imaginary part.
     participation
         Share of each moving coordinate in the mode's energy; shares are not negative and add up to
         1.  The energies are those of `place_energies`; of a motion without strain (a swing, a
@@ -94,14 +94,14 @@ class Mode:
 
     @property
     def damping_ratio(self) -> float:
-        """Damping relative to critical: negative if the motion grows, 1 if it only decays."""
+        """Damping relative to critical damping; negative if the motion grows, 1 for pure decay."""
         size = abs(self.eigenvalue)
         return -self.eigenvalue.real / size + 0.0 if size else 0.0
 
 
 @dataclass(frozen=True, repr=False)
 class Modes(Summarised):
-    """The modes of an arm about a state.
+    """The modes of an arm about an equilibrium or a steady motion.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Modes(Summarised):
 
     @property
     def posture(self) -> str:
-        """States of the joints and their positions, if not 0; for elastic joints the motor's."""
+        """Text with state and position of each joint; for elastic joints the motor's position."""
         said, q = [], self.equilibrium.point.q
         for axis in self.model.axes:
             if axis.name in self.states:
@@ -149,12 +149,12 @@ class Modes(Summarised):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the state."""
+        """Sentences on unbalanced loads, unsteady motion and exceeded limits of the equilibrium."""
         return self.equilibrium.notes
 
     @cached_property
     def errors(self) -> tuple[FrequencyErrors | None, ...]:
-        """Errors of the frequencies, in the order of ``modes``.
+        """Error estimates of the frequencies, in the order of ``modes``.
 
         They are None for motions without oscillation, and for all modes if the arm moves or cannot
         be refined.
@@ -165,7 +165,7 @@ class Modes(Summarised):
         return frequency_errors(self.model, found.point, locked, pairs, balanced=not found.straight)
 
     def __getitem__(self, name: str) -> Mode:
-        """Return a mode by its name."""
+        """Return a mode by its name; raise an error for an unknown name."""
         for mode in self.modes:
             if mode.name == name:
                 return mode
@@ -174,11 +174,11 @@ class Modes(Summarised):
         )
 
     def elastic(self) -> tuple[Mode, ...]:
-        """Return the modes without rigid-body motions."""
+        """Return all modes except rigid-body motions."""
         return tuple(mode for mode in self.modes if mode.kind != "rigid")
 
     def plot(self) -> "Figure":
-        """Draw frequencies, and the participation of coordinates in each mode."""
+        """Return a figure of the frequencies and of the coordinates' participation in each mode."""
         return plot_modes(self)
 
 
@@ -245,7 +245,10 @@ def modes(
 def joint_states(
     model: Model, joints: State | Literal["auto"] | Mapping[str, State], *, given: bool
 ) -> dict[str, State]:
-    """Return the state of each joint, free or locked; ``given``: a position or a speed is given."""
+    """Return ``free`` or ``locked`` for each joint by name.
+
+    ``given`` says whether any position or speed is given, so that ``auto`` locks the joints.
+    """
     word: State = "free"
     by_name: Mapping[str, State] = {}
     if isinstance(joints, Mapping):
@@ -270,7 +273,7 @@ def joint_states(
 
 
 def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) -> Modes:
-    """Compute the modes of compiled equations about an equilibrium."""
+    """Compute the modes about an equilibrium, from compiled equations."""
     model, point = tangent.model, found.point
     kept, columns = moves(model, {name for name, state in states.items() if state == "locked"})
     full = tangent.matrices(point, np.zeros(model.size))
@@ -310,7 +313,7 @@ def _kind(value: complex) -> Kind:
 
 
 def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
-    """Rotate the shapes of modes with equal frequencies so that each bends in one plane."""
+    """Return mode shapes, rotated at equal frequencies so that each bends in one plane."""
     result, i = shapes.copy(), 0
     bending = sum(
         (group.energy for group in groups if group.what == "bending y"),
@@ -329,7 +332,7 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
 
 
 def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Array) -> list[Mode]:
-    """Return the rigid-body motions, each with as few moving joints as possible."""
+    """Return the rigid-body modes, combined so that every mode moves as few joints as possible."""
     if not rigid.shape[1]:
         return []
     movers = rigid_coordinates(model)
@@ -353,7 +356,7 @@ def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Ar
 
 
 def plot_modes(modes: Modes) -> "Figure":
-    """Draw the frequencies of modes, slowest first, and the participation in each."""
+    """Return a figure of mode frequencies, slowest first, and of participation in each mode."""
     listed = (modes.elastic() or modes.modes)[:SHOWN]
     figure, ((panel,),) = panels((9, 1.6 + 0.35 * max(len(listed), 3)))
     panel.set_title(f"{drawable(modes.model.arm.name)}: {_joints(modes)}")

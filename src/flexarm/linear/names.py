@@ -1,4 +1,4 @@
-"""Names of modes by the link, the two links, or the joint with most of the strain energy."""
+"""Names of modes by the parts with most strain energy: a link, two links or a joint."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 @dataclass(frozen=True)
 class Group:
-    """A part that stores strain energy: a direction of a link, a joint's transmission or spring."""
+    """A part that stores strain energy: a link's direction, or a joint's transmission or spring."""
 
     owner: str  # such as ``link 2``
     what: str  # such as ``bending y``
-    energy: Array  # its part of the elastic stiffness, (n, n)
+    energy: Array  # contribution of the part to the elastic stiffness, (n, n)
     amplitudes: tuple[int, ...] = ()  # indices of a link's coordinates in that direction
 
 
 @dataclass(frozen=True)
 class Title:
-    """Name of a mode without its number."""
+    """A mode's name without its number."""
 
     places: frozenset[int]  # indices of the groups that are named
     what: str  # such as ``bending y``
@@ -42,7 +42,7 @@ class Title:
 
 
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
-    """Split an elastic stiffness matrix (n, n) at q into the parts that store energy."""
+    """Split an elastic stiffness matrix (n, n) at q into contributions of energy-storing parts."""
     groups = []
     for index, part in enumerate(model.links):
         for axis in part.axes:
@@ -66,23 +66,23 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
 def place_energies(
     groups: Sequence[Group], values: Complex, shapes: Complex, mass: Array, kept: Sequence[int]
 ) -> Array:
-    """Compute the energy of modes, one per column of shapes (n, k), in each part, (groups, k).
+    """Compute the energy of each mode in each energy-storing part, (groups, k).
 
     Parameters
     ----------
     groups, values, shapes
-        The stores of energy, the modes' eigenvalues and shapes.
+        The energy-storing parts, and the modes' eigenvalues (k,) and shapes (n, k).
     mass
         Mass matrix of the coordinates that are free to move.
     kept
-        Their indices.
+        Indices of these coordinates.
 
     Notes
     -----
-    A direction of a link has the kinetic energy of its amplitudes, ``|lambda|^2 q_i (M q)_i``.
-    About rest without loads that equals their strain energy.  About a stretched, loaded or rotating
+    The energy of a link's direction is the kinetic energy ``|lambda|^2 q_i (M q)_i``.
+    About rest without loads it equals the strain energy.  About a stretched, loaded or rotating
     state it includes the stiffness by tension and rotation, but not the strain by Coriolis forces
-    in a direction that hardly moves.  Motions without oscillation have their strain energy.
+    in a direction that hardly moves.  For motions without oscillation it is the strain energy.
     """
     strain = np.zeros((len(groups), len(values)))
     for k, group in enumerate(groups):
@@ -106,10 +106,10 @@ def mode_names(
     shapes: Complex,
     mass: Array,
 ) -> list[str]:
-    """Return the names of modes, one per column of shapes (n, k), in the order of frequencies.
+    """Return the names of modes, whose shapes are the columns of ``shapes`` (n, k).
 
-    ``energies`` (groups, k) are those of `place_energies`.  A mode of links is numbered among all
-    modes whose name contains one of its links.
+    Modes are in the order of frequencies. ``energies`` (groups, k) are those of `place_energies`. A
+    mode of links is numbered among all modes whose name contains one of its links.
     """
     titles = [
         _title(groups, energy)
@@ -130,7 +130,7 @@ def mode_names(
 def is_strained(
     model: Model, groups: Sequence[Group], value: complex, shape: Complex, mass: Array
 ) -> bool:
-    """Return whether a mode stores strain energy, so that it is not a motion of joints alone."""
+    """Return whether a mode stores strain energy, rather than moving joints alone."""
     kinetic = _kinetic(shape, mass)
     total = float(kinetic.sum())
     stored = sum(float(np.real(shape.conj() @ group.energy @ shape)) for group in groups)
@@ -140,7 +140,7 @@ def is_strained(
 
 
 def kinetic_shares(mass: Array, shapes: Complex) -> Array:
-    """Return the shares of coordinates in the kinetic energy of motions, as `energy_shares`."""
+    """Return each coordinate's share of the kinetic energy of motions, (n, k)."""
     kinetic = np.real(np.einsum("ik,ij,jk->k", shapes.conj(), mass, shapes))
     return energy_shares([mass], kinetic[None, :], shapes)
 
@@ -153,20 +153,20 @@ def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
 
 
 def link_title(model: Model, index: int) -> str:
-    """Return a link's name as words: ``link 2`` if the file gives none."""
+    """Return a link's display name: ``link 2`` for the default name ``link2``."""
     name = model.links[index].name
     return f"link {index + 1}" if name == f"link{index + 1}" else name
 
 
 def axis_title(axis: Axis) -> str:
-    """Return the name of a joint's axis as words: ``joint 2`` if the file gives none."""
+    """Return the display name of a joint's axis: ``joint 2`` for the default name ``joint2``."""
     default, number = f"joint{axis.link + 1}", f"joint {axis.link + 1}"
     name = axis.name.removesuffix(f".{axis.label}")
     return " ".join(filter(None, (number if name == default else name, axis.label)))
 
 
 def _title(groups: Sequence[Group], energies: Array) -> Title:
-    """Name the part with most energy, or the two links that share it."""
+    """Return the title of a mode by the part with most energy, or by two links that share it."""
     first, *others = (int(k) for k in np.argsort(-energies))
     what, places = groups[first].what, [first]
     if others and what in LINKS and groups[others[0]].what == what:
@@ -181,7 +181,7 @@ def _title(groups: Sequence[Group], energies: Array) -> Title:
 
 
 def _swing(model: Model, value: complex, shape: Complex, mass: Array) -> Title:
-    """Name the joint or the base that moves most."""
+    """Return the title of a mode by the joint or base coordinate with most kinetic energy."""
     kind = "vibration" if abs(value.imag) > 0 else "growth" if value.real > 0 else "decay"
     kinetic = _kinetic(shape, mass)
     mover = max(rigid_coordinates(model), key=lambda i: abs(kinetic[i]))
@@ -200,7 +200,7 @@ def rigid_coordinates(model: Model) -> list[int]:
 
 
 def _coordinate_title(model: Model, i: int) -> str:
-    """Return the name of a joint's, motor's or base's coordinate as words."""
+    """Return the display name of a coordinate of a joint, motor or base."""
     for axis in model.axes:
         if i in (axis.index, axis.motor):
             return axis_title(axis)
@@ -208,7 +208,10 @@ def _coordinate_title(model: Model, i: int) -> str:
 
 
 def _directions(model: Model, part: LinkModel, q: Array) -> dict[str, list[int]]:
-    """Return a link's amplitudes by direction; a body of any shape has one for all."""
+    """Return the indices of a link's amplitudes by direction of deformation.
+
+    A body of any shape has a single direction, ``deformation``.
+    """
     by_direction: dict[str, list[int]] = {}
     for k, direction in enumerate(body_of(model, part).directions(q)):
         words = BODY if direction is None else WORDS[direction]

@@ -1,8 +1,8 @@
-"""Errors of states at rest, and of frequencies about them, by comparison with a refined arm.
+"""Errors of equilibria and of natural frequencies, by comparison with a refined arm.
 
-The refined arm has four more shapes in every elastic direction. The error is the difference from it
-plus the change by its last two shapes. That bounds the changes by all further shapes if every two
-shapes at least halve the change.
+The refined arm has four more shapes in every elastic direction. The error is the difference from
+the refined arm plus the change due to its last two shapes. That bounds the changes due to all
+further shapes if every two shapes at least halve the change.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -32,7 +32,7 @@ CLOSE = 0.01  # relative difference of frequencies whose modes may mix
 
 @dataclass(frozen=True)
 class Steps:
-    """Values of a refined arm with subsets of its shapes."""
+    """A quantity's values for a refined arm with all its shapes, and with subsets of them."""
 
     own: Array  # with all shapes in the directions in which the given arm has some
     own_less: Array  # without the last ones of these
@@ -40,11 +40,11 @@ class Steps:
     all_less: Array  # without the last ones of these
 
     def shapes(self, given: Array) -> Array:
-        """Return the error due to the given arm's number of shapes."""
+        """Return the error of a quantity due to the given arm's number of shapes."""
         return np.abs(given - self.own) + np.abs(self.own - self.own_less)
 
     def stiffness(self) -> Array:
-        """Return the error due to directions without shapes."""
+        """Return the error of a quantity due to elastic directions that have no shapes."""
         last = np.abs((self.all - self.all_less) - (self.own - self.own_less))
         return np.abs(self.all - self.own) + last
 
@@ -57,9 +57,9 @@ class RefinedArm:
     model, point
         The arm as given and its state.
     held
-        Joints that stay where they are, by name.
+        Names of the held joints.
     exact
-        Whether links bend as exact beams, whatever those of the arm do.
+        Whether links are geometrically exact beams, regardless of the given arm's theory.
     push
         Generalised forces of inputs and drive trains, by which joints that are not held are in
         balance, (n,).
@@ -85,13 +85,19 @@ class RefinedArm:
             self.push = lambda _: (force, none)
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
-        """Return the moving coordinates without some amplitudes, and motions of all with them."""
+        """Return the free coordinates except some amplitudes, and the motion per free coordinate.
+
+        The motion matrix (n, kept) has all coordinates as rows.
+        """
         kept, columns = moves(self.model, locked)
         some = [k for k, index in enumerate(kept) if index not in without]
         return [kept[k] for k in some], columns[:, some]
 
     def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
-        """Return the refined state with some amplitudes 0: in equilibrium, or fitted."""
+        """Return the refined arm's state with some amplitudes 0.
+
+        The state is an equilibrium if ``balanced``, else the fit of the given state.
+        """
         q = self.refined.fit @ self.point.q
         q[list(without)] = 0.0
         turning = self.refined.fit @ self.point.v
@@ -102,7 +108,7 @@ class RefinedArm:
         return balance(self.tangent, start, columns, push=self.push)[0]
 
     def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
-        """Evaluate a function for subsets of the shapes, given by the amplitudes that are 0."""
+        """Evaluate a function of excluded amplitudes for the subsets of shapes in `Steps`."""
         added, last = self.refined.added, self.refined.last
         own, less = value(added), value(added | last)
         if not added:
@@ -113,14 +119,14 @@ class RefinedArm:
 def rest_errors(
     model: Model, point: OperatingPoint, held: Set[str], push: Array | None = None
 ) -> RestErrors:
-    """Compute the errors of an arm's deflections in an equilibrium.
+    """Compute the errors of an arm's tip deflections in an equilibrium.
 
     Parameters
     ----------
     model, point
         The arm and its state, in which only joints and base may have rates.
     held
-        Joints that are held, by name; others are where forces balance.
+        Names of the held joints; forces balance in the others.
     push
         Generalised forces of inputs and drive trains, (n,).
 
@@ -156,10 +162,10 @@ def rest_errors(
 
 
 def run_rest_errors(run: RunData) -> RestErrors:
-    """Compute the errors of the deflections of a run in which nothing moves.
+    """Compute the errors of tip deflections of a run in which nothing moves.
 
-    Joints that are locked, braked, prescribed, or held by a servo or a law, and turning joints keep
-    their position; the others are in equilibrium under their inputs.
+    Joints that are locked, braked, prescribed, rotating, or held by a servo or a law keep their
+    position; the others are in equilibrium under their inputs.
 
     Raises
     ------
@@ -186,7 +192,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
 
 
 def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
-    """Estimate the shear displacement of tips at rest, to first order [m], (links, 3)."""
+    """Estimate the shear displacement of each tip at rest, to first order [m], (links, 3)."""
     without = arm.refined.added
     point = arm.state(without, balanced=True)
     _, columns = arm.columns(arm.held, without | arm.base)
@@ -198,7 +204,7 @@ def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
 
 
 def _tips(model: Model, q: Array, names: Sequence[str]) -> Array:
-    """Return the displacements of tips from the undeformed links [m], (links, 3)."""
+    """Return the displacement of each tip from its undeformed position [m], (links, 3)."""
     parts, tip = {part.name: part for part in model.links}, np.array([1.0])
     return np.array([along(model, parts[name], q[None], tip).deflection[0, 0] for name in names])
 
@@ -211,14 +217,14 @@ def frequency_errors(
     *,
     balanced: bool,
 ) -> tuple[FrequencyErrors | None, ...]:
-    """Compute the errors of the frequencies of modes about a state.
+    """Compute the errors of natural frequencies of modes about a state.
 
     Parameters
     ----------
     model, point
         The arm and the state, at rest or turning steadily.
     locked
-        Joints that do not move in the modes, by name; at the state all joints are held.
+        Names of joints that do not move in the modes; in the state all joints are held.
     modes
         Eigenvalue [1/s] and shape (n,) of each mode.
     balanced
@@ -227,7 +233,7 @@ def frequency_errors(
     Returns
     -------
     tuple
-        None of motions without oscillation, of modes that the refined arm does not have, and of all
+        One entry per mode: None without oscillation or a matching mode of the refined arm; all None
         if a link can have no more shapes or the refined arm has no equilibrium.
     """
     unknown = (None,) * len(modes)
@@ -259,18 +265,18 @@ def frequency_errors(
 
 
 class _RefinedModes:
-    """Modes of a refined arm, matched with those of the given arm.
+    """Modes of a refined arm, matched to those of the given arm.
 
     Parameters
     ----------
     arm
         The refined arm.
     locked
-        Joints that do not move in its modes, by name.
+        Names of joints that do not move in the modes.
     shapes
         Shapes of the given arm's modes, (n, k).
     balanced
-        Whether its state is an equilibrium.
+        Whether the refined arm is in equilibrium.
     """
 
     def __init__(self, arm: RefinedArm, locked: Set[str], shapes: Complex, balanced: bool) -> None:
@@ -279,7 +285,7 @@ class _RefinedModes:
         self.sheared = np.zeros(shapes.shape[1])  # relative error of frequencies by shear, (k,)
 
     def frequencies(self, without: Set[int]) -> Array:
-        """Compute the frequencies of the same modes [rad/s], NaN without one, (k,)."""
+        """Compute the frequencies of the matching modes [rad/s], NaN without a match, (k,)."""
         point = self.arm.state(without, balanced=self.balanced)
         kept, columns = self.arm.columns(self.locked, without)
         full = self.arm.tangent.matrices(point, np.zeros(self.arm.model.size))

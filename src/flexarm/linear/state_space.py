@@ -1,4 +1,4 @@
-"""Linear models of an arm about any state: A, B, C, D with names and units."""
+"""State-space models of an arm about any state: A, B, C, D with names and units."""
 
 import io
 from collections.abc import Sequence, Set
@@ -49,7 +49,7 @@ def linearise(
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
 ) -> "StateSpace":
-    """Linearise an arm's equation about a state, at rest or in motion.
+    """Linearise an arm's equation of motion about a state, at rest or in motion.
 
     Parameters
     ----------
@@ -96,14 +96,14 @@ def linearise(
 
 
 def start_point(arm: Arm | Model) -> OperatingPoint:
-    """Return the state in which an arm starts, with inputs 0."""
+    """Return the initial state of an arm, with inputs 0."""
     model = arm if isinstance(arm, Model) else build(arm)
     q, v = start_state(model)
     return OperatingPoint(q, v, np.zeros(sum(axis.driven for axis in model.axes)))
 
 
 def point_of_run(run: Run, t: float) -> OperatingPoint:
-    """Return the state of a run at the sample nearest to a time [s]."""
+    """Return the state of a run at the sample nearest to time t [s]."""
     require_kind("run", run, Run, "a Run")
     t = require_number("t", t, unit="s")
     if not run.t[0] <= t <= run.t[-1]:
@@ -119,7 +119,7 @@ def state_space(
     outputs: Sequence[str] | None,
     held: Set[str] = frozenset(),
 ) -> "StateSpace":
-    """Linearise compiled equations about a state, with some joints held."""
+    """Return the state-space model of compiled equations about a state, with some joints held."""
     model = tangent.model
     open_, columns = moves(model, held)
     a = tangent.accelerations(point, columns)
@@ -157,7 +157,7 @@ def _require_outputs(outputs: object) -> None:
 
 
 def _required(model: Model, point: OperatingPoint, inputs: int) -> OperatingPoint:
-    """Return a point as arrays, or raise an error if it is not a state of the arm."""
+    """Return a state with validated arrays; raise an error if their shapes do not fit the arm."""
     n, given, wanted = model.size, point.anchor, model.start_anchors.shape
     return replace(
         point,
@@ -219,7 +219,7 @@ def _outputs(
 
 
 def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
-    """List outputs that are linear in the coordinates: name, row (n,), unit."""
+    """Return the outputs that are linear in the coordinates: name, row (n,), unit."""
     unit = np.eye(model.size)
     outputs = [(name, unit[i], model.units[i]) for i, name in enumerate(model.names)]
     for axis in model.axes:
@@ -239,9 +239,9 @@ class StateSpace(Summarised):
     states, inputs, outputs
         Names, in order.
     state_units, input_units, output_units
-        Their units.
+        Units of states, inputs and outputs.
     point
-        The state about which it is linearised.
+        The state about which the arm is linearised.
     rate
         Rates of change of the free coordinates and of their rates at that state: 0 in an
         equilibrium.
@@ -252,7 +252,7 @@ class StateSpace(Summarised):
     model
         Model of the arm.
     columns
-        Motions of all coordinates with each of the free ones, (n, r).
+        Motion of all coordinates per free coordinate, (n, r).
     """
 
     A: Array
@@ -293,7 +293,7 @@ class StateSpace(Summarised):
 
     @cached_property
     def errors(self) -> tuple[tuple[float, FrequencyErrors], ...]:
-        """Frequencies of the vibrations [rad/s], slowest first, with their errors.
+        """Vibration frequencies [rad/s], slowest first, with their error estimates.
 
         Empty about a state that is not at rest in equilibrium.
         """
@@ -316,20 +316,20 @@ class StateSpace(Summarised):
         return tuple((omega, each) for omega, each in pairs if each is not None)
 
     def zeros(self) -> Complex:
-        """Compute the transmission zeros [1/s], with as many outputs as inputs.
+        """Compute the transmission zeros [1/s]; outputs must be as many as inputs.
 
         With a zero of positive real part the arm is non-minimum-phase from inputs to outputs.
         """
         return transmission_zeros(self.A, self.B, self.C, self.D)
 
     def to_scipy(self) -> "scipy.signal.StateSpace":
-        """Convert to SciPy's state-space model."""
+        """Convert to a ``scipy.signal.StateSpace`` model."""
         import scipy.signal
 
         return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """Convert to python-control's state-space model, with names.
+        """Convert to a python-control state-space model with signal names.
 
         Raises
         ------
@@ -359,7 +359,7 @@ class StateSpace(Summarised):
         path
             The file.
         force
-            Whether to overwrite a file that is there.
+            Whether to overwrite an existing file.
         """
         from scipy.io import savemat
 

@@ -1,4 +1,4 @@
-"""Modes over a range of joint positions or speeds, tracked from point to point."""
+"""Modes over a range of joint positions or speeds, tracked between neighbouring points."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -61,7 +61,7 @@ def sweep(
     Returns
     -------
     Sweep
-        A track per mode: its frequency and damping over the points.
+        One track per mode: frequency and damping over the points.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def sweep(
 
 
 def _range(name: str, values: object) -> Array:
-    """Return the values of a joint as an array, (P,)."""
+    """Return the values of a joint's range as an array, (P,)."""
     numbers = list(values) if isinstance(values, np.ndarray) else listed(values)
     if numbers is None or not all(is_number(each) for each in numbers):
         raise refused(name, values, "a number, or a list of finite numbers")
@@ -133,7 +133,7 @@ def _range(name: str, values: object) -> Array:
 
 
 class _Follower:
-    """Tracked modes at a point of a sweep with their names; None in place of one that has ended."""
+    """Modes tracked through a sweep, with names, at the current point; None for an ended mode."""
 
     def __init__(self, solve: Solve, place: Array) -> None:
         self.solve, self.place, self.last = solve, place, solve(place)
@@ -141,13 +141,13 @@ class _Follower:
         self.names = [mode.name for mode in self.last.elastic()]
 
     def copy(self) -> "_Follower":
-        """Return another follower at the same point."""
+        """Return an independent copy of the tracked modes at the current point."""
         other = copy(self)
         other.modes, other.names = list(self.modes), list(self.names)
         return other
 
     def go(self, place: Array, depth: int = 0) -> None:
-        """Track the modes to another point, with an intermediate point if they change much."""
+        """Track the modes to another point, in halved steps if mode shapes change much."""
         from scipy.optimize import linear_sum_assignment  # takes long to import
 
         there = self.solve(place)
@@ -173,12 +173,12 @@ class _Follower:
         self.place, self.last, self.modes = place, there, kept
 
     def values(self) -> list[complex]:
-        """Return the eigenvalues at the present point."""
+        """Return the tracked eigenvalues at the current point; NaN for modes that have ended."""
         return [MISSING if mode is None else mode.eigenvalue for mode in self.modes]
 
 
 def _line(solve: Solve, axis: Array) -> list[Track]:
-    """Track modes along one range."""
+    """Return the tracks of modes over one range."""
     follower = _Follower(solve, axis[:1])
     rows = [follower.values()]
     for value in axis[1:]:
@@ -190,7 +190,10 @@ def _line(solve: Solve, axis: Array) -> list[Track]:
 
 
 def _map(solve: Solve, first: Array, second: Array) -> list[Track]:
-    """Track modes over a grid: along the first range, from each point along the second."""
+    """Return the tracks of modes over a grid of two ranges.
+
+    Modes are tracked along the first range, and from each of its points along the second.
+    """
     follower = _Follower(solve, np.array([first[0], second[0]]))
     count = len(follower.names)
     table = np.full((len(first), len(second), count), MISSING)
@@ -206,11 +209,11 @@ def _map(solve: Solve, first: Array, second: Array) -> list[Track]:
 
 
 def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> Array:
-    """Compute the modal assurance criterion in the mass matrix, from 0 to 1, (old, new).
+    """Compute the modal assurance criterion of old and new modes in the mass matrix, (old, new).
 
-    Old shapes are orthogonal to rigid-body motions in the old mass matrix, new shapes in the new
-    one. Rigid-body parts of a shape at the other point, which are often large, therefore have no
-    effect.
+    Values are from 0 to 1. Old shapes are orthogonal to rigid-body motions in the old mass matrix,
+    new shapes in the new one. Rigid-body parts of a shape at the other point, which are often
+    large, therefore have no effect.
     """
     if not old or not new:
         return np.zeros((len(old), len(new)))
@@ -224,7 +227,7 @@ def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Ar
 
 
 def _aligned(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> list[Mode]:
-    """Rotate the shapes of modes with equal frequencies towards the old shapes."""
+    """Return new modes with shapes of equal frequencies rotated towards the old shapes."""
     result, i = list(new), 0
     while i < len(result):
         j, at = i + 1, abs(result[i].eigenvalue)

@@ -1,4 +1,4 @@
-"""Exact derivatives of an arm's equation at any state, by directional derivatives."""
+"""Exact derivatives of an arm's equation of motion at any state, by directional derivatives."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ LARGE = 30_000  # instructions above which compiling takes longer than interpret
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """A state to linearise about."""
+    """A state, with inputs and time, about which an arm is linearised."""
 
     q: Array  # coordinates in the order of ``model.names``, (n,)
     v: Array  # rates, (n,)
@@ -46,21 +46,21 @@ class OperatingPoint:
 
 
 class Tangent:
-    """The equation ``M a + c - sum J^T f`` of a model and its exact derivatives.
+    """The equation of motion ``M a + c - sum J^T f`` of a model and its exact derivatives.
 
     Parameters
     ----------
     model
         The arm.
     wrenches
-        Whether its wrenches act.
+        Whether the wrenches of the model act.
     friction
         Treatment of Coulomb friction in the damping matrix; in the force it is smoothed.
 
     Notes
     -----
     One directional derivative is traced and compiled, whose size is a small multiple of the
-    equation's; matrices are assembled from one evaluation per column.
+    size of the equation; matrices are assembled from one evaluation per column.
     """
 
     def __init__(
@@ -75,27 +75,27 @@ class Tangent:
         """Compute the generalised force for accelerations a, without inputs, (n,).
 
         Coordinates, rates and accelerations may have a leading axis of points; the force then has
-        it too.
+        the same axis.
         """
         still = np.zeros(np.shape(np.atleast_2d(a)))
         return self._call("equation", point, a, still, still, still)[0].reshape(np.shape(a))
 
     def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Differentiate the force by a, by v and by q, at accelerations a."""
+        """Return M, D and K, the derivatives of the force by a, v and q, at accelerations a."""
         mass, damping, stiffness = self._columns("equation", point, a)
         damping = damping + self.friction.damping(self.model, point.v)
         return LinearModel(mass, stiffness, damping, self.model.names, self.inputs)
 
     def elastic(self, point: OperatingPoint) -> Array:
-        """Differentiate the elastic force by q, (n, n)."""
+        """Compute the elastic stiffness, the derivative of the elastic force by q, (n, n)."""
         n = self.model.size
         none = np.zeros((n, n))
         return self._call("elastic", point, none[0], np.eye(n), none, none)[1].T
 
     def accelerations(self, point: OperatingPoint, columns: Array | None = None) -> Array:
-        """Compute accelerations; prescribed coordinates have their prescribed ones, (n,).
+        """Compute accelerations, (n,); prescribed coordinates have their prescribed accelerations.
 
-        The others move along ``columns`` (n, k); if None, each coordinate freely.
+        The others move along ``columns`` (n, k); if None, each coordinate moves freely.
 
         Raises
         ------
@@ -114,7 +114,10 @@ class Tangent:
         return a
 
     def slopes(self, points: Sequence[OperatingPoint]) -> Array:
-        """Differentiate accelerations by q, v and u, with nothing prescribed, (T, n, 2n + k)."""
+        """Compute derivatives of accelerations by q, v and u, (T, n, 2n + k), at T points.
+
+        Prescribed coordinates are treated as free.
+        """
         n = self.model.size
         q, v, u = (np.array([getattr(each, name) for each in points]) for name in "qvu")
         outside = [np.array([wrench_factors(self.model, x.t) * self.wrenches for x in points])]
@@ -138,7 +141,7 @@ class Tangent:
         return np.asarray(np.linalg.solve(M, np.concatenate([-by_state, right], axis=2)))
 
     def tip(self, point: OperatingPoint, a: Array) -> tuple[Array, Array, Array, Array]:
-        """Evaluate the tip's position, velocities and accelerations, and differentiate them.
+        """Compute the tip's position, velocity and acceleration, and their derivatives.
 
         Returns
         -------
@@ -155,13 +158,13 @@ class Tangent:
     def _columns(
         self, name: str, point: OperatingPoint, a: Array, *, only_mass: bool = False
     ) -> tuple[Array, ...]:
-        """Differentiate by accelerations, rates and coordinates."""
+        """Compute derivatives of a function by accelerations, rates and coordinates."""
         n, places = self.model.size, (2, 1, 0)[: 1 if only_mass else 3]
         change = self._call(name, point, a, *_units(n, places))[1]
         return tuple(np.swapaxes(change.reshape(len(places), n, -1), 1, 2))
 
     def _call(self, name: str, point: OperatingPoint, a: Array, *ways: Array) -> tuple[Array, ...]:
-        """Evaluate a function in rows of directions."""
+        """Evaluate a function and its directional derivatives, one row per direction."""
         factors = wrench_factors(self.model, point.t) * self.wrenches
         arrays = [point.q, point.v, a, factors, *ways]
         if self.model.attitudes:
@@ -201,7 +204,10 @@ class Tangent:
 
 
 def _units(n: int, places: Sequence[int]) -> Array:
-    """List directions of coordinates, rates, accelerations: each unit of the places, (3, m, n)."""
+    """Return unit directions of coordinates, rates or accelerations, (3, m, n).
+
+    ``places`` lists which of the three (0, 1, 2) vary; every one gets n unit directions.
+    """
     ways = np.zeros((3, len(places), n, n))
     for k, place in enumerate(places):
         ways[place, k] = np.eye(n)
@@ -209,7 +215,7 @@ def _units(n: int, places: Sequence[int]) -> Array:
 
 
 class _LargeError(Exception):
-    """A function that is too large to be worth compiling."""
+    """Error that carries a function too large to be worth compiling."""
 
     def __init__(self, function: ca.Function) -> None:
         super().__init__()
@@ -226,7 +232,7 @@ def _interpreted(function: ca.Function) -> _Call:
 
 
 def _equation(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
-    """Trace the force, and its part that is differentiated: all but Coulomb friction."""
+    """Trace the generalised force, with and without Coulomb friction."""
     composite = formulation("composite", model).formulation
     inertial = composite.inertial_expression(q, v, a, gravity=True)
     held = inertial + elastic_force(model, q) - wrench_force(model, q, w)

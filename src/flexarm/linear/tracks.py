@@ -1,4 +1,4 @@
-"""Results of sweeps: modes over positions or speeds of joints, and their figures."""
+"""Results of mode sweeps over positions or speeds of joints, and their figures."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -26,12 +26,12 @@ WIDE = 20  # ratio of frequencies from which on their axis is logarithmic
 
 @dataclass(frozen=True)
 class Track:
-    """One mode over a sweep.
+    """Eigenvalues of one mode over a sweep.
 
     Attributes
     ----------
     name
-        Its name at the first point where it exists; it may change its character later.
+        The mode's name at the first point where it exists; its character may change later.
     eigenvalue
         Eigenvalues [1/s], one per point, complex; NaN where the mode does not exist.
     """
@@ -52,7 +52,7 @@ class Track:
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Summarised):
-    """Modes over positions or speeds of one joint, or over positions of two.
+    """Modes over positions or speeds of one joint, or over positions of two joints.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class Sweep(Summarised):
     kind
         ``at``, positions, or ``speeds``.
     values
-        Their values: one array per joint.
+        Values of the positions or speeds, one array per joint.
     tracks
         The modes without rigid-body motions; eigenvalues have one axis per varied joint.
     notes
-        Notes on any of the states.
+        Notes on the equilibria of all points.
     notices
-        Treatment of Coulomb friction at any of them.
+        Sentences on the treatment of Coulomb friction at all points.
     """
 
     model: Model
@@ -95,7 +95,7 @@ class Sweep(Summarised):
         return Summary(title, lines, ("mode", "least [Hz]", "greatest [Hz]"), rows)
 
     def __getitem__(self, name: str) -> Track:
-        """Return a track by its name."""
+        """Return a track by its name; raise an error for an unknown name."""
         for track in self.tracks:
             if track.name == name:
                 return track
@@ -104,7 +104,7 @@ class Sweep(Summarised):
         )
 
     def named_at(self, track: Track) -> str:
-        """Return as text the point at which a track is named: the first at which it exists."""
+        """Return as text the first point at which a track exists, where its name was assigned."""
         require_kind("track", track, Track, "a Track, one of the sweep's tracks")
         there = np.isfinite(track.eigenvalue)
         point = np.unravel_index(int(np.argmax(there)), there.shape)
@@ -117,7 +117,7 @@ class Sweep(Summarised):
         )
 
     def plot(self, count: int | None = None) -> "Figure":
-        """Draw frequencies over the sweep: lines, a Campbell diagram, or maps.
+        """Return a figure of frequencies over the sweep: lines, a Campbell diagram, or maps.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Sweep(Summarised):
 
 
 def plot_sweep(sweep: Sweep, count: int | None = None) -> "Figure":
-    """Draw the frequencies of a sweep: lines over one joint, maps over two."""
+    """Return a figure of a sweep's frequencies: lines over one joint, maps over two joints."""
     order = sorted(sweep.tracks, key=lambda track: np.nanmin(track.frequency_hz))
     if len(sweep.values) == 2:
         return _maps(sweep, order[: count or MAPS])
@@ -183,7 +183,7 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
 
 
 def _label(sweep: Sweep, track: Track) -> str:
-    """Return a track's name, with the point where it was named unless that is the first point."""
+    """Return a track's legend text, with the point of naming unless that is the first point."""
     late = "" if np.isfinite(track.eigenvalue[0]) else f" (named at {sweep.named_at(track)})"
     return drawable(track.name + late)
 
@@ -208,7 +208,7 @@ def _maps(sweep: Sweep, tracks: list[Track]) -> "Figure":
 
 
 def _axis(sweep: Sweep, k: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], str]:
-    """Return values and label of an axis; angles in degrees."""
+    """Return values and label of one sweep axis, with angles in degrees."""
     values, unit = sweep.values[k], sweep.units[k]
     if unit == "rad":
         values, unit = np.degrees(values), "deg"

@@ -53,7 +53,7 @@ REGULAR = 3  # points from which on no motion of an element's nodes leaves all o
 
 
 def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
-    """Sum the kinetic energy of all elements [J]."""
+    """Trace the kinetic energy of all elements and rigid bodies [J]."""
     total = ca.SX(0)
     for lump in lumps:
         total += lump.mass * ca.sumsqr(lump.J_T @ v) / 2  # (eqs. 19, 24)
@@ -64,7 +64,7 @@ def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
 
 
 def _weight(lumps: list[Lump], gravity: Array) -> Expr:
-    """Sum the gravitational energy of all elements [J]."""
+    """Trace the gravitational energy of all elements and rigid bodies [J]."""
     total = ca.SX(0)
     for lump in lumps:
         total -= lump.mass * ca.dot(constant(gravity), lump.r)
@@ -72,7 +72,7 @@ def _weight(lumps: list[Lump], gravity: Array) -> Expr:
 
 
 def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
-    """Return why the paper does not cover an arm, or why its mass matrix cannot be inverted."""
+    """Return why the paper does not cover an arm or its mass matrix is singular, else None."""
     if model.base_moves:
         return "the paper's robots stand on a fixed base. Say paper=False."
     q = np.zeros(model.size)
@@ -94,7 +94,7 @@ def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
 
 @direct_operators()
 def _singularity(equation: "ElementJacobian") -> str | None:
-    """Return a sentence if the mass matrix of undeformed links is singular, else None."""
+    """Return why the mass matrix of undeformed links is singular, or None if it is not."""
     model = equation.model
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.size)
     for part in model.links:
@@ -131,21 +131,21 @@ def _singularity(equation: "ElementJacobian") -> str | None:
 
 
 def refuse_points(points: int | None) -> None:
-    """Raise an error for an invalid number of Gauss points."""
+    """Raise an error if ``points`` is not a valid number of Gauss points."""
     if points is not None and (type(points) is not int or points < 1):
         raise FlexarmError(f"points: must be a number of points, 1 or more, got {points!r}")
 
 
 @dataclass(frozen=True, eq=False)
 class ElementJacobian(Formulation):
-    """Mass matrix summed over points of beam elements, Coriolis forces by differentiating it.
+    """Mass matrix summed over points of beam elements; Coriolis forces by differentiating M.
 
     Parameters
     ----------
     model
         An arm whose flexible links are in beam elements.
     paper
-        Take one point per element, with the inertia of the whole element, and tips turned by their
+        Use one point per element, with the inertia of the whole element, and tips rotated by their
         slope.
     points
         Gauss points per element; one with the inertia of the whole element.  By default as many as
@@ -155,7 +155,7 @@ class ElementJacobian(Formulation):
     Raises
     ------
     FlexarmError
-        If that is no number of points, or not the paper's.
+        If ``points`` is no number of points, or not the paper's.
     """
 
     name: ClassVar[str] = "element-jacobian"
@@ -170,7 +170,7 @@ class ElementJacobian(Formulation):
     points: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise an error for an invalid number of points, or one that the paper does not use."""
+        """Raise an error for an invalid number of points, or a number other than the paper's."""
         refuse_points(self.points)
         if self.paper and self.points not in (None, 1):
             raise FlexarmError(
@@ -181,7 +181,7 @@ class ElementJacobian(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Return the model without shortening, which the paper does not have."""
+        """Return the model without axial shortening, which the paper neglects."""
         return unstiffened(model, "cayley")
 
     @property
@@ -193,12 +193,12 @@ class ElementJacobian(Formulation):
 
     @property
     def guarded(self) -> bool:
-        """Whether so few points may make M singular."""
+        """Whether the number of Gauss points is so small that M may be singular."""
         return self.per_element < REGULAR
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation alone cannot treat a model, or None if it can."""
+        """Return why this formulation cannot treat a model, or None if it can."""
         reason = None if paper else super().own_refusal(model, paper=False)
         if reason is not None:
             return reason
@@ -214,7 +214,7 @@ class ElementJacobian(Formulation):
         return _paper_refusal(cls, model) if paper else None
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix, (n, n)."""
+        """Trace the mass matrix M(q), (n, n)."""
         matrix = ca.SX(self.model.size, self.model.size)
         for lump in self._lumps(q):
             matrix = matrix + ca.triu(lump.mass * lump.J_T.T @ lump.J_T)  # (eqs. 23, 25)
@@ -223,7 +223,7 @@ class ElementJacobian(Formulation):
         return ca.triu2symm(matrix)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the inertial and gravity forces for accelerations a (0 if None), (n,)."""
+        """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
         lumps = self._lumps(q)
         rates = ca.SX.sym("rates", self.model.size)
         kinetic, weight = _kinetic_energy(lumps, rates), ca.SX(0)
@@ -237,13 +237,16 @@ class ElementJacobian(Formulation):
         return ca.sparsify(force + ca.gradient(weight, q))  # (eq. 7: G)
 
     def energy_expression(self, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-        """Trace the energies [J]; kinetic and gravitational energy use the same points."""
+        """Trace kinetic, elastic and gravitational energy [J].
+
+        The kinetic and the gravitational energy are summed over the same Gauss points.
+        """
         lumps = self._lumps(q)
         elastic = potential_energy(self.model, q)[0]
         return _kinetic_energy(lumps, v), elastic, _weight(lumps, self.model.gravity)
 
     def _lumps(self, q: Expr) -> list[Lump]:
-        """Walk from the base to the tip and compute the lumps of every element."""
+        """Return point masses and rigid bodies of the arm with their Jacobians, base first."""
         what = (type(self), self.options())
         return once(self.model, what, (q,), lambda: self._weigh(q))
 
@@ -267,7 +270,7 @@ class ElementJacobian(Formulation):
         return lumps
 
     def _elements(self, part: LinkModel, q: Expr, frame: MovingFrame) -> list[Lump]:
-        """Compute the lumps of a flexible link's elements."""
+        """Return the point masses of a flexible link's elements, with their Jacobians."""
         body, own = body_of(self.model, part), own_values(part, q)
         sections = body.elements(own, self.per_element)
         lumps = [weigh(frame, s, part.own, turned=self.paper) for s in sections]

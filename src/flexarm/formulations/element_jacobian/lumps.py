@@ -1,4 +1,4 @@
-"""Points of beam elements and rigid bodies, with the Jacobians of both (eqs. 1-21).
+"""Point masses of beam elements and rigid bodies, with their Jacobians (eqs. 1-21).
 
 Part of `element_jacobian`, which has the table of symbols.
 """
@@ -17,7 +17,7 @@ from flexarm.spatial import Expr, Inertia, constant, skew_matrix, turn_z
 
 
 def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
-    """Return the tip by eq. 1, rotated about z by the slope itself."""
+    """Return a link's tip frame by eq. 1, rotated about z by the slope of the deflection."""
     flat = replace(model, tip_rotation="first-order")
     tip = tip_section(flat, part, q)
     slope = tip.rotation[1, 0]
@@ -26,9 +26,9 @@ def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
 
 @dataclass(frozen=True)
 class Lump:
-    """A mass with its inertia, and the Jacobians of its centre and of its angular velocity.
+    """A mass with inertia, and the Jacobians of its centre and of its angular velocity.
 
-    ``J_R`` and ``inertia`` are in common axes, which are not the world's.
+    ``inertia`` and ``J_R`` refer to the same axes, which need not be the world's.
     """
 
     mass: Expr
@@ -39,7 +39,7 @@ class Lump:
 
 
 def carry(frame: MovingFrame, body: Inertia) -> list[Lump]:
-    """Compute the lump of a rigid body that is fixed in the frame, if there is one."""
+    """Return the lump of a rigid body fixed in the frame, in a list that is empty without mass."""
     if not body.weighs:
         return []
     centre = body.first / body.mass if body.mass else body.first
@@ -51,7 +51,10 @@ def carry(frame: MovingFrame, body: Inertia) -> list[Lump]:
 
 
 def weigh(frame: MovingFrame, s: ElementSection, own: tuple[int, ...], *, turned: bool) -> Lump:
-    """Compute the lump of a point of this frame's link, its inertia turned with the section."""
+    """Return the lump of an integration point of the frame's link.
+
+    With ``turned``, the inertia rotates with the section.
+    """
     u, J_f, J_Rf = frame.A @ s.place, s.columns, s.angle_columns
     select = selection(own, frame.J_T.shape[1])
     J_T = frame.J_T - ca.skew(u) @ frame.J_R + frame.A @ J_f @ select  # (eqs. 10, 12, 20)
@@ -63,14 +66,17 @@ def weigh(frame: MovingFrame, s: ElementSection, own: tuple[int, ...], *, turned
 
 
 def carry_vector(frame: MovingFrame, u: Vector, own: tuple[int, ...]) -> Lump:
-    """Compute the lump of a mass at the end of a vector of this frame's link."""
+    """Return a lump with the kinetic energy of a mass at the end of a rotating vector.
+
+    The vector rotates and deforms with the link; the mass moves relative to the frame's origin.
+    """
     select = selection(own, frame.J_T.shape[1])
     rate = u.columns @ select - ca.skew(u.value) @ frame.A.T @ frame.J_R
     return Lump(0.0, frame.r, frame.J_T, ca.SX(u.mass * ca.SX.eye(3)), rate)
 
 
 def turn(frame: MovingFrame, terms: Terms, own: tuple[int, ...]) -> Lump:
-    """Compute the lump of sections that turn in this frame's link and have no mass."""
+    """Return the lump of massless sections with rotary inertia that rotate relative to the link."""
     inertia = ca.blockcat([[terms.second, terms.angular], [terms.angular.T, terms.modal]])
     rates = ca.vertcat(frame.A.T @ frame.J_R, selection(own, frame.J_T.shape[1]))
     return Lump(0.0, frame.r, frame.J_T, ca.SX(inertia), rates)

@@ -1,4 +1,4 @@
-"""Parts of a link of the Gibbs-Appell formulation: points, rigid bodies, rotors.
+"""Links, rigid bodies and rotors of an arm, as terms of the Gibbs-Appell formulation.
 
 Part of `gibbs_appell`, which has the table of symbols. Each part is expressed in the paper's
 symbols, with the shape columns at the current deflection.
@@ -31,9 +31,9 @@ from flexarm.spatial import Expr, Inertia, constant
 def link_body(
     model: Model, part: LinkModel, q: Expr, v: Expr, tip: SectionMotion
 ) -> AccelerationEnergy:
-    """Compute the sums of a link with all it carries, about the origin of its root frame L.
+    """Return the inertia terms of a link and its tip body about the origin of its root frame.
 
-    ``tip`` describes the motion of its flexible tip.
+    ``tip`` describes the motion of the link's flexible tip.
     """
     omega = ca.SX.sym("omega", 3)
     terms = body_of(model, part).terms(q, v, omega)
@@ -43,18 +43,18 @@ def link_body(
 
 
 def rigid(fixed: Inertia, m: int) -> AccelerationEnergy:
-    """Compute the terms of a rigid body fixed in the link's frame: its part of eqs. 25 and 42."""
+    """Return the inertia terms of a rigid body fixed in the link's frame (eqs. 25 and 42)."""
     omega = ca.SX.sym("omega", 3)
     return of_terms(rigid_terms(fixed, omega, m), ca.SX(m, 1), omega)
 
 
 def rotor_body(rotor: Rotor, motion: SectionMotion, rate: Expr, speed: Expr) -> AccelerationEnergy:
-    """Compute the terms of a rotor at a link's tip; its angle is the last deflection variable.
+    """Return the inertia terms of a rotor at a link's tip, whose angle is the last variable.
 
     Parameters
     ----------
     rotor, motion
-        The rotor, and how the tip that carries it moves.
+        The rotor, and the motion of the tip that carries it.
     rate, speed
         Rates of the link's own m variables, (m,), and of the rotor's coordinate.
     """
@@ -84,11 +84,11 @@ def rotor_body(rotor: Rotor, motion: SectionMotion, rate: Expr, speed: Expr) -> 
 
 
 def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
-    """Bring the terms of a link at an angular velocity, a symbol (3,), into the paper's symbols.
+    """Convert inertia terms of a link, functions of angular velocity, to the paper's symbols.
 
-    Torque and efforts are quadratic in that velocity: their values and slopes at rest are ``t``,
-    ``w``, ``B8`` and ``c``.  ``beta`` is the efforts' curvature as an upper triangle, since it acts
-    by its quadratic form alone.
+    Torque and efforts are quadratic in the angular velocity omega, (3,): their values and slopes at
+    zero are ``t``, ``w``, ``B8`` and ``c``. ``beta`` is the efforts' curvature as an upper
+    triangle, since only its quadratic form enters the equations.
     """
     slope, turned = ca.jacobian(terms.effort, omega), ca.jacobian(terms.torque, omega)
     curved = []

@@ -1,10 +1,10 @@
 """Chain of links for the steps of Korayem & Shafei 2009, built from any arm.
 
 Part of `gibbs_appell`, which has the table of symbols.  The paper's arm has revolute joints at the
-tips of slender links.  What it does not have is put in as links and deflection variables of the
+tips of slender links.  Other features of an arm are represented by links and variables of the
 same kind:
 
-- the base is link 0; one that moves is carried by a massless link whose six "deflections" place it;
+- the base is link 0; a massless link with six "deflections" carries a base that moves;
 - coordinates of a joint that is no hinge are deflection variables of the link before: of a
   prismatic joint ``r = axis, theta = 0``;
 - a rotor's angle is a deflection variable of the link that carries it, without displacement;
@@ -47,7 +47,7 @@ class Hinge:
 
 @dataclass(frozen=True)
 class ChainLink:
-    """A link i of the chain, at given coordinates and rates; m deflection variables."""
+    """Link i of the chain at given coordinates and rates, with m deflection variables."""
 
     # A, E: rotations: link i from the tip of link i-1, and tip of link i from link i, (3, 3) each.
     A: Expr
@@ -72,7 +72,7 @@ class ChainLink:
 
 
 def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
-    """List the links of any arm, base first, with all attached bodies."""
+    """Return the chain links of any arm, base first, with all attached bodies."""
     parts = model.links
     links = [_mover(model, q, v)] if model.base_moves else []
     still = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
@@ -86,7 +86,7 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
 
 
 def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[ChainLink]:
-    """List the links of an arm that the paper covers, base first, with the paper's kinematics."""
+    """Return the chain links of an arm that the paper covers, by the paper's kinematics."""
     still = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
     links = [_carry(None, still, nothing(0), _next(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
@@ -100,7 +100,7 @@ def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[
 
 
 def exponential(theta: Expr) -> Expr:
-    """Rotation ``exp(theta~)`` by a series, which is smooth where the angle is zero."""
+    """Return the rotation ``exp(theta~)`` by a series, which is smooth at zero angle."""
     square = ca.dot(theta, theta)
     sine, versine = ca.SX(0), ca.SX(0)  # sin(t)/t and (1 - cos t)/t^2 of t^2
     for k in range(_TERMS, -1, -1):
@@ -115,7 +115,7 @@ def _straight(part: LinkModel) -> StraightBody:
 
 
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
-    """Compute a tip's motion as in the paper: linear in amplitudes, theta' angular velocity."""
+    """Return a tip's motion as in the paper: linear in amplitudes, angular velocity theta'."""
     none = ca.SX(3, 1)
     body = _straight(part)
     straight, r_f, theta_f = (
@@ -136,7 +136,10 @@ def _carry(
     q: Expr,
     v: Expr,
 ) -> ChainLink:
-    """Add the deflection variables of the joint at a link's tip to the link."""
+    """Build the chain's link from an arm's link, its tip, and the next joint and rotor.
+
+    Coordinates of that joint, unless it is a hinge, and of the rotor become deflection variables.
+    """
     E, spin = tip.local.rotation, tip.spin
     A, hinge, lever = _joint(part, q)
     own = () if part is None else part.own
@@ -175,7 +178,10 @@ def _carry(
 
 
 def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | None]:
-    """Return a joint's rotation A, its hinge, and the vector from the hinge's O to L, in L."""
+    """Return a joint's rotation A, its hinge, and the vector from the hinge's O to L, in L.
+
+    The hinge is None for other joints, the vector None where it is zero.
+    """
     if part is None:
         return ca.SX.eye(3), None, None
     R_JK, _ = part.motion.place(picked(q, part.carried_by))
@@ -189,7 +195,7 @@ def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | 
 
 
 def _offset(outer: LinkModel | None, q: Expr) -> Expr:
-    """From a tip to the next link's origin O, in tip axes, (3,)."""
+    """Return the vector from a tip to the next link's origin O, in tip axes, (3,)."""
     if outer is None:
         return ca.SX(3, 1)
     place = ca.SX(constant(outer.pose_FJ.position))
@@ -201,14 +207,16 @@ def _offset(outer: LinkModel | None, q: Expr) -> Expr:
 
 
 def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-    """Compute the next link's motion by a joint that is no hinge, in the previous link's axes.
+    """Return the next link's motion per joint rate, for a joint that is no hinge.
+
+    It is in the previous link's axes.
 
     Returns
     -------
     turned, moved
         Spin of the next link and velocity of its origin per rate of the joint, (3, k) each.
     turn_bias, move_bias
-        Their change from these rates alone, (3,) each.
+        Change of spin and velocity due to the joint's rates alone, (3,) each.
     """
     own, rates = picked(q, outer.carried_by), picked(v, outer.carried_by)
     axes = E @ constant(outer.pose_FJ.rotation) @ outer.motion.place(own)[0]
@@ -221,7 +229,7 @@ def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, E
 
 
 def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
-    """Build the massless link that places a moving base, in world axes: x, y, z, rx, ry, rz."""
+    """Return the massless link whose six variables place a moving base: x, y, z, rx, ry, rz."""
     rotation, position = base_frame(model, q)
     linear, angular = (ca.sparsify(j[:, :6]) for j in base_jacobian(model, q, position))
     none = ca.SX(3, 1)
@@ -236,7 +244,7 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
 
 
 def _widened_motion(tip: SectionMotion, m: int) -> SectionMotion:
-    """Return a tip's motion with zero columns for variables that do not move it."""
+    """Return a tip's motion with zero columns for variables that do not move the tip."""
     local = tip.local
     more = m - local.linear.shape[1]
     linear, angular = (ca.horzcat(x, ca.SX(3, more)) for x in (local.linear, local.angular))

@@ -1,9 +1,8 @@
 """Gibbs-Appell equations (Korayem & Shafei 2009).
 
 The acceleration energy is differentiated with respect to the accelerations; their coefficients are
-recursive sums of 3 x 3 matrices over the links. The paper's steps 1-10 are in
-`flexarm.formulations.gibbs_appell.steps`, its integrals in ``gibbs_appell_terms``, what it does not
-have in ``gibbs_appell_chain`` and ``gibbs_appell_bodies``.
+recursive sums of 3 x 3 matrices over the links. The paper's steps 1-10 are in ``steps``, its
+integrals in ``terms``, and extensions beyond the paper in ``chain`` and ``bodies`` of this package.
 
 paper symbol              | eq.        | code name
 --------------------------|------------|---------------------------------------------------
@@ -61,7 +60,7 @@ LACKING = (
 
 @dataclass(frozen=True, eq=False)
 class GibbsAppell(Formulation):
-    """Gibbs-Appell equations of a chain of links, recursively.
+    """Gibbs-Appell equations of a chain of links, by recursion.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ class GibbsAppell(Formulation):
     delta_squared: bool = True
 
     def __post_init__(self) -> None:
-        """Raise an error for options that the paper does not cover."""
+        """Raise an error for options or arms that the paper does not cover."""
         if not self.paper and not self.delta_squared:
             raise FlexarmError(
                 "gibbs-appell: delta_squared=False leaves a term of the equations out, "
@@ -95,25 +94,25 @@ class GibbsAppell(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Return the model without axial shortening, which the paper does not have."""
+        """Return the model without axial shortening, which the paper neglects."""
         return unstiffened(model, model.tip_rotation)
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation alone cannot treat a model, or None if it can."""
+        """Return why this formulation cannot treat a model, or None if it can."""
         if paper:
             return paper_refusal(model, PAPER, LACKING)
         return super().own_refusal(model, paper=False)
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Form the inertia matrix I(Theta) of eq. 94 by steps 1 and 7-10, (n, n)."""
+        """Trace the inertia matrix I(Theta) of eq. 94 by steps 1 and 7-10, (n, n)."""
         links = self._links(q, ca.SX(self.model.size, 1))
         R = compound_rotations(rotations(links))
         r = positions(links, R)
         return inertia_matrix(links, R, r, sums(links, R, r), self.model.size)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Differentiate the acceleration energy by the accelerations (eqs. 43, 44), (n,)."""
+        """Trace the inertial and gravity force by steps 1-6 (eqs. 43, 44), (n,)."""
         links = self._links(q, v)
         R = rotations(links)
         S, T, Q = self._forces(links, R, v, a, gravity=gravity)
@@ -121,7 +120,7 @@ class GibbsAppell(Formulation):
         return generalised_forces(links, R, phi, chi, Q, self.model.size)
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
-        """Trace the inertial and gravity forces outboard of each joint, in world axes."""
+        """Trace inertial and gravity wrenches outboard of each joint, in world axes."""
         links, placed = self._links(q, v), frames(self.model, q)
         R, first = rotations(links), len(links) - len(placed)
         S, T, _ = self._forces(links, R, v, a, gravity=True)

@@ -17,14 +17,21 @@ Table = list[list[Expr]]  # (3, 3) matrices jX_k at [j][k]
 
 
 def rotations(links: list[ChainLink]) -> list[Expr]:
-    """Step 1: i-1R_i; its inverse is taken to be its transpose (erratum)."""
+    """Return the rotations i-1R_i between neighbouring links (step 1), (3, 3) each.
+
+    The inverse of each is taken to be its transpose (erratum).
+    """
     return [ca.SX.eye(3)] + [before.E @ link.A for before, link in pairwise(links)]  # (eq. 4)
 
 
 def motions(
     links: list[ChainLink], R: list[Expr], v: Expr, a: Expr | None, lift: Expr
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Step 2: omega_i, omega'_i, r''_Oi; without accelerations a they are omega'_v,i, r''_Ov,i."""
+    """Return angular velocity, angular and origin acceleration of all links (step 2), (3,) each.
+
+    They are omega_i, omega'_i and r''_Oi. Without accelerations a the last two are the parts due to
+    velocities, omega'_v,i and r''_Ov,i. ``lift`` is the acceleration of the base.
+    """
     omega, omega_d, r_dd = [ca.SX(3, 1)], [ca.SX(3, 1)], [lift]
     for before, link, turned in zip(links[:-1], links[1:], R[1:], strict=True):
         w, w_d, back = omega[-1], omega_d[-1], turned.T
@@ -52,7 +59,10 @@ def motions(
 def link_forces(
     links: list[ChainLink], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
 ) -> tuple[list[Expr], list[Expr]]:
-    """Step 3: S_i and T_i; with accelerations a the brackets of eqs. 43 and 44 (erratum)."""
+    """Return the force S_i and torque T_i of each link, (3,) each (step 3).
+
+    With accelerations a they are the brackets of eqs. 43 and 44 (erratum).
+    """
     S, T = [], []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
         b, w_ = link.body, tilde(w)
@@ -69,7 +79,7 @@ def link_forces(
 def gathered_forces(
     links: list[ChainLink], R: list[Expr], S: list[Expr], T: list[Expr]
 ) -> tuple[list[Expr], list[Expr]]:
-    """Step 4: phi_i and chi_i, from the last link inward."""
+    """Return the forces phi_i and torques chi_i of all outboard links, summed inward (step 4)."""
     phi, chi = [ca.SX(3, 1)], [T[-1]]
     for j in range(len(links) - 2, -1, -1):
         phi.insert(0, R[j + 1] @ (S[j + 1] + phi[0]))  # (eq. 100)
@@ -80,7 +90,10 @@ def gathered_forces(
 def deflection_forces(
     links: list[ChainLink], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
 ) -> list[Expr]:
-    """Step 5: Q_jf; with accelerations a the last terms of eq. 44, their sign changed."""
+    """Return the forces Q_jf on each link's deflection variables (step 5).
+
+    With accelerations a they include the last terms of eq. 44, with the opposite sign.
+    """
     result = []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
         b = link.body
@@ -105,7 +118,10 @@ def generalised_forces(
     Q: list[Expr],
     size: int,
 ) -> Expr:
-    """Step 6: -Re_j and -Re_jf, without torques and springs, (n,)."""
+    """Return the inertial and gravity forces on all coordinates, (n,) (step 6).
+
+    They are -Re_j and -Re_jf without torques and springs.
+    """
     result = ca.SX(size, 1)
     for j, link in enumerate(links):
         if link.hinge is not None:
@@ -120,7 +136,7 @@ def generalised_forces(
 
 
 def compound_rotations(R: list[Expr]) -> Table:
-    """Step 7: jR_k."""
+    """Return the rotations jR_k between all pairs of links (step 7), (3, 3) each."""
     n = len(R)
     table = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
     for j in range(n):
@@ -131,7 +147,10 @@ def compound_rotations(R: list[Expr]) -> Table:
 
 
 def positions(links: list[ChainLink], R: Table) -> Table:
-    """Step 8: jr_{Oi/Oj} at [j][i], (3,) each."""
+    """Return the vectors between the origins of all pairs of links (step 8), (3,) each.
+
+    jr_{Oi/Oj}, the vector from origin j to origin i in the axes of link j, is at [j][i].
+    """
     n = len(links)
     step = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]  # jr_{O(i+1)/Oi} at [j][i]
     for i in range(n - 1):
@@ -147,7 +166,10 @@ def positions(links: list[ChainLink], R: Table) -> Table:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over links, (3, 3) each: jX_k at ``X[j][k]``, jX_k+ at ``X_k``, j+X_k+ at ``X_jk``."""
+    """Sums of inertia terms over outboard links (eqs. 76-93), (3, 3) each.
+
+    jX_k is at ``X[j][k]``; the sums jX_k+ and j+X_k+ are in ``X_k`` and ``X_jk``.
+    """
 
     sigma: Table
     sigma_k: Table
@@ -168,7 +190,7 @@ class Sums:
 
 
 def sums(links: list[ChainLink], R: Table, r: Table) -> Sums:
-    """Step 9: the sums that make up the inertia matrix."""
+    """Return the sums over links that make up the inertia matrix (step 9)."""
     n = len(links)
     last = n - 1
     sigma = _summed([link.body.B9 for link in links], R, 1)  # (eq. 76)
@@ -211,7 +233,7 @@ def sums(links: list[ChainLink], R: Table, r: Table) -> Sums:
 
 
 def inertia_matrix(links: list[ChainLink], R: Table, r: Table, s: Sums, size: int) -> Expr:
-    """Step 10: I, (n, n), from the sums of step 9."""
+    """Assemble the inertia matrix I, (n, n), from the sums of step 9 (step 10)."""
     entries: dict[tuple[int, int], Expr] = {}
     _joint_equations(entries, links, R, r, s)
     _deflection_equations(entries, links, R, r, s)
@@ -221,7 +243,7 @@ def inertia_matrix(links: list[ChainLink], R: Table, r: Table, s: Sums, size: in
 def _joint_equations(
     entries: dict[tuple[int, int], Expr], links: list[ChainLink], R: Table, r: Table, s: Sums
 ) -> None:
-    """Fill in joint and deflection variables in the joint equations (eqs. 75, 81)."""
+    """Add the coefficients of all variables in the joint equations to ``entries`` (eqs. 75, 81)."""
     n = len(links)
     for j, link in enumerate(links):
         if link.hinge is None:
@@ -249,7 +271,10 @@ def _joint_equations(
 def _deflection_equations(
     entries: dict[tuple[int, int], Expr], links: list[ChainLink], R: Table, r: Table, s: Sums
 ) -> None:
-    """Fill in deflection variables in the deflection equations (eq. 85, erratum: j+ sums)."""
+    """Add the deflection variables' coefficients in the deflection equations (eq. 85).
+
+    By the erratum, the sums are those with j+.
+    """
     n = len(links)
     for j, link in enumerate(links):
         for k in range(j, n):
@@ -270,12 +295,15 @@ def _deflection_equations(
 
 
 def picked(a: Expr, link: ChainLink) -> Expr:
-    """Return a link's deflection variables, (m,)."""
+    """Return the components of a vector (n,) that belong to a link's deflection variables, (m,)."""
     return ca.vertcat(*[a[i] for i in link.variables])
 
 
 def _summed(B: list[Expr], R: Table, sign: int) -> Table:
-    """Sum ``jR_i B_i iR_k`` over the links i from max(j, k) on; the transposed entry has a sign."""
+    """Return the sums over links ``sum jR_i B_i iR_k`` with i >= max(j, k), at [j][k].
+
+    Entries below the diagonal are transposes times a sign.
+    """
     n = len(B)
     X = _zeros(n)
     for k in range(n - 1, -1, -1):
@@ -287,18 +315,21 @@ def _summed(B: list[Expr], R: Table, sign: int) -> Table:
 
 
 def _after(X: Table, R: Table) -> Table:
-    """Compute jX_k+, the sums from link k+1 on, in the axes of k."""
+    """Return jX_k+, the sums that begin at link k+1, in the axes of link k, at [j][k]."""
     n = len(X)
     return [[X[j][k + 1] @ R[k + 1][k] for k in range(n - 1)] for j in range(n)]
 
 
 def _before(X: Table, R: Table) -> Table:
-    """Compute j+X_k, the sums from link j+1 on, in the axes of j."""
+    """Return j+X_k, the sums that begin at link j+1, in the axes of link j, at [j][k]."""
     return [[R[j][j + 1] @ x for x in X[j + 1]] for j in range(len(X) - 1)]
 
 
 def _own(link: ChainLink, R: Expr, r: Expr) -> Expr:
-    """Moment of a link's momentum per deflection rate, about a point from which O is at r."""
+    """Return a link's angular momentum per deflection rate about a point, (3, m).
+
+    ``r`` is the vector from that point to the link's origin O.
+    """
     return R @ link.body.alpha + tilde(r) @ (R @ link.body.eps)
 
 
@@ -309,9 +340,9 @@ def _zeros(n: int) -> Table:
 def _put(
     entries: dict[tuple[int, int], Expr], i: int, k: int, value: Expr, *, same: bool = False
 ) -> None:
-    """Add an entry for two variables, and its mirror image unless they are the same variable.
+    """Add a coefficient of two variables to ``entries``, symmetrically unless ``same``.
 
-    Different variables may stand for one coordinate: a joint and its rotor.
+    Different variables may represent the same coordinate: a joint and its rotor.
     """
     if not value.nnz():
         return

@@ -1,10 +1,10 @@
-"""Integrals of the acceleration energy of one link of the Gibbs-Appell formulation.
+"""Inertia integrals of a link in the acceleration energy of the Gibbs-Appell formulation.
 
 Part of `gibbs_appell`, which has the table of symbols: eqs. 14-42 (erratum: tildes are lost in
-15-22). The paper's links are beams whose points move linearly with the amplitudes. Everything else
-on a link (axial shortening, rigid bodies on sections, rotary inertia, rotors, a beam that slides
-out of its hub) is expressed in the same symbols, with the shape columns at the current deflection,
-``r_ij -> dr/d delta_ij``.
+15-22). The paper's links are beams whose points move linearly with the amplitudes. All other
+features of a link (axial shortening, rigid bodies on sections, rotary inertia, rotors, a beam that
+slides out of its hub) are expressed in the same symbols, with the shape columns at the current
+deflection, ``r_ij -> dr/d delta_ij``.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -21,7 +21,7 @@ _LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]
 
 @dataclass(frozen=True)
 class Constants:
-    """Integrals of a link's shapes, computed once (eqs. 34-42); m amplitudes."""
+    """Constant inertia integrals of a link's shapes (eqs. 34-42), with m amplitudes."""
 
     # M, Mr: mass, and first moment ``M r_r`` (3,) of the undeformed link (eq. 36).
     M: Expr
@@ -45,7 +45,10 @@ class Constants:
 
 @dataclass(frozen=True)
 class AccelerationEnergy:
-    """A link's acceleration energy (eq. 13) at its deflection and rates; m deflection variables."""
+    """Coefficients of a link's acceleration energy (eq. 13) at its deflection and rates.
+
+    The link has m deflection variables.
+    """
 
     # M, B2, B3, B8, B9: mass; eqs. 24, 25, 30, 31, (3, 3) each.
     M: Expr
@@ -69,7 +72,7 @@ class AccelerationEnergy:
     w: Expr
 
     def __add__(self, other: "AccelerationEnergy") -> "AccelerationEnergy":
-        """Add the terms of two parts of one link."""
+        """Return the sum of the coefficients of two parts of one link."""
         mine, its = (
             [getattr(body, f.name) for f in fields(AccelerationEnergy)] for body in (self, other)
         )
@@ -81,12 +84,12 @@ class AccelerationEnergy:
 
 
 def tilde(a: Expr) -> Expr:
-    """Matrix a~ with a~ b = a x b; its diagonal is structurally zero."""
+    """Return the matrix a~ with a~ b = a x b, (3, 3); its diagonal is structurally zero."""
     return ca.sparsify(ca.skew(a))
 
 
 def link_constants(i: Integrals) -> Constants:
-    """Convert the integrals of a flexible span to the paper's symbols (eqs. 34-42)."""
+    """Convert the inertia integrals of a flexible span to the paper's symbols (eqs. 34-42)."""
     m = i.shape.shape[1]
 
     def crossed(moment: Array) -> Array:
@@ -111,7 +114,7 @@ def link_constants(i: Integrals) -> Constants:
 
 
 def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> AccelerationEnergy:
-    """Evaluate the sums of a link whose points move linearly with the amplitudes (eqs. 23-33).
+    """Return the acceleration energy of a link with points linear in amplitudes (eqs. 23-33).
 
     Parameters
     ----------
@@ -153,7 +156,7 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Accel
 
 
 def nothing(m: int) -> AccelerationEnergy:
-    """Return a link without inertia, with m deflection variables."""
+    """Return the acceleration energy of a massless link with m deflection variables: all zero."""
     none, zero, columns = ca.SX(3, 1), ca.SX(3, 3), ca.SX(3, m)
     return AccelerationEnergy(
         M=ca.SX(0), B2=zero, B3=zero, B8=zero, B9=zero, eps=columns, alpha=columns,
@@ -163,7 +166,7 @@ def nothing(m: int) -> AccelerationEnergy:
 
 
 def widened(body: AccelerationEnergy, more: int) -> AccelerationEnergy:
-    """Add deflection variables that do not move the link's points."""
+    """Return an acceleration energy with additional variables that do not move the link."""
     if not more:
         return body
     eps, alpha, c = (ca.horzcat(x, ca.SX(3, more)) for x in (body.eps, body.alpha, body.c))
@@ -174,7 +177,7 @@ def widened(body: AccelerationEnergy, more: int) -> AccelerationEnergy:
 
 
 def shifted(body: AccelerationEnergy, place: Expr) -> AccelerationEnergy:
-    """Move a link's integrals to an origin O from which the old one is at ``place``."""
+    """Return an acceleration energy about a new origin O; ``place`` is the old origin from O."""
     back = tilde(place).T
     return replace(
         body,

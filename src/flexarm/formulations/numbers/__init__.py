@@ -1,1 +1,1 @@
-"""Numbers of an arm as inputs: one trace for many arms, other values, derivatives."""
+"""Numbers of an arm as inputs of compiled functions: shared traces, other values, derivatives."""

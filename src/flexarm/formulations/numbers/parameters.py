@@ -1,4 +1,4 @@
-"""Numbers of the model file as inputs of an equation: other values, derivatives by them."""
+"""Numbers of the model file as inputs of an equation: change of values, and derivatives."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -36,7 +36,7 @@ FORWARD = _differences(0.0, 1.0, 2.0, 3.0, 4.0)
 
 
 def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
-    """Return keys of numbers of an arm, each once; raise an error for other keys."""
+    """Return validated keys of numbers of an arm; raise an error for unknown or repeated keys."""
     what = "keys of the model file, such as ['payload.mass']"
     texts = tuple(require_names("parameters", parameters, what))
     if not texts:
@@ -49,7 +49,7 @@ def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
 
 
 def parameter_values(arm: Arm, keys: Sequence[str]) -> Array:
-    """Read the numbers of an arm by their keys, (k,)."""
+    """Return the values of an arm's numbers by their keys, (k,)."""
     found = []
     for key in keys:
         value = read_value(arm, key)
@@ -60,12 +60,12 @@ def parameter_values(arm: Arm, keys: Sequence[str]) -> Array:
 
 
 def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | Array) -> Model:
-    """Build an arm with other values of some numbers and the same build options.
+    """Build a model with other values of some numbers and the same build options.
 
     Raises
     ------
     FlexarmError
-        If there are no such numbers, no model file may have these values, or they change which
+        If a key or value is invalid, or the values change which
         coordinates there are.
     """
     names = ", ".join(keys)
@@ -89,7 +89,10 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
 
 
 def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
-    """Return a pattern for other values of some numbers too, None if a file may not have them."""
+    """Return a pattern that is also valid for other values of some numbers.
+
+    None if the values tried are not valid in a model file.
+    """
     values = parameter_values(model.arm, keys)
     factors = ELSEWHERE ** np.arange(1, len(keys) + 1)
     try:
@@ -101,14 +104,14 @@ def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
 
 @dataclass(frozen=True)
 class Nearby:
-    """Arms with a small change of one number, and the rule for derivatives from them."""
+    """Models with small changes of one number, and weights of the difference formula."""
 
     models: tuple[Model, ...]
     weights: Array
 
     @classmethod
     def of(cls, model: Model, key: str) -> "Nearby":
-        """Change a number slightly, in both directions if the model file allows it."""
+        """Build models with small changes of a number, to both sides if the model file allows."""
         value = float(parameter_values(model.arm, [key])[0])
         step = STEP * abs(value) or STEP
         for places, weights in (CENTRAL, FORWARD):
@@ -131,7 +134,7 @@ class Nearby:
 
 
 def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
-    """Build arms with a small change of one number each, by its key."""
+    """Return models with small changes of one number, by the number's key."""
     return {key: Nearby.of(model, key) for key in keys}
 
 
@@ -141,7 +144,10 @@ def derivatives(
     name: str,
     inputs: Sequence[Array],
 ) -> dict[str, Array]:
-    """Differentiate a quantity with respect to numbers of the model file."""
+    """Compute the derivatives of a quantity by numbers of the model file, by output name.
+
+    The last axis of each array is the number.
+    """
     keys = list(nearby)
     every = [model for each in nearby.values() for model in each.models]
     pattern = common_pattern([formulation.model, *every])
@@ -161,12 +167,12 @@ def derivatives(
 
 
 def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) -> Array:
-    """Differentiate the symbols of an arm's numbers with respect to its parameters, (numbers, k).
+    """Compute derivatives of the numbers in the equations by the parameters, (numbers, k).
 
     Raises
     ------
     FlexarmError
-        If operations change at the value of one.
+        If the operations change at the value of a parameter.
     """
     here = symbol_values(pattern, model, model)
     assert here is not None
@@ -188,14 +194,20 @@ def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) 
 
 
 def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
-    """Return the values of another model's symbols in a model, (k,); None if it does not fit."""
+    """Return a model's numbers for the symbols of a pattern, (k,); None if it does not fit.
+
+    The pattern fits if the model differs from ``like`` in numbers only.
+    """
     numbers = numbers_of(model)
     values, fits = pattern.values(numbers.values)
     return values[:, 0] if fits[0] and numbers.rest == numbers_of(like).rest else None
 
 
 def _by_numbers(function: ca.Function, count: int) -> ca.Function:
-    """Differentiate a function along directions of its numbers, (n, count), one more input."""
+    """Return a function's directional derivatives by its numbers, as a CasADi function.
+
+    The directions, (n, count), are an additional input before the numbers.
+    """
     *symbols, numbers = function.sx_in()
     *names, last = function.name_in()
     assert last == NUMBERS
@@ -212,7 +224,7 @@ def _by_numbers(function: ca.Function, count: int) -> ca.Function:
 
 
 def _shapes(formulation: Formulation, name: str) -> list[tuple[int, ...]]:
-    """Return the shapes of a quantity's outputs, with columns as vectors."""
+    """Return the shapes of a quantity's outputs; a single column counts as a vector."""
     function = trace(formulation, name)
     sizes = [function.size_out(k) for k in range(function.n_out())]
     return [(rows,) if columns == 1 else (rows, columns) for rows, columns in sizes]

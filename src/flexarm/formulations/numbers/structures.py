@@ -1,4 +1,4 @@
-"""One trace and one compilation for equations that differ in their numbers only."""
+"""Shared traces and machine code for equations that differ in their numbers only."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ _READ: dict[str, tuple[Path, ...]] = {}  # paths of parts that functions take as
 
 
 class _MoreReadError(Exception):
-    """A trace that reads more parts of the model as constants than previously known."""
+    """Error of a trace that reads more parts of the model as constants than previously known."""
 
     def __init__(self, read: tuple[Path, ...], streams: tuple[Stream, Stream]) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class _MoreReadError(Exception):
 
 @final
 class BoundKernel(Compiled):
-    """A function of one arm: shared machine code with constants of its own."""
+    """Compiled function of one arm: shared machine code with the arm's constants bound."""
 
     def __init__(self, shared: Compiled, constants: Array, structure: "Structure") -> None:
         super().__init__(shared.machine_code, (constants,))
@@ -47,27 +47,27 @@ class BoundKernel(Compiled):
 
 @dataclass(eq=False)
 class Structure:
-    """A function traced with an arm's numbers as symbols.
+    """A function traced with an arm's numbers as symbols, shared by arms of equal structure.
 
     Attributes
     ----------
     recipe
-        A text that determines it.
+        Text that identifies the function.
     read
-        Paths of parts of the model that it takes as they are.
+        Paths of model parts that the function contains as constants.
     """
 
     recipe: str
     read: tuple[Path, ...]
     pattern: Pattern
     level: Level
-    # Traces it, numbers as the last input; tells which parts of the model were read as they are.
+    # Returns the trace, numbers as the last input, and the paths of parts read as constants.
     make: Callable[[], tuple[ca.Function, frozenset[Path]]] = field(repr=False)
     _compiled: dict[int, Compiled] = field(default_factory=dict, repr=False)
 
     @cached_property
     def streams(self) -> tuple[Stream, Stream]:
-        """Prologue, which depends on the numbers only, and body, which is evaluated."""
+        """Operations of the prologue, which depends on the numbers only, and of the body."""
         with direct_operators():
             function, read = self.make()
         streams = split(lower(function), NUMBERS)
@@ -77,21 +77,21 @@ class Structure:
 
     @property
     def body(self) -> Stream:
-        """The evaluated part, with the results of the prologue as its last input."""
+        """Operations evaluated per call, with the results of the prologue as the last input."""
         return self.streams[1]
 
     @cached_property
     def prologue(self) -> Compiled:
-        """The part that depends on the numbers alone, computed once per arm."""
+        """Compiled prologue: the operations that depend on the numbers alone, run once per arm."""
         recipe = f"{self.recipe}, prologue"
         return compile_stream_recipe(recipe, lambda: self.streams[0], level="quick")
 
     def constants(self, numbers: Array) -> Array:
-        """Compute constants of an evaluation, (N, constants), from numbers of N arms, (k, N)."""
+        """Compute the constants of the body, (N, constants), from numbers of N arms, (k, N)."""
         return call_rows(self.prologue, numbers.shape[1], [numbers.T])[0]
 
     def compiled(self, width: int = 1) -> Compiled:
-        """Compile the body for so many arms abreast."""
+        """Compile the body for ``width`` arms evaluated in parallel lanes."""
         if width not in self._compiled:
             found = compile_stream_recipe(
                 self.recipe, lambda: self.streams[1], level=self.level, width=width
@@ -108,21 +108,21 @@ def kernel(
     *,
     level: Level = "fast",
 ) -> BoundKernel:
-    """Return a function of an arm as machine code, traced and compiled once per structure.
+    """Return a compiled function of an arm, traced and compiled once per structure.
 
     Parameters
     ----------
     name
-        Tells the function, beside formulation and options.
+        Identifies the function, together with formulation and options.
     formulation
-        Of the arm.
+        Formulation, with the arm.
     make
-        Traces the function of a formulation.
+        Returns the trace of the function for a formulation.
     pattern
-        Of the arm's numbers, if it is to hold for others too; its own if None, or if it does not
+        Pattern of numbers, to be valid for other arms too; the arm's own if None, or if it does not
         fit.
     level
-        Of the machine code.
+        Optimisation level of the machine code.
     """
     numbers = numbers_of(formulation.model)
     values, fits = (pattern or numbers.pattern).values(numbers.values)
@@ -172,7 +172,7 @@ def _parts_read(recipe: str) -> tuple[Path, ...]:
 
 
 def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
-    """Bind members to the lanes of one function; None if their operations differ."""
+    """Return one function with several arms in parallel lanes; None if their operations differ."""
     structure = members[0].structure
     if any(member.structure is not structure for member in members):
         return None
