@@ -1,4 +1,4 @@
-"""Reference motions, control laws, their stability, and statics of held arms."""
+"""Reference motions, control laws, stability analysis, and equilibria of held arms."""
 
 from flexarm.control.digital import sampled
 from flexarm.control.laws.decoupling import decoupling_law

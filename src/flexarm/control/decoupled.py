@@ -1,4 +1,4 @@
-"""Small motions of an arm under the decoupling law."""
+"""Linearised dynamics of an arm under the decoupling law."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from flexarm.model import Model
 
 
 def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> StateMatrices:
-    """Linearise about an equilibrium held by inputs, under the decoupling law.
+    """Return the linear state-space model about an equilibrium, under the decoupling law.
 
-    States are the r coordinates that are neither a free base's nor prescribed, and their rates.
-    Inputs are the commanded accelerations of the driven coordinates. The position of a free base
-    has no effect on the arm's motion about rest, so it is left out.
+    States are the r coordinates that belong neither to a free base nor to prescribed motions, and
+    their rates. Inputs are the commanded accelerations of the driven coordinates. The position of a
+    free base has no effect on the arm's motion about rest, so it is left out.
     """
     model = tangent.model
     kept, (free, columns) = remaining(model), moves(model, set())
@@ -33,7 +33,10 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
 
 
 def carried_mass(model: Model, mass: Array) -> Array:
-    """Eliminate a free base and prescribed coordinates from a mass matrix, (r, r)."""
+    """Return the mass matrix without a free base and prescribed coordinates, shape (r, r).
+
+    A free base is eliminated by its momentum balance.
+    """
     kept = remaining(model)
     found: Array = mass[np.ix_(kept, kept)]
     if model.floats:

@@ -1,4 +1,4 @@
-"""A control law sampled at a fixed rate, for one arm."""
+"""Discrete-time control: a law evaluated at a fixed sampling period."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -22,7 +22,7 @@ def sampled(
     seed: int = 0,
     rates: Literal["measured", "difference"] = "measured",
 ) -> Sampled:
-    """Run a law at a fixed rate: `flexarm.Sampled` with the model file's limits.
+    """Return a control law sampled at a fixed period, with the input limits of the model file.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ def sampled(
     model
         The arm.
     limits
-        Largest input, one or one per driven joint; what ``limits.effort`` of the model file
-        allows if None.
+        Largest input, one number or one per driven joint; ``limits.effort`` of the model file if
+        None.
 
     Returns
     -------
     Sampled
-        For ``flexarm.simulate(control=...)``.
+        Control law for ``flexarm.simulate(control=...)``.
     """
     if not callable(law):
         raise refused("law", law, "a function (t, q, v) to u")

@@ -1,4 +1,4 @@
-"""Inputs of a controller, and the hub and motor coordinates that it measures."""
+"""Driven joints of an arm: input matrix and the motor-side and link-side coordinates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ Gain = WithUnit | Sequence[WithUnit] | Array
 
 @dataclass(frozen=True)
 class Drives:
-    """The driven joints of an arm, k of them."""
+    """The k driven joints of an arm, with input matrix and coordinate selection matrices."""
 
     names: tuple[str, ...]  # names of the joints, in the order of the inputs
     inputs: Array  # matrix B from inputs to generalised forces, (n, k)
@@ -38,14 +38,15 @@ class Drives:
     hubs: Array  # rows of the coordinates at the link's side; other rows for elastic joints only
 
     def rows(self, side: Side) -> Array:
-        """Return the selection rows of one side, motor or link, (k, n)."""
+        """Return the matrix that selects the motor-side or link-side coordinates, shape (k, n)."""
         require_word("side", side, ("motor", "link"))
         return self.motors if side == "motor" else self.hubs
 
     def gains(self, name: str, value: Gain, unit: str) -> Array:
-        """Return a gain >= 0, one number for all driven joints or one each, as an array, (k,).
+        """Return a non-negative gain as an array with one entry per driven joint, shape (k,).
 
-        Text is converted to the unit, see `flexarm.arguments.in_unit`.
+        A single number applies to all joints. Text is converted to the unit, see
+        `flexarm.arguments.in_unit`.
         """
         given = require_array(name, in_unit(name, value, unit))
         if given.shape not in ((), (len(self.names),)):
@@ -59,7 +60,7 @@ class Drives:
 
 
 def require_stiffness_error(value: object) -> float:
-    """Return a relative error of a stiffness, or raise an error if it is -1 or less."""
+    """Return a relative stiffness error as a number, or raise an error if it is -1 or less."""
     error = require_number("stiffness_error", value, least=-1.0, largest=MOST_ERROR)
     if error <= -1:
         raise FlexarmError(f"stiffness_error: must be above -1, got {error:g}")
@@ -67,18 +68,18 @@ def require_stiffness_error(value: object) -> float:
 
 
 def remaining(model: Model) -> list[int]:
-    """Return the indices of the coordinates that are neither a free base's nor prescribed."""
+    """Return the indices of coordinates that are neither of a free base nor prescribed."""
     first = 6 if model.floats else 0
     return [i for i in range(first, model.size) if i not in model.prescribed]
 
 
 def felt_by_joints(model: Model) -> Model:
-    """Return the model, without gravity if its base is free, since that falls with the arm."""
+    """Return the model, without gravity if its base is free and thus in free fall with the arm."""
     return replace(model, gravity=np.zeros(3), orbit=0.0) if model.floats else model
 
 
 def untouched(model: Model) -> Model:
-    """Return the model, without contacts if its base is free: reference motions touch nothing."""
+    """Return the model, without contacts if its base is free, for reference motions."""
     if not isinstance(model, Model) or not model.floats or not model.arm.contacts:
         return model
     arm = model.arm.model_copy(update={"contacts": ()})
@@ -86,12 +87,12 @@ def untouched(model: Model) -> Model:
 
 
 def drives(model: Model) -> Drives:
-    """Return the driven joints of an arm.
+    """Return the driven joints of an arm, after checking that control laws apply to the arm.
 
     Raises
     ------
     ModelError
-        If the arm has none, or forces act on it that laws of (t, q, v) do not include.
+        If the arm has no driven joint, or forces act on it that laws of (t, q, v) do not include.
     """
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns", ModelError)
     if any(part.motion.anchored for part in model.links):
@@ -125,6 +126,6 @@ def drives(model: Model) -> Drives:
 
 
 def solve_input(output: Expr, u: Expr, target: Expr) -> Expr:
-    """Solve for the inputs with which an output that is affine in them has a target value, (k,)."""
+    """Return the inputs that give an affine output its target value, symbolically, shape (k,)."""
     rest = ca.substitute(output, u, ca.SX.zeros(u.shape[0]))
     return ca.solve(ca.jacobian(output, u), target - rest)

@@ -1,4 +1,4 @@
-"""Batches of arms as a gymnasium vector environment; needs the extra ``gym``."""
+"""Gymnasium vector environment of a batch of arms; requires the extra ``gym``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -28,7 +28,9 @@ Reward = Callable[[Array, Array, Array], Array]
 
 
 class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
-    """A batch of arms that are stepped together; observations are their coordinates and rates.
+    """A gymnasium vector environment of arms simulated together.
+
+    Observations are coordinates and rates; actions are the inputs of the driven joints.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin all episodes."""
+        """Start new episodes of all arms and return the observations."""
         self._require_open()
         super().reset(seed=seed)
         self._begin(np.ones(self.num_envs, dtype=bool))
@@ -106,13 +108,13 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     def step(
         self, actions: Array
     ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Step all arms; those whose episode has ended begin the next one.
+        """Advance all arms by one time step; arms whose episode has ended start a new one.
 
         Raises
         ------
         SimulationError
-            If the environment is closed, actions are no numbers or of another shape, or the reward
-            is no number for an arm whose state is one.
+            If the environment is closed, actions are not numeric or have a wrong shape, or the
+            reward is not finite for an arm with a finite state.
         """
         self._require_open()
         low, high = self.action_space.low, self.action_space.high
@@ -131,7 +133,10 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         return self._seen(), rewards, terminated, truncated, {}
 
     def _rewards(self, u: Array, again: NDArray[np.bool_]) -> Array:
-        """Compute the rewards; 0 for arms that begin a new episode or whose state is not finite."""
+        """Return the rewards of all arms.
+
+        The reward is 0 for arms that start a new episode or whose state is not finite.
+        """
         q, v = self._arms.q, self._arms.v
         rewards = np.asarray(self._reward(q, v, u), dtype=float)
         if rewards.shape != (self.num_envs,):
@@ -157,7 +162,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         return np.nan_to_num(np.hstack([self._arms.q, self._arms.v]))
 
     def _begin(self, which: NDArray[np.bool_]) -> None:
-        """Start episodes at random states in their ranges."""
+        """Start new episodes of the selected arms from random initial states."""
         count = int(np.sum(which))
         drawn = {
             name: self.np_random.uniform(low, high, count)
@@ -169,7 +174,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
 
 
 def _ranges(starts: object, names: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Read low and high by the name of a coordinate or its rate."""
+    """Return validated ranges (low, high) of initial values, keyed by coordinate or rate."""
     given = require_mapping("starts", starts, "ranges by name", SimulationError)
     ranges = {}
     for name, pair in given.items():

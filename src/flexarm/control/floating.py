@@ -1,9 +1,9 @@
-"""Arms on a free base: the motion of the base, and joint motions that do not turn it.
+"""Arms on a free base: the motion of the base, and joint motions that preserve its attitude.
 
-Starting from rest, momentum stays 0: ``H_b b' + H_bm m' = 0`` determines the base's rates from
-those of the other coordinates, and the tip moves by the generalised Jacobian ``J_m - J_b H_b^-1
-H_bm`` (Umetani & Yoshida 1989). Here m are joints, motors and amplitudes; the amplitudes follow the
-joints statically.
+Starting from rest, momentum stays 0: ``H_b b' + H_bm m' = 0`` determines the rates b' of the base
+from the rates m' of the other coordinates (joints, motors and modal amplitudes). The generalised
+Jacobian of the tip is then ``J_m - J_b H_b^-1 H_bm`` (Umetani & Yoshida 1989). Amplitudes follow
+the joints statically.
 """
 
 from collections.abc import Callable
@@ -24,12 +24,12 @@ STEP = 1e-5  # step of progress of the differences for a path's direction
 
 
 class Floating:
-    """An arm on a free base with a total momentum of 0.
+    """Kinematics of an arm on a free base with zero total momentum.
 
     Raises
     ------
     ModelError
-        If its base is not free, is in orbit, or moves at the start.
+        If the base is not free, is in orbit, or moves at the start.
     """
 
     def __init__(self, model: Model) -> None:
@@ -50,16 +50,19 @@ class Floating:
         self.equation = formulation("composite", model)
 
     def along(self, q: Array, columns: Array) -> Array:
-        """Add the base's motion to motions (n, k) of the other coordinates, (n, k)."""
+        """Return motions, (n, k), with the base moving such that total momentum stays zero.
+
+        ``columns``, shape (n, k), contains the motions of the other coordinates.
+        """
         mass = self.equation.mass_matrix(q)[:6]
         moved = columns.copy()
         moved[:6] = -np.linalg.solve(mass[:, :6], mass[:, 6:] @ columns[6:])
         return moved
 
     def turning(self, q: Array, columns: Array) -> Array:
-        """Compute the angular momentum of motions (n, k) that turns the base, (3, k).
+        """Return the angular momentum about the base due to joint motions, shape (3, k).
 
-        The base keeps its attitude and may translate.
+        The base keeps its attitude and is free to translate; ``columns`` has shape (n, k).
         """
         mass = self.equation.mass_matrix(q)[:6]
         pushed = np.linalg.solve(mass[:3, :3], mass[:3, 6:])
@@ -69,7 +72,10 @@ class Floating:
     def tip_along(
         self, statics: Statics, point: Callable[[float], Array], first: Array, axes: list[int]
     ) -> Along:
-        """Return coordinates (n,) by progress with the tip at given points of the world [m]."""
+        """Return coordinates (n,) as a function of progress for given tip positions.
+
+        ``point`` maps progress 0 to 1 to the tip's position in the world [m], along ``axes``.
+        """
 
         def rates(s: float, q: Array) -> Array:
             low, high = max(s - STEP, 0.0), min(s + STEP, 1.0)
@@ -83,12 +89,15 @@ class Floating:
         return _integrated(rates, first)
 
     def still_along(self, statics: Statics, direction: Array, first: Array) -> Along:
-        """Move driven joints along the part of a direction (k,) that keeps the base's attitude.
+        """Return coordinates (n,) as a function of progress for a reaction-free joint motion.
+
+        Joint rates are the projection of ``direction``, shape (k,), on motions that preserve the
+        base's attitude.
 
         Raises
         ------
         FlexarmError
-            If every motion turns it.
+            If every motion turns the base.
         """
 
         def rates(s: float, q: Array) -> Array:
@@ -112,7 +121,7 @@ class Floating:
         return _integrated(rates, first)
 
     def _still(self, q: Array, columns: Array) -> Array:
-        """Return the projector of joint motions on those that keep the base's attitude, (k, k)."""
+        """Return the projector on joint motions that preserve the base's attitude, (k, k)."""
         coupling = self.turning(q, columns)
         return np.asarray(
             np.eye(columns.shape[1]) - np.linalg.pinv(coupling, NEGLIGIBLE) @ coupling
@@ -122,7 +131,10 @@ class Floating:
 def base_along(
     floating: Floating, path: Callable[[float], Array], slope: Callable[[float], Array]
 ) -> Along:
-    """Add the base's motion to a path of the other coordinates, (n,) by progress."""
+    """Return a path of the other coordinates completed by the motion of the free base.
+
+    The result maps progress 0 to 1 to all coordinates, shape (n,).
+    """
 
     def rates(s: float, q: Array) -> Array:
         here = np.concatenate([q[:6], path(s)[6:]])
@@ -132,7 +144,7 @@ def base_along(
 
 
 def _integrated(rates: Callable[[float, Array], Array], first: Array) -> Along:
-    """Integrate coordinates along progress from 0 to 1."""
+    """Return the solution q(s) of dq/ds = rates(s, q) for progress s from 0 to 1."""
     from scipy.integrate import solve_ivp
 
     def steep(s: float, q: Array) -> float:

@@ -1,8 +1,8 @@
-"""Margins of a loop with one input: gain, phase, and distance of its response from -1.
+"""Stability margins of a single-input loop: gain, phase, distance of the response from -1.
 
-Frequencies at which the response is real or has magnitude 1 are imaginary eigenvalues, so no
-frequency grid is needed that could miss one; the largest sensitivity is found by the frequencies
-above a bound (Bruinsma & Steinbuch 1990).
+Frequencies at which the frequency response is real or has magnitude 1 are imaginary eigenvalues, so
+no frequency grid is needed that could miss one; the largest sensitivity is found by an iteration on
+the frequencies at which it exceeds a bound (Bruinsma & Steinbuch 1990).
 """
 
 import math
@@ -21,7 +21,7 @@ ROUNDS = 50  # iterations of the largest sensitivity at most; its error falls qu
 
 @dataclass(frozen=True)
 class Margins:
-    """Stability margins of a loop, opened at one input with the others closed.
+    """Stability margins of a control loop opened at one input, with the other inputs closed.
 
     Attributes
     ----------
@@ -39,12 +39,13 @@ class Margins:
 
 
 def margins_of(A: Array, b: Array, c: Array) -> Margins:
-    """Compute the margins of the loop ``c (s - A)^-1 b``, closed by negative feedback.
+    """Return the stability margins of the loop ``c (s - A)^-1 b`` under negative feedback.
 
     Parameters
     ----------
     A, b, c
-        The open loop, (n, n), (n,) and (n,); closed, ``A - b c`` must not grow.
+        Matrices of the open loop, (n, n), (n,) and (n,); the closed loop ``A - b c`` must have no
+        growing mode.
     """
     A, b, c = _balanced(A, b, c)
 
@@ -63,7 +64,7 @@ def margins_of(A: Array, b: Array, c: Array) -> Margins:
 
 
 def _balanced(A: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
-    """Scale states so that rows and columns of A are of similar size, and b is as large as c."""
+    """Return A, b and c in scaled states, with balanced A and equal norms of b and c."""
     scaled, (sizes, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
     b, c = b / sizes, c * sizes
     of_b, of_c = (max(float(np.linalg.norm(x)), 1e-150) for x in (b, c))
@@ -81,7 +82,7 @@ def _response(A: Array, b: Array, c: Array, frequency: float) -> complex:
 def _crossings(
     loop: Callable[[float], complex], value: Callable[[complex], float], frequencies: Array
 ) -> list[complex]:
-    """Return the responses near given frequencies at which a value of them changes sign."""
+    """Return the frequency responses at zero crossings of ``value`` near given frequencies."""
     from scipy.optimize import brentq
 
     responses = []
@@ -95,7 +96,7 @@ def _crossings(
 
 
 def _real_at(A: Array, b: Array, c: Array) -> Array:
-    """Compute frequencies [rad/s] at which the response may be real: zeros of L(s) - L(-s)."""
+    """Return frequencies [rad/s] at which the response may be real: zeros of L(s) - L(-s)."""
     n = len(A)
     pencil = np.zeros((2 * n + 1, 2 * n + 1))
     pencil[:n, :n], pencil[n:-1, n:-1] = A, -A
@@ -106,7 +107,7 @@ def _real_at(A: Array, b: Array, c: Array) -> Array:
 
 
 def _hamiltonian(A: Array, b: Array, c: Array, direct: float, size: float) -> Array:
-    """Compute frequencies [rad/s] where ``|direct + c (jw - A)^-1 b|`` may have a given size."""
+    """Return frequencies [rad/s] where ``|direct + c (jw - A)^-1 b|`` may equal ``size``."""
     left = size**2 - direct**2
     inner = A + np.outer(b, c) * (direct / left)
     whole = np.block([
@@ -122,7 +123,7 @@ def _frequencies(eigenvalues: npt.NDArray[np.complexfloating]) -> Array:
 
 
 def _largest_sensitivity(A: Array, b: Array, c: Array) -> float:
-    """Compute the largest ``|1 / (1 + L)|``, which is 1 at infinite frequency."""
+    """Return the peak of the sensitivity ``|1 / (1 + L)|`` over frequency, at least 1."""
     closed = A - np.outer(b, c)
 
     def sensitivity(frequency: float) -> float:

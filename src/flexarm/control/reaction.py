@@ -1,4 +1,4 @@
-"""Reaction of an arm on its free base: attitude, and exchanged angular momentum."""
+"""Reaction of an arm on its free base: base attitude and exchanged angular momentum."""
 
 from dataclasses import dataclass, replace
 
@@ -18,14 +18,14 @@ from flexarm.spatial import base_rotation_matrix
 
 @dataclass(frozen=True)
 class BaseReaction:
-    """Attitude of a free base and angular momenta at T instants.
+    """Attitude of a free base and angular momenta of base and arm at T instants.
 
     Attributes
     ----------
     t
         Time [s], (T,).
     rotation
-        World from base axes, (T, 3, 3).
+        Rotation matrices from base axes to world axes, (T, 3, 3).
     base, arm
         Angular momenta of the base's body and of all that it carries, about their common centre of
         mass, in world axes [kg m^2/s], (T, 3) each.
@@ -38,7 +38,7 @@ class BaseReaction:
 
     @property
     def angle(self) -> Array:
-        """Angle between the base's attitude and that at the first instant [rad], (T,)."""
+        """Rotation angle of the base relative to the first instant [rad], shape (T,)."""
         turned = np.einsum("tji,jk->tik", self.rotation, self.rotation[0])
         # The sine has all digits of small angles, the cosine does not.
         skew = turned - turned.transpose(0, 2, 1)
@@ -52,7 +52,7 @@ class BaseReaction:
 
 
 def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
-    """Compute the attitude of a free base in a motion, and the angular momentum exchanged with it.
+    """Return the attitude of a free base in a motion and the exchanged angular momentum.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
     Raises
     ------
     ModelError
-        If the base is not free: what moves a moved one takes `Equation.reaction`.
+        If the base is not free; for a held or moved base use `Equation.reaction`.
     """
     require_kind("of", of, (Run, Trajectory), "a Run or a Trajectory")
     if not of.model.floats:
@@ -91,7 +91,7 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
 
 
 def _momenta(equation: Equation, q: Array, v: Array) -> Array:
-    """Return the angular momenta of base and arm about the common centre of mass, (T, 6)."""
+    """Return angular momenta of base and arm about the common centre of mass, shape (T, 6)."""
     if equation.model.orbit:  # relative to the orbit's frame, as rates are
         free = equation.formulation.of(replace(equation.model, orbit=0.0))
         equation = replace(equation, formulation=free, _compiled={})

@@ -1,4 +1,4 @@
-"""Encoders and strain gauges, and the state estimate that a controller computes from them."""
+"""Encoders and strain gauges, and the state estimated from their readings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ Rates = Literal["measured", "none"]
 
 @dataclass(frozen=True)
 class Gauge:
-    """A strain gauge along a link.
+    """A strain gauge on a link.
 
     Attributes
     ----------
     link
         Name of the link.
     at
-        Place along its (exposed) span: 0 is the root, 1 the tip.
+        Position along the link's exposed span: 0 is the root, 1 the tip.
     axis
         Direction of the measured bending, ``y`` or ``z``.
     distance
@@ -42,7 +42,7 @@ class Gauge:
     distance: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check the place of the gauge."""
+        """Raise an error for invalid attributes."""
         require_kind("gauge: link", self.link, str, "the name of a link")
         require_word("gauge: axis", self.axis, ("y", "z"))
         at = require_number("gauge: at", self.at, least=0.0, largest=1.0)
@@ -60,16 +60,16 @@ def sensors(
     known: Model | None = None,
     rates: Rates = "measured",
 ) -> Sensors:
-    """Create sensors: encoders of all joints, and strain gauges.
+    """Return the sensors of an arm: encoders of all joints and motors, and strain gauges.
 
     Parameters
     ----------
     model
-        The measured arm.
+        Model of the measured arm.
     gauges
-        Strain gauges.  With at least as many per link and direction as the controller's model has
-        shapes, amplitudes are estimated by least squares; with fewer, the smallest that fit.
-        Bending without a gauge, twist and stretch are estimated as 0.
+        Strain gauges. With at least as many per link and direction as the controller's model has
+        shape functions, modal amplitudes are estimated by least squares; with fewer, as the
+        minimum-norm solution. Bending without a gauge, twist and stretch are estimated as 0.
     known
         The controller's model of the arm, with the same joints; ``model`` itself if None.
     rates
@@ -116,19 +116,19 @@ def sensors(
 
 
 def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
-    """Return a law that uses sensors instead of the arm's whole state.
+    """Return a control law that uses the state estimated from sensors.
 
     Parameters
     ----------
     law
-        (t, q, v) to u, in the coordinates of the controller's model.
+        Control law (t, q, v) to u, in the coordinates of the controller's model.
     sensed
         The sensors.
 
     Returns
     -------
     casadi.Function
-        (t, q, v) to u, in the coordinates of the arm.
+        Control law (t, q, v) to u, in the coordinates of the arm.
     """
     require_sensors_fit(sensed, law)
     require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u")
@@ -141,7 +141,7 @@ def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
 def limited_law(
     law: ca.Function, model: Model, limits: float | Sequence[float] | None = None
 ) -> ca.Function:
-    """Return a law with inputs limited to those of the actuators.
+    """Return a control law with inputs clipped to the actuator limits.
 
     Parameters
     ----------
@@ -165,7 +165,10 @@ def limited_law(
 
 
 def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array:
-    """Return the largest inputs, of the model file if None; infinite without a limit, (k,)."""
+    """Return the largest input of each driven joint, shape (k,), infinite if unlimited.
+
+    The limits are those of the model file if ``limits`` is None.
+    """
     driven = drives(model)
     if limits is not None:
         return driven.gains("limits", limits, "N m|N|A|V")
@@ -176,7 +179,7 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
 
 
 def _encoders(model: Model) -> tuple[str, ...]:
-    """Return the names of the coordinates of a moving base, of joints and motors."""
+    """Return the names of the measured coordinates: moving base, motors and joints."""
     joints = [i for axis in model.axes for i in (axis.motor, axis.index) if i is not None]
     return tuple(model.names[i] for i in [*range(6 * model.base_moves), *joints])
 
@@ -192,18 +195,21 @@ def _part(model: Model, gauge: Gauge) -> LinkModel:
 
 
 def _columns(model: Model, part: LinkModel, gauge: Gauge, q: Expr) -> Expr:
-    """Return the curvature at a gauge per amplitude, (1, m); None unless the link is a beam."""
+    """Return the curvature at a gauge per modal amplitude [1/m], shape (1, m).
+
+    Return None unless the link is a beam.
+    """
     return body_of(model, part).curvature(q, gauge.axis, gauge.at)
 
 
 def bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
-    """Trace the curvature [1/m] at a gauge."""
+    """Return the symbolic curvature of a link at a strain gauge [1/m]."""
     part = _part(model, gauge)
     return _columns(model, part, gauge, q) @ q[part.modes.start : part.modes.stop]
 
 
 def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: Expr) -> Expr:
-    """Trace the estimated coordinates as functions of the readings, (n,)."""
+    """Return the symbolic estimate of the coordinates from the sensor readings, shape (n,)."""
     q = ca.SX.zeros(model.size)
     for k, name in enumerate(moving):
         q[model.names.index(name)] = z[k]
@@ -226,7 +232,7 @@ def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: E
 
 
 def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
-    """Raise an error for gauges that do not determine a link's amplitudes."""
+    """Raise an error if the gauges on a link do not determine its modal amplitudes."""
     fewest, part = min(rows.shape), body.part
     if fewest and ca.SX(rows).is_constant():
         none = np.zeros(body.model.size)
@@ -241,7 +247,7 @@ def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
 
 
 def _least_squares(rows: Expr, read: Expr) -> Expr:
-    """Solve for amplitudes: by least squares, or for the smallest that match the readings."""
+    """Return the least-squares solution of ``rows x = read``, or the minimum-norm one."""
     count, unknown = rows.shape
     if count == unknown:
         return ca.solve(rows, read)

@@ -1,4 +1,4 @@
-"""Stability of an arm under the decoupling law: the lemma, and exact eigenvalues beside it.
+"""Stability of an arm under the decoupling law: the lemma of the paper and exact eigenvalues.
 
 | paper symbol | eq. | code name |
 |---|---|---|
@@ -47,7 +47,7 @@ LARGEST = 1e3  # largest stiffness error that is searched: beyond it links are p
 
 @dataclass(frozen=True)
 class StiffnessError:
-    """Effects of an overestimated stiffness at P postures along a path.
+    """Stability under an overestimated link stiffness, at P postures along a path.
 
     Attributes
     ----------
@@ -58,12 +58,12 @@ class StiffnessError:
     eigenvalues
         Exact eigenvalues of the closed loop [1/s], (P, 2n) complex.
     growth
-        Their largest real part [1/s], (P,).
+        Largest real part of the eigenvalues [1/s], (P,).
     largest
         Largest stiffness error up to which no eigenvalue grows faster than allowed, (P,); infinite
         if it is above 1000.
     notices
-        Treatment of Coulomb friction by joint.
+        Sentences on the treatment of Coulomb friction, by joint.
     """
 
     progress: Array
@@ -75,12 +75,12 @@ class StiffnessError:
 
     @property
     def bound(self) -> Array:
-        """The lemma's bound on the stiffness error, (P,)."""
+        """Upper bound on the stiffness error by the paper's lemma, shape (P,)."""
         return np.asarray(1 / np.maximum(self.coupling, 1e-300))
 
 
 class FrozenLoop:
-    """The arm under the decoupling law, linearised at rest in a posture.
+    """Closed loop of an arm under the decoupling law, linearised at rest in a posture.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class FrozenLoop:
         self._equation = formulation(DEFAULT, model)
 
     def coupling(self, q: Array) -> float:
-        """Compute the largest eigenvalue of H (eq. 50) at coordinates q."""
+        """Return the largest eigenvalue of H (eq. 50) at coordinates q."""
         rows = self._drives.motors[:, self._kept]
         mass = self._mass(q)
         driven = np.argmax(np.abs(rows), axis=1)
@@ -117,7 +117,7 @@ class FrozenLoop:
 
     @renamed(stiffness="kp", damping="kd")
     def eigenvalues(self, q: Array, *, kp: Gain, kd: Gain, stiffness_error: float = 0.0) -> Complex:
-        """Compute the exact eigenvalues [1/s] about the equilibrium at coordinates q, (2n,).
+        """Return the closed-loop eigenvalues [1/s] about the equilibrium at q, shape (2n,).
 
         If gravity bends the links, a law with a stiffness error settles at a nearby equilibrium.
         """
@@ -127,10 +127,11 @@ class FrozenLoop:
 
     @renamed(stiffness="kp", damping="kd")
     def largest_error(self, q: Array, *, kp: Gain, kd: Gain, allowed: float = 0.0) -> float:
-        """Compute the largest stiffness error up to which no eigenvalue grows at coordinates q.
+        """Return the largest stiffness error up to which the closed loop is stable at q.
 
         ``allowed`` is a growth rate [1/s] that is accepted: without damping in the links every
-        overestimate causes a little growth.
+        overestimate causes a little growth. The result is infinite if no error up to 1000 is
+        unstable.
         """
         allowed = require_number("allowed", allowed)
         exact, change = self._closed_loop(q, kp, kd)
@@ -150,13 +151,16 @@ class FrozenLoop:
         return float("inf")
 
     def _mass(self, q: Array) -> Array:
-        """Return the mass matrix with a free base eliminated, (r, r)."""
+        """Return the mass matrix with a free base eliminated, shape (r, r)."""
         mass = self._equation.mass_matrix(require_shaped("q", q, (self.model.size,)))
         require_inertia(self.model, mass, when="in this posture")
         return carried_mass(self.model, mass)
 
     def _closed_loop(self, q: Array, kp: Gain, kd: Gain) -> tuple[Array, Array]:
-        """Return the closed loop's matrix, and its derivative by the stiffness error."""
+        """Return the closed-loop system matrix and its derivative by the stiffness error.
+
+        Both have shape (2r, 2r).
+        """
         n, driven = len(self._kept), self._drives
         rows = driven.motors[:, self._kept]
         q = require_shaped("q", q, (self.model.size,))
@@ -170,7 +174,7 @@ class FrozenLoop:
         return A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])])
 
     def _links(self, q: Array) -> Array:
-        """Differentiate the links' elastic forces by q, (r, r)."""
+        """Return the tangent stiffness of the links' elastic forces, shape (r, r)."""
         x = ca.SX.sym("q", self.model.size)
         force = ca.SX.zeros(self.model.size)
         for part in self.model.links:
@@ -193,7 +197,7 @@ def stiffness_error_along(
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
 ) -> StiffnessError:
-    """Evaluate the lemma and the exact eigenvalues along a path.
+    """Return the lemma's bound and closed-loop eigenvalues at postures along a path.
 
     Parameters
     ----------
@@ -244,12 +248,12 @@ def closed_loop_eigenvalues(
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
 ) -> Complex:
-    """Compute the eigenvalues of the closed loop at the states of a run [1/s], (T, 2n).
+    """Return the closed-loop eigenvalues at the states of a run [1/s], shape (T, 2n).
 
-    They are those of the Jacobian of (v, a) with respect to (q, v), at every ``every``-th sample.
-    They are exact in motion too, except for Coulomb friction. Each column follows one eigenvalue
-    from sample to sample. Prescribed coordinates have none. A free base adds 12 eigenvalues, which
-    are 0 if the arm rests.
+    They are eigenvalues of the Jacobian of (v, a) with respect to (q, v), at every ``every``-th
+    sample; apart from Coulomb friction, they are exact in motion too. Each column follows one
+    eigenvalue from sample to sample. Prescribed coordinates have none. A free base adds 12
+    eigenvalues, which are 0 if the arm rests.
 
     Parameters
     ----------
@@ -303,7 +307,7 @@ def _matched(
     before: Complex,
     values: Complex,
 ) -> Complex:
-    """Order eigenvalues like the previous ones, with the smallest sum of distances."""
+    """Return eigenvalues sorted to match those before, with the least total distance."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(np.abs(before[:, None] - values[None, :]))

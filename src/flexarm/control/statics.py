@@ -1,4 +1,4 @@
-"""Equilibria of a held arm: its sag, and the joint angles for a position of its tip."""
+"""Static equilibria of a held arm: elastic deflection, and inverse kinematics of the tip."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -35,10 +35,10 @@ from flexarm.spatial import Expr, angles_from_rotation, base_rotation_matrix
 
 
 class Statics:
-    """Equilibria of one arm under gravity and its springs, without wrenches.
+    """Static equilibria of an arm under gravity and joint springs, without external wrenches.
 
-    A moved base is at its position at time 0. A free base falls with the arm, so that gravity bends
-    nothing.
+    A moving base is at its position at time 0. A free base falls with the arm, so that gravity
+    causes no deflection.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ class Statics:
 
     @cached_property
     def tangent(self) -> Tangent | None:
-        """The arm's equation; None of an arm that nothing loads."""
+        """Linearisation of the equations of motion; None if no load acts on the arm."""
         return Tangent(self.model, wrenches=False) if self.loaded else None
 
     @renamed(joints="at")
     def at_joints(self, at: Mapping[str, WithUnit], guess: Array | None = None) -> Array:
-        """Compute the coordinates of the arm at rest with its driven joints held, (n,).
+        """Return the equilibrium coordinates with driven joints at given positions, shape (n,).
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Statics:
         return self._solve(self._hubs, held, q, "the joints")
 
     def at_tip(self, point: Array, axes: str = "xyz", guess: Array | None = None) -> Array:
-        """Compute the coordinates at rest with the tip at a point of the world, (n,).
+        """Return the equilibrium coordinates with the tip at a given point, shape (n,).
 
         Parameters
         ----------
@@ -118,13 +118,13 @@ class Statics:
         return self._solve(self._tip(axes), target, self._begin(guess), "the tip")
 
     def effort(self, q: Array) -> Array:
-        """Compute the inputs that hold the arm at rest at coordinates q, (k,)."""
+        """Return the inputs that hold the arm at rest at coordinates q, shape (k,)."""
         q = require_shaped("q", q, (self.model.size,))
         force = Balance(self.tangent, self.columns).force(self._rest(q))
         return np.asarray(np.linalg.lstsq(self.drives.inputs, force)[0])
 
     def moved_by_joints(self, q: Array) -> Array:
-        """Compute the derivatives of the equilibrium by the driven joints, (n, k)."""
+        """Return derivatives of the equilibrium by the driven joint positions, shape (n, k)."""
         if not self.loaded:
             return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
         hubs = self._held(self._hubs, self.drives.hubs @ q)
@@ -134,7 +134,7 @@ class Statics:
         return np.asarray(self.columns @ (solved / size[:, None]))
 
     def _begin(self, guess: Array | None) -> Array:
-        """Return the coordinates to start from, (n,)."""
+        """Return the initial guess of the coordinates, by default the arm's start, shape (n,)."""
         if guess is None:
             return start_state(self.model)[0]
         return require_shaped("guess", guess, (self.model.size,))
@@ -146,7 +146,11 @@ class Statics:
         return Constraint(function, target, self.drives.inputs, self.reach)
 
     def _solve(self, function: Push, target: Array, q: Array, what: str) -> Array:
-        """Solve ``force(q) = B u`` for q and u, with a function of q at its target."""
+        """Return the equilibrium coordinates q with ``function(q) = target``, shape (n,).
+
+        The generalised force at q is balanced by the inputs; ``what`` names the target in an error
+        message.
+        """
         q = q if self.loaded else undeformed(self.model, q)
         held = self._held(function, target)
         try:
@@ -178,13 +182,16 @@ class Statics:
 
 
 def gravity_force(model: Model, q: Expr) -> Expr:
-    """Trace the generalised force that balances gravity at rest, (n,)."""
+    """Return the symbolic generalised force that balances gravity at rest, shape (n,)."""
     composite = formulation("composite", model).formulation
     return composite.inertial_expression(q, ca.SX(model.size, 1), None, gravity=True)
 
 
 def rigid_motions(model: Model) -> Array:
-    """Return the motions of the coordinates with each joint of the rigid arm, (n, joints)."""
+    """Return the coordinate rates per unit rate of each joint of the rigid arm, (n, joints).
+
+    A motor moves with its joint.
+    """
     columns = np.zeros((model.size, len(model.axes)))
     for k, axis in enumerate(model.axes):
         columns[[i for i in (axis.index, axis.motor) if i is not None], k] = 1.0
@@ -192,7 +199,7 @@ def rigid_motions(model: Model) -> Array:
 
 
 def require_axes(axes: object) -> None:
-    """Raise an error unless axes are some of x, y, z, each once."""
+    """Raise an error unless ``axes`` contains distinct letters of x, y, z."""
     if not (isinstance(axes, str) and axes and set(axes) <= set("xyz")) or (
         len(set(axes)) < len(axes)
     ):
@@ -200,7 +207,7 @@ def require_axes(axes: object) -> None:
 
 
 def require_point(name: str, value: object, axes: str) -> Array:
-    """Return a point given in some axes as an array, or raise an error."""
+    """Return a point as an array with one entry per axis, or raise an error."""
     point = require_array(name, value)
     if point.shape != (len(axes),):
         raise FlexarmError(
@@ -210,7 +217,7 @@ def require_point(name: str, value: object, axes: str) -> Array:
 
 
 def start_at(arm: Arm, model: Model, q: Array) -> Arm:
-    """Return the arm at rest with its joints and links at given coordinates.
+    """Return the arm with its initial state at rest at given coordinates.
 
     Parameters
     ----------
@@ -222,7 +229,8 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     Returns
     -------
     Arm
-        The arm with ``start: stated`` and that start; a free base keeps its velocity and spin.
+        The arm with ``start: stated`` and these coordinates; a free base keeps its velocity and
+        spin.
     """
     arm = validated(arm)
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")

@@ -1,4 +1,4 @@
-"""Timing of a motion: progress from 0 to 1, at rest before and after."""
+"""Timing laws of a motion: progress from 0 to 1, at rest before and after."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ KINDS: tuple[Kind, ...] = ("cycloid", "quintic", "septic", "trapezoid")
 
 @dataclass(frozen=True)
 class Timing:
-    """Progress from 0 to 1 as a function of time.
+    """A timing law: progress from 0 to 1 as a function of time.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Timing:
         (the polynomials with zero rate and acceleration at both ends, and with zero jerk too) or
         ``trapezoid`` (of the rate: constant acceleration, constant rate, constant deceleration).
     duration, begin
-        Duration, and time of its beginning [s].
+        Duration of the motion, and time of its beginning [s].
     ramp
-        Shares of the duration in which a trapezoid accelerates, and decelerates.
+        Share of the duration in which a trapezoid accelerates, equal to the share for deceleration.
     """
 
     kind: Kind
@@ -37,7 +37,7 @@ class Timing:
     ramp: float = 0.25
 
     def __post_init__(self) -> None:
-        """Check kind, times and ramp."""
+        """Raise an error for an invalid kind, duration, beginning or ramp."""
         if not is_word(self.kind, KINDS):
             raise FlexarmError(f"timing: must be one of {', '.join(KINDS)}, got {shown(self.kind)}")
         for name, unit in (("duration", "s"), ("begin", "s"), ("ramp", "1")):
@@ -52,11 +52,11 @@ class Timing:
 
     @property
     def end(self) -> float:
-        """Time of its end [s]."""
+        """Time at which the motion ends [s]."""
         return self.begin + self.duration
 
     def trace(self, t: Expr) -> tuple[Expr, Expr, Expr]:
-        """Trace progress, its rate [1/s] and its acceleration [1/s^2] at a time [s]."""
+        """Return symbolic progress, rate [1/s] and acceleration [1/s^2] at a time [s]."""
         x = (t - self.begin) / self.duration
         shape = {"cycloid": _cycloid, "quintic": _quintic, "septic": _septic}.get(self.kind)
         s, rate, bend = shape(x) if shape else _trapezoid(x, self.ramp)

@@ -1,4 +1,4 @@
-"""Reference motions of controllers: a path of postures, and a timing along it."""
+"""Reference motions for control laws: a path of postures with a timing law."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,16 +37,16 @@ NODES = tuple(2**k + 1 for k in range(3, 7))
 
 @dataclass(frozen=True)
 class Path:
-    """Postures of an arm as a function of progress from 0 to 1."""
+    """Postures of an arm as a polynomial function of progress from 0 to 1."""
 
     series: Array  # Chebyshev coefficients over [0, 1] of the coordinates, (R, n)
 
     def trace(self, s: Expr) -> Expr:
-        """Trace the coordinates at a progress, (n,)."""
+        """Return the symbolic coordinates at a given progress, shape (n,)."""
         return chebyshev_series(self.series[:, :, None], (0.0, 1.0), s)
 
     def at(self, s: float | Array) -> Array:
-        """Evaluate the coordinates at a progress, (n,) or (T, n)."""
+        """Return the coordinates at given progress, shape (n,) or (T, n)."""
         values = chebyshev.chebval(2 * _line("s", s) - 1, self.series)
         return np.asarray(values.T)
 
@@ -88,23 +88,23 @@ class Trajectory(Summarised):
 
     @property
     def end(self) -> float:
-        """End of the motion [s]."""
+        """Time at which the motion ends [s]."""
         return self.timing.end
 
     def at(self, times: Array | float) -> tuple[Array, Array, Array]:
-        """Evaluate coordinates, rates and accelerations at times [s], (T, n) each."""
+        """Return coordinates, rates and accelerations at times [s], shape (T, n) each."""
         row = np.atleast_1d(_line("times", times))[None, :]
         q, v, a = (np.array(each).T for each in self.motion(row))
         return q, v, a
 
     def tip(self, times: Array | float) -> Array:
-        """Evaluate the position of the tip at times, without vibration [m], (T, 3)."""
+        """Return the position of the tip at times [s], without vibration [m], shape (T, 3)."""
         equation = formulation(DEFAULT, self.model)
         return equation.tip_pose(self.at(times)[0])[1]
 
 
 def _line(name: str, value: object) -> Array:
-    """Return one number, or a sequence of them, as an array."""
+    """Return a number or a one-dimensional sequence of numbers as an array."""
     numbers = require_array(name, value)
     if numbers.ndim > 1:
         raise refused(name, value, "one number, or a row of them")
@@ -119,7 +119,7 @@ def joint_move(
     start: Mapping[str, WithUnit] | None = None,
     sag: bool = True,
 ) -> Trajectory:
-    """Move driven joints along straight lines in their coordinates.
+    """Return a trajectory that moves driven joints along straight lines in joint space.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def joint_move(
     start
         Initial positions by name; those of the arm's start if None.
     sag
-        Whether the postures are those of the bent arm in equilibrium; else of the straight one.
+        Whether postures are static equilibria with bent links; else links are undeformed.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def joint_move(
 
 
 def _floated(model: Model, path: Path) -> Path:
-    """Add the motion of a free base to a path."""
+    """Return a path completed by the motion of a free base, or unchanged for other bases."""
     if not model.floats:
         return path
     slope = chebyshev.chebder(path.series) * 2.0
@@ -176,7 +176,7 @@ def _positions(name: str, value: object, model: Model) -> dict[str, float]:
 
 @renamed(at="about")
 def hold(about: StateSpace | Equilibrium) -> Trajectory:
-    """Return the trajectory that stays at rest at the state of a linear model or at an equilibrium.
+    """Return a trajectory at rest at the operating point of a linear model or an equilibrium.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def hold(about: StateSpace | Equilibrium) -> Trajectory:
 
 
 def require_trajectory(value: object) -> None:
-    """Raise an error for anything but a trajectory."""
+    """Raise an error unless the value is a `Trajectory`."""
     require_kind("trajectory", value, Trajectory, "a Trajectory, as joint_move returns")
 
 
@@ -207,7 +207,7 @@ def tip_move(
     start: Mapping[str, WithUnit] | None = None,
     sag: bool = True,
 ) -> Trajectory:
-    """Move the tip along a straight line or a given curve, by inverse kinematics.
+    """Return a trajectory whose tip follows a straight line or a curve, by inverse kinematics.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def reaction_free_move(
     start: Mapping[str, WithUnit] | None = None,
     sag: bool = True,
 ) -> Trajectory:
-    """Move driven joints on a free base without a change of its attitude.
+    """Return a trajectory of driven joints that preserves the attitude of a free base.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def reaction_free_move(
 
 
 def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
-    """Return the trajectory along a path with a given timing."""
+    """Return the trajectory along a path with a given timing law."""
     require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
     t, s = ca.SX.sym("t"), ca.SX.sym("s")
     q = path.trace(s)
@@ -327,12 +327,12 @@ def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
 
 
 def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
-    """Fit postures by a Chebyshev series, with as many nodes as needed.
+    """Return a path through postures, as a Chebyshev series of sufficient degree.
 
     Parameters
     ----------
     posture
-        Function that returns the coordinates (n,) at a progress, from those at one close by.
+        Function (progress, guess) that returns the coordinates (n,); the guess is a posture nearby.
     first
         Coordinates at progress 0.
     """

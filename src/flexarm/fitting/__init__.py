@@ -1,1 +1,1 @@
-"""Models fitted to measured arms: data, sensors, least squares, what the data say."""
+"""Identification of arm parameters from measurements: data, sensors, least squares, statistics."""

@@ -1,4 +1,4 @@
-"""Result of a fit: numbers with intervals, tests, the fitted arm, reports, inputs to try next."""
+"""Result of a fit: estimates with confidence intervals, residual tests, fitted arm, reports."""
 
 import base64
 import io
@@ -51,7 +51,7 @@ RESIDUALS = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """A fitted number with its standard error and its 95 % confidence interval."""
+    """A fitted parameter with its standard error and its 95 % confidence interval."""
 
     name: str
     before: float  # value before the fit
@@ -64,7 +64,7 @@ class Estimate:
 
     @property
     def digits(self) -> int:
-        """Significant digits in which the ends of the interval differ."""
+        """Number of significant digits with which the value and its interval are printed."""
         reach = max(self.high - self.low, 1e-13 * abs(self.value))
         if not (self.value and 0 < reach < math.inf):
             return 5
@@ -72,12 +72,12 @@ class Estimate:
 
     @property
     def fitted(self) -> str:
-        """The value as text, to the digits of its interval."""
+        """The fitted value as text, rounded according to the confidence interval."""
         return f"{self.value:.{self.digits}g}"
 
     @property
     def interval(self) -> str:
-        """The interval as text."""
+        """The confidence interval as text, or ``unknown`` if the standard error is infinite."""
         if math.isinf(self.error):
             return "unknown"
         return f"{self.low:.{self.digits}g} to {self.high:.{self.digits}g}"
@@ -85,16 +85,16 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Excitation:
-    """A sine input on one joint, with the information that it would add."""
+    """A sinusoidal input of one joint, with the information that a run with it would add."""
 
     joint: str  # name of the joint
     frequency: float  # [Hz]
-    amplitude: float  # in the unit of its input
+    amplitude: float  # amplitude in the unit of the joint's input
     gain: float  # factor by which the interval of the least certain combination would narrow
     errors: dict[str, float]  # standard errors of all estimates with one more run of this kind
 
     def words(self) -> str:
-        """Return a sentence that describes it."""
+        """Return a sentence that describes the input and the gain in accuracy."""
         return (
             f"a sine on {self.joint} at {self.frequency:.3g} Hz, amplitude {self.amplitude:.3g}: "
             f"the worst known combination {self.gain:.2g} times as well known"
@@ -103,7 +103,7 @@ class Excitation:
 
 @dataclass(frozen=True)
 class Fit:
-    """A model fitted to measured runs."""
+    """An arm fitted to measured runs, with estimates, their covariance and residual tests."""
 
     arm: Arm  # the arm with the fitted numbers, whose notes state their origin
     # Numbers of the model file, offsets of inputs, gains, offsets and delays of sensors.
@@ -114,27 +114,27 @@ class Fit:
     residuals: tuple[ResidualTest, ...]  # tests of the residuals by run and sensor
     noise: dict[str, float]  # standard deviation of each sensor, in SI units
     converged: bool  # whether the search converged
-    message: str  # how it ended
+    message: str  # how the search ended
     evaluations: int  # number of evaluations of the model
     problem: FitProblem  # the fitted problem
 
     @property
     def values(self) -> dict[str, float]:
-        """The fitted numbers by name."""
+        """The fitted values by name."""
         return {each.name: each.value for each in self.estimates}
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """Descriptions of the combinations of numbers that the data leave uncertain."""
+        """Descriptions of the parameter combinations that the data leave uncertain."""
         return tuple(each.words() for each in self.combinations if each.open)
 
     def readings(self) -> list[Array]:
-        """Return the readings of the fitted model by run, (T, sensors) each."""
+        """Return the simulated sensor readings of the fitted model, (T, sensors) for each run."""
         values = np.array([each.value for each in self.estimates])
         return [each.readings for each in self.problem.at(values)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as plain data."""
+        """Return the results as a dictionary of plain data, as for JSON."""
         return {
             "arm": self.arm.name,
             "converged": self.converged,
@@ -158,7 +158,7 @@ class Fit:
         }
 
     def predict(self, data: object) -> tuple[ResidualTest, ...]:
-        """Test the fitted model with runs that it was not fitted to.
+        """Validate the fitted model on runs that were not used in the fit.
 
         Parameters
         ----------
@@ -181,30 +181,30 @@ class Fit:
         return tests_of(other, np.array([each.value for each in self.estimates]))
 
     def excitation(self) -> tuple[Excitation, ...]:
-        """Suggest inputs that would determine most of what these data leave open, best first."""
+        """Suggest sinusoidal inputs that would reduce the parameter uncertainty, best first."""
         return suggest(self)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the fitted arm to a model file, whole or not at all."""
+        """Write the fitted arm to a model file, atomically."""
         save(self.arm, path, force=force)
 
     def plot(self) -> "Figure":
-        """Draw measured and fitted readings, and the residuals."""
+        """Draw measured readings, simulated readings and residuals."""
         return draw(self)
 
     def report(self, path: str | Path, *, force: bool = False) -> None:
-        """Write an HTML page with tables and a figure."""
+        """Write an HTML report of the fit with tables and a figure."""
         write_report(self, path, force=force)
 
     def __str__(self) -> str:
-        """Return tables and judgement as text."""
+        """Return a text report: tables of estimates and residuals, and an assessment."""
         return text(self)
 
 
 def fitted_arm(
     arm: Arm, estimates: tuple[Estimate, ...], keys: tuple[str, ...], runs: Mapping[str, str]
 ) -> Arm:
-    """Return the arm with the fitted numbers, and their origin in its notes."""
+    """Return the arm with the fitted values, documented in the notes of its model file."""
     from importlib.metadata import version
 
     lines = [f"{MARK} {version('flexarm')} to measured runs:"]
@@ -217,7 +217,10 @@ def fitted_arm(
 
 
 def suggest(fit: Fit) -> tuple[Excitation, ...]:
-    """Try sines on each driven joint from the fitted model's start, best first."""
+    """Return sinusoidal inputs of the driven joints, ranked by the information they would add.
+
+    Each input is simulated from the start of the first time history, with the fitted values.
+    """
     run = next((run for run in fit.problem.runs if not run.recording.is_response), None)
     if run is None:
         raise FlexarmError("excitation: is for time histories. Fit at least one beside responses.")
@@ -248,7 +251,10 @@ def suggest(fit: Fit) -> tuple[Excitation, ...]:
 def _information(
     fit: Fit, run: MeasuredRun, t: Array, inputs: Array, values: Array, noise: Array
 ) -> Array | None:
-    """Compute the information matrix of a trial, (k, k); None if the arm cannot do it."""
+    """Return the Fisher information matrix of a trial input, shape (k, k).
+
+    Return None if the arm cannot be simulated with it.
+    """
     count = len(t)
     trial = replace(
         run,
@@ -282,7 +288,7 @@ def _compared(
 
 
 def estimate_rows(fit: Fit) -> list[tuple[str, ...]]:
-    """Return the rows of the table of fitted numbers."""
+    """Return the table rows of the fitted values as texts."""
     return [
         (e.name, f"{e.before:.5g}", e.fitted, e.interval,
          "at its bound" if e.at_bound else "")
@@ -291,7 +297,7 @@ def estimate_rows(fit: Fit) -> list[tuple[str, ...]]:
 
 
 def residual_rows(fit: Fit) -> list[tuple[str, ...]]:
-    """Return the rows of the table of residuals."""
+    """Return the table rows of the residual tests, one per run and sensor, as texts."""
     return [
         (each.run, each.sensor, f"{each.error:.3g}", f"{each.rms:.3g}",
          "noise" if each.white else "correlated in time",
@@ -301,7 +307,7 @@ def residual_rows(fit: Fit) -> list[tuple[str, ...]]:
 
 
 def judgement(fit: Fit) -> list[str]:
-    """Return sentences on how reliable the fit is."""
+    """Return sentences that assess the reliability of a fit."""
     said = [f"The search {'converged' if fit.converged else 'did NOT converge'}: {fit.message}"]
     if not fit.converged:
         said.append(
@@ -341,7 +347,7 @@ def judgement(fit: Fit) -> list[str]:
 
 
 def text(fit: Fit) -> str:
-    """Write a fit as text."""
+    """Return a text report of a fit: tables of estimates and residuals, and an assessment."""
     count = len(fit.problem.runs)
     verdict, *notes = judgement(fit)
     lines = [f"{fit.arm.name}: fitted to {count} measured run{'s' * (count > 1)}", verdict, ""]
@@ -360,7 +366,7 @@ def _columns(head: Sequence[str], rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def draw(fit: Fit) -> "Figure":
-    """Draw measured and fitted readings of every sensor, and the residuals, by run."""
+    """Draw measured readings, simulated readings and residuals, by sensor and run."""
     names, runs = list(fit.problem.sensors), fit.problem.runs
     size = (5.5 * len(runs) + 1, 2.2 * len(names) + 1)
     figure, axes = panels(size, len(names), len(runs), shared=True)
@@ -384,7 +390,7 @@ def draw(fit: Fit) -> "Figure":
 
 
 def _draw_response(axes: Any, fit: Fit, run: MeasuredRun, model: Array) -> None:
-    """Draw magnitudes over frequency by input: measured ones as points, computed as lines."""
+    """Draw frequency response magnitudes by input: measured as points, simulated as lines."""
     axes[0].set_title(drawable(Path(run.recording.name).name))
     axes[-1].set_xlabel("frequency [Hz]")
     measured, found, counts = (
@@ -402,7 +408,7 @@ def _draw_response(axes: Any, fit: Fit, run: MeasuredRun, model: Array) -> None:
 
 
 def write_report(fit: Fit, path: str | Path, *, force: bool = False) -> None:
-    """Write an HTML page with tables and a figure, whole or not at all."""
+    """Write an HTML report of a fit with tables and a figure, atomically."""
     picture = io.BytesIO()
     draw(fit).savefig(picture, format="png", dpi=110)
     image = base64.b64encode(picture.getvalue()).decode("ascii")

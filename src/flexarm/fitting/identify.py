@@ -1,4 +1,7 @@
-"""Fit numbers of a model file to measured runs: output error, least squares, exact derivatives."""
+"""Identification of model parameters from measured runs by the output-error method.
+
+The weighted squared residuals are minimised with exact derivatives of the simulations.
+"""
 
 import math
 import warnings
@@ -70,7 +73,7 @@ def identify(
     most_evaluations: int = 100,
     progress: Callable[[str], None] | None = None,
 ) -> Fit:
-    """Fit numbers of an arm to measured time histories and frequency responses.
+    """Fit parameters of an arm to measured time histories and frequency responses.
 
     Parameters
     ----------
@@ -83,15 +86,15 @@ def identify(
         frequency response, see `flexarm.fitting.responses.read_response`.
     fit
         Keys of numbers in the model file, such as ``links.1.joint.friction.viscous``; as a mapping
-        with bounds, ``{"payload.mass": (0.1, 2.0)}``, or None for a thousandth to a thousand times
-        its value.
+        with bounds, ``{"payload.mass": (0.1, 2.0)}``, or None for bounds of a thousandth and a
+        thousand times the initial value.
     outputs
-        Sensor by column, see `flexarm.fitting.sensor.Sensor`.
+        Measured quantities or sensors, keyed by column; see `flexarm.fitting.sensor.Sensor`.
     inputs
         Column of the measured input by joint, linear between samples.  Other joints have the
         inputs of the model file.
     input_offsets
-        Joints whose input has an offset that is fitted too.
+        Joints whose inputs have an unknown offset, which is fitted.
     start
         ``measured``: joints begin at their first measured position; the others, and all of them
         with ``model``, begin as the model file says.
@@ -111,13 +114,13 @@ def identify(
     Returns
     -------
     Fit
-        Numbers with intervals, combinations that the data leave open, tests of the residuals, and
-        the fitted arm.
+        Estimates with confidence intervals, uncertain parameter combinations, tests of the
+        residuals, and the fitted arm.
 
     Raises
     ------
     FlexarmError
-        If data or names are wrong, or the arm cannot be run at its own numbers.
+        If data or names are invalid, or the arm cannot be simulated with the initial parameters.
 
     Notes
     -----
@@ -207,7 +210,11 @@ def _sensors(outputs: object) -> dict[str, Sensor]:
 
 
 def _limits(problem: FitProblem, bounds: Mapping[str, tuple[float, float] | None]) -> Array:
-    """Return the bounds of the search, (2, k); by default a thousandth to a thousand times."""
+    """Return lower and upper bounds of the fitted values, shape (2, k).
+
+    The default for model parameters is a thousandth to a thousand times the initial value; sensor
+    lags must be non-negative.
+    """
     rows = []
     for name, value in zip(problem.names, problem.first, strict=True):
         known = bounds.get(name)
@@ -238,12 +245,12 @@ def _require_samples(horizon: float, problem: FitProblem) -> None:
 
 @dataclass(frozen=True)
 class SearchEnd:
-    """Result of a search."""
+    """Result of a least-squares search for the fitted values."""
 
     problem: FitProblem  # the problem with the steps of its last runs
     values: Array  # fitted values, (k,)
     noise: Array  # standard deviation of each sensor
-    given: Array  # that of the user, NaN if none is given
+    given: Array  # standard deviations given by the user, NaN for sensors without
     result: Any  # result of SciPy's `least_squares`
     evaluations: int  # number of evaluations of the model
     by_steps: Array  # possible errors of the values by the runs' steps, (k,)
@@ -259,9 +266,10 @@ def _searched(
     *,
     whole: bool = True,
 ) -> SearchEnd:
-    """Search for the values with the least squared residuals.
+    """Minimise the squared residuals over the fitted values, and return a `SearchEnd`.
 
-    Steps of whole runs are shortened while their errors move the values by too much.
+    The search is repeated with the sensor noise estimated anew; integration steps of whole runs are
+    shortened while their error shifts the fitted values too much.
     """
     from scipy.optimize import least_squares
 
@@ -296,7 +304,7 @@ def _searched(
 
 
 def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
-    """Raise an error if the sum of squared residuals overflows."""
+    """Raise an error if the squared residuals overflow, as with wrong units of a column."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(np.sum(problem.residuals(values, noise) ** 2))
     if math.isfinite(total) and np.isfinite(noise).all():
@@ -310,7 +318,7 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
 
 
 def _scale(given: Array, k: int) -> str:
-    """Return the reference of residuals in search k: the noise, or at first a substitute."""
+    """Return words for the unit of residuals in search k: the noise, or a substitute at first."""
     if k > 0 or not np.isnan(given).any():
         return "the noise"
     return "the readings' standard deviation" if np.isnan(given).all() else (
@@ -321,7 +329,7 @@ def _scale(given: Array, k: int) -> str:
 def _telling(
     problem: FitProblem, say: Callable[[str], None], what: str, scale: str
 ) -> Callable[[Array, Array], Array]:
-    """Wrap the residuals in a function that reports every run of the model."""
+    """Return the residual function, wrapped to report the rms residual after every evaluation."""
     runs = count(1)
 
     def residuals(values: Array, noise: Array) -> Array:
@@ -335,7 +343,10 @@ def _telling(
 
 
 def _spread(problem: FitProblem) -> Array:
-    """Return the standard deviations of the readings; 1 of weighted responses."""
+    """Return initial noise estimates: the standard deviation of each sensor's readings.
+
+    The shape is (noises,); entries of frequency responses, whose residuals are weighted, are 1.
+    """
     runs = [run.outputs for run in problem.runs if not run.recording.is_response]
     spread = np.ones(len(problem.noises))
     if runs:
@@ -345,7 +356,11 @@ def _spread(problem: FitProblem) -> Array:
 
 
 def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Array:
-    """Estimate the noise of sensors for which none is given; by the median for robust losses."""
+    """Return the noise of each sensor: the given one, or an estimate from its residuals.
+
+    The estimate is the rms residual, corrected for the number of fitted values, or with robust
+    losses the scaled median absolute residual.
+    """
     left = problem.left(values)
     share = max(1e-3, 1 - len(values) / max(sum(map(len, left)), 1))
     if loss == "linear":
@@ -403,7 +418,7 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
 
 
 def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: int) -> str:
-    """Return sentences on the end of a search, with the distance from the minimum."""
+    """Return sentences on how the search ended and how far from the minimum, in standard errors."""
     worst = int(np.argmax(left))
     far = f"{names[worst]}, the last to converge, is {left[worst]:.2g} standard errors away"
     if left[worst] <= CLOSE:
@@ -418,7 +433,7 @@ def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: in
 
 
 def _warn_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
-    """Warn of servos that act beside measured inputs."""
+    """Warn if a joint with a measured input also has a servo in the model file."""
     both = [axis for axis in model.axes if axis.name in inputs and axis.acts.servo is not None]
     if both:
         joint = f"links.{both[0].link + 1}.joint"
@@ -432,7 +447,10 @@ def _warn_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
 
 
 def _warn_of_many_shapes(arm: Arm) -> None:
-    """Warn of default shapes: there are many of them, and they change with the fitted numbers."""
+    """Warn if flexible links use the default shape functions, which make a fit slow.
+
+    There are more of them than data determine, and they change with the fitted parameters.
+    """
     names = [
         link.name or f"link{k}"
         for k, link in enumerate(arm.links, 1)

@@ -1,4 +1,4 @@
-"""Short pieces of measured runs, each from the state that the sensors measured at its start."""
+"""Division of measured runs into short pieces with initial states estimated from the sensors."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,12 +17,15 @@ ROUNDS = 4  # Newton iterations, for sensors that are nonlinear in the state
 
 
 def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> list[MeasuredRun]:
-    """Cut a measured run into pieces of a length [s], each from the state measured at its start.
+    """Return pieces of a measured run of about ``horizon`` seconds.
+
+    Each piece starts from the state estimated from the sensors.
 
     Notes
     -----
-    Errors of a model grow with time: over a whole run the sum of squares may be dominated by drift,
-    or have a minimum for each period of a vibration.  Over short pieces errors stay small.
+    Errors of a model grow with time: over a whole run the squared residuals may be dominated by
+    drift, or have a local minimum for each period of a vibration. Over short pieces errors stay
+    small.
     """
     t = run.recording.t
     count = max(1, round(float(t[-1]) / horizon))
@@ -50,7 +53,11 @@ def _piece(run: MeasuredRun, begin: int, end: int, q: Array | None, v: Array | N
 def _states(
     run: MeasuredRun, sensors: list[Sensor], places: list[int]
 ) -> list[tuple[Array, Array]]:
-    """Estimate q and v at some samples: the smallest state that agrees with the sensors."""
+    """Return the estimated state (q, v) at each sample of ``places``, shape (n,) each.
+
+    The estimate is the minimum-norm change of the initial posture that agrees with the sensors,
+    found by Newton's method.
+    """
     model = run.runs.equation.model
     readings, ways = Readings.of(model, sensors), _ways(model)
     n, size = model.size, readings.values.size1_in(0)
@@ -77,14 +84,20 @@ def _states(
 
 
 def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
-    """Return the smallest motion along ``ways`` that changes the readings as given, (n,)."""
+    """Return the minimum-norm motion in the basis ``ways`` with given reading changes, (n,).
+
+    ``slopes`` are the derivatives of the readings by the coordinates.
+    """
     if not len(change):
         return np.zeros(len(ways))
     return np.asarray(ways @ np.linalg.lstsq(slopes @ ways, change, rcond=1e-9)[0])
 
 
 def _ways(model: Model) -> Array:
-    """Return independent motions, (n, n): joints with their motors, and small wind-ups."""
+    """Return a basis of motions, shape (n, n): joints with their motors, and gear wind-ups.
+
+    Wind-ups are scaled down, and columns of prescribed coordinates leave them at zero.
+    """
     ways = np.eye(model.size)
     for axis in model.axes:
         if axis.motor is not None:

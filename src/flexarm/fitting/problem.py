@@ -1,4 +1,4 @@
-"""Residuals of a model in measured runs, and their derivatives by the fitted values."""
+"""Residuals between simulated and measured runs, and their Jacobian by the fitted values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ FARTHEST = 1e100  # derivative over the noise above which a run diverges
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A recording with the data to simulate it."""
+    """A measured run or frequency response with the data required to simulate it."""
 
     recording: Recording  # the recording
     runs: Differentiable  # runs of the arm at its samples
@@ -42,14 +42,14 @@ class MeasuredRun:
 
     @property
     def measured_inputs(self) -> dict[str, Array]:
-        """Measured inputs by joint, (T,) each; other joints have those of the model file."""
+        """Measured inputs keyed by joint name, shape (T,) each."""
         names = input_names(self.runs.equation.model)
         return {name: self.inputs[:, names.index(name)] for name in self.columns}
 
 
 @dataclass
 class FitProblem:
-    """Readings of an arm in measured runs as a function of the fitted values."""
+    """A least-squares problem: sensor readings in measured runs as functions of fitted values."""
 
     runs: Sequence[MeasuredRun]  # the measured runs
     keys: tuple[str, ...]  # keys of the fitted numbers of the model file
@@ -59,26 +59,29 @@ class FitProblem:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the fitted values: keys, offsets of inputs, adjustments of sensors."""
+        """Names of the fitted values: model parameters, input offsets, sensor adjustments."""
         adjusted = [f"{c}: {each}" for c, s in self.sensors.items() for each in s.fit]
         return (*self.keys, *(f"{name}: input offset" for name in self.input_offsets), *adjusted)
 
     @cached_property
     def first(self) -> Array:
-        """Initial guess, (k,)."""
+        """Initial guess of the fitted values, shape (k,)."""
         adjusted = [getattr(s, each) for s in self.sensors.values() for each in s.fit]
         values = self.runs[0].runs.values
         return np.concatenate([values, np.zeros(len(self.input_offsets)), adjusted])
 
     @cached_property
     def noises(self) -> tuple[str, ...]:
-        """Names of the noises: sensors, and their frequency responses if there are any."""
+        """Names of the noise levels: one per sensor, and one per sensor's frequency responses."""
         kinds = sorted({run.recording.is_response for run in self.runs})
         return tuple(f"{c} response" if kind else c for kind in kinds for c in self.sensors)
 
     @cached_property
     def measured(self) -> tuple[Array, Array, npt.NDArray[np.int_]]:
-        """Measured readings, their weights, and their noises as indices, (N,) each, by `flat`."""
+        """Measured readings, their weights, and indices of their noise levels, (N,) each.
+
+        They are ordered by run, then sensor, then sample, as by `flat`.
+        """
         outputs, counts = flat([r.outputs for r in self.runs]), flat([r.counts for r in self.runs])
         sensors, kinds = np.arange(len(self.sensors)), len(self.noises) - len(self.sensors)
         places = [
@@ -88,7 +91,10 @@ class FitProblem:
         return outputs, counts, flat(places)
 
     def adjustments(self, values: Array) -> Iterator[tuple[Sensor, int, dict[str, float]]]:
-        """Iterate over sensors, the place of their first fitted value, and their adjustments."""
+        """Yield each sensor with the index of its first fitted value and its adjustments.
+
+        The adjustments are the gain, offset, delay and lag, by name.
+        """
         place = len(self.keys) + len(self.input_offsets)
         for sensor in self.sensors.values():
             own: dict[str, float] = {name: getattr(sensor, name) for name in ADJUSTED}
@@ -96,7 +102,10 @@ class FitProblem:
             place += len(sensor.fit)
 
     def at(self, values: Array) -> "tuple[Driven | Responding, ...]":
-        """Simulate all recordings; raise an error if the model cannot be run."""
+        """Return the simulation of each measured run with the given fitted values.
+
+        Raise an error if the model cannot be simulated.
+        """
         key = values.tobytes()
         if key not in self._last:
             self._last.clear()
@@ -112,16 +121,16 @@ class FitProblem:
         return self._last[key]
 
     def finer(self, times: int) -> "FitProblem":
-        """Return the problem with steps divided by a number."""
+        """Return the problem with integration steps divided by ``times``."""
         runs = [
             replace(run, runs=replace(run.runs, finer=run.runs.finer * times)) for run in self.runs
         ]
         return replace(self, runs=runs, _last={})
 
     def step_errors(self, values: Array, noise: Array) -> Array:
-        """Estimate the errors of the readings by the steps, relative to the noise, (N,).
+        """Return the discretisation errors of the readings, relative to the noise, shape (N,).
 
-        They are in the order of residuals, from runs with halved steps.
+        They are estimated from simulations with halved steps and ordered like the residuals.
         """
         try:
             closer = self.finer(2).at(values)
@@ -134,19 +143,23 @@ class FitProblem:
         return HALVED * self._over_noise(off, noise)
 
     def _readings(self, values: Array) -> Array:
-        """Compute all readings, (N,)."""
+        """Return the simulated readings of all runs, shape (N,), in the order of the residuals."""
         return flat([each.readings for each in self.at(values)])
 
     def left(self, values: Array) -> list[Array]:
-        """Return the residuals of valid readings in SI units, in the order of `noises`."""
+        """Return the residuals times their weights, one array per noise level in `noises`.
+
+        Readings with zero weight are omitted. Time histories have weights 0 or 1 and residuals in
+        SI units.
+        """
         outputs, counts, places = self.measured
         off = (self._readings(values) - outputs) * counts
         return [off[(places == k) & (counts > 0)] for k in range(len(self.noises))]
 
     def residuals(self, values: Array, noise: Array) -> Array:
-        """Return all residuals over the noise, (N,); infinite if the model cannot be run.
+        """Return all residuals divided by the noise, (N,); infinite if the simulation fails.
 
-        They are in the order of runs, and of sensors in each.
+        They are ordered by run, then sensor, then sample.
         """
         try:
             readings = self._readings(values)
@@ -155,12 +168,12 @@ class FitProblem:
         return self._over_noise(readings - self.measured[0], noise)
 
     def _over_noise(self, off: Array, noise: Array) -> Array:
-        """Divide weighted errors of readings by the noise."""
+        """Return errors of readings multiplied by their weights and divided by the noise, (N,)."""
         _, counts, places = self.measured
         return np.asarray(off * counts / noise[places])
 
     def jacobian(self, values: Array, noise: Array) -> Array:
-        """Differentiate the residuals, (N, k).
+        """Return the Jacobian of the residuals by the fitted values, shape (N, k).
 
         Raises
         ------
@@ -180,7 +193,7 @@ class FitProblem:
 
 
 class Driven:
-    """A simulation of a recorded run.
+    """Simulation of a measured time history with given fitted values.
 
     Attributes
     ----------
@@ -215,7 +228,7 @@ class Driven:
 
     @cached_property
     def slopes(self) -> Array:
-        """Derivatives of the readings by the fitted values, (T, sensors, k)."""
+        """Derivatives of the readings by the fitted values, shape (T, sensors, k)."""
         count = len(self._problem.keys)
         states, wide = self._trajectory.states, self._inputs.shape[1] if self._places else 0
         moved = self._trajectory.state_sensitivities(wide)
@@ -227,7 +240,11 @@ class Driven:
         return self._adjusted(slopes[:, :, kept])[1]
 
     def _direct(self, states: Array) -> Array:
-        """Differentiate the readings by numbers of the model file at given states."""
+        """Return the derivatives of the readings by model parameters at fixed states.
+
+        The shape is (T, sensors, parameters); it is nonzero only for sensors whose reading depends
+        on parameters besides the state.
+        """
         sensors = list(self._problem.sensors.values())
         slopes = np.zeros((len(states), len(sensors), len(self._problem.keys)))
         if any(_of_shapes(each) for each in sensors):
@@ -240,7 +257,10 @@ class Driven:
 
     @cached_property
     def _near(self) -> list[list[Readings]]:
-        """Sensors of arms with slightly other numbers; traced once for all runs at these values."""
+        """Sensors of arms with perturbed parameters, as lists by parameter, for finite differences.
+
+        They are traced once for all runs with the same fitted values.
+        """
         if self._like is not None:
             return self._like._near
         sensors = list(self._problem.sensors.values())
@@ -250,7 +270,10 @@ class Driven:
         ]
 
     def _adjusted(self, slopes: Array | None) -> tuple[Array, Array]:
-        """Apply gain, offset, delay and lag of each sensor to readings and, if given, slopes."""
+        """Return the readings and derivatives after gain, offset, delay and lag of each sensor.
+
+        Shapes are (T, sensors) and (T, sensors, k); ``slopes`` are derivatives before adjustment.
+        """
         problem, t = self._problem, self.run.recording.t
         more = np.zeros((len(t), len(problem.sensors), 0 if slopes is None else len(self._values)))
         if slopes is not None:
@@ -275,7 +298,7 @@ class Driven:
 
 
 class Responding:
-    """A computed frequency response for a measured one, with the attributes of `Driven`."""
+    """Computed frequency response of the linearised arm for a measured response."""
 
     def __init__(self, problem: FitProblem, run: MeasuredRun, values: Array) -> None:
         self.run, self._problem, self._values = run, problem, values
@@ -290,7 +313,11 @@ class Responding:
         return respond(model, sensors, list(self.run.columns), self.run.recording.t)
 
     def _filters(self, by: str = "") -> Array:
-        """Return the factors of gain, delay and lag of each sensor, or derivatives by one."""
+        """Return the complex transfer function of each sensor's gain, delay and lag.
+
+        With ``by``, return its derivative by that adjustment instead. The shape is (frequencies,
+        sensors).
+        """
         s, columns = 2j * np.pi * self.run.recording.t, []
         for sensor, _, own in self._problem.adjustments(self._values):
             gain, lag = own["gain"], own["lag"]
@@ -302,7 +329,7 @@ class Responding:
 
     @cached_property
     def slopes(self) -> Array:
-        """Derivatives of the readings by the fitted values, (rows, sensors, k)."""
+        """Derivatives of the readings by the fitted values, shape (rows, sensors, k)."""
         problem = self._problem
         slopes = np.zeros((*self.readings.shape, len(self._values)))
         for k, key in enumerate(problem.keys):
@@ -316,12 +343,15 @@ class Responding:
 
 
 def flat(by_run: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Join arrays (T, sensors, ...) of runs to one (N, ...): by run, then sensor, then sample."""
+    """Return arrays (T, sensors, ...) of runs joined to one array (N, ...).
+
+    The order is by run, then sensor, then sample.
+    """
     return np.concatenate([np.swapaxes(each, 0, 1).reshape(-1, *each.shape[2:]) for each in by_run])
 
 
 def _of_shapes(sensor: Sensor) -> bool:
-    """Return whether a reading depends on numbers of the arm beside its state."""
+    """Return whether a sensor's reading depends on arm parameters besides the state."""
     return (
         isinstance(sensor.reads, Gauge)
         or sensor.reads.startswith("tip.")
@@ -330,7 +360,7 @@ def _of_shapes(sensor: Sensor) -> bool:
 
 
 def read_recordings(data: object) -> list[Recording]:
-    """Read one measured run, or several."""
+    """Return the measured runs in ``data``, which may be a single run or a sequence of runs."""
     several = None if isinstance(data, str | Mapping | Recording) else listed(data)
     sources = [data] if several is None else several
     if not sources:
@@ -345,7 +375,7 @@ def measured(
     sensors: Mapping[str, Sensor],
     start: str,
 ) -> MeasuredRun:
-    """Return a recording with the runs, inputs and readings that a fit needs."""
+    """Return a recording with its inputs, sensor readings and simulation, as a `MeasuredRun`."""
     model, units = runs.equation.model, input_units(runs.equation.model)
     require_mapping("inputs", inputs, "columns by joint")
     columns = dict(inputs or {})
@@ -382,7 +412,7 @@ def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Ar
 
 
 def tests_of(problem: FitProblem, values: Array) -> tuple[ResidualTest, ...]:
-    """Test the residuals of every sensor in every run."""
+    """Return the statistical tests of the residuals, one per run and sensor."""
     tests = []
     for run, each in zip(problem.runs, problem.at(values), strict=True):
         for s, column in enumerate(problem.sensors):

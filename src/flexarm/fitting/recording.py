@@ -1,4 +1,4 @@
-"""Measured time histories and frequency responses: files of columns with names and units."""
+"""Measured time histories and frequency responses, read from files with named columns."""
 
 import hashlib
 import io
@@ -26,20 +26,21 @@ _BRACKETS = re.compile(r"(.+?)\s*[\[(]([^\])]*)[\])]$")
 
 @dataclass(frozen=True)
 class Recording:
-    """A measured run, or a measured frequency response.
+    """A measured time history, or a measured frequency response.
 
     Attributes
     ----------
     name
-        Its file, or another name.
+        Name of the file, or another name.
     t
-        Times [s], (T,), from 0 on if it is whole; of a response its frequencies [Hz].
+        Times [s] of a time history, (T,), from 0 on unless it is a piece; frequencies [Hz] of a
+        frequency response.
     columns
         Values by name of the column as written in the file, (T,) each.
     digest
         SHA-256 of the file; empty if there is none.
     is_response
-        Whether it is a frequency response.
+        Whether the recording is a frequency response.
     """
 
     name: str
@@ -49,16 +50,18 @@ class Recording:
     is_response: bool = False
 
     def has(self, name: str) -> bool:
-        """Return whether there is a column of a name, with or without its unit."""
+        """Return whether a column of the given name exists, with or without its unit."""
         return any(name in (key, split_unit(key)[0]) for key in self.columns)
 
     def column(self, name: str, *units: str) -> Array:
-        """Return a column in the first SI unit that fits; the name may be without its unit.
+        """Return a column converted to the first compatible SI unit of ``units``, shape (T,).
+
+        The name may be given without the unit.
 
         Raises
         ------
         FlexarmError
-            If there is no such column, or its unit fits none of the given ones.
+            If there is no such column, or the column's unit is compatible with none of ``units``.
         """
         matches = [key for key in self.columns if name in (key, split_unit(key)[0])]
         if len(matches) != 1:
@@ -78,7 +81,10 @@ class Recording:
 
 
 def split_unit(header: str) -> tuple[str, str]:
-    """Split a column's name, ``joint1 [deg]`` or ``joint1_deg``, into name and unit, if any."""
+    """Return name and unit of a column header such as ``joint1 [deg]`` or ``joint1_deg``.
+
+    The unit is empty if the header states none.
+    """
     bracketed = _BRACKETS.match(header)
     if bracketed:
         return bracketed[1], bracketed[2]
@@ -100,7 +106,7 @@ def _is_unit(text: str) -> bool:
 
 
 def read_recording(source: object, name: str = "data") -> Recording:
-    """Read a measured run from a file or a mapping of arrays by column.
+    """Return a measured run read from a file or a mapping of arrays by column.
 
     Parameters
     ----------
@@ -178,7 +184,7 @@ def _arrays(path: Path, content: bytes) -> dict[str, Any]:
 
 
 def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
-    """Check lengths of columns, times and values, and return the recording."""
+    """Return a `Recording` of the columns after checking lengths, times and finite values."""
     timed = [key for key in columns if split_unit(key)[0].lower() in TIMES]
     is_response = not timed
     if is_response:

@@ -1,4 +1,4 @@
-"""Frequency responses: measured ones from columns of a file, and those of a linear model."""
+"""Frequency responses: measured ones read from columns, and computed ones of the linear model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ LEAST = 1e-2  # response relative to the largest below which its error does not 
 def read_response(
     recording: Recording, columns: Sequence[str], inputs: Mapping[str, str]
 ) -> tuple[Array, Array]:
-    """Read responses of sensors to inputs, and weights of their errors.
+    """Return measured frequency responses of sensors to inputs, and their weights.
 
     Parameters
     ----------
@@ -74,13 +74,16 @@ def _response(recording: Recording, name: str) -> Array | None:
 
 
 def stacked(values: Array) -> Array:
-    """Return complex values (inputs, frequencies, ...) as real, then imaginary parts, by input."""
+    """Return a real array of complex values: real, then imaginary parts, input after input.
+
+    ``values`` has shape (inputs, frequencies, ...), the result (2 inputs frequencies, ...).
+    """
     both = np.concatenate([values.real, values.imag], axis=1)
     return both.reshape(-1, *values.shape[2:])
 
 
 def unstacked(rows: Array, inputs: int) -> Array:
-    """Return the complex values (inputs, frequencies, ...) of `stacked` rows."""
+    """Return the complex array (inputs, frequencies, ...) from the real rows made by `stacked`."""
     both = rows.reshape(inputs, 2, -1, *rows.shape[1:])
     return np.asarray(both[:, 0] + 1j * both[:, 1])
 
@@ -88,12 +91,12 @@ def unstacked(rows: Array, inputs: int) -> Array:
 def respond(
     model: Model, sensors: Sequence[Sensor], joints: Sequence[str], frequencies: Array
 ) -> Array:
-    """Compute responses of sensors without gain, delay and lag, (inputs, frequencies, sensors).
+    """Return frequency responses of ideal sensors, shape (inputs, frequencies, sensors).
 
     Notes
     -----
-    The arm is at rest with its joints as at the start; Coulomb friction is left out, which is right
-    for motions that are large beside it.
+    The arm is linearised at rest with its joints as at the start. Coulomb friction is neglected,
+    which is valid for sufficiently large motions.
     """
     space, n, more = linearise(model), model.size, actuators_of(model).states
     if more:

@@ -1,4 +1,4 @@
-"""Sensors of an arm: encoders, tachometers, strain gauges, currents, the tip's position."""
+"""Sensor models: encoders, tachometers, strain gauges, motor currents, tip position."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ TIP = ("tip.x", "tip.y", "tip.z")
 
 @dataclass(frozen=True)
 class Sensor:
-    """A sensor of a quantity x of the arm.
+    """A sensor that measures a quantity x of the arm, with gain, offset, delay and low-pass filter.
 
     ``reading(t) = gain y(t) + offset`` in SI units, with ``lag y' = x(t - delay) - y``, or with as
     many such filters in series as there are ``poles``.
@@ -35,15 +35,18 @@ class Sensor:
     Attributes
     ----------
     reads
-        The quantity: a coordinate such as ``joint1`` or ``joint1.motor``; its rate,
-        ``joint1.rate``; a motor's current, ``joint1.current``; ``tip.x``; a `Gauge`, or as text
-        ``link1 strain y at 0``, with ``distance 0.002`` unless that is 1 m.
+        The quantity: a coordinate such as ``joint1`` or ``joint1.motor``; the rate of a coordinate,
+        ``joint1.rate``; a motor current, ``joint1.current``; a tip coordinate, ``tip.x``; a
+        `Gauge`, or as text ``link1 strain y at 0``, followed by ``distance 0.002`` unless the
+        distance from the neutral axis is 1 m.
     gain, offset, delay, lag
-        Known values; delay, and time constant of its low-pass filter, in seconds.
+        Known values, or initial guesses of fitted ones; delay, and lag (time constant of the
+        low-pass filter), in seconds.
     fit
-        Those of ``gain``, ``offset``, ``delay``, ``lag`` that are fitted too.
+        Names among ``gain``, ``offset``, ``delay``, ``lag`` of the values to be fitted.
     noise
-        Standard deviation of its errors in SI units; estimated from the residuals if None.
+        Standard deviation of the measurement noise in SI units; estimated from the residuals if
+        None.
     valid
         First and last time [s] at which readings are used; all if None.
     poles
@@ -61,7 +64,7 @@ class Sensor:
     poles: int = 1
 
     def __post_init__(self) -> None:
-        """Raise an error for invalid fields."""
+        """Raise an error for invalid attributes, and convert a strain gauge given as text."""
         if not isinstance(self.reads, str | Gauge):
             raise refused("sensor: reads", self.reads, "a name such as 'joint1', or a Gauge")
         for name in ADJUSTED:
@@ -85,12 +88,12 @@ class Sensor:
             object.__setattr__(self, "reads", gauge)
 
     def counts(self, t: Array) -> Array:
-        """Return 1 for the times at which readings are used, else 0."""
+        """Return 1 for times at which the readings are valid, else 0, shape (T,)."""
         low, high = (-np.inf, np.inf) if self.valid is None else self.valid
         return np.where((t >= low) & (t <= high), 1.0, 0.0)
 
     def units(self, model: Model) -> tuple[str, ...]:
-        """Return the SI units that its readings may have; several of a gauge."""
+        """Return the SI units that the sensor's readings may have."""
         if isinstance(self.reads, Gauge):
             return "1", "rad", "m"
         if self.reads in TIP:
@@ -103,7 +106,7 @@ class Sensor:
         return (f"{kind}/s" if rate else kind,)
 
     def trace(self, model: Model, q: Expr, v: Expr, x: Expr, u: Expr) -> Expr:
-        """Trace its quantity, without gain, offset, delay and lag."""
+        """Return the symbolic sensed quantity, before gain, offset, delay and lag."""
         if isinstance(self.reads, Gauge):
             return -self.reads.distance * bending(model, self.reads, q)
         if self.reads in TIP:
@@ -126,7 +129,7 @@ class Sensor:
 
 
 def coordinate_unit(model: Model, name: str) -> str:
-    """Return the unit of a coordinate: rad or m."""
+    """Return the SI unit of a coordinate: rad or m."""
     for axis in model.axes:
         if name in (axis.name, f"{axis.name}.motor"):
             return "rad" if axis.turns else "m"
@@ -135,7 +138,7 @@ def coordinate_unit(model: Model, name: str) -> str:
 
 @dataclass(frozen=True)
 class Readings:
-    """Readings of a model's sensors as functions of state and input."""
+    """Sensor readings of a model as functions of state and input, with their Jacobian."""
 
     values: ca.Function  # readings, (sensors,)
     slopes: ca.Function  # derivatives by states and inputs, (sensors, states + inputs)
@@ -143,7 +146,7 @@ class Readings:
 
     @classmethod
     def of(cls, model: Model, sensors: Sequence[Sensor]) -> "Readings":
-        """Trace the sensors of an arm."""
+        """Return the traced readings of a model's sensors."""
         n, more = model.size, actuators_of(model).states
         y, u = ca.SX.sym("y", 2 * n + more), ca.SX.sym("u", len(input_names(model)))
         q, v, x = y[:n], y[n : 2 * n], y[2 * n :]
@@ -153,17 +156,17 @@ class Readings:
         return cls(values, ca.Function("slopes", [y, u], [slopes]), len(sensors))
 
     def at(self, states: Array, inputs: Array) -> Array:
-        """Evaluate the readings at every sample, (T, sensors)."""
+        """Return the readings at every sample, shape (T, sensors)."""
         return np.array(self.values(states.T, inputs.T)).T.reshape(len(states), -1)
 
     def slopes_at(self, states: Array, inputs: Array) -> Array:
-        """Differentiate by states and inputs at every sample, (T, sensors, states + inputs)."""
+        """Return the Jacobian of the readings at every sample, (T, sensors, states + inputs)."""
         columns = np.array(self.slopes(states.T, inputs.T)).reshape(self.count, len(states), -1)
         return np.swapaxes(columns, 0, 1)
 
 
 def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Array, Array]:
-    """Return a delayed reading, its rate, and its delayed derivatives."""
+    """Return a delayed reading, its rate, and the delayed derivatives by fitted values."""
     from scipy.interpolate import CubicSpline
 
     late = np.clip(t - delay, t[0], t[-1])
@@ -175,10 +178,11 @@ def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Arr
 def lagged(
     t: Array, x: Array, rate: Array, slopes: Array, lag: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Return a low-pass filtered reading, its rate, minus its derivative by the lag, and slopes.
+    """Return a low-pass filtered reading with its rate and its derivatives.
 
-    The readings are cubic splines between samples, for which the filter is exact; it starts
-    settled.
+    The results are the reading, its rate, minus its derivative by the time constant ``lag``, and
+    its derivatives by other fitted values. Readings are interpolated by cubic splines, for which
+    the filter is exact; it starts in the steady state.
     """
     from scipy.interpolate import CubicSpline
 

@@ -1,4 +1,4 @@
-"""Statistics of a fit: covariance, uncertain combinations of numbers, tests of residuals."""
+"""Statistics of a fit: covariance, identifiability of parameters, tests of residuals."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ TAKES_PART = 0.3  # share of a number in a combination from which on it is named
 
 @dataclass(frozen=True)
 class ResidualTest:
-    """Residuals of one sensor in one run."""
+    """Statistics of the residuals of one sensor in one run."""
 
     run: str  # name of the run
     sensor: str  # name of the sensor
@@ -28,24 +28,24 @@ class ResidualTest:
 
     @property
     def white(self) -> bool:
-        """Whether the residuals look like white noise."""
+        """Whether the Ljung-Box test does not reject white noise, at a level of 0.01."""
         return self.whiteness > CHANCE
 
 
 @dataclass(frozen=True)
 class ParameterCombination:
-    """A combination of relative changes of numbers, with its standard error."""
+    """A linear combination of relative parameter changes, with its standard error."""
 
     shares: dict[str, float]  # share of each number
     error: float  # relative standard error
 
     @property
     def open(self) -> bool:
-        """Whether the data leave it open."""
+        """Whether the data leave the combination uncertain: a relative error of 0.3 or more."""
         return not self.error < OPEN
 
     def words(self) -> str:
-        """Return a description of it."""
+        """Return a description of the combination and of its relative error."""
         main = {k: v for k, v in self.shares.items() if abs(v) > TAKES_PART}
         known = f"to {100 * self.error:.2g} %" if self.error < 100 else "not at all"
         if len(main) == 1:
@@ -55,17 +55,17 @@ class ParameterCombination:
 
 
 def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, white: bool) -> Array:
-    """Estimate the covariance of fitted numbers, (k, k).
+    """Return the estimated covariance matrix of the fitted values, shape (k, k).
 
     Parameters
     ----------
     jacobian, residuals
-        Jacobian and residuals over the noise, (N, k) and (N,), series after series.
+        Jacobian and residuals, both divided by the noise, (N, k) and (N,), series after series.
     lengths
         Length of each series: one per sensor and run.
     white
-        Whether residuals are white noise.  If not, their correlation in time is included by a
-        Bartlett window over each series (Newey & West 1987).
+        Whether residuals are white noise. If not, the correlation in time is included by a Bartlett
+        window over each series (Newey & West 1987).
     """
     sizes = np.linalg.norm(jacobian, axis=0)
     acts = sizes > 0
@@ -83,7 +83,7 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
 
 
 def _scatter(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
-    """Estimate the covariance of J^T r, (k, k), of residuals that are correlated in time."""
+    """Return the covariance matrix of J^T r for residuals correlated in time, shape (k, k)."""
     filling = np.zeros((jacobian.shape[1],) * 2)
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
         moments = jacobian[end - length : end] * residuals[end - length : end, None]
@@ -97,7 +97,7 @@ def _scatter(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array
 
 
 def _inverse_square(jacobian: Array) -> Array:
-    """Return (J^T J)^-1, very large along directions without an effect."""
+    """Return (J^T J)^-1, with very large entries along directions without effect."""
     enough = np.vstack([jacobian, np.zeros((jacobian.shape[1], jacobian.shape[1]))])
     _, values, rows = np.linalg.svd(enough, full_matrices=False)
     half = rows.T / np.maximum(values, 1e-15 * max(float(values[0]), 1e-150))
@@ -105,14 +105,14 @@ def _inverse_square(jacobian: Array) -> Array:
 
 
 def _memory(series: Array) -> int:
-    """Return four times the first lag with a negligible autocorrelation."""
+    """Return the correlation length of a series: four times its first lag of small correlation."""
     rho = _correlations(series, min(len(series) // 4, 2000))
     small = np.flatnonzero(np.abs(rho) < 2 / math.sqrt(len(series)))
     return 4 * int(small[0] + 1 if len(small) else len(rho))
 
 
 def _correlations(series: Array, lags: int) -> Array:
-    """Return the autocorrelations from lag 1 on."""
+    """Return the autocorrelation coefficients of a series at lags 1 to ``lags``."""
     from scipy.signal import correlate
 
     x = series - series.mean()
@@ -121,7 +121,7 @@ def _correlations(series: Array, lags: int) -> Array:
 
 
 def whiteness(series: Array) -> float:
-    """Return the p-value of the hypothesis of white noise (Ljung & Box)."""
+    """Return the p-value of the Ljung-Box test that a series is white noise."""
     from scipy.stats import chi2
 
     count, lags = len(series), min(LAGS, len(series) // 4)
@@ -131,7 +131,10 @@ def whiteness(series: Array) -> float:
 
 
 def from_inputs(series: Array, inputs: Array) -> float:
-    """Return the largest correlation with an input, over the 95 % quantile of chance."""
+    """Return the largest correlation of residuals with an input, relative to chance.
+
+    Chance is the 95 % quantile of the correlation for white noise.
+    """
     lags = min(LAGS, len(series) // 4)
     x = (series - series.mean()) / max(float(series.std()), 1e-300)
     worst = 0.0
@@ -152,14 +155,14 @@ def combinations(
     *,
     white: bool,
 ) -> tuple[ParameterCombination, ...]:
-    """List the principal combinations of numbers, least certain first.
+    """Return the principal combinations of the fitted parameters, least certain first.
 
     Parameters
     ----------
     names, sizes
-        The numbers and their sizes, (k,).
+        Names of the fitted values and their scales, (k,).
     jacobian, residuals, lengths, white
-        As for `covariance`: combinations are those of the singular vectors.
+        As for `covariance`. Combinations are right singular vectors of the scaled Jacobian.
     """
     rows, values, shares = np.linalg.svd(jacobian * sizes, full_matrices=False)
     wider = np.ones(len(values))
@@ -175,14 +178,15 @@ def combinations(
 
 
 def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
-    """Return the changes of the fitted numbers by errors of the readings, (k,).
+    """Return the shifts of the fitted values caused by errors of the readings, shape (k,).
 
-    The second value is the largest change of any combination of numbers, in standard errors.
+    The second result is the largest shift of any parameter combination, in standard errors.
 
     Parameters
     ----------
     jacobian, off
-        Derivatives of the residuals and errors, over the noise, (N, k) and (N,).
+        Jacobian of the residuals and errors of the readings, both divided by the noise, (N, k) and
+        (N,).
     """
     rows, values, shares = _seen(jacobian)
     along = rows.T @ off
@@ -190,7 +194,9 @@ def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
 
 
 def _seen(jacobian: Array) -> tuple[Array, Array, Array]:
-    """Decompose a Jacobian whose columns are scaled to length 1; leave out what has no effect.
+    """Return the singular value decomposition of a column-scaled Jacobian.
+
+    Directions with negligible singular values, without effect on the residuals, are omitted.
 
     Returns
     -------
@@ -205,16 +211,16 @@ def _seen(jacobian: Array) -> tuple[Array, Array, Array]:
 
 
 def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:
-    """Return the distance of each number from the minimum of the local parabola, (k,).
+    """Return the estimated distance of each fitted value from the minimum, shape (k,).
 
-    It is in standard errors.
+    The distance is that of the local quadratic model, in standard errors.
 
     Parameters
     ----------
     jacobian, gradient
         Jacobian of the residuals, (N, k), and gradient of half the sum of their squares, (k,).
     errors, free
-        Standard errors, and which numbers are not at a bound, (k,).
+        Standard errors, and a mask of the values that are not at a bound, (k,).
     """
     distance = np.zeros(len(errors))
     _, values, rows = _seen(jacobian[:, free])

@@ -1,4 +1,4 @@
-"""Figures of plans."""
+"""Figures of planned motions."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
-    """Draw a plan's inputs, and the tip's distance from its final place beside the unshaped run."""
+    """Draw a plan's inputs, and the tip's distance from its final position.
+
+    The distance is shown for the planned and for the unshaped motion.
+    """
     figure, ((above,), (below,)) = panels((9, 6), 2, shared=True)
     names = [axis.name for axis in run.model.axes if axis.driven]
     for k, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Limits of a motion: ranges, speeds, deflections, strains, forces and torques on the base."""
+"""Limits of a motion: joint ranges, speeds, deflections, strains, base force and torque."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ STATIONS = np.linspace(0.0, 1.0, 5)  # places along a link at which strains are 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a motion; None is the limit of the model file, if any.
+    """Limits of a motion; None stands for the limit of the model file, if it states one.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Limit:
-    """A quantity with a largest absolute value."""
+    """A scalar or vector quantity with a largest allowed absolute value."""
 
     name: str
     unit: str
@@ -58,15 +58,18 @@ class Limit:
     share: float = SHARE  # share of the allowed value that plans use; below 1 if samples miss peaks
 
     def peak(self, q: Array, v: Array, u: Array) -> float:
-        """Return its largest absolute value over the allowed one."""
+        """Return the quantity's largest absolute value in a motion over the allowed value."""
         return float(np.abs(self.measure(q, v, u)).max() / self.allowed)
 
     def tightened(self, peak: float) -> "Limit":
-        """Return a limit with a smaller allowed share, after a peak between samples exceeded it."""
+        """Return the limit with a reduced usable share, for a peak between samples above it."""
         return replace(self, share=self.share * min(1.0, 0.995 / peak))
 
     def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array, Array]:
-        """Evaluate it and its derivatives by q, v and u, (T, r) and (T, r, n) or (T, r, k)."""
+        """Return the quantity, (T, r), and its derivatives by q, v and u, (T, r, n) and (T, r, k).
+
+        Derivatives are finite differences.
+        """
         value, slopes = self.measure(q, v, u), []
         for k, given in enumerate((q, v, u)):
             columns = []
@@ -81,7 +84,7 @@ class Limit:
 
 
 def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Array:
-    """Return the largest inputs, infinite without a limit, (k,)."""
+    """Return the largest allowed input of each driven joint, infinite if unlimited, shape (k,)."""
     given = _by_name("effort", limits.effort, names, "N m|N|A|V")
     return np.array([
         given.get(name, top) for name, top in zip(names, input_limits(model).tolist(), strict=True)
@@ -89,7 +92,7 @@ def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Arra
 
 
 def list_limits(problem: MotionProblem, limits: Limits) -> tuple[Limit, ...]:
-    """List the limits of a motion beside those of its inputs."""
+    """Return the limits of joint positions, speeds, deflections, strains and base reactions."""
     return (
         *_positions(problem), *_speeds(problem, limits), *_deflections(problem, limits),
         *_strain(problem, limits), *_base(problem, limits),
@@ -97,7 +100,11 @@ def list_limits(problem: MotionProblem, limits: Limits) -> tuple[Limit, ...]:
 
 
 def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array, Array]:
-    """Return limits of speeds, deflections and ranges as scaled ``low <= rows (q, v) <= top``."""
+    """Return a matrix and bounds of linear limits ``low <= rows (q, v) <= top``.
+
+    They limit speeds, deflections and joint positions; speeds and deflections are relative to their
+    limits.
+    """
     for name in ("strain", "base_force", "base_torque"):
         if getattr(limits, name):
             raise FlexarmError(
@@ -121,9 +128,9 @@ def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array,
 
 
 def _positions(problem: MotionProblem) -> list[Limit]:
-    """List the ranges of joints, measured from the farther end of the motion.
+    """Return the limits of joint positions, measured from the farther end of the motion.
 
-    Stops may be touched.
+    Joints with mechanical stops are not limited, since the stops may be touched.
     """
     listed = []
     for axis in problem.model.axes:
@@ -144,7 +151,7 @@ def _positions(problem: MotionProblem) -> list[Limit]:
 
 
 def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
-    """Raise an error for a start beyond a limit, or a goal without room for vibrations."""
+    """Raise an error if the start violates a joint limit, or if the goal is too close to it."""
     room = 0.0 if axis.acts.stops is not None else max((1 - SHARE) * float(left.max()), NEGLIGIBLE)
     for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
         if rest < least - NEGLIGIBLE / 2:
@@ -233,7 +240,7 @@ def _part(measure: Measure, columns: slice) -> Measure:
 
 
 def _by_name(what: str, given: ByName, names: tuple[str, ...], unit: str) -> dict[str, float]:
-    """Return one number for all, or numbers by name, as a mapping."""
+    """Return a limit given as one number or by name as a mapping from names to numbers."""
     if given is None:
         return {}
     if is_number(given) or isinstance(given, str):

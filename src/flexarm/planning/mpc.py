@@ -1,4 +1,4 @@
-"""Model predictive control: every sample plans the next intervals and applies the first.
+"""Model predictive control: each sample optimises a horizon and applies the first interval.
 
 Intervals may be longer than the periods of vibrations: over each the equations are linearised about
 the last prediction and solved by their exponential (exponential Rosenbrock-Euler).  A sample
@@ -56,19 +56,19 @@ Target = Mapping[str, WithUnit] | Plan
 
 @dataclass(frozen=True)
 class Goal:
-    """Reference states and inputs, and weights of the differences from them."""
+    """Reference states and inputs of the controller, and weights of the tracking errors."""
 
-    x: Array  # states by sample from time 0 on, the last one for ever, (J, 2n)
-    u: Array  # inputs by sample, (J, k)
+    x: Array  # reference states by sample from time 0 on, constant after the last, (J, 2n)
+    u: Array  # reference inputs by sample, (J, k)
     stage: Array  # root of the weight of (x, u) over an interval, (2n + k, 2n + k)
     last: Array  # root of the weight of x after the horizon: the cost of LQR without limits
-    fastest: float  # size of the largest eigenvalue there [rad/s]
+    fastest: float  # largest eigenvalue magnitude of the model at the goal [rad/s]
     weight: Array  # weight of (x, u) over an interval, ``stage.T stage``
 
 
 @final
 class Mpc(Summarised):
-    """A model predictive controller, made by `flexarm.mpc`.
+    """A model predictive controller of an arm, created by `flexarm.mpc`.
 
     Attributes
     ----------
@@ -77,8 +77,8 @@ class Mpc(Summarised):
     names, bandwidth
         Names of the inputs; bandwidth of the joints with default weights [rad/s].
     broken
-        Number of samples since its beginning at which no inputs would have kept all limits; those
-        of the inputs are kept always.
+        Number of samples at which no inputs would have satisfied all limits. Limits of the inputs
+        are always satisfied.
     x, u
         The last prediction: states (q, v) at the ends of intervals from the present sample on,
         (intervals + 1, 2n), and inputs, (intervals, k).
@@ -130,12 +130,12 @@ class Mpc(Summarised):
         return Summary(f"MPC of {self._problem.arm.name}", lines, ("input", "largest"), rows)
 
     def begin(self) -> "Mpc":
-        """Discard the last prediction."""
+        """Discard the last prediction, so that the next step starts from the arm at rest."""
         self._begun, self._left, self.broken = False, False, 0
         return self
 
     def law(self, target: Target) -> Sampled:
-        """Return a law for the option ``control`` of `flexarm.simulate`.
+        """Return a sampled control law for the option ``control`` of `flexarm.simulate`.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Mpc(Summarised):
         return Sampled(_Law(self, target), self.period)
 
     def step(self, q: Array, v: Array, target: Target, t: float = 0.0) -> Array:
-        """Plan the next intervals from a state; return the inputs until the next sample, (k,).
+        """Return the inputs until the next sample, shape (k,), after optimising the prediction.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Mpc(Summarised):
         return np.array(self.u[0])
 
     def _goal(self, target: Target) -> Goal:
-        """Return the goal of a target, computed once."""
+        """Return the reference trajectory and weights for a target, cached for the last target."""
         key: Any = id(target)
         if not isinstance(target, Plan):
             what = "positions of driven joints by name, or a Plan"
@@ -222,7 +222,10 @@ class Mpc(Summarised):
         return Goal(x, u, stage, _root(np.asarray(P, dtype=float)), fastest, stage.T @ stage)
 
     def _energies(self, linear: LinearModel, q: Array) -> Weights:
-        """Return weights equal to twice the energy, with joint springs that match the bandwidth."""
+        """Return default weights derived from the elastic and kinetic energy about posture q.
+
+        Virtual joint springs are added such that the joints have the requested bandwidth.
+        """
         model, bandwidth = self._problem.model, self._weights[1]
         driven, moves = drives(model), rigid_motions(model)
         rows = driven.motors
@@ -239,7 +242,10 @@ class Mpc(Summarised):
         return Weights(state, (spent + spent.T) / 2)
 
     def _start(self, now: Array, goal: Goal, begun: int) -> None:
-        """Predict from the arm at rest by a few iterations, or by one if they diverge."""
+        """Compute the first prediction for a target, starting from an arm at rest.
+
+        It takes several iterations, or a single iteration if several diverge.
+        """
         for count in (FIRST, 1):
             self.x[:], self.u[:] = now, goal.u[-1]
             for _ in range(count):
@@ -256,9 +262,9 @@ class Mpc(Summarised):
         self.x[:], self.u[:] = now, np.clip(goal.u[-1], -self.most, self.most)
 
     def _recede(self, now: Array, goal: Goal, begun: int) -> None:
-        """Shift the horizon by an interval, and improve the prediction by one iteration.
+        """Shift the prediction by one interval and improve it by one iteration.
 
-        Linear models shift with their intervals; that of the last interval is computed anew.
+        Linear models are shifted with their intervals; that of the last interval is computed anew.
         """
         k = len(self.names)
         self._hessian -= self._ended
@@ -274,7 +280,10 @@ class Mpc(Summarised):
         self._improve(now, goal, begun)
 
     def _linearise(self, first: int, fastest: float) -> None:
-        """Compute accelerations at all intervals' beginnings, and linear models from one on."""
+        """Compute accelerations at the start of all intervals, and linear models from ``first`` on.
+
+        Derivatives are finite differences; ``fastest`` is the largest eigenvalue magnitude [rad/s].
+        """
         n, N, rows = self._n, self.intervals, self._states
         count = N + (N - first) * len(self._nudges)
         rows[:N, : 2 * n], rows[:N, 2 * n :] = self.x[:-1], self.u
@@ -291,7 +300,10 @@ class Mpc(Summarised):
         self._pushed[first:] = whole[:, :, n:] @ slopes[:, :, 2 * n :]
 
     def _append(self, goal: Goal, j: int) -> None:
-        """Add an interval to the cost's Hessian and to the derivatives of states by inputs."""
+        """Add the cost of interval j to the Hessian, and propagate the state derivatives over it.
+
+        The derivatives are those of the states by all inputs.
+        """
         k, n = len(self.names), 2 * self._n
         own = slice(j * k, (j + 1) * k)
         rows = goal.stage[:, :n] @ self._by[j]
@@ -301,13 +313,16 @@ class Mpc(Summarised):
         self._by[j + 1, :, own] = self._pushed[j]
 
     def _end(self, goal: Goal) -> None:
-        """Add the cost of the state after the horizon to the Hessian."""
+        """Add the terminal cost of the last predicted state to the Hessian."""
         rows = goal.last @ self._by[-1]
         np.matmul(rows.T, rows, out=self._ended)
         self._hessian += self._ended
 
     def _improve(self, now: Array, goal: Goal, begun: int) -> None:
-        """Improve the prediction from a state by solving one quadratic program."""
+        """Update the predicted states and inputs by solving one quadratic program from a state.
+
+        Violations of limits in the new prediction are recorded.
+        """
         n, N = self._n, self.intervals
         ends = np.minimum(begun + np.arange(N + 1), len(goal.x) - 1)
         there = self._foresee(now)
@@ -328,7 +343,7 @@ class Mpc(Summarised):
         self._left = not (self._begun and kept)
 
     def _foresee(self, now: Array) -> Array:
-        """Predict states from the present one with unchanged inputs, (N + 1, 2n)."""
+        """Return the states predicted from the state ``now`` with unchanged inputs, (N + 1, 2n)."""
         rates = np.hstack([self.x[:-1, self._n :], self._accelerations[: self.intervals]])
         off = np.empty_like(self.x)
         off[0] = now - self.x[0]
@@ -338,7 +353,7 @@ class Mpc(Summarised):
         return self.x + off
 
     def _change(self, slope: Array, there: Array) -> Array:
-        """Compute the best change of the inputs within limits, (N k,)."""
+        """Return the optimal change of all inputs within their limits, shape (N k,)."""
         A = (self._rows @ self._by[1:]).reshape(-1, len(slope))
         ahead = there[1:] @ self._rows.T
         low, top = (
@@ -350,13 +365,13 @@ class Mpc(Summarised):
 
 @dataclass
 class _Law:
-    """A function of time and state that follows a target."""
+    """A control law (t, q, v) -> u that applies model predictive control towards a target."""
 
     mpc: Mpc
     target: Target
 
     def begin(self) -> "_Law":
-        """Discard the last prediction."""
+        """Discard the last prediction of the controller."""
         self.mpc.begin()
         return self
 
@@ -373,7 +388,7 @@ def mpc(
     bandwidth: WithUnit | None = None,
     weights: Weights | None = None,
 ) -> Mpc:
-    """Create a controller that plans the next intervals at every sample, within limits (MPC).
+    """Create a model predictive controller that optimises a receding horizon within limits.
 
     Parameters
     ----------
@@ -423,13 +438,16 @@ def mpc(
 
 
 def _root(weight: Array) -> Array:
-    """Return W with ``W^T W`` equal to a weight that is positive semidefinite."""
+    """Return W with ``W^T W`` equal to a positive semidefinite weight matrix."""
     values, vectors = np.linalg.eigh((weight + weight.T) / 2)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
 def _follow(target: Plan, problem: MotionProblem, period: float) -> tuple[Array, Array]:
-    """Sample a plan's states, and the means of its inputs over the following intervals."""
+    """Return a plan's states at the samples and its mean inputs over the following intervals.
+
+    Shapes are (J, 2n) and (J, k).
+    """
     from scipy.interpolate import CubicHermiteSpline
 
     run = target.run

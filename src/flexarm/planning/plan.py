@@ -1,4 +1,4 @@
-"""Planning rest-to-rest motions of flexible arms: optimisation, simulation, verification."""
+"""Planning of rest-to-rest motions of flexible arms: optimisation, simulation, verification."""
 
 import time
 import warnings
@@ -59,7 +59,7 @@ ANYWAY = Limits()  # the limits of the model file
 
 @dataclass(frozen=True, repr=False)
 class Plan(Summarised):
-    """A simulated motion from rest to rest.
+    """A planned and simulated rest-to-rest motion.
 
     Attributes
     ----------
@@ -67,20 +67,20 @@ class Plan(Summarised):
         The arm with the inputs as tables of the model file, for `flexarm.save` and
         `flexarm.simulate`.
     aim
-        What was minimised: ``time``, or ``energy``, the inputs' squares.
+        Objective that was minimised: ``time``, or ``energy``, the integral of the squared inputs.
     duration
         Duration of the motion [s].
     times, u
-        Ends of the inputs' intervals [s], (T,), and the inputs there, (T, k).
+        Ends of the inputs' intervals [s], (T,), and the inputs at these times, (T, k).
     run
-        Its simulation at a tolerance of 1e-8, continued for a period of the slowest vibration; at
-        1e-5 if the fastest one has hundreds of periods, because of rounding.
+        Simulation of the motion at a tolerance of 1e-8, continued for a period of the slowest
+        vibration; at 1e-5, because of rounding, if the fastest vibration has hundreds of periods.
     unshaped
         A motion for comparison: joints follow a cycloid of the same duration exactly.
     residual, unshaped_residual
-        Vibration of the tip after the end of both [m].
+        Vibration amplitude of the tip after the end of the planned and the unshaped motion [m].
     tolerated
-        Vibration that ``tolerance`` and ``atol`` allow [m]; a warning says if more is left.
+        Tip vibration that ``tolerance`` and ``atol`` allow [m]; a larger one causes a warning.
     miss
         Distance from rest at the goal, relative to the ranges of coordinates and rates.
     margins
@@ -129,11 +129,14 @@ class Plan(Summarised):
 
     @cached_property
     def robustness(self) -> tuple[Variation, ...]:
-        """Residual vibrations with other payloads and stiffnesses and the same inputs."""
+        """Residual vibrations of the planned inputs with varied payload and stiffness."""
         return variations(self.arm, self.run, self.duration)
 
     def plot(self) -> "Figure":
-        """Draw the inputs, and the tip's distance from its final place beside the unshaped one."""
+        """Draw the inputs and the distance of the tip from its final position over time.
+
+        The distance is shown for the planned and for the unshaped motion.
+        """
         from flexarm.planning.figures import plot_plan
 
         return plot_plan(self.run, self.unshaped, self.duration)
@@ -152,7 +155,7 @@ def plan(
     tolerance: float = LEFT,
     atol: WithUnit | None = None,
 ) -> Plan:
-    """Plan a motion from rest to rest without residual vibration, and simulate it.
+    """Plan a rest-to-rest motion without residual vibration, and verify it by simulation.
 
     Parameters
     ----------
@@ -163,7 +166,7 @@ def plan(
     aim
         ``energy`` minimises the inputs' squares for a given duration, ``time`` the duration.
     duration
-        Duration [s]; for ``time``, a duration that is long enough.
+        Duration [s]; with the aim ``time``, a feasible duration to begin with.
     start
         Initial positions of driven joints by name; those of the arm if None.
     limits
@@ -228,7 +231,10 @@ def _pose(
     arm: Arm, to: Mapping[str, WithUnit], aim: Aim, duration: WithUnit | None,
     start: Mapping[str, WithUnit] | None, limits: Limits, intervals: int, joining: Joining,
 ) -> tuple[MotionProblem, NonlinearProgram, Iterate]:  # fmt: skip
-    """Validate arguments; build the program and its initial guess."""
+    """Return the motion problem, the nonlinear program and its initial guess.
+
+    Arguments are those of `plan` and are validated here.
+    """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_mapping("to", to, "positions of driven joints by name", optional=False)
     require_word("aim", aim, ("time", "energy"))
@@ -276,7 +282,10 @@ def _rigid_inputs(
     problem: MotionProblem, to: Mapping[str, float], start: Mapping[str, float], length: float,
     shares: Array,
 ) -> Array:  # fmt: skip
-    """Return the inputs of the rigid arm at shares of a smooth motion of some duration, (T, k)."""
+    """Return the inputs of the rigid arm in a smooth motion of ``length`` seconds, (T, k).
+
+    They are evaluated at ``shares`` of the duration.
+    """
     move = joint_move(problem.model, to, Timing("quintic", 1.0), start=start)
     q, v, a = move.at(np.minimum(shares, 1.0 - 1e-12))
     still = np.zeros(len(problem.names))
@@ -289,9 +298,9 @@ def _rigid_inputs(
 def _first_duration(
     problem: MotionProblem, to: Mapping[str, float], start: Mapping[str, float], most: Array
 ) -> float:
-    """Estimate a duration [s] for which a smooth motion of the rigid arm needs moderate inputs.
+    """Return a duration [s] for which a smooth motion of the rigid arm needs moderate inputs.
 
-    The inputs that hold the arm are subtracted from those available.
+    Inputs that hold the arm are subtracted from those available.
     """
     shares, length = np.linspace(0.0, 1.0, POINTS), 1.0
     holding = _rigid_inputs(problem, to, start, np.inf, shares)
@@ -311,7 +320,7 @@ def _first_duration(
 
 
 def _require_holds(problem: MotionProblem, most: Array) -> None:
-    """Raise an error if the arm cannot be held at an end."""
+    """Raise an error if the inputs that hold the arm at start or goal exceed their limits."""
     for where, holds in zip(("start", "to"), np.abs(problem.holds), strict=True):
         for name, held, top in zip(problem.names, holds, most, strict=True):
             if held >= top:
@@ -323,7 +332,10 @@ def _require_holds(problem: MotionProblem, most: Array) -> None:
 
 
 def _require_effort(problem: MotionProblem, values: Array, most: Array, length: float) -> None:
-    """Raise an error for a duration that is far too short even for the rigid arm."""
+    """Raise an error if even the rigid arm needs over five times an input limit.
+
+    ``values`` are the inputs of a motion of ``length`` seconds, and ``most`` their limits.
+    """
     needed = np.abs(values).max(axis=0)
     worst = int(np.argmax(needed / most))
     over = float(needed[worst] / most[worst])
@@ -338,10 +350,10 @@ def _require_effort(problem: MotionProblem, values: Array, most: Array, length: 
 
 @dataclass(frozen=True)
 class _Judged:
-    """A motion with the simulation that verifies it."""
+    """A planned motion with the simulation that verifies it."""
 
     found: Iterate  # the motion
-    run: Run  # its simulation at a tight tolerance with many samples
+    run: Run  # simulation of the motion at a tight tolerance with many samples
     after: float  # time that is simulated after the motion's end [s]
     miss: float  # distance from rest at the goal, relative to the ranges
     used: tuple[float, ...]  # largest values over limits, inputs excluded, in their order
@@ -350,7 +362,10 @@ class _Judged:
 
 
 def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) -> _Judged:
-    """Simulate a motion at a tight tolerance; raise an error if it stops or misses its goal."""
+    """Return a motion with its verification by simulation at a tight tolerance.
+
+    Raise an error if the simulation stops early or misses the goal.
+    """
     problem, row = program.problem, 2 * FINER * program.inputs.steps
     run = problem.simulate(
         program.inputs, found.values, found.duration, rtol=TIGHT, after=after, finer=FINER
@@ -382,7 +397,10 @@ def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) 
 
 
 def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _Judged:
-    """Solve; repeat with tighter limits while peaks between samples exceed them."""
+    """Return the optimal motion that satisfies all limits also between samples.
+
+    Limits are tightened and the optimisation repeated while peaks between samples exceed them.
+    """
     total = 0
     for _ in range(TIGHTER):
         found, count = program.solve(first)
@@ -402,7 +420,7 @@ def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _
 
 
 def _shortest(program: NonlinearProgram, judged: _Judged) -> _Judged:
-    """Find the shortest duration for which a motion is found, by bisection."""
+    """Return the motion of the shortest feasible duration, found by bisection."""
     low, factor, total = 0.0, SHORTER, judged.count
     while judged.found.duration - low > SHORTEST * judged.found.duration:
         now = judged.found
@@ -422,7 +440,7 @@ def _shortest(program: NonlinearProgram, judged: _Judged) -> _Judged:
 
 
 def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
-    """Simulate the motion whose joints follow cycloids exactly."""
+    """Return the run of a comparison motion whose joints follow cycloids exactly."""
     changes: dict[str, Any] = {}
     for axis in problem.model.axes:
         if axis.driven:

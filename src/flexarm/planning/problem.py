@@ -1,4 +1,4 @@
-"""The problem of a motion from rest to rest: arm, ends, and simulation of inputs."""
+"""Rest-to-rest motion problem: arm, start and goal, and simulation of given inputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -37,9 +37,10 @@ BENT = 1e-3  # relative distance of a start amplitude from its value at rest tha
 
 
 def undriven(arm: Arm) -> Arm:
-    """Return an arm without servos, brakes, inputs, events and other bodies.
+    """Return the arm without servos, brakes, inputs, events and other bodies.
 
-    On a free base also without contacts, which laws there do not include: see `require_clear`.
+    On a free base, contacts are removed too, since control laws there do not include them;
+    `require_clear` checks the result.
     """
     data = arm.model_dump(exclude_unset=True, mode="json")
     touching = ("contacts",) if isinstance(arm.base, FreeBase) else ()
@@ -54,7 +55,7 @@ def undriven(arm: Arm) -> Arm:
 
 
 def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
-    """Raise an error if a motion planned without contacts touches one."""
+    """Raise an error if a motion planned without contacts touches an obstacle."""
     if arm.contacts and not planned.contacts:
         listed = arm.model_dump(exclude_unset=True, mode="json")["contacts"]
         with_them = replace(run, model=build(change_arm(planned, {"contacts": listed})))
@@ -69,7 +70,7 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
 
 
 def require_rest(model: Model, rest: Array) -> None:
-    """Raise an error for a start with rates, or with amplitudes that are not at rest."""
+    """Raise an error if the arm's start has nonzero rates or is no equilibrium of the links."""
     q, rates = start_state(model)
     k = int(np.argmax(np.abs(rates)))
     if abs(rates[k]) > NEGLIGIBLE:
@@ -88,10 +89,10 @@ def require_rest(model: Model, rest: Array) -> None:
 
 @dataclass(frozen=True)
 class MotionProblem:
-    """A rest-to-rest motion of an arm."""
+    """A rest-to-rest motion problem of an arm."""
 
     arm: Arm  # the arm at rest at the start, driven by inputs alone
-    model: Model  # its model
+    model: Model  # model of the arm
     start: Array  # coordinates at rest at the start, (n,)
     goal: Array  # coordinates at rest at the goal, (n,); those of a free base are arbitrary
     holds: Array  # inputs that hold the arm at start and goal, (2, k)
@@ -100,7 +101,10 @@ class MotionProblem:
     def of(
         cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float] | None = None
     ) -> "MotionProblem":
-        """Return the problem of moving joints from their start to given positions."""
+        """Return the problem of moving driven joints to the positions ``to`` [rad], [m].
+
+        Raise an error if no driven joint would move.
+        """
         problem = cls.staying(arm, to, start or {})
         if not np.any(np.abs(drives(problem.model).hubs @ (problem.goal - problem.start)) > 1e-9):
             raise FlexarmError("to: must move a driven joint, got where it is")
@@ -110,7 +114,10 @@ class MotionProblem:
     def staying(
         cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float]
     ) -> "MotionProblem":
-        """Return the problem of moving joints to given positions, possibly those of the start."""
+        """Return the problem of moving driven joints to the positions ``to`` [rad], [m].
+
+        Unlike with `of`, these may be the positions at the start.
+        """
         bare = undriven(arm)
         model = build(bare)
         if model.prescribed:
@@ -129,9 +136,10 @@ class MotionProblem:
 
     @cached_property
     def unlimited(self) -> Arm:
-        """The arm without joint limits that would end runs, so that the search may exceed them.
+        """The arm without joint limits, so that simulations in the search may exceed them.
 
-        Joints with stops, and joints of links whose shapes hold in a range only, keep theirs.
+        Joints with stops, and joints of links whose shape functions are valid in a range only, keep
+        their position limits.
         """
         ranged = {part.exposed for part in self.model.links if part.range is not None}
         gone: dict[str, None] = {}
@@ -144,12 +152,12 @@ class MotionProblem:
 
     @cached_property
     def tangent(self) -> Tangent:
-        """Derivatives of the equations."""
+        """Linearisation of the equations of motion of the arm."""
         return Tangent(self.model)
 
     @cached_property
     def equation(self) -> Equation:
-        """The equations."""
+        """The equations of motion of the arm."""
         return formulation(DEFAULT, self.model)
 
     @cached_property
@@ -161,7 +169,7 @@ class MotionProblem:
 
     @cached_property
     def friction(self) -> str:
-        """A sentence on Coulomb friction as a cause of a plan's failure; empty without friction."""
+        """A sentence that names Coulomb friction as a cause of failure; empty without friction."""
         forces = {
             each.axis.name: f"{each.force:.3g} {each.axis.effort_unit}"
             for each in coulomb_frictions(self.model, smooth=False)
@@ -181,11 +189,11 @@ class MotionProblem:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the inputs."""
+        """Names of the inputs, one per driven joint."""
         return self.equation.input_names
 
     def profiles(self, inputs: Inputs, values: Array, duration: float) -> dict[str, Any]:
-        """Return inputs with values (count, k) as profiles of the model file, by joint."""
+        """Return input tables for the model file by joint, from control values (count, k)."""
         return {
             name: inputs.profile(values[:, k], duration, float(self.holds[1, k]))
             for k, name in enumerate(self.names)
@@ -195,9 +203,10 @@ class MotionProblem:
         self, inputs: Inputs, values: Array, duration: float, *, rtol: float, after: float = 0.0,
         finer: int = 1,
     ) -> Run:  # fmt: skip
-        """Simulate inputs with values (count, k), and some time [s] after them.
+        """Simulate the arm with control values (count, k), and for ``after`` seconds afterwards.
 
-        Samples are at the beginnings, middles and ends of the inputs' parts, or finer by a factor.
+        Samples are at the beginnings, middles and ends of the inputs' parts, or ``finer`` times as
+        dense.
         """
         return simulate_whole(
             self.unlimited, t_end=duration + after, dt=duration / (2 * finer * inputs.steps),
@@ -206,10 +215,10 @@ class MotionProblem:
         )  # fmt: skip
 
     def tolerance(self, tight: float, duration: float) -> float:
-        """Return the tolerance of simulations: looser for many periods of the fastest vibration."""
+        """Return the relative tolerance of simulations, looser for many vibration periods."""
         many = self.fastest * duration > TURNS
         return max(LESS_TIGHT * tight, ROUNDS) if many else tight
 
     def miss(self, run: Run, row: int = -1) -> Array:
-        """Return the difference of a sample of a run from rest at the goal: coordinates, rates."""
+        """Return the deviation of a run's sample from rest at the goal: coordinates, rates."""
         return np.concatenate([(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]])

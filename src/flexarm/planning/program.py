@@ -1,7 +1,8 @@
-"""Optimise a motion by SciPy's least squares: inputs, misses of the goal and excesses over limits.
+"""Optimisation of a motion by nonlinear least squares with simulated iterates.
 
-Every iterate is a simulated motion, so an accepted one is always feasible; the linearisation only
-proposes the next iterate. See `sensitivity` for why its intervals may be longer than periods.
+Residuals are inputs, misses of the goal and violations of limits. Every iterate is a simulated
+motion, so an accepted one is always feasible; the linearisation only proposes the next iterate.
+`sensitivity` explains why intervals may be longer than vibration periods.
 """
 
 from dataclasses import dataclass
@@ -26,16 +27,16 @@ LEAST_RANGE = 0.03  # of the largest range of its kind: least scale of a coordin
 
 @dataclass(frozen=True)
 class Iterate:
-    """A motion during the search.
+    """A simulated motion during the optimisation.
 
     Attributes
     ----------
     values, duration
-        The inputs' values at their knots, (count, k), and how long it takes [s].
+        Control values of the inputs, shape (count, k), and duration of the motion [s].
     run
-        Its simulation.
+        Simulation of the motion.
     miss
-        Distance from rest at the goal over the way's size: 0 of a motion that arrives.
+        Largest scaled deviation from rest at the goal; 0 if the motion arrives exactly.
     """
 
     values: Array
@@ -46,29 +47,32 @@ class Iterate:
 
 @dataclass(frozen=True)
 class NonlinearProgram:
-    """A motion problem that minimises the inputs subject to the goal and the limits."""
+    """The optimisation problem of a motion: minimal inputs subject to the goal and the limits."""
 
     # problem, inputs, limits: the motion, how its inputs are made, and what it must not exceed.
     problem: MotionProblem
     inputs: Inputs
     limits: tuple[Limit, ...]
     most: Array  # largest inputs, infinite where there are none, (k,)
-    scale: Array  # size of each input, (k,)
-    spread: Array  # size of its changes over that, (k,)
+    scale: Array  # scale of each input, (k,)
+    spread: Array  # scale of each input's changes relative to ``scale``, (k,)
 
     def simulate(self, values: Array, duration: float) -> Iterate:
-        """Simulate a motion, and measure how far it is from its goal."""
+        """Return the simulated motion of given input values, with its distance from the goal."""
         run = self.problem.simulate(self.inputs, values, duration, rtol=TOLERANCE)
         if run.status != "finished":
             return Iterate(values, duration, run, np.inf)
         return Iterate(values, duration, run, self.miss(run))
 
     def miss(self, run: Run, row: int = -1) -> float:
-        """Return the distance of a sample of a run from rest at its goal, over the ranges."""
+        """Return the largest scaled deviation of a sample of a run from rest at the goal."""
         return float((np.abs(self.problem.miss(run, row)) / self.sizes(run)).max())
 
     def sizes(self, run: Run) -> Array:
-        """Return the scales of misses: ranges of coordinates and rates in a run, by kind."""
+        """Return the scale of each coordinate's and each rate's deviation from the goal.
+
+        Scales are the ranges in a run, with a lower bound.
+        """
         kept = self.problem.kept
         ranges = []
         for rows in (run.q[:, kept], run.v[:, kept]):
@@ -77,17 +81,17 @@ class NonlinearProgram:
         return np.concatenate(ranges)
 
     def solve(self, first: Iterate) -> tuple[Iterate, int]:
-        """Minimise inputs, misses and excesses over limits, from a motion held at its ends.
+        """Return the optimal motion, found from a motion at rest at both ends.
 
         Returns
         -------
         iterate, count
-            The motion, and how many were linearised about.
+            The optimal motion, and the number of linearisations.
 
         Raises
         ------
         FlexarmError
-            If none is found that arrives.
+            If no motion is found that reaches the goal.
         """
         from scipy.optimize import least_squares
 
@@ -109,14 +113,20 @@ class NonlinearProgram:
         )
 
     def used(self, run: Run) -> tuple[Array, Array]:
-        """Evaluate limited quantities at the ends of all parts, and their largest values."""
+        """Return limited quantities relative to their limits at the interval parts' ends.
+
+        The second array contains the share of each limit that may be used; both have shape (N,).
+        """
         q, v, u = (each[2::2] for each in (run.q, run.v, run.u))
         used = [limit.measure(q, v, u).ravel() / limit.allowed for limit in self.limits]
         shares = [limit.share for limit in self.limits]
         return np.concatenate([[], *used]), np.repeat(shares, [len(each) for each in used])
 
     def slopes(self, now: Iterate) -> tuple[Array, Array]:
-        """Differentiate misses and limited quantities by the inputs' values, (rows, count * k)."""
+        """Return Jacobians of the goal deviation and of the limited quantities.
+
+        They are derivatives by the input values, shape (rows, count k).
+        """
         run, n, kept = now.run, self.problem.model.size, self.problem.kept
         states = sensitivity(self.problem, self.inputs, now.duration, run)
         limited = [np.zeros((0, states.shape[2]))]
@@ -129,18 +139,19 @@ class NonlinearProgram:
 
 
 class MotionResiduals:
-    """Inputs, misses of the goal and excesses over limits, whose sum of squares is minimised.
+    """Residuals of the least-squares problem: inputs, goal deviations and limit violations.
 
     Unknowns are the control values except those that hold the arm at its ends.
 
     Attributes
     ----------
     free
-        Places of the unknowns among an input's values, (count,).
+        Mask of the unknowns among the control values of an input, (count,).
     unit
-        Size of each input's unknowns, (k,).
+        Scale of each input's unknowns, (k,).
     motions, slopes
-        Motions that were simulated, and derivatives of misses and limited quantities, by unknowns.
+        Caches of simulated motions, and of Jacobians of goal deviations and limited quantities,
+        keyed by the unknowns.
     """
 
     def __init__(self, program: NonlinearProgram, first: Iterate) -> None:
@@ -154,7 +165,7 @@ class MotionResiduals:
         self.slopes: dict[bytes, tuple[Array, Array]] = {}
 
     def motion(self, x: Array) -> Iterate:
-        """Simulate the motion of some unknowns, once."""
+        """Return the simulated motion of a vector of unknowns, cached."""
         if x.tobytes() not in self.motions:
             values = self.first.values.copy()
             values[self.free] = x.reshape(-1, len(self.unit)) * self.unit
@@ -162,7 +173,7 @@ class MotionResiduals:
         return self.motions[x.tobytes()]
 
     def residuals(self, x: Array, weight: float) -> Array:
-        """Return all residuals; NaN of a motion that cannot be simulated to its end."""
+        """Return all residuals; a single NaN if the motion cannot be simulated to its end."""
         now = self.motion(x)
         if not np.isfinite(now.miss):
             return np.array([np.nan])
@@ -174,7 +185,7 @@ class MotionResiduals:
         ])  # fmt: skip
 
     def jacobian(self, x: Array, weight: float) -> Array:
-        """Differentiate the residuals by the unknowns."""
+        """Return the Jacobian of the residuals by the unknowns."""
         now = self.motion(x)
         if x.tobytes() not in self.slopes:
             self.slopes[x.tobytes()] = self.program.slopes(now)

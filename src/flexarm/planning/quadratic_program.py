@@ -1,4 +1,4 @@
-"""Quadratic program of a sample, solved by DAQP."""
+"""Quadratic program of model predictive control, solved by DAQP."""
 
 import numpy as np
 
@@ -8,10 +8,9 @@ SOFT = 8  # DAQP's sign of a constraint that may be violated if need be
 
 
 def solve_program(H: Array, g: Array, A: Array, low: Array, top: Array) -> Array:
-    """Solve ``min x^T H x / 2 + g^T x`` with bounds on x and on ``A x``, (n,).
+    """Return the minimiser of ``x^T H x / 2 + g^T x`` with bounds on x and ``A x``, shape (n,).
 
-    If none is within all bounds, rows of A that are beyond theirs at x = 0 are violated as little
-    as possible.
+    If the bounds are infeasible, those that x = 0 violates are relaxed as little as possible.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Residual vibration of a motion with other payloads and stiffnesses than planned."""
+"""Residual vibration of planned inputs on arms with varied payload and stiffness."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,14 +16,14 @@ STIFF = ("EIy", "EIz", "GJ", "EA", "E", "G")
 
 @dataclass(frozen=True)
 class Variation:
-    """Residual vibration of an arm with another number than planned."""
+    """Residual vibration of the planned inputs with one varied parameter of the arm."""
 
-    name: str  # the number and its change
+    name: str  # name and relative change of the varied parameter
     residual: float  # vibration of the tip after the motion's end [m]
 
 
 def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
-    """Simulate the arm with other payloads and stiffnesses and the same inputs."""
+    """Return residual vibrations of the same inputs with payload and stiffness varied."""
     listed: dict[str, dict[str, Any]] = {}
     if arm.payload is not None and arm.payload.mass:
         for share in (-PAYLOAD, PAYLOAD):
@@ -40,7 +40,7 @@ def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
 
 
 def _stiffnesses(arm: Arm, factor: float) -> dict[str, Any]:
-    """Return the stiffnesses of sections and drives in the model file, times a factor."""
+    """Return all stiffnesses of sections and drives times a factor, keyed by model file key."""
     changed: dict[str, Any] = {}
     for k in range(1, len(arm.links) + 1):
         places = [f"links.{k}.section.{name}" for name in STIFF]

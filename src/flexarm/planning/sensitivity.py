@@ -1,4 +1,4 @@
-"""Derivatives of a simulated motion by its inputs, exact for modes faster than the steps.
+"""Derivatives of a simulated motion by its inputs, accurate even for modes faster than the steps.
 
 Along the motion the matrices of the linearised equations change as slowly as the posture; they are
 evaluated in the middle of each part and interpolated. Each part is divided into pieces with
@@ -21,7 +21,9 @@ MOST_PIECES, FEW_PIECES, LARGE = 16, 4, 16  # pieces of a part; fewer above LARG
 
 
 def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Run) -> Array:
-    """Differentiate the states x = (q, v) of a run at the ends of all parts by its inputs' values.
+    """Return derivatives of the states x = (q, v) of a run by the inputs' control values.
+
+    They are evaluated at the ends of all parts of the inputs' intervals.
 
     Returns
     -------
@@ -40,7 +42,11 @@ def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Ru
 
 
 def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> Array:
-    """Solve the linear equations over each part of a run, (steps, 2n, 2n + orders * k)."""
+    """Return the solution matrices of the linearised equations over each part of a run.
+
+    They map the state at the start and the derivatives of the inputs to the state at the end, shape
+    (steps, 2n, 2n + orders k); ``h`` is the length of a part [s].
+    """
     n, k = problem.model.size, len(problem.names)
     orders = len(inputs.derivatives)
     rows = accelerations(problem, inputs, run)
@@ -68,7 +74,10 @@ def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> A
 
 
 def accelerations(problem: MotionProblem, inputs: Inputs, run: Run) -> Array:
-    """Differentiate accelerations by q, v and u in the middle of each part, (steps, n, 2n + k)."""
+    """Return derivatives of the accelerations by q, v and u, shape (steps, n, 2n + k).
+
+    They are evaluated in the middle of each part of the inputs' intervals.
+    """
     middles = slice(1, 2 * inputs.steps, 2)
     t, q, v, u = run.t[middles], run.q[middles], run.v[middles], run.u[middles]
     anchors = run.anchors[middles]

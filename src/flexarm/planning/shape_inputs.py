@@ -1,4 +1,4 @@
-"""Input shaping of the motions in a model file, by the arm's own modes."""
+"""Input shaping of the motions in a model file, designed for the arm's natural vibrations."""
 
 import warnings
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 
 @dataclass(frozen=True, repr=False)
 class ShapedInputs(Summarised):
-    """An arm with shaped motions.
+    """An arm whose motions are convolved with input shapers.
 
     ``print`` simulates the arm with and without shaping, and reports the residual vibrations.
 
@@ -68,9 +68,9 @@ class ShapedInputs(Summarised):
     end
         End of the shaped motions [s].
     shapers
-        Shapers by posture along the motion; one if it does not follow the posture.
+        Shapers at postures along the motion, or a single shaper for the final posture.
     vibrations
-        Vibrations of the arm at these postures, all in the order of the frequencies at the last.
+        Vibrations of the arm at these postures, with modes in the order of the last posture.
     kind
         Kind of the shapers.
     """
@@ -115,18 +115,21 @@ class ShapedInputs(Summarised):
         )  # fmt: skip
 
     def __str__(self) -> str:
-        """Describe it in ten lines, with the residual vibration of the tip."""
+        """Return a summary with the residual tip vibration, which is found by simulation."""
         self.residuals  # noqa: B018  simulates
         return repr(self)
 
     @property
     def modes(self) -> int:
-        """Number of vibrations that are shaped for."""
+        """Number of vibration modes for which the shapers are designed."""
         return self.shapers[-1].label.count("*") + 1
 
     @cached_property
     def runs(self) -> tuple[Run, Run]:
-        """Simulations without and with shaping, for two periods of the slowest vibration longer."""
+        """Simulations without and with shaping.
+
+        They continue for two periods of the slowest vibration after the end of the shaped motion.
+        """
         slowest = 2 * np.pi / self.vibrations[-1].first(1)[0][0]
         t_end = self.end + 2 * float(slowest)
         dt = float(slowest) / 100
@@ -138,9 +141,10 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def residuals(self) -> tuple[float, float]:
-        """Vibration of the tip [m] after the shaped motion's end, without and with shaping.
+        """Residual vibration amplitude of the tip [m], without and with shaping.
 
-        A warning explains a larger vibration with shaping.
+        It is evaluated after the shaped motion's end; a warning explains a larger value with
+        shaping.
         """
         first, second = (run.settling(self.end).swing for run in self.runs)
         if second > first:
@@ -153,7 +157,7 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def cause(self) -> str:
-        """A sentence on the largest part of the residual motion, and on what to do about it."""
+        """A sentence on the dominant part of the residual tip motion, with a remedy."""
         found, name = self.vibrations[-1], max(self.left, key=lambda each: self.left[each])
         head = f"most of it is {name}"
         axes = self.runs[1].model.axes
@@ -187,7 +191,7 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def left(self) -> dict[str, float]:
-        """Residual motion of the tip [m] after the shaped motion's end, by vibration and lag.
+        """Amplitudes of the residual tip motion [m] by vibration mode and non-oscillating mode.
 
         Notes
         -----
@@ -211,7 +215,7 @@ class ShapedInputs(Summarised):
         return {name: float(np.ptp(x, axis=0).max() / 2) for name, x in moved.items()}
 
     def plot(self) -> "Figure":
-        """Draw the residual vibration over the frequency of the slowest vibration shaped for."""
+        """Draw the shapers' residual vibration over the frequency of the slowest shaped mode."""
         w, z = self.vibrations[0].first(1)[0]
         listed = {kind.upper(): shaper_of_modes(kind, [(w, z)]) for kind in KINDS}
         if self.shapers[0].label not in listed:
@@ -227,7 +231,7 @@ def shape_inputs(
     vibration: float = VIBRATION,
     follow_posture: bool = False,
 ) -> ShapedInputs:
-    """Shape the motions of an arm, targets of servos and prescribed motions, by its own modes.
+    """Return the arm with its servo targets and prescribed motions shaped for its own modes.
 
     Parameters
     ----------
@@ -242,7 +246,8 @@ def shape_inputs(
     vibration
         Residual vibration of ``ei`` at the frequency, relative to the unshaped one.
     follow_posture
-        Whether impulses follow the frequencies along the motion; else they are those at its end.
+        Whether impulses are adapted to the frequencies along the motion; else the frequencies at
+        the end of the motion are used.
 
     Returns
     -------
@@ -280,7 +285,7 @@ def shape_inputs(
 def _along(
     model: Model, named: dict[str, tuple[str, AnyProfile]], times: Array, *, every: bool
 ) -> list[Vibrations]:
-    """Compute the vibrations at postures along a motion, in a common order.
+    """Return the vibrations at postures along a motion, sorted consistently by mode.
 
     Unless ``every`` posture is needed, those without an equilibrium are left out, except the last.
     """
@@ -296,7 +301,7 @@ def _along(
 
 
 def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> None:
-    """Raise an error for an EI shaper of vibrations that nearly decay within its duration."""
+    """Raise an error if damping alone suppresses the vibrations nearly as well as an EI shaper."""
     z = max(damping for _, damping in modes)
     alone = float(np.exp(-2 * np.pi * z / np.sqrt(1 - z**2)))
     if vibration > WORTH * alone:
@@ -307,7 +312,7 @@ def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> 
 
 
 def _held(arm: Arm) -> Arm:
-    """Return an arm whose tables hold their last value, as shapers assume."""
+    """Return the arm with motion tables extended to hold their last value, as shapers assume."""
     changes = {
         key: _shaped(profile, np.zeros(1), [NOTHING], breakpoints(profile)[-1])
         for key, profile in motions(build(arm)).values()
@@ -317,12 +322,12 @@ def _held(arm: Arm) -> Arm:
 
 
 def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
-    """Return key and profile of the motions that end, by joint.
+    """Return the model file key and the profile of each motion to shape, keyed by joint name.
 
     Raises
     ------
     FlexarmError
-        If there are none, or one never ends.
+        If no joint has such a motion, or a motion never ends.
     """
     found: dict[str, tuple[str, AnyProfile]] = {}
     for axis in model.axes:
@@ -345,7 +350,7 @@ def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
 
 
 def joint_key(axis: Axis) -> str:
-    """Return the key of a joint's axis in the model file."""
+    """Return the model file key of a joint axis, such as ``links.1.joint``."""
     return f"links.{axis.link + 1}.joint{'.' if axis.label else ''}{axis.label}"
 
 
@@ -354,7 +359,7 @@ def _places(named: dict[str, tuple[str, AnyProfile]], t: float) -> dict[str, flo
 
 
 def _way(profile: AnyProfile) -> float:
-    """Return the travel of a profile, including its jump at the start."""
+    """Return the range of values of a profile, including a jump at the start."""
     times = np.append(-1.0, np.linspace(0.0, breakpoints(profile)[-1], SAMPLES))
     return float(np.ptp(evaluate_at(profile, times)[0]))
 
@@ -362,7 +367,10 @@ def _way(profile: AnyProfile) -> float:
 def _shaped(
     profile: AnyProfile, times: Array, shapers: Sequence[Shaper], end: float
 ) -> dict[str, Any]:
-    """Convolve a profile with a shaper by time; return a table of the model file."""
+    """Return a motion table for the model file: a profile convolved with an input shaper.
+
+    The shapers belong to the given times and are interpolated in between.
+    """
     rows = pieces(profile)
     if len(shapers) == 1 and not np.any(rows[:, 3:7]):
         instants = np.unique(np.add.outer(rows[1:, 0], shapers[0].times))

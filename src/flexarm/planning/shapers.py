@@ -1,4 +1,4 @@
-"""Input shapers: a few impulses with which a command is convolved, so that modes do not vibrate.
+"""Input shapers: impulse sequences that, convolved with a command, suppress vibration modes.
 
 Sources: Singer & Seering 1990 (ZV, ZVD, ZVDD and the residual vibration), Singhose, Seering &
 Singer 1994 (EI), Hyde & Seering 1991 (several modes by convolution).
@@ -32,14 +32,14 @@ RANGE, POINTS = (0.5, 1.5), 401  # of a robustness curve, relative to the freque
 
 @dataclass(frozen=True, repr=False)
 class Shaper(Summarised):
-    """A sequence of impulses whose amplitudes add up to 1.
+    """An input shaper: a sequence of impulses whose amplitudes add up to 1.
 
     Attributes
     ----------
     times, amplitudes
         Times of the impulses [s], from 0 on, and their amplitudes, (k,) each.
     label
-        Its kind, or kinds joined by ``*``.
+        Kind of the shaper, or kinds joined by ``*``.
     """
 
     times: Array
@@ -55,11 +55,11 @@ class Shaper(Summarised):
 
     @property
     def duration(self) -> float:
-        """Additional duration of a shaped motion [s]."""
+        """Time by which the shaper lengthens a motion [s]."""
         return float(self.times[-1])
 
     def then(self, other: "Shaper") -> "Shaper":
-        """Convolve with another shaper, so that both suppress their vibrations."""
+        """Return the convolution with another shaper, which suppresses the modes of both."""
         times = np.add.outer(self.times, other.times).ravel()
         sizes = np.multiply.outer(self.amplitudes, other.amplitudes).ravel()
         order = np.argsort(times, kind="stable")
@@ -69,7 +69,7 @@ class Shaper(Summarised):
         return Shaper(times[apart], joined, f"{self.label} * {other.label}")
 
     def residual(self, frequency: ArrayLike, damping: ArrayLike = 0.0) -> Array:
-        """Compute the residual vibration of a mode, relative to that after one impulse.
+        """Return the residual vibration of a mode, relative to that after a single impulse.
 
         Parameters
         ----------
@@ -89,11 +89,11 @@ class Shaper(Summarised):
         return np.asarray(np.hypot(*sums))
 
     def insensitivity(self, frequency: float, damping: float = 0.0, level: float = 0.05) -> float:
-        """Compute the relative width of the band about a frequency with vibration below a level.
+        """Return the relative width of the frequency band with residual vibration below a level.
 
-        The band is searched from half to one and a half of the frequency. Inside the band, not at
-        its ends, vibrations up to 3 % above the level are accepted, as a damped mode with an EI
-        shaper has.
+        The band about ``frequency`` is searched from half to one and a half times the frequency.
+        Inside the band, not at its ends, vibrations up to 3 % above the level are accepted, as a
+        damped mode with an EI shaper has.
         """
         shares = np.linspace(*RANGE, 20 * POINTS)
         left = self.residual(shares * frequency, damping)
@@ -108,13 +108,14 @@ class Shaper(Summarised):
 def shaper(
     kind: ShaperKind, frequency: float, damping: float = 0.0, *, vibration: float = VIBRATION
 ) -> Shaper:
-    """Return the shaper of one mode.
+    """Return the input shaper of the given kind for one vibration mode.
 
     Parameters
     ----------
     kind
-        ``zv`` leaves no vibration at the frequency; of ``zvd`` and ``zvdd`` the first, and the
-        second, derivative is 0 there too; ``ei`` leaves ``vibration`` there, and less in a band.
+        ``zv`` leaves no vibration at the frequency; with ``zvd`` the first derivative of the
+        residual vibration by frequency is 0 there too, with ``zvdd`` also the second; ``ei`` leaves
+        ``vibration`` there, and less in a band.
     frequency, damping
         Natural frequency [rad/s] and damping ratio of the mode.
     vibration
@@ -140,10 +141,11 @@ def shaper(
 
 
 def _ei(half: float, damping: float, v: float) -> Shaper:
-    """Solve for three impulses that leave the vibration v at the frequency, and 0 beside it.
+    """Return an extra-insensitive shaper: residual vibration v at the frequency, 0 on either side.
 
-    Without damping they are ``(1 + v)/4, (1 - v)/2, (1 + v)/4`` half a period apart; damping is
-    increased in small steps.
+    Half a damped period is ``half`` [s]. Without damping the amplitudes of the three impulses are
+    (1 + v)/4, (1 - v)/2 and (1 + v)/4; with damping the equations are solved by continuation in the
+    damping ratio.
     """
     from scipy.optimize import root
 
@@ -175,7 +177,7 @@ def shaper_of_modes(
     *,
     vibration: float = VIBRATION,
 ) -> Shaper:
-    """Return the shaper of several modes, each a natural frequency [rad/s] and a damping ratio."""
+    """Return the shaper of several modes, given as natural frequency [rad/s] and damping ratio."""
     if not modes:
         raise FlexarmError("modes: must be one or more, got none")
     made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
@@ -185,9 +187,10 @@ def shaper_of_modes(
 def impulses(
     kind: ShaperKind, modes: Sequence[tuple[float, float]], *, vibration: float = VIBRATION
 ) -> Shaper:
-    """Return the shaper of several modes with impulses that are neither sorted by time nor joined.
+    """Return the convolved shaper of several modes, with impulses neither sorted nor merged.
 
-    Their order does not depend on the frequencies, so that impulses can be interpolated.
+    The order of impulses does not depend on the frequencies, so that shapers of different postures
+    can be interpolated.
     """
     made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
     times = reduce(np.add.outer, [each.times for each in made])
@@ -202,16 +205,16 @@ def plot_robustness(
     *,
     band: tuple[float, float] = RANGE,
 ) -> "Figure":
-    """Draw the residual vibration of shapers over the true frequency of a mode.
+    """Draw the residual vibration of shapers over the actual frequency of a mode.
 
     Parameters
     ----------
     shapers
         Shapers by label.
     frequency, damping
-        Natural frequency [rad/s] that they are made for, and damping ratio of the mode.
+        Natural frequency [rad/s] for which the shapers are designed, and damping ratio of the mode.
     band
-        Range of the true frequency, relative to that one.
+        Range of the actual frequency, relative to ``frequency``.
     """
     shares = np.linspace(*band, POINTS)
     figure, ((panel,),) = panels((7, 4))

@@ -1,4 +1,4 @@
-"""Vibrations of an arm at a posture under its own servos, and their excitation by a motion."""
+"""Natural vibrations of an arm held by its servos at a posture, and their excitation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,34 +24,34 @@ ALIKE = 0.5  # least cosine between the shapes of one vibration at two postures
 
 @dataclass(frozen=True)
 class Vibrations:
-    """Vibrations of an arm whose joints are held by servos or prescribed."""
+    """Natural vibrations of an arm whose joints are held by servos or prescribed."""
 
     frequency: Array  # natural frequencies [rad/s], slowest first, (k,)
     damping: Array  # damping ratios, (k,)
     names: tuple[str, ...]  # names, as of modes
-    swing: Array  # swing of the tip in each after a step of all targets by their range [m], (k,)
+    swing: Array  # tip amplitude by mode after a step of all targets by their range [m], (k,)
     lags: dict[str, complex]  # eigenvalues [1/s] of modes that decay without vibration, by name
     shapes: Complex  # mode shapes of unit kinetic energy, (n, k)
 
     @property
     def excited(self) -> npt.NDArray[np.int_]:
-        """Indices of the excited vibrations, slowest first; all if none moves the tip."""
+        """Indices of the modes excited by the motion, slowest first; all if none moves the tip."""
         most = self.swing.max(initial=0.0)
         return np.flatnonzero(self.swing >= (EXCITED * most if most > ACCUMULATED else 0.0))
 
     @property
     def order(self) -> npt.NDArray[np.int_]:
-        """Indices of all in the order in which they are shaped for: excited ones first."""
+        """Indices of all modes in the order of input shaping: excited ones first."""
         others = np.setdiff1d(np.arange(len(self.frequency)), self.excited)
         return np.concatenate([self.excited, others])
 
     def first(self, count: int) -> list[tuple[float, float]]:
-        """Return the first vibrations to shape for, each a frequency [rad/s] and a damping ratio.
+        """Return frequency [rad/s] and damping ratio of the first ``count`` modes to shape for.
 
         Raises
         ------
         FlexarmError
-            If there are fewer.
+            If the arm has fewer vibration modes.
         """
         if len(self.frequency) < count:
             raise FlexarmError(
@@ -63,10 +63,10 @@ class Vibrations:
 
 
 def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
-    """Sort vibrations at postures along a motion as those at the last one.
+    """Return vibrations at postures along a motion, with modes matched to those at the last one.
 
-    Each has its name there, and its largest swing at any of the postures. A vibration without a
-    counterpart at a posture is copied from the next posture.
+    Modes are matched by the similarity of mode shapes and renamed accordingly; swings are the
+    largest over all postures. A mode without a counterpart is copied from the next posture.
     """
     from scipy.optimize import linear_sum_assignment  # takes long to import
 
@@ -91,12 +91,12 @@ def vibrations(
     at: Mapping[str, float],
     ways: Mapping[str, float] | None = None,
 ) -> Vibrations:
-    """Compute the vibrations of an arm with joints at given positions [rad], [m], by name.
+    """Return the natural vibrations of an arm held at given joint positions [rad], [m], by name.
 
-    Joints with a servo are held by its stiffness and damping, the others rigidly; of an elastic
-    joint without a servo its motor is.  Integrals, limits and sampling of servos are left out.
-    Names, lags and swings of the tip are computed if ``ways``, the ranges of the joints' motions by
-    name, are given.
+    Joints with a servo are held by the servo's stiffness and damping. Other joints are held
+    rigidly, elastic ones at their motor. Integral action, limits and sampling of servos are
+    neglected. Names, lags and swings of the tip are computed only if ``ways``, the ranges of the
+    joints' motions by name, are given.
 
     Notes
     -----
@@ -144,13 +144,16 @@ def vibrations(
 
 
 def _servo(tangent: Tangent, each: Servoed) -> tuple[Array, float, float]:
-    """Return the direction of a servo's force, (n,), its stiffness and its damping."""
+    """Return the direction of a servo's generalised force, (n,), its stiffness and its damping."""
     push = tangent.inputs[:, each.column] / each.gain
     return push, each.servo.stiffness or 0.0, each.servo.damping or 0.0
 
 
 def _force(tangent: Tangent, whole: LinearModel, name: str, s: Complex) -> Complex:
-    """Return the force per target or prescribed coordinate of a joint for eigenvalues s, (n, k)."""
+    """Return the generalised force per unit target of a joint at eigenvalues s, shape (n, k).
+
+    The target is a servo's or a prescribed coordinate.
+    """
     for each in servos(tangent.model):
         if each.name == name:
             push, stiff, viscous = _servo(tangent, each)

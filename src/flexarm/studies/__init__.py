@@ -1,1 +1,1 @@
-"""Convergence, comparison of formulations, counts of operations; many designs, and the best one."""
+"""Convergence of bases, comparison of formulations, parametric studies and optimisation."""

@@ -1,4 +1,4 @@
-"""An arm with other shape functions: more of them, other families, a reference."""
+"""Variants of an arm on other shape functions: larger or smaller bases, other families."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -29,26 +29,34 @@ REFERENCE = 8
 
 
 def next_member(arm: Arm) -> Arm:
-    """Return the arm with one more shape in every direction that has any."""
+    """Return the arm with one more shape function in every elastic direction that has any."""
     return _counted(arm, lambda _, n: n + 1)
 
 
 def grown(arm: Arm, more: int = 1) -> Arm:
-    """Return the arm with more shapes in every direction that has any; meshes get twice as fine."""
+    """Return the arm with ``more`` further shape functions per elastic direction in use.
+
+    In links discretised by finite elements or lumped masses, the number of elements is doubled
+    instead.
+    """
     return _counted(arm, lambda choice, n: 2 * n if isinstance(choice, MESHES) else n + more)
 
 
 def fewer(arm: Arm) -> Arm | None:
-    """Return the arm without each bending direction's last shape; None if one is the only one."""
+    """Return the arm with one shape function less per elastic direction, but at least one.
+
+    Return None if some bending direction has a single shape function, or if there is none.
+    """
     planes = [n for number in numbers(arm).values() for n in (number.y, number.z) if n]
     return _counted(arm, lambda _, n: max(n - 1, 1)) if min(planes, default=0) > 1 else None
 
 
 def enriched(arm: Arm) -> Arm:
-    """Return the arm with the next shape of the family and the static shapes; finer meshes.
+    """Return the arm with a larger basis: one more shape function per direction, and static shapes.
 
-    The existing shapes stay, so that initial amplitudes keep their meaning. Families without static
-    shapes, such as those of sliding links, get two further shapes instead, or one.
+    The existing shape functions are retained, so that initial amplitudes stay valid. Meshes get
+    twice as many elements. Families that cannot include static shapes, such as those of sliding
+    links, get two further shape functions instead, or one if two cannot be built.
     """
 
     def more(choice: Counted, n: int) -> int:
@@ -61,7 +69,10 @@ def enriched(arm: Arm) -> Arm:
 
 
 def numbers(arm: Arm) -> dict[int, Counts]:
-    """Return the numbers of shapes of the links whose shapes are counted, by index of the link."""
+    """Return the shape-function counts per elastic direction, keyed by link index.
+
+    Rigid links and links whose shape functions come from a file are omitted.
+    """
     return {
         i: counts(arm, i, link.shapes)
         for i, link in enumerate(arm.links)
@@ -70,18 +81,24 @@ def numbers(arm: Arm) -> dict[int, Counts]:
 
 
 def recounted(arm: Arm, shape_counts: Mapping[int, Counts]) -> Arm:
-    """Return the arm with other numbers of shapes, given by index of the link."""
+    """Return the arm with the given shape-function counts, keyed by link index."""
     return _changed(arm, lambda choice, n: choice.model_copy(update=_keys(n)), shape_counts)
 
 
 def stretched(arm: Arm) -> Arm | None:
-    """Return the arm with one more stretch shape in each link that states EA; None if none does."""
+    """Return the arm with one more axial shape function in each link that states EA.
+
+    Return None if no link with counted shape functions states EA.
+    """
     able = {i: n for i, n in numbers(arm).items() if _stiff(arm.links[i]).x}
     return recounted(arm, {i: n._replace(x=n.x + 1) for i, n in able.items()}) if able else None
 
 
 def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
-    """Return the arm with a shape or more in each elastic direction, except ``still`` ones."""
+    """Return the arm with at least one shape function per direction with a stated stiffness.
+
+    Directions given in ``still`` as (link index, direction) are not extended.
+    """
     shape_counts = {}
     for i, number in numbers(arm).items():
         stiff = _stiff(arm.links[i])
@@ -91,9 +108,10 @@ def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
 
 
 def by_rule(arm: Arm) -> Arm:
-    """Return the arm with as many loaded modes as the rule for shapes chooses.
+    """Return the arm with loaded modes, in the number that the automatic rule chooses.
 
-    An arm whose file names amplitudes of its shapes is returned unchanged.
+    Loaded modes are the mode shapes of a link with the inertia at its root and tip. An arm whose
+    model file refers to individual modal amplitudes is returned unchanged.
     """
     if any(_names_amplitudes(link) for link in arm.links if link.beam):
         return arm
@@ -105,9 +123,10 @@ def by_rule(arm: Arm) -> Arm:
 
 
 def reference(arm: Arm) -> Arm:
-    """Return the arm with eight loaded modes per direction, roots held, and static shapes.
+    """Return the arm on the reference basis: eight mass-normalised loaded modes per direction.
 
-    Loaded modes of a link with a heavy tip body contain the static shapes; these are then left out.
+    The modes are those with held joints, supplemented by static shapes; the latter are omitted if
+    the model cannot be built with them, as with a heavy tip body, whose loaded modes span them.
     """
 
     def many(_: Counted, number: Counts, *, static: bool) -> Counted:
@@ -118,9 +137,10 @@ def reference(arm: Arm) -> Arm:
 
 
 def families(arm: Arm) -> dict[str, Arm]:
-    """Return the arm with other families of as many shapes, by name of the family.
+    """Return the arm on other families of shape functions, as a mapping from family name to arm.
 
-    Empty if the arm names amplitudes of its shapes, which other families do not have.
+    Each variant has as many shape functions as the arm. The result is empty if the model file
+    refers to individual modal amplitudes, which are undefined in other families.
     """
     flexible = [link for link in arm.links if link.beam]
     if any(_names_amplitudes(link) for link in flexible):
@@ -136,23 +156,23 @@ def families(arm: Arm) -> dict[str, Arm]:
 
 
 def title(arm: Arm) -> str:
-    """Return a description of an arm's shapes, such as ``loaded, 4 bending y``."""
+    """Return a description of the arm's shape functions, such as ``loaded, 4 bending y``."""
     titles = dict.fromkeys(_title(arm, i) for i, link in enumerate(arm.links) if link.beam)
     return "; ".join(titles)
 
 
 def can_enrich(link: Link) -> bool:
-    """Return whether a link can have more shapes of its family."""
+    """Return whether the link is flexible and the number of its shape functions can be changed."""
     return link.beam and isinstance(link.shapes, Counted)
 
 
 def of_family(link: Link) -> bool:
-    """Return whether a link's family is a sequence with a next shape: all families but meshes."""
+    """Return whether shape functions of the link can be added singly, unlike those of a mesh."""
     return can_enrich(link) and not isinstance(link.shapes, MESHES)
 
 
 def _buildable(*arms: Arm) -> Arm:
-    """Return the first arm that can be built, else the last one."""
+    """Return the first arm for which a model can be built, or the last arm if there is none."""
     for arm in arms[:-1]:
         try:
             build(arm, stiffening=False)
@@ -163,7 +183,11 @@ def _buildable(*arms: Arm) -> Arm:
 
 
 def _counted(arm: Arm, change: Callable[[Counted, int], int], *, static: bool = False) -> Arm:
-    """Change the number of shapes in every direction that has any; add static ones if asked."""
+    """Return the arm with n replaced by ``change(shapes, n)`` shape functions per direction.
+
+    Directions without shape functions are unchanged. With ``static``, static shapes are added to
+    the families that have such an option.
+    """
 
     def made(choice: Counted, number: Counts) -> Counted:
         values = _keys(Counts(*(change(choice, n) if n else 0 for n in number)))
@@ -178,7 +202,11 @@ def _changed(
     make: Callable[[Counted, Counts], Counted],
     shape_counts: Mapping[int, Counts] | None = None,
 ) -> Arm:
-    """Replace the shapes of links, computed from those they have and numbers of shapes by link."""
+    """Return the arm with the shapes of each link i replaced by ``make(shapes, counts[i])``.
+
+    ``shape_counts`` maps link indices to counts; by default, all links with countable shapes and
+    their present counts.
+    """
     links = list(arm.links)
     for i, number in (numbers(arm) if shape_counts is None else shape_counts).items():
         choice = links[i].shapes
@@ -188,19 +216,23 @@ def _changed(
 
 
 def _stiff(link: Link) -> Counts:
-    """Return 1 for each direction in which a link's section has a stiffness, else 0."""
+    """Return 1 for each direction in which the link's section states a stiffness, else 0."""
     assert link.section is not None
     span = Span.of(link.section, link.span)
     return Counts(*(int(span.has(MOTIONS[direction].stiffness)) for direction in DIRECTIONS))
 
 
 def _keys(number: Counts) -> dict[str, int]:
-    """Return numbers of shapes by key of the model file."""
+    """Return shape-function counts keyed by their names in the model file."""
     return {MOTIONS[direction].key: number.of(direction) for direction in DIRECTIONS}
 
 
 def _less(number: Counts) -> Counts:
-    """Return numbers of fixed-interface modes that, with the tip's shapes, are ``number``."""
+    """Return the counts of Craig-Bampton fixed-interface modes for ``number`` functions in total.
+
+    The static shapes of the tip, two per bending direction and one for twist and stretch, make up
+    the difference; at least one fixed-interface mode is left.
+    """
     beams = [max(n - 2, 1) if n else 0 for n in (number.y, number.z)]
     rods = [max(n - 1, 1) if n else 0 for n in (number.twist, number.x)]
     return Counts(*beams, *rods)

@@ -1,8 +1,8 @@
-"""Comparison of all formulations on one arm: their differences and their costs.
+"""Comparison of all formulations of the equations of motion on one arm: accuracy and cost.
 
-Inertia and gravity forces are compared, which every formulation derives in its own way. Springs,
-damping and friction are left out: all formulations share their code, and at a bent state elastic
-forces may be a million times larger and hide the differences.
+Only inertia and gravity forces are compared, which every formulation derives in its own way.
+Springs, damping and friction are left out: their code is common to all formulations, and in a
+deformed state elastic forces may be a million times larger and mask the differences.
 """
 
 import time
@@ -42,18 +42,19 @@ COUNTED = ("forward_dynamics", "mass_matrix", "bias")  # functions whose operati
 
 
 class Errors(NamedTuple):
-    """Largest relative differences from the reference over some states; None if not defined.
+    """Largest relative differences from the reference formulation over states; None if undefined.
 
     Attributes
     ----------
     mass_matrix
-        Of the mass matrix, relative to its largest entry; coordinates are scaled by the square
-        roots of its diagonal, as for the other two.
+        Difference of the mass matrices, relative to the largest entry. For all three attributes,
+        coordinates are scaled by the square roots of the mass matrix diagonal.
     bias
-        Of the sum of Coriolis and gravity forces, relative to the larger one's largest entry.
+        Difference of the sums of Coriolis and gravity forces, relative to the largest entry of
+        either force.
     acceleration
-        Of the accelerations of free coordinates under these forces alone, prescribed coordinates
-        accelerating by 1.
+        Difference of the accelerations of free coordinates under Coriolis and gravity forces alone,
+        with unit accelerations of the prescribed coordinates.
     """
 
     mass_matrix: float | None
@@ -63,22 +64,22 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """One formulation compared with the reference.
+    """Differences and cost of one formulation relative to the reference formulation.
 
     Attributes
     ----------
     refusal
-        Why it does not support the arm; then everything else is None.
+        Reason why the formulation does not support the arm, else None. No comparison is made then.
     errors
-        Largest errors over all states; without accelerations if one of them is singular.
+        Largest errors over all states; the error of accelerations is None if a state is singular.
     singular
-        Why there are no accelerations at the start or at one of the states, else None.
+        Reason why accelerations are undefined at the start or at a compared state, else None.
     curve
-        Errors of the random states by their deflection.
+        Largest errors of the random states, one entry per deflection.
     exponents
-        Powers of the deflection that these grow with, where two or more are above rounding.
+        Exponents p of error ~ deflection^p; None where fewer than two errors exceed rounding.
     counts
-        Operations by function.
+        Numbers of arithmetic operations, keyed by function.
     microseconds
         Time of one evaluation of forward dynamics, compiled at the quick level [us].
     """
@@ -94,7 +95,7 @@ class Compared:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Summarised):
-    """Differences and costs of all formulations on one arm.
+    """Differences and costs of all formulations of the equations of motion on one arm.
 
     Attributes
     ----------
@@ -103,8 +104,8 @@ class Comparison(Summarised):
     deflections
         Tip deflections of the random states, relative to each link's length.
     allowed
-        Relative difference that rounding may make: 1e-10, or 100 eps times the largest condition
-        number of the scaled mass matrix where that is larger.
+        Relative difference attributed to rounding: the larger of 1e-10 and 100 eps times the
+        largest condition number of the scaled mass matrix.
     formulations
         Results by name of the formulation.
     """
@@ -137,19 +138,19 @@ def compare(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Compare all formulations on an arm, at random states and at those of a short run.
+    """Compare all formulations on an arm at random states and at states of a short simulation.
 
     Parameters
     ----------
     arm
         The arm.
     paper
-        Let formulations keep their papers' approximations: their errors then show.
+        Whether formulations use the approximations of their papers, which then appear as errors.
     points
-        Gauss points per element of ``element-jacobian``; by default those that are exact.
+        Number of Gauss points per element of ``element-jacobian``; by default exact quadrature.
     deflection
         Deflection, stretch, and rotation times length of each link's tip in the random states,
-        relative to its length; several give the curve of errors over deflection.
+        relative to the link's length; a sequence yields errors as a function of deflection.
     seed
         Seed of the random states.
     progress
@@ -195,7 +196,7 @@ def compare(
 
 
 def _deflections(deflection: object) -> tuple[float, ...]:
-    """Return one deflection or several as a tuple."""
+    """Return the ``deflection`` argument, a number or a sequence of numbers, as a tuple."""
     items = [deflection] if isinstance(deflection, float | int) else deflection
     try:
         values = tuple(float(item) for item in islice(items, MOST_DEFLECTIONS + 1))  # type: ignore[call-overload]
@@ -207,7 +208,7 @@ def _deflections(deflection: object) -> tuple[float, ...]:
 
 
 def refuse_options(deflections: Sequence[float], *, seed: int, points: int | None) -> None:
-    """Raise an error for options that are out of range."""
+    """Raise an error unless deflections are in (0, 1] and seed and Gauss points are valid."""
     if not deflections or not all(0 < share <= 1 for share in deflections):
         raise FlexarmError(
             "deflection: must be parts of a link's length, over 0 and at most 1, got "
@@ -218,7 +219,7 @@ def refuse_options(deflections: Sequence[float], *, seed: int, points: int | Non
 
 
 class _Values(NamedTuple):
-    """An equation evaluated at a state, inertia and gravity alone."""
+    """Mass matrix, forces and accelerations at one state, due to inertia and gravity alone."""
 
     mass: Array  # mass matrix, (n, n)
     coriolis: Array  # Coriolis and centrifugal force, (n,)
@@ -227,12 +228,12 @@ class _Values(NamedTuple):
 
     @property
     def root(self) -> Array:
-        """Scale of the coordinates, (n,)."""
+        """Square roots of the mass matrix diagonal, shape (n,), which scale the coordinates."""
         return np.asarray(np.sqrt(np.diag(self.mass)))
 
 
 class _ComparedState(NamedTuple):
-    """A state and the reference's values at it."""
+    """A state at which formulations are compared, with the reference formulation's values."""
 
     q: Array  # coordinates, (n,)
     v: Array  # rates, (n,)
@@ -242,7 +243,10 @@ class _ComparedState(NamedTuple):
 def _compared(
     eq: Equation, groups: list[list[_ComparedState]], deflections: Sequence[float], allowed: float
 ) -> Compared:
-    """Compare a formulation with the reference by group of states: each deflection, the run."""
+    """Return one formulation's errors, operation counts and evaluation time as a `Compared`.
+
+    Each group of states yields one set of errors: one group per deflection, then the short run.
+    """
     traced = _traced(eq)
     free = [i for i in range(eq.model.size) if i not in eq.model.prescribed]
     rows = np.array([_largest_errors(traced, group, free) for group in groups])
@@ -260,12 +264,15 @@ def _compared(
 
 
 def _errors(values: Array | list[float]) -> Errors:
-    """Return errors with None in place of values that are not finite."""
+    """Convert an array of three relative errors to `Errors`, with None for non-finite values."""
     return Errors(*(float(value) if np.isfinite(value) else None for value in values))
 
 
 def _largest_errors(traced: ca.Function, states: list[_ComparedState], free: list[int]) -> Array:
-    """Compute the largest differences of mass matrix, bias and acceleration over states, (3,)."""
+    """Return the largest relative errors of mass matrix, bias and acceleration, shape (3,).
+
+    The maxima are taken over ``states``; the acceleration error is over the ``free`` coordinates.
+    """
     errors = np.zeros(3)
     for q, v, expected in states:
         got, root = _values(traced, q, v), expected.root
@@ -280,7 +287,7 @@ def _largest_errors(traced: ca.Function, states: list[_ComparedState], free: lis
 
 
 def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedState]]) -> str | None:
-    """Return why the arm has no accelerations at the start or at one of the states, or None."""
+    """Return why accelerations are undefined at the start or at a compared state, else None."""
     start = start_state(eq.model)
     for q, v in (start, *((state.q, state.v) for group in groups for state in group)):
         if eq.guarded and not np.all(np.isfinite(_values(traced, q, v).a)):
@@ -289,14 +296,21 @@ def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedStat
 
 
 def _exponent(deflections: Sequence[float], errors: Array, allowed: float) -> float:
-    """Fit the exponent by which errors above rounding grow with deflection; NaN if unknown."""
+    """Return the exponent p of error ~ deflection^p, fitted to errors above ``allowed``.
+
+    Return NaN if fewer than two deflections have such errors.
+    """
     above = np.isfinite(errors) & (errors > allowed)
     x, y = np.log(np.asarray(deflections)[above]), np.log(errors[above])
     return float(np.polyfit(x, y, 1)[0]) if len(set(x)) > 1 else np.nan
 
 
 def _traced(eq: Equation) -> ca.Function:
-    """Trace the mass matrix, Coriolis and gravity forces, and accelerations under them alone."""
+    """Return a CasADi function (q, v) -> mass matrix, Coriolis force, gravity force, acceleration.
+
+    The accelerations are those under inertia and gravity forces alone, with unit accelerations of
+    the prescribed coordinates.
+    """
     model, form = eq.model, eq.formulation
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     still, given = ca.SX(model.size, 1), ca.SX.ones(len(model.prescribed), 1)
@@ -317,7 +331,11 @@ def _relative(difference: Array, *wholes: Array) -> float:
 
 
 def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
-    """Scale rates so that Coriolis forces are as large as gravity, which might hide them."""
+    """Return the state with rates scaled so that Coriolis forces are as large as gravity forces.
+
+    Otherwise gravity could mask errors of the Coriolis forces. Rates are unchanged if gravity or
+    Coriolis forces vanish.
+    """
     values = _values(traced, q, v)
     coriolis, gravity = (
         float(np.abs(force / values.root).max()) for force in (values.coriolis, values.gravity)
@@ -327,9 +345,10 @@ def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Array, Array]]:
-    """Draw two states with random joint angles and with tips deflected by a fraction of the length.
+    """Return two random states (q, v) with tips deflected by a fraction of the link length.
 
-    Rates of deflection are in proportion to it, as in a vibration.
+    Joint angles are uniformly distributed; rates of deflection are proportional to the deflection,
+    as in a vibration.
     """
     rng = np.random.default_rng(seed)
     states = []
@@ -349,7 +368,7 @@ def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Arr
 
 @kernel
 def _repeat(address: int, table: Ints, times: int) -> None:
-    """Evaluate compiled equations many times."""
+    """Evaluate compiled equations ``times`` times, to measure their CPU time."""
     for _ in range(times):
         run_equations(address, table)
 
@@ -374,7 +393,7 @@ def _microseconds(eq: Equation, q: Array, v: Array) -> float:
 
 
 def operation_counts(eq: Equation, name: str) -> OperationCounts:
-    """Count the operations of one function of a formulation, as they are compiled.
+    """Count the arithmetic operations of one function of a formulation, as compiled.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Errors of frequencies and of a run for several sets of shapes, and advice on them."""
+"""Discretisation errors of frequencies and of a run for several bases of shape functions."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -61,12 +61,12 @@ SECOND_ORDER, UNDAMPED = 2.0, 5.0
 
 @dataclass(frozen=True)
 class Row:
-    """Errors and cost of an arm with certain shapes.
+    """Discretisation errors and computing cost of an arm on one basis of shape functions.
 
     Attributes
     ----------
     basis
-        Description of the shapes; the first row has those of the model file.
+        Description of the shape functions; the first row describes those of the model file.
     coordinates
         Number of coordinates.
     frequency_error_free, frequency_error_locked
@@ -77,8 +77,8 @@ class Row:
     step
         Largest stable step of a Runge-Kutta method of order 4 [s].
     run_error
-        Largest difference of a link's tip deflection from the run with enriched shapes, relative to
-        the range of that deflection; None without a run, or if it ended early.
+        Largest difference of a link's tip deflection from the run on the enriched basis, relative
+        to the range of the deflection; None without a run, or if the run ended early.
     cpu_seconds
         CPU time of the run [s].
     """
@@ -95,7 +95,7 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Convergence(Summarised):
-    """Discretisation error of an arm's shapes in one motion, and advice.
+    """Discretisation error of an arm's shape functions in one motion, and advice.
 
     Attributes
     ----------
@@ -104,31 +104,34 @@ class Convergence(Summarised):
     wish
         Acceptable error, relative to the range of the deflections.
     estimate
-        Error of the tip deflections relative to their range, worst link: the difference from a run
-        with one more shape of the family and the static shapes; None if nothing deflects.
+        Largest error of a link's tip deflection, relative to the range of this deflection: the
+        difference from a run with one more shape function of the family and the static shapes; None
+        if no link deflects.
     step_of_family
-        The difference from a run with one more shape of the family alone; None for meshes.
+        Difference of the tip deflections from a run with one more shape function of the family,
+        without static shapes; None for meshes.
     by_link
-        The estimate by name of the link.
+        Error ``estimate`` of each link, keyed by link name.
     mismatch
-        Whether the family lacks a shape that the motion needs.
+        Whether the family lacks a shape function that the motion requires.
     slope
         Largest slope of a link in the run.
     model_error
-        Error of the bending theory at that slope, relative to the range of the deflections; of
-        exact links the error of their quadrature.  From measurements against the exact beam; for
-        larger slopes 2 slope^2, five times that for undamped links, whose errors of phase add up.
-        None without stiffening, where it is unknown.
+        Error of the bending theory at the largest slope, relative to the range of the deflections;
+        for exact links the error of the quadrature. It is known from comparisons with the exact
+        beam; for larger slopes it is 2 slope^2, or 10 slope^2 for undamped links, whose phase
+        errors accumulate. None, for unknown, in models without stiffening.
     stretch
-        Change of the tip deflections, relative to their range, by one more stretch shape in links
-        that state EA; None if none does, or if that run ended early.
+        Change of the tip deflections, relative to their range, due to one more axial shape function
+        in links that state EA; None if no link states EA, or if the run ended early.
     rows
-        The shapes as given, enriched, with one more and one fewer, and of other families.
+        Errors and costs of the basis as given, enriched, with one more and one fewer shape
+        function, and of other families.
     answer
-        Shapes with an acceptable error, or the best that were found; None if the given shapes are
-        acceptable, if nothing deflects, or if no others were to be tried.
+        Basis with an acceptable error, or the best basis found; None if the given basis is
+        acceptable, if no link deflects, or if no other bases were to be tried.
     advice
-        Sentences that say what to do.
+        Recommendations as sentences.
     """
 
     arm: str
@@ -167,7 +170,7 @@ def converge(
     trials: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Convergence:
-    """Estimate the error due to an arm's shapes, and find shapes that are good enough.
+    """Estimate the discretisation error of an arm's shape functions and search for a better basis.
 
     Parameters
     ----------
@@ -176,24 +179,25 @@ def converge(
     t_end
         Duration of the runs [s].
     wish
-        Error that would do, over the range of the deflections.  Shapes within it are kept, with
-        whatever tolerance.
+        Acceptable discretisation error, relative to the range of the tip deflections. The given
+        shape functions are retained if their error is acceptable.
     want
-        In place of ``wish``: error that shapes and tolerance together may make, such as 0.01 or
-        ``"1%"``; the fewest shapes and the loosest tolerance within it are the answer.
+        Acceptable total error of shape functions and integration tolerance, such as 0.01 or
+        ``"1%"``, instead of ``wish``; the smallest basis and the loosest tolerance are searched
+        for.
     others
-        Whether to try fewer and more shapes, and other families, and to go on with the best of
-        them until they are within the wish.
+        Whether to try fewer and more shape functions and other families, and to refine the best
+        basis until its error is acceptable.
     trials
-        How many shapes are judged at most on the way to an answer; if None 8, but as many as it
-        takes for what is wanted.
+        Largest number of bases to evaluate in the search; if None, 8 with ``wish`` and unlimited
+        with ``want``.
     progress
         Called with what is run next.
 
     Returns
     -------
     Convergence
-        Errors of the shapes and their reasons, and which shapes would do.
+        Errors of the shape functions with their causes, and a sufficient basis.
 
     Raises
     ------
@@ -251,7 +255,10 @@ def converge(
 
 
 def read_want(value: object) -> float:
-    """Convert the requested error, a number or a text such as ``1%``, to a number."""
+    """Return the requested relative error as a number; text such as ``1%`` is converted.
+
+    Raise an error if it lies outside 1e-6 to 0.5.
+    """
     try:
         share = quantity(value, "1")
     except ModelError:
@@ -263,7 +270,7 @@ def read_want(value: object) -> float:
 
 
 def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
-    """Find the fewest shapes and the loosest tolerance within ``want``."""
+    """Return the smallest basis and loosest tolerance whose error is within the requested one."""
     answer = search.cheapest(by_rule(arm))
     best, given = search.best, search.runs.of(arm)
     assert best is not None
@@ -283,7 +290,7 @@ def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
 
 
 def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
-    """Compute elastic frequencies [rad/s] with links straight, and the fastest rate at the start.
+    """Return elastic frequencies [rad/s] of the undeformed arm, and the fastest rate at the start.
 
     Returns
     -------
@@ -307,7 +314,10 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
 
 
 def _model_error(arm: Arm, run: Run) -> float | None:
-    """Return the error of the bending theory in a run, relative to the range of the deflections."""
+    """Return the beam theory's error in a run, relative to the range of the tip deflections.
+
+    Return None if it is unknown because the model has no geometric stiffening.
+    """
     validity = run.validity
     if validity.model_error is not None or not run.model.stiffening:
         return validity.model_error
@@ -316,7 +326,11 @@ def _model_error(arm: Arm, run: Run) -> float | None:
 
 
 def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
-    """Compute the change of the tip deflections by one more stretch shape, over their range."""
+    """Return the change of the tip deflections due to one more axial shape function.
+
+    The largest change over all links is relative to the range of the deflections. Return None if no
+    link states EA, or if a run fails or ends early.
+    """
     other = stretched(arm)
     if other is None:
         return None
@@ -330,14 +344,21 @@ def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
 
 
 def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:
-    """Return the shapes with the least error and no more coordinates than the given ones."""
+    """Return the variant with the least run error and at most as many coordinates as given.
+
+    Candidates are ``listed`` by name; the first of ``rows`` belongs to the arm as given.
+    """
     small = [row for row in rows if row.coordinates <= rows[0].coordinates]
     best = min(small, key=lambda row: math.inf if row.run_error is None else row.run_error)
     return listed[best.basis]
 
 
 def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
-    """Return shapes to try by name: as given, enriched, one more, one fewer, other families."""
+    """Return the variants of the arm to compare, keyed by a description of the shape functions.
+
+    They are the arm as given, enriched and with one more shape function; with ``others`` also with
+    one fewer and with other families, duplicates omitted.
+    """
     listed = {
         f"as given: {title(arm)}": arm,
         "enriched": enriched(arm),
@@ -360,7 +381,10 @@ def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
 
 
 def _same(arm: Arm) -> bytes:
-    """Return a key that is the same for all families which span the same shapes."""
+    """Return a key that is equal for two arms whose shape functions span the same space.
+
+    It is formed from modal stiffness matrices and tip rotations, rounded to six decimals.
+    """
     rows = [
         np.concatenate([part.beam.integrals.stiffness.ravel(), part.beam.tip_angle.ravel()])
         for part in build(arm, stiffening=False).links
@@ -379,7 +403,7 @@ def _poses(model: Model) -> dict[str, Array]:
 
 
 def _row(name: str, arm: Arm, run: Run, best: Run, truth: Mapping[tuple[str, str], Array]) -> Row:
-    """Compare an arm's frequencies with the reference's, and its run with the best one."""
+    """Return the frequency errors relative to ``truth`` and the run error relative to ``best``."""
     result, rate = frequencies(arm)
     model = run.model
     planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)
@@ -399,7 +423,7 @@ def _row(name: str, arm: Arm, run: Run, best: Run, truth: Mapping[tuple[str, str
 
 
 def advice(result: Convergence, arm: Arm) -> list[str]:
-    """Return sentences on the error of an arm's shapes and on what to do."""
+    """Return sentences on the discretisation error of an arm's basis and on how to reduce it."""
     if result.estimate is None:
         return [_still(result)]
     lines = [
@@ -423,7 +447,7 @@ def advice(result: Convergence, arm: Arm) -> list[str]:
 
 
 def advice_on_want(result: Convergence) -> list[str]:
-    """Return sentences on the shapes and tolerance that reach ``want``, or on why none do."""
+    """Return sentences on the basis and tolerance that meet the requested error, if any do."""
     answer = result.answer
     if answer is None:
         return [_still(result)]
@@ -443,7 +467,7 @@ def advice_on_want(result: Convergence) -> list[str]:
 
 
 def _left(answer: Answer) -> str:
-    """Return the end of a sentence on a result that misses the requested error."""
+    """Return the end of a sentence that reports a basis with more than the requested error."""
     if not math.isfinite(answer.estimate):
         return (
             "was run without a reference, so its error is unknown. Allow more trials, or a "
@@ -464,7 +488,7 @@ def _still(result: Convergence) -> str:
 
 
 def _answered(answer: Answer, result: Convergence) -> str:
-    """Return a sentence on the shapes that a search found."""
+    """Return a sentence that recommends the basis found by a search, with its error and size."""
     size = f"{answer.coordinates} coordinates (as given: {result.rows[0].coordinates})"
     if answer.within:
         error = _percent(answer.estimate)
@@ -490,7 +514,7 @@ def _other_family(arm: Arm) -> str:
 
 
 def _model_lines(result: Convergence) -> list[str]:
-    """Return sentences on the error of the bending theory, which no shapes reduce."""
+    """Return sentences on the beam theory's error, which more shape functions do not reduce."""
     if result.model_error is None:
         lines = [
             f"Slopes reach {result.slope:.2g} rad, too much for a model without "
@@ -509,7 +533,7 @@ def _model_lines(result: Convergence) -> list[str]:
 
 
 def _model_advice(result: Convergence) -> list[str]:
-    """Return sentences on the errors that shapes of bending do not reduce: theory, stretch."""
+    """Return sentences on errors that more bending shapes do not reduce: beam theory, stretch."""
     lines = _model_lines(result)
     if result.stretch is None:
         lines.append("Stretch was not tried, since no section has EA.")

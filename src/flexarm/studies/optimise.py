@@ -1,4 +1,4 @@
-"""Find the best design of a study: `flexarm.optimise`."""
+"""Constrained optimisation of the parameters of an arm: `flexarm.optimise`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -33,7 +33,7 @@ OUTWEIGHS = 100.0  # weight of relative violations of limits beside the relative
 
 @dataclass(frozen=True, repr=False)
 class Optimum(Summarised):
-    """The best design that was found.
+    """The best design found by `optimise`, with its parameters, quantities and active limits.
 
     Attributes
     ----------
@@ -42,19 +42,19 @@ class Optimum(Summarised):
     values
         Values of the parameters, in SI.
     quantities
-        Quantities of the design, in SI, from its own run.
+        Quantities of the optimal design, in SI units, keyed by name.
     first
-        Values and quantities of the design that the search began with.
+        Parameter values and quantities of the initial design of the search, keyed by name.
     limits, ends
-        Names of quantities at a limit, and of parameters at an end of their range.
+        Names of the quantities at a limit, and names of the parameters at an end of their range.
     kept
         Whether all limits are kept.
     refuted
-        Relative gain of the aim by a better design nearby; 0 if none of those tried is better.
+        Relative improvement of the objective by a better design nearby; 0 if none was found.
     designs
         Number of designs that were computed.
     arm
-        The arm with these values.
+        The arm with the optimal parameter values, or None if the study has no arm.
     """
 
     name: str
@@ -69,13 +69,13 @@ class Optimum(Summarised):
     arm: Arm | None
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the arm to a model file, whole or not at all."""
+        """Write the arm with the optimal parameters to a model file, atomically."""
         if self.arm is None:
             raise FlexarmError("the study has no arm that could be written")
         save(self.arm, path, force=force)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields but the arm."""
+        """Return all attributes except the arm, keyed by name."""
         names = [each.name for each in fields(self) if each.name != "arm"]
         return {name: getattr(self, name) for name in names}
 
@@ -107,7 +107,7 @@ class Optimum(Summarised):
 def optimise(
     plan: str | Path | Mapping[str, Any], *, progress: Callable[[str], None] | None = None
 ) -> Optimum:
-    """Minimise or maximise a quantity of an arm within limits.
+    """Minimise or maximise a quantity of an arm over its parameters, within limits.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def optimise(
     Returns
     -------
     Optimum
-        The best design with the quantities of its own run.  Designs around it are computed too:
-        `refuted` says if one of them is better.
+        The best design and its quantities. Nearby designs are computed too: `refuted` is nonzero if
+        a nearby design is better.
 
     Raises
     ------
@@ -167,7 +167,10 @@ def optimise(
 
 
 def _first(study: Study) -> Array:
-    """Return the points of the designs that are tried first, evenly chosen from a large grid."""
+    """Return the initial designs as points of the unit cube, shape (N, parameters), N <= 64.
+
+    They are the first designs of the sampling; of a grid, designs at evenly spaced indices.
+    """
     count, sampling = min(study.count, FIRST), study.plan.sampling
     if sampling.kind != "grid":
         return shares(sampling, study.axes, 0, count)
@@ -176,7 +179,7 @@ def _first(study: Study) -> Array:
 
 
 def _require(study: Study, where: str) -> None:
-    """Raise an error for a study without an aim or with parameters that are no ranges."""
+    """Raise an error if the study has no aim, or if a parameter has no linear or log range."""
     if study.plan.aim is None:
         raise ModelError(
             f"{where}: aim: is missing. Name the quantity that is to be small or large, "
@@ -191,7 +194,7 @@ def _require(study: Study, where: str) -> None:
 
 @dataclass
 class Designs:
-    """Designs of a study at arbitrary points of the unit cube."""
+    """Evaluator of a study's designs at arbitrary points of the unit cube of parameters."""
 
     study: Study  # with aim and limits
     count: int = 0  # designs computed so far
@@ -203,7 +206,7 @@ class Designs:
         return Evaluator(self.study)
 
     def at(self, places: Array) -> Columns:
-        """Compute designs at points of the unit cube, (N, parameters)."""
+        """Return the result columns of designs at points of the unit cube, (N, parameters)."""
         axes = self.study.axes
         values = {axis.name: axis.at(places[:, k]) for k, axis in enumerate(axes)}
         columns = self._evaluator.computed(Rows(self.study, 0, values))
@@ -213,9 +216,10 @@ class Designs:
         return columns
 
     def judged(self, places: Array) -> tuple[Array, Array]:
-        """Return the aim, less is better, (N,), and relative margins to the limits, (N, limits).
+        """Return the objective, shape (N,), and relative margins to limits, shape (N, limits).
 
-        Both are NaN where a design could not be computed.
+        The objective is to be minimised; a negative margin violates its limit. A design that cannot
+        be computed has a NaN objective.
         """
         plan, columns = self.study.plan, self.at(places)
         assert plan.aim is not None
@@ -236,19 +240,25 @@ class Designs:
 
     @property
     def bounds(self) -> list[tuple[str, float, float]]:
-        """Limits as name, sign and bound: sign 1 for a least value, -1 for a greatest."""
+        """One-sided limits as (quantity, sign, bound), with sign 1 for lower bounds, else -1."""
         limits = self.study.plan.limits.items()
         both = [(name, s, b) for name, x in limits for s, b in ((1.0, x.least), (-1.0, x.most))]
         return [(name, sign, bound) for name, sign, bound in both if bound is not None]
 
     def merit(self, place: Array, scale: float) -> float:
-        """Return the aim plus weighted violations of limits at a point; less is better."""
+        """Return the penalised objective at a point of the unit cube, to be minimised.
+
+        It is the objective divided by ``scale`` plus weighted relative violations of limits;
+        infinite if the design cannot be computed.
+        """
         aims, margins = self.judged(np.clip(place, 0.0, 1.0)[None])
         missed = float(np.maximum(-margins[0], 0.0).sum())
         return float(aims[0]) / scale + OUTWEIGHS * missed if np.isfinite(aims[0]) else np.inf
 
     def best(self, aims: Array, margins: Array) -> int:
-        """Return the index of the best design within the limits, or else of the least violation.
+        """Return the index of the feasible design with the least objective.
+
+        If no design satisfies all limits, return the index of that with the smallest violation.
 
         Raises
         ------
@@ -264,7 +274,7 @@ class Designs:
 
 @dataclass(frozen=True)
 class Found:
-    """Result of a search."""
+    """Result of a search: a point of the unit cube, margins to limits, possible improvement."""
 
     place: Array  # point of the unit cube, (parameters,)
     margins: Array  # relative margin to each limit, (limits,)
@@ -272,12 +282,15 @@ class Found:
 
     @property
     def kept(self) -> bool:
-        """Whether the limits are kept."""
+        """Whether all limits are satisfied."""
         return bool(np.all(self.margins >= -KEPT))
 
 
 def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Found:
-    """Search from a point, then try designs around the result; repeat from a better one."""
+    """Search for an optimum from a point of the unit cube and test it against nearby designs.
+
+    The search is restarted from a better nearby design, up to three searches in total.
+    """
     for seed in range(AGAIN):
         place = _descend(designs, begin, tell)
         around = np.vstack([_around(place, seed), _down_a_simplex(designs, place)])
@@ -293,7 +306,10 @@ def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Fou
 
 
 def _down_a_simplex(designs: Designs, place: Array) -> Array:
-    """Minimise the merit by Nelder and Mead's simplex, which kinks do not stop, (parameters,)."""
+    """Return the minimiser of the merit found by the Nelder-Mead method, shape (parameters,).
+
+    It starts at ``place`` and, unlike gradient-based methods, tolerates kinks of the merit.
+    """
     from scipy.optimize import minimize
 
     scale = abs(float(designs.judged(place[None])[0][0])) or 1.0
@@ -306,15 +322,16 @@ def _down_a_simplex(designs: Designs, place: Array) -> Array:
 
 
 def _around(place: Array, seed: int) -> Array:
-    """Return random points around one, eight for each parameter."""
+    """Return eight random points per parameter near a point of the unit cube, one row per point."""
     drawn = np.random.default_rng(seed).uniform(-NEAR, NEAR, (8 * len(place), len(place)))
     return np.clip(place + drawn, 0.0, 1.0)
 
 
 def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Array:
-    """Minimise from a point by SciPy's COBYQA, which takes no derivatives; return the best point.
+    """Return the best design visited by SciPy's COBYQA, a derivative-free method.
 
-    It treats a design that cannot be computed as one with a very large aim.
+    The search begins at the point ``begin`` of the unit cube, shape (parameters,), and calls
+    ``tell`` with the objective after each iteration.
     """
     from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
@@ -345,7 +362,7 @@ def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> A
 
 
 def _result(study: Study, designs: Designs, begin: Array, result: Found) -> Optimum:
-    """Compute the first and the best design once more, and change the arm to the best."""
+    """Return the `Optimum` of a search, with the first and best design computed once more."""
     columns = designs.at(np.stack([begin, result.place]))
     names = [axis.name for axis in study.axes]
     numbers = {name: float(columns[name][1]) for name in names}

@@ -1,4 +1,4 @@
-"""Search for the fewest shapes and the loosest tolerance with an error within the requested one."""
+"""Search for the smallest basis and the loosest tolerance that meet a requested error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,24 +37,24 @@ Place = tuple[int, Direction, int]  # a link, a direction, and a shape's number 
 
 @dataclass(frozen=True)
 class Answer:
-    """The shapes and the tolerance that a search found."""
+    """The basis of shape functions and the integration tolerance that a search found."""
 
     basis: str  # description of the shapes
     shapes: dict[str, dict[str, Any]]  # the key ``shapes`` of the model file, by link
     coordinates: int  # number of coordinates
     rtol: float  # tolerance to simulate with
     estimate: float  # upper estimate of the run's error, relative to the range of the deflections
-    within: bool  # whether that is within the wanted error
-    trials: int  # number of sets of shapes that were judged
+    within: bool  # whether the estimate is within the requested error
+    trials: int  # number of bases that were evaluated
 
     @property
     def changes(self) -> dict[str, Any]:
-        """The shapes as `flexarm.change_arm` takes them."""
+        """The shape functions as overrides for `flexarm.change_arm`."""
         return {f"links.{name}.shapes": choice for name, choice in self.shapes.items()}
 
 
 class ShapeRuns:
-    """Runs of one motion with different shapes, each simulated once.
+    """Cached simulations of one motion with different bases of shape functions.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class ShapeRuns:
         self._made: list[tuple[Arm, float, Run]] = []
 
     def of(self, arm: Arm, rtol: float | None = None) -> Run:
-        """Return the run of an arm, simulated at the first call."""
+        """Return the run of an arm at relative tolerance ``rtol``; it is simulated only once."""
         rtol = rtol or self.tolerance
         for known, tolerance, run in self._made:
             if tolerance == rtol and known == arm:
@@ -81,9 +81,9 @@ class ShapeRuns:
 
 
 def differences(run: Run, best: Run) -> dict[str, float]:
-    """Return the largest difference of two runs' tip deflections over their range, by link.
+    """Return the largest tip deflection difference of two runs, relative to its range, by link.
 
-    Links that do not deflect are left out.
+    The range is that of ``best``. Links that do not deflect are left out.
     """
     errors = {}
     for part, other in zip(run.model.links, best.model.links, strict=True):
@@ -98,7 +98,9 @@ def differences(run: Run, best: Run) -> dict[str, float]:
 
 
 class ShapeSearch:
-    """A search among shapes of an arm, each judged by its difference from a reference run.
+    """A search for the smallest basis of an arm within a requested discretisation error.
+
+    Each candidate is compared with a reference run on an enriched basis.
 
     Parameters
     ----------
@@ -118,17 +120,17 @@ class ShapeSearch:
         self.runs, self.want, self.trials, self.say = runs, want, trials, say
         self.count = 0  # sets of shapes judged so far
         self.best: Run | None = None  # the reference run
-        self.margin = np.inf  # its own error
-        self.settled = False  # whether that error is small enough to judge by
+        self.margin = np.inf  # estimated error of the reference run
+        self.settled = False  # whether the reference run is accurate enough
         self.beyond: list[Arm] = []  # arms whose error is too large
 
     @property
     def spent(self) -> bool:
-        """Whether the allowed number of trials is used up."""
+        """Whether the allowed number of candidate bases has been evaluated."""
         return self.trials is not None and self.count >= self.trials
 
     def cheapest(self, start: Arm) -> Answer | None:
-        """Find the fewest shapes of a family and the loosest tolerance within the wanted error.
+        """Find the smallest basis and the loosest tolerance within the requested error.
 
         Parameters
         ----------
@@ -138,7 +140,8 @@ class ShapeSearch:
         Returns
         -------
         Answer or None
-            The best that was found if none is within; None if nothing deflects.
+            The smallest basis within the requested error, or the best one found; None if no link
+            deflects.
         """
         base, rich = self._reference(start)
         assert self.best is not None
@@ -150,7 +153,11 @@ class ShapeSearch:
         return self._answer(fewest, *self._loosest(fewest))
 
     def error(self, arm: Arm, rtol: float | None = None) -> float | None:
-        """Return the error: difference from the reference plus the reference's; None if unknown."""
+        """Return an upper estimate of a run's error, relative to the range of the deflections.
+
+        It is the difference from the reference run plus the estimated error of the reference run
+        itself; None if either run is missing or ended early.
+        """
         try:
             run = self.runs.of(arm, rtol)
         except FlexarmError:
@@ -160,7 +167,12 @@ class ShapeSearch:
         return max(differences(run, self.best).values(), default=0.0) + self.margin
 
     def _reference(self, start: Arm) -> tuple[Arm, Arm]:
-        """Enrich shapes until the reference's error is small; return the last two sets."""
+        """Return the last two bases of an enrichment that makes the reference run accurate.
+
+        Enrichment stops once the estimated error of the reference run is a fraction of the
+        requested error, or when trials or coordinates are exhausted; the reference run and its
+        error are stored.
+        """
         base, more = start, 1
         rich = base
         last = (base, rich)
@@ -201,7 +213,11 @@ class ShapeSearch:
         return last
 
     def _first(self, base: Arm) -> Arm | None:
-        """Remove the shapes that contribute little, as many as the wanted error allows."""
+        """Return the arm without shape functions of small contribution, within the requested error.
+
+        Fewer shape functions are removed until the error is acceptable; None if even the full basis
+        exceeds the requested error.
+        """
         tails = self._tails(base)
         order = sorted(tails, key=lambda place: tails[place])
         count, back = sum(size <= FIRST * self.want for size in tails.values()), 1
@@ -214,7 +230,11 @@ class ShapeSearch:
             count, back = max(count - back, 0), 2 * back
 
     def _fewer(self, arm: Arm) -> Arm:
-        """Remove shapes one by one, the smallest contribution first, within the wanted error."""
+        """Return the arm after removing shape functions one by one within the requested error.
+
+        In each step, the candidates are the last shape functions of all directions; the one with
+        the smallest contribution is removed first.
+        """
         tails, blocked = self._tails(arm), set()
         while True:
             last = {
@@ -236,7 +256,7 @@ class ShapeSearch:
                 blocked.add(place)
 
     def _loosest(self, arm: Arm) -> tuple[float, float]:
-        """Return the loosest tolerance within the wanted error, and the error at it."""
+        """Return the loosest tolerance that meets the requested error, and the resulting error."""
         for rtol in (*(each for each in RTOLS if each > self.runs.tolerance), self.runs.tolerance):
             self.say(f"tolerance {rtol:g}: {title(arm)}")
             error = self.error(arm, rtol)
@@ -246,10 +266,10 @@ class ShapeSearch:
         return rtol, error
 
     def _tails(self, arm: Arm) -> dict[Place, float]:
-        """Return the contribution of each shape and those after it, by link, direction and number.
+        """Return the contribution of shape functions k, k+1, ... keyed by (link, direction, k).
 
-        It is the largest tip displacement due to them in the reference run, relative to the range
-        of the deflections.
+        It is the largest tip displacement due to these shape functions in the reference run,
+        relative to the range of the deflections.
         """
         assert self.best is not None
         tails: dict[Place, float] = {}
@@ -291,7 +311,10 @@ def _size(arm: Arm) -> int:
 
 
 def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
-    """Return the numbers of shapes left without ``small`` ones; a link keeps at least one."""
+    """Return shape-function counts by link index after removing the set ``small``.
+
+    A link whose shape functions would all be removed is left unchanged.
+    """
     left_counts = {}
     for i, number in numbers(arm).items():
         left = {d: sum((i, d, k) not in small for k in range(1, number.of(d) + 1))
@@ -301,9 +324,10 @@ def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
 
 
 def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float:
-    """Return the largest tip displacement by shapes of a direction, from one on [m].
+    """Return the largest tip displacement in a run due to shape functions ``first`` and above [m].
 
-    Twist counts as the displacement of a point at one link length from the axis.
+    Only one direction is considered. Twist counts as the displacement of a point at one link length
+    from the axis.
     """
     shapes, length = _shapes(run, part)
     columns, tip = shapes.moving(direction)[first - 1 :], np.array([length])
@@ -314,7 +338,7 @@ def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float
 
 
 def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
-    """Return a link's shapes and length [m]; of a sliding link at its longest in the run."""
+    """Return a link's shape functions and length [m]; the longest in the run if it slides."""
     q = run.q[-1].copy()
     if part.body.range is not None:
         q[part.exposed] = np.clip(run.q[:, part.exposed].max(), *part.body.range)

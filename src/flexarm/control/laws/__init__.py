@@ -1,1 +1,1 @@
-"""Control laws, one file each."""
+"""Control laws, with one module per law."""

@@ -56,7 +56,7 @@ def decoupling_law(
     switch: WithUnit | None = None,
     paper: bool = False,
 ) -> ca.Function:
-    """Create the law under which driven joints follow a trajectory as linear oscillators.
+    """Return the law under which tracking errors of driven joints decay as linear oscillators.
 
     The error e of each joint obeys ``e'' + kd e' + kp e = 0``.
 
@@ -69,7 +69,7 @@ def decoupling_law(
     stiffness_error
         Relative error alpha of the law's stiffness of the links (eq. 48).
     regulator
-        The second loop (eq. 37), which takes over at ``switch``.
+        The regulator of the second loop (eq. 37), which takes over at ``switch``.
     switch
         Time at which the regulator takes over [s]; the end of the motion if None.  With 0 it
         regulates along the whole path.
@@ -104,7 +104,7 @@ def decoupling_law(
 
 
 def _require_regulator(value: object, model: Model, driven: Drives) -> None:
-    """Raise an error for anything but a regulator of the trajectory's arm."""
+    """Raise an error unless the value is a `Regulator` for the trajectory's arm."""
     require_kind("regulator", value, Regulator, "a Regulator, as lqr returns")
     assert isinstance(value, Regulator)
     fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
@@ -117,7 +117,7 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
 
 
 def _is_same(one: Model, other: Model) -> bool:
-    """Return whether two arms have the same equation, whatever their starts and inputs."""
+    """Return whether two models have the same equations of motion, starts and inputs aside."""
     if one is other or fingerprint(one) == fingerprint(other):
         return True
     if one.names != other.names or np.any(one.gravity != other.gravity):
@@ -140,9 +140,9 @@ def decoupled_input(
     *,
     stiffness_error: float = 0.0,
 ) -> Expr:
-    """Trace the inputs for given accelerations of the driven coordinates (eqs 31, 48), (k,).
+    """Return symbolic inputs for given accelerations of the driven coordinates, shape (k,).
 
-    ``state`` is time, coordinates and rates.
+    They follow from eqs 31 and 48; ``state`` is (time, coordinates, rates).
     """
     t, q, v = state
     equation = Articulated(felt_by_joints(model))
@@ -166,7 +166,7 @@ def partitioned_input(
     *,
     stiffness_error: float = 0.0,
 ) -> Expr:
-    """Trace the same inputs by partitions of M, as in the paper (eqs 31, 48), (k,).
+    """Return the inputs of `decoupled_input` by partitions of M, as in the paper, shape (k,).
 
     Raises
     ------

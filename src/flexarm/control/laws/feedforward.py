@@ -1,4 +1,4 @@
-"""Inputs from the rigid arm's inverse dynamics: causal, ignoring vibration."""
+"""Feedforward by inverse dynamics of the rigid arm, which ignores vibration."""
 
 import casadi as ca
 import numpy as np
@@ -11,7 +11,7 @@ from flexarm.mechanics.loads import dissipative_force, elastic_force
 
 
 def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
-    """Compute the inputs that the arm would need if its links and transmissions were rigid.
+    """Return the inputs of the rigid arm's inverse dynamics as a function of time.
 
     Parameters
     ----------

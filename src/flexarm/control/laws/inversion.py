@@ -1,4 +1,4 @@
-"""Stable inversion: the bounded input with which the tip of one flexible link follows a motion.
+"""Stable inversion: the bounded input for which the tip of a flexible link follows a motion.
 
 From the hub's torque to the tip the link is non-minimum-phase: its internal dynamics are unstable
 when the tip follows a prescribed path. They have a bounded solution that starts before the tip's
@@ -39,7 +39,7 @@ FURTHEST = 1e3  # largest angle of the tip [rad]: beyond it digits of the motion
 
 @dataclass(frozen=True, repr=False)
 class Inversion(Summarised):
-    """A motion of a link whose tip follows a path, from before to after the tip's motion.
+    """Input and motion of a flexible link whose tip follows a path, from stable inversion.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Inversion(Summarised):
         return Summary(f"Stable inversion of {self.model.arm.name}", lines)
 
     def inputs(self) -> dict[str, dict[str, object]]:
-        """Return the input for the option ``inputs`` of `flexarm.simulate`."""
+        """Return the input as a table for the option ``inputs`` of `flexarm.simulate`."""
         table = {
             "kind": "table",
             "times": self.t.tolist(),
@@ -94,7 +94,7 @@ class Inversion(Summarised):
         return {drives(self.model).names[0]: table}
 
     def arm(self, arm: Arm) -> Arm:
-        """Return the arm in the motion's initial state."""
+        """Return the arm at rest in the initial posture of the motion."""
         return start_at(arm, self.model, self.q[0])
 
 
@@ -106,7 +106,7 @@ def stable_inversion(
     points: int = 4001,
     tolerance: float = 1e-8,
 ) -> Inversion:
-    """Compute the bounded input that moves the tip of a single flexible link along a path.
+    """Return the bounded input for which the tip of one flexible link follows a path.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def stable_inversion(
 
 
 def _require_resolved(timing: Timing, apart: float) -> None:
-    """Raise an error for time samples that are too coarse for a motion."""
+    """Raise an error if fewer than ten time samples lie within the tip's motion."""
     if timing.duration < WITHIN * apart:
         raise FlexarmError(
             f"points: must put {WITHIN} instants or more into a motion of "
@@ -173,7 +173,7 @@ def _require_resolved(timing: Timing, apart: float) -> None:
 
 
 class _Link:
-    """Internal dynamics of one flexible link whose tip follows a path."""
+    """Internal dynamics of a single flexible link whose tip angle is prescribed."""
 
     def __init__(self, model: Model) -> None:
         drives(model)  # refuses what no law can drive
@@ -215,11 +215,14 @@ class _Link:
         self._tip = bearing
 
     def bearing(self, q: Array) -> float:
-        """Return the tip's angle about the joint's axis [rad]."""
+        """Return the tip's angle about the joint axis [rad] at coordinates q."""
         return float(self._tip(q))
 
     def _bearing_function(self) -> ca.Function:
-        """Trace the tip's angle about the joint's axis, whole turns included."""
+        """Return a CasADi function q -> angle of the tip about the joint axis [rad].
+
+        Whole turns are included.
+        """
         q = ca.SX.sym("q", self.model.size)
         unturned = ca.SX(q)
         unturned[self.joint] = 0
@@ -228,7 +231,7 @@ class _Link:
         return ca.Function("bearing", [q], [q[self.joint] + ca.atan2(seen[1], seen[0])])
 
     def _input(self, bearing: ca.Function, q: Expr, v: Expr, acceleration: Expr) -> Expr:
-        """Trace the input for a given acceleration of the tip's angle."""
+        """Return the symbolic input that gives the tip's angle a prescribed acceleration."""
         n = self.model.size
         qs, vs, us = ca.SX.sym("qs", n), ca.SX.sym("vs", n), ca.SX.sym("us", 1)
         nothing = ca.SX.zeros(len(wrench_list(self.model)))
@@ -253,7 +256,11 @@ def _bounded(
     rest: Array,
     tolerance: float,
 ) -> tuple[Array, int]:
-    """Iterate on the nonlinear remainder until the bounded motion converges, (2m, T)."""
+    """Return the bounded internal motion, shape (2m, T), and the number of iterations.
+
+    It is a fixed-point iteration: the linear part is solved mode by mode, and the nonlinear
+    remainder acts as a forcing.
+    """
     zeros, vectors = np.linalg.eig(A)
     inverse = np.linalg.inv(vectors)
     rows = [row[None, :] for row in course]
@@ -280,9 +287,10 @@ def _bounded(
 
 
 def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
-    """Integrate one mode under a forcing, forward if it decays, backward if it grows, (T,).
+    """Return the bounded response of one mode with eigenvalue ``rate`` to a forcing, (T,).
 
-    The forcing is a cubic spline, for which the integral over each interval is exact.
+    It is integrated forward in time if the mode decays, else backward. The forcing is a cubic
+    spline, for which the integral over each interval is exact.
     """
     if rate.real > 0:
         return _mode(-rate, t, -forcing[::-1])[::-1]
@@ -299,7 +307,7 @@ def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
 
 
 def _phi(z: complex) -> Complex:
-    """Evaluate phi_1 to phi_4, ``phi_j(z) = sum z^i / (i + j)!``, by a matrix exponential."""
+    """Return phi_1 to phi_4, ``phi_j(z) = sum z^i / (i + j)!``, by a matrix exponential."""
     matrix = np.eye(5, k=1, dtype=complex)
     matrix[0, 0] = z
     return np.asarray(scipy.linalg.expm(matrix)[0, 1:])

@@ -1,4 +1,4 @@
-"""Decoupling of elastic joints at the link's side, with four poles per joint."""
+"""Decoupling of elastic joints by feedback on the link side, with four poles per joint."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ FASTEST = 1e12  # fastest pole [1/s], so that its fourth power does not overflow
 
 
 def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> ca.Function:
-    """Create the law that places four poles at the link's side of every driven joint.
+    """Return the control law that assigns four poles to the link-side error of each joint.
 
     Parameters
     ----------
@@ -72,7 +72,10 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
 
 
 def _polynomial(poles: object) -> Array:
-    """Return the coefficients of the polynomial with given roots, highest power first, (5,)."""
+    """Return the coefficients of the polynomial with four given roots, shape (5,).
+
+    The highest power comes first.
+    """
     expected = "four with negative real parts, none faster than 1e+12 1/s"
     try:
         roots = np.asarray(poles)
@@ -88,7 +91,7 @@ def _polynomial(poles: object) -> Array:
 
 
 def _derivatives(trajectory: Trajectory, t: Expr, rows: ca.DM) -> list[Expr]:
-    """Trace the joints' reference positions and their four derivatives."""
+    """Return the symbolic link-side reference positions and their first four derivatives."""
     q, v, a = (rows @ each for each in trajectory.motion(t))
     jerk = ca.jacobian(a, t)
     return [q, v, a, jerk, ca.jacobian(jerk, t)]

@@ -1,4 +1,4 @@
-"""The second loop: optimal regulators of joint errors and vibrations along a path (eq. 37)."""
+"""Linear-quadratic regulators of joint errors and vibrations along a path (eq. 37)."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ PRINTED = 7  # lines and postures that are printed, so that a summary has ten li
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of the integral of ``x^T state x + w^T input w``, which a regulator minimises.
+    """Weight matrices of the cost: the integral of ``x^T state x + w^T input w``.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Weights:
     input: Array
 
     def __post_init__(self) -> None:
-        """Check that the weights define a minimum, and convert them to arrays."""
+        """Raise an error unless ``state`` is positive semidefinite and ``input`` definite."""
         for field in ("state", "input"):
             name = f"weights.{field}"
             given = require_array(name, getattr(self, field))
@@ -71,21 +71,21 @@ class Weights:
 
 @dataclass(frozen=True, repr=False)
 class Regulator(Summarised):
-    """Gains along a path: w = - gain (x - x_d).
+    """Feedback gains scheduled along a path: w = - gain (x - x_d).
 
     Attributes
     ----------
     progress
         Progress along the path at which gains were computed, from 0 to 1, (P,).
     gains
-        The gains there, (P, k, 2n).
+        Feedback gains at these points, (P, k, 2n).
     costs
-        Solutions of the Riccati equation there, (P, 2r, 2r), without a free base and prescribed
-        coordinates.
+        Solutions of the Riccati equation at these points, (P, 2r, 2r), without a free base and
+        prescribed coordinates.
     models
-        The linear models there.
+        Linear models at these points.
     weights
-        The weights there.
+        Weights at these points.
     timing
         Timing along the path.
     arm
@@ -124,18 +124,18 @@ class Regulator(Summarised):
         return Summary(title, lines, columns, rows, max(1, PRINTED - len(lines)))
 
     def at(self, s: float) -> Array:
-        """Return the gain at a progress by the polynomial through all gains, (k, 2n)."""
+        """Return the gain at a progress, interpolated by a polynomial, shape (k, 2n)."""
         s = require_number("s", s)
         return np.asarray(chebyshev.chebval(2 * s - 1, self._series()))
 
     def trace(self, t: Expr) -> Expr:
-        """Trace the gain at a time [s], (k, 2n)."""
+        """Return the symbolic gain at a time [s], shape (k, 2n)."""
         if len(self.progress) == 1:
             return ca.SX(ca.sparsify(ca.DM(self.gains[0])))
         return chebyshev_series(self._series(), (0.0, 1.0), self.timing.trace(t)[0])
 
     def residuals(self) -> Array:
-        """Return the relative residuals of the Riccati equations, (P,)."""
+        """Return the relative residuals of the Riccati equations, shape (P,)."""
         errors = []
         for model, cost, weights in zip(self.models, self.costs, self.weights, strict=True):
             joined = cost @ model.B
@@ -165,7 +165,7 @@ def lqr(
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
 ) -> Regulator:
-    """Compute optimal gains of the decoupled arm, at the end of a motion or along it.
+    """Return optimal feedback gains of the decoupled arm, at the end of a motion or along it.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def lqr(
     Raises
     ------
     FlexarmError
-        If some vibration cannot be reached from the joints.
+        If some vibration is uncontrollable from the joints.
     """
     require_trajectory(trajectory)
     bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
@@ -234,7 +234,7 @@ def lqr(
 
 
 def require_fitting(weights: object, states: int, inputs: int) -> None:
-    """Raise an error for weights whose size does not match the states or inputs."""
+    """Raise an error if the weights do not match the numbers of states and inputs."""
     require_kind("weights", weights, Weights, "Weights, or None")
     assert isinstance(weights, Weights)
     require_shaped("weights.state", weights.state, (states, states))
@@ -242,7 +242,7 @@ def require_fitting(weights: object, states: int, inputs: int) -> None:
 
 
 def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float) -> Weights:
-    """Return the default weights of `lqr`."""
+    """Return the default weights of `lqr`, derived from the arm's elastic and kinetic energy."""
     still = np.zeros(tangent.model.size)
     point = OperatingPoint(q, still, np.zeros(len(driven.names)))
     kept = remaining(tangent.model)
@@ -255,7 +255,10 @@ def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float)
 
 
 def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
-    """Solve the Riccati equation, with states scaled by their weights: cost and gain."""
+    """Return cost matrix and gain from the continuous-time algebraic Riccati equation.
+
+    States are scaled by their weights for the solution.
+    """
     heavy = np.diag(weights.state)
     size = 1 / np.sqrt(np.where(heavy > 0, heavy, 1.0))
     try:

@@ -1,4 +1,4 @@
-"""Joint PD control with compensation of gravity and springs, and with feedforward."""
+"""Joint PD control with compensation of gravity and spring forces, and with feedforward."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ def pd_law(
     gravity: Gravity = "posture",
     feedforward: ca.Function | None = None,
 ) -> ca.Function:
-    """Create a PD law for each driven joint.
+    """Return a control law with independent PD feedback of every driven joint.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def pd_law(
 
 
 def _require_feedforward(value: object, driven: Drives) -> None:
-    """Raise an error unless the feedforward is a function of time with a value per joint."""
+    """Raise an error unless the feedforward maps time to one input per driven joint."""
     count = len(driven.names)
     what = f"a CasADi function of t that gives {count} inputs ({', '.join(driven.names)})"
     require_kind("feedforward", value, ca.Function, what)
@@ -85,7 +85,7 @@ def _require_feedforward(value: object, driven: Drives) -> None:
 
 
 def holding_input(model: Model, driven: Drives, q: Expr, *, springs: bool) -> Expr:
-    """Trace the inputs that balance gravity, and springs, at coordinates q, (k,).
+    """Return symbolic inputs that balance gravity, and springs, at coordinates q, shape (k,).
 
     Without springs the motor of an elastic joint balances gravity on its link.  On a free base,
     which falls too, gravity has no effect.

@@ -1,4 +1,4 @@
-"""Regulators about a state from its linear model: LQR, LQG with an observer, and margins."""
+"""State feedback about an operating point: LQR, LQG with an observer, stability margins."""
 
 import math
 from dataclasses import dataclass, replace
@@ -22,16 +22,17 @@ EPSILON = float(np.finfo(float).eps)  # double eigenvalues of free joints have e
 
 
 def lqr_gain(space: StateSpace, *, weights: Weights | None = None, cost: float = 1.0) -> Array:
-    """Compute the gain K of ``u = u_0 - K (x - x_0)`` that is optimal about a state.
+    """Return the LQR gain K of ``u = u_0 - K (x - x_0)`` about an operating point.
 
     Parameters
     ----------
     space
         Result of `flexarm.linearise`.  A free base must be at rest, and has no gain.
     weights
-        Weights of its states (without those of a free base) and inputs.
+        Weights of the model's inputs and of its states, without those of a free base.
     cost
-        Without weights: the integral of ``y^T y + cost u^T u`` is minimised, with outputs y.
+        Input weight used without ``weights``: the integral of ``y^T y + cost u^T u`` is minimised,
+        with outputs y.
 
     Returns
     -------
@@ -45,7 +46,7 @@ def lqr_gain(space: StateSpace, *, weights: Weights | None = None, cost: float =
 
 
 def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 1.0) -> ca.Function:
-    """Create the optimal law (t, q, v) to u that holds an arm at a state.
+    """Return the LQR control law (t, q, v) -> u that holds an arm at an operating point.
 
     Parameters
     ----------
@@ -68,16 +69,16 @@ def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 
 
 @dataclass(repr=False)
 class Observer(Summarised):
-    """A regulator that measures outputs only and estimates the state from them.
+    """An LQG regulator: state feedback with a Kalman filter that measures outputs only.
 
     Attributes
     ----------
     space
         The linear model, whose outputs are measured.
     A, B
-        Its matrices over a period with constant inputs.
+        Discrete-time matrices of the linear model over a period with constant inputs.
     gain, correction
-        Gains from states to inputs, and from errors of the outputs to the estimate.
+        Feedback gain from states to inputs, and observer gain from output errors to the estimate.
     estimate
         Predicted deviation of the state at the next sample.
     """
@@ -108,11 +109,11 @@ class Observer(Summarised):
         return Summary(f"{title}: {len(self.A)} states", lines)
 
     def begin(self) -> "Observer":
-        """Reset the estimate."""
+        """Return the regulator with the state estimate reset to zero deviation."""
         return replace(self, estimate=np.zeros_like(self.estimate))
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the inputs after a measurement of the outputs at an instant."""
+        """Update the state estimate with the outputs measured at (q, v); return the inputs."""
         point, free = self.space.point, _free(self.space)
         y = self.space.C @ np.concatenate([(q - point.q)[free], (v - point.v)[free]])
         seen = self.estimate + self.correction @ (y - self.space.C @ self.estimate)
@@ -130,7 +131,7 @@ def lqg_law(
     disturbance: float = 1.0,
     noise: float | Array = 1e-3,
 ) -> Sampled:
-    """Create a sampled law that measures only the outputs of a linear model.
+    """Return a sampled LQG control law that measures only the outputs of a linear model.
 
     Parameters
     ----------
@@ -143,7 +144,8 @@ def lqg_law(
     disturbance
         Intensity of the white disturbance of the inputs that the observer assumes [N m sqrt(s)].
     noise
-        Standard deviation of the outputs that it assumes, one or one per output.
+        Standard deviation of the measurement noise that the observer assumes, one number or one per
+        output.
 
     Returns
     -------
@@ -183,7 +185,7 @@ def lqg_law(
 
 
 def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
-    """Compute the margins of ``u = u_0 - gain x`` by input.
+    """Return the stability margins of ``u = u_0 - gain x``, keyed by input.
 
     Parameters
     ----------
@@ -226,12 +228,15 @@ def _require_space(space: object) -> None:
 
 
 def _free(space: StateSpace) -> list[int]:
-    """Return the indices of the coordinates that are states."""
+    """Return the indices of the coordinates that are states of the linear model."""
     return [space.model.names.index(name) for name in space.states[: len(space.A) // 2]]
 
 
 def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
-    """Return the coordinates, the states and their model, without a free base at rest."""
+    """Return coordinate indices, state indices and linear model without the free base.
+
+    The indices refer to the states of ``space``, in which a free base must be at rest.
+    """
     _require_space(space)
     if not space.inputs:
         raise FlexarmError("space: no joint is driven. Say 'actuation: torque' for at least one.")
@@ -253,10 +258,10 @@ def _weighed(space: StateSpace, chosen: list[int], weights: Weights | None, cost
 
 
 def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
-    """Return ``e^(A h)``, and the integral of ``e^(A^T s) weight e^(A s)`` over a period h.
+    """Return ``e^(A h)`` and the integral of ``e^(A^T s) weight e^(A s)`` over a period h.
 
-    Van Loan's (1978) matrix is used for a fraction of the period, since it grows as fast as A
-    decays; doubling then covers the period without cancellation.
+    The block-matrix exponential of Van Loan (1978) is used for a fraction of the period, since it
+    grows as fast as A decays; doubling then covers the period without cancellation.
     """
     n = len(A)
     balanced, (size, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
@@ -276,7 +281,10 @@ def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
 def sampled_costs(
     plant: StateMatrices, weights: Weights, period: float
 ) -> tuple[Array, Array, tuple[Array, Array, Array]]:
-    """Return a discrete model and its cost for inputs held over a period: A, B; Q, R, N."""
+    """Return discrete-time A, B and cost matrices (Q, R, N) for piecewise constant inputs.
+
+    N is the cross weight of states and inputs over one period.
+    """
     n, m = plant.B.shape
     joint = np.vstack([np.hstack([plant.A, plant.B]), np.zeros((m, n + m))])
     forward, total = _integral(joint, scipy.linalg.block_diag(weights.state, weights.input), period)

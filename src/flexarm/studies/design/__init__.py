@@ -1,1 +1,1 @@
-"""Designs of experiments: variations of an arm, and chosen quantities of each on disk."""
+"""Parametric studies: sampling of arm variants, and storage of their computed quantities."""

@@ -1,4 +1,4 @@
-"""Curves over time and numbers of arms, of many designs; computed in arrays where possible.
+"""Time histories and arm properties of many designs, vectorised over designs where possible.
 
 A name is a column of a run's table, `flexarm.runs.contents.table_columns`, without its unit.
 """
@@ -29,7 +29,7 @@ STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part
 
 
 def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
-    """List the names of an arm's curves."""
+    """Return the names of the time histories that a run of the arm has."""
     start = Solution(
         task.times[:1], task.state[None], np.array(task.equation.anchor, dtype=float)[None]
     )
@@ -39,7 +39,7 @@ def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
 
 
 def together(task: InitialValueProblem, name: str, states: Array) -> Array | None:
-    """Evaluate a curve in runs of one arm that differ only in their states, (N, T).
+    """Return a time history of many runs of one arm that differ only in their states.
 
     The arm has no free base and no ball joint.
 
@@ -55,7 +55,7 @@ def together(task: InitialValueProblem, name: str, states: Array) -> Array | Non
     Returns
     -------
     ndarray or None
-        None if the curve takes a `Run` of its own.
+        Time history, (N, T), or None if it can only be computed from a `Run`.
     """
     model = task.equation.model
     n, shape = model.size, states.shape[:2]
@@ -75,7 +75,7 @@ def together(task: InitialValueProblem, name: str, states: Array) -> Array | Non
 
 
 def _in_states(model: Model, name: str, states: Array) -> Array | None:
-    """Return a curve that is part of the states, (N, T), or None."""
+    """Return a time history that is a state variable, shape (N, T), or None if it is not one."""
     n, plain = model.size, name.removesuffix(" rate")
     if plain in model.names:
         return np.asarray(states[:, :, model.names.index(plain) + (n if plain != name else 0)])
@@ -85,7 +85,7 @@ def _in_states(model: Model, name: str, states: Array) -> Array | None:
 
 
 def curve(run: Run, name: str) -> Array:
-    """Return a curve of a run, (T,)."""
+    """Return the named time history of a run, shape (T,)."""
     if name == "total energy":
         return np.asarray(run.energy.sum(axis=1))
     for header, values in table_columns(run):
@@ -95,7 +95,7 @@ def curve(run: Run, name: str) -> Array:
 
 
 def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
-    """Return the mass [kg] or a frequency [Hz] of an arm."""
+    """Return the total mass [kg] or a natural frequency [Hz] of an arm, as the quantity asks."""
     model: Model = task.equation.model
     if of.mass:
         return float(total_mass(model))
@@ -105,7 +105,7 @@ def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
 
 
 def _frequency(model: Model, matrices: Sequence[Array], of: DesignQuantity) -> float:
-    """Compute a natural frequency of the elastic modes at the start [Hz]."""
+    """Return a natural frequency of the arm linearised at its initial state [Hz]."""
     mass, stiffness, damping = matrices
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
     linear = LinearModel(mass, stiffness, damping, model.names).along(*moves(model, locked))

@@ -1,4 +1,4 @@
-"""Computation of the quantities of designs, or of the reason why a design has none."""
+"""Computation of the quantities of designs; failed designs get a reason instead."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ FINISHED, FAILED = "finished", "failed"
 
 
 def row_keys(digest: str, values: Columns) -> list[str]:
-    """Compute the key of each row from the study's digest and the row's parameter values."""
+    """Return an identifier per row: a hash of the study's digest and the row's parameter values."""
     lists = [column.tolist() for column in values.values()]
     return [
         hashlib.sha256(f"{digest}{row!r}".encode()).hexdigest()[:20]
@@ -52,7 +52,7 @@ def row_keys(digest: str, values: Columns) -> list[str]:
 
 
 class Rows:
-    """The rows of consecutive designs while they are computed.
+    """Parameter values, results and statuses of consecutive designs during their computation.
 
     Attributes
     ----------
@@ -63,7 +63,8 @@ class Rows:
     found
         Values of the quantities by name, (count,) each; NaN until they are computed.
     status, reason
-        ``finished`` or how the design's run ended otherwise, and why, (count,) each.
+        Status of each design, ``finished`` or how the run ended otherwise, and the reason, (count,)
+        each.
     """
 
     def __init__(self, study: Study, first: int, values: dict[str, NDArray[Any]]) -> None:
@@ -74,15 +75,15 @@ class Rows:
         self.reason = np.full(self.count, "", dtype=object)
 
     def design(self, k: int) -> dict[str, Any]:
-        """Return the values of a design by parameter."""
+        """Return the parameter values of the k-th design, keyed by parameter name."""
         return {axis.name: axis.value(self.values[axis.name][k].item()) for axis in self._axes}
 
     def fail(self, k: int, reason: str, status: str = FAILED) -> None:
-        """Record why a design has no numbers."""
+        """Record that the k-th design has no results, with the reason and the status."""
         self.status[k], self.reason[k] = status, " ".join(reason.split())
 
     def columns(self, digest: str) -> Columns:
-        """Return all columns, with a key by row; quantities of failed designs are NaN."""
+        """Return all columns of the results by name, with NaN quantities for failed designs."""
         for values in self.found.values():
             values[self.status != FINISHED] = np.nan
         index, keys = np.arange(self.first, self.first + self.count), row_keys(digest, self.values)
@@ -91,7 +92,10 @@ class Rows:
 
 
 class Evaluator:
-    """Computes designs of a study; designs share what is traced and compiled."""
+    """Evaluator of a study's designs, which compiles the equations of motion only where needed.
+
+    Designs that differ only in their initial state share the compiled equations.
+    """
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -108,23 +112,23 @@ class Evaluator:
         self._starts = [(name, k.removeprefix(START)) for name, k in keys if k.startswith(START)]
 
     def require_device(self) -> None:
-        """Raise an error if the study asks for a GPU that is missing or cannot run the arm."""
+        """Raise an error if the study requires a GPU that is missing or cannot simulate the arm."""
         if self.study.plan.device == "gpu" and self._of_runs:
             if _runs_alone(self._base.equation.model):
                 raise SimulationError(ON_PROCESSOR)
             refuse_on_gpu(self._method, [self._base])
 
     def chunk(self, number: int) -> Columns:
-        """Compute a chunk of the study."""
+        """Compute the designs of the chunk with the given number and return the result columns."""
         first = number * self.study.chunk
         return self.rows(first, min(first + self.study.chunk, self.study.count))
 
     def rows(self, first: int, last: int) -> Columns:
-        """Compute designs by their numbers."""
+        """Compute designs ``first`` to ``last - 1`` and return the result columns."""
         return self.computed(Rows(self.study, first, self.study.values(first, last)))
 
     def computed(self, rows: Rows) -> Columns:
-        """Compute designs."""
+        """Compute the quantities of the designs in ``rows`` and return the result columns."""
         for k in range(rows.count) if self._of_values else ():
             self._ask(rows, k, rows.design(k), self._of_values)
         if self.study.arm is not None and (self._of_runs or self._of_arms):
@@ -135,7 +139,7 @@ class Evaluator:
         return rows.columns(self.study.digest)
 
     def _ask(self, rows: Rows, k: int, argument: Any, functions: dict[str, Any]) -> None:
-        """Call the user's functions for a design."""
+        """Store the values of user functions for the k-th design, or the reason of failure."""
         for name, function in functions.items():
             try:
                 rows.found[name][k] = float(function(argument))
@@ -143,7 +147,7 @@ class Evaluator:
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
 
     def _reduce(self, rows: Rows, k: int, run: Run) -> None:
-        """Compute the quantities of a design's run, or record why it ended early."""
+        """Store the quantities of the k-th design's run, or the reason why the run ended early."""
         if run.status != FINISHED:
             rows.fail(k, run.reason, run.status)
             return
@@ -159,13 +163,16 @@ class Evaluator:
 
     @cached_property
     def _base(self) -> InitialValueProblem:
-        """The initial-value problem of the arm as it is."""
+        """The initial-value problem of the arm with the parameter values of its model file."""
         assert self.study.arm is not None
         return self._prepared(build(self.study.arm))
 
     @cached_property
     def _in_arrays(self) -> bool:
-        """Whether a GPU can compute designs, which differ in their start alone, as arrays."""
+        """Whether a GPU can simulate all designs as one batch without separate `Run` objects.
+
+        This requires that designs differ only in their initial state.
+        """
         model = self._base.equation.model
         plain = not (self._numbers or self._of_run_functions or _runs_alone(model))
         held = self._base.motion.actuators.servos
@@ -173,7 +180,7 @@ class Evaluator:
 
     @cached_property
     def _method(self) -> Method:
-        """The method of all designs, so that rows do not depend on which are computed together."""
+        """The integration method of all designs, the same however designs are grouped."""
         name = self._options.method
         if name != "auto":
             return METHODS[name]
@@ -181,12 +188,16 @@ class Evaluator:
         return chosen if chosen.on_gpu or self.study.plan.device == "cpu" else ETD4
 
     def _prepared(self, model: Model) -> InitialValueProblem:
-        """Return the initial-value problem of a model."""
+        """Return the initial-value problem of a model with the study's run options."""
         equation = equation_of(model, name=self._options.formulation)
         return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
 
     def _runs(self, rows: Rows, which: Sequence[int]) -> Iterator[tuple[int, Run]]:
-        """Compute quantities of the arm of designs, and run them: alone if need be, or together."""
+        """Yield (index, run) of the designs ``which``, after storing quantities that need no run.
+
+        Designs with events or friction are simulated one by one, all others in one batch; failures
+        are recorded in ``rows``.
+        """
         assert self.study.arm is not None
         arm, tasks = self.study.arm, dict[int, InitialValueProblem]()
         for k in which:
@@ -219,7 +230,10 @@ class Evaluator:
                 yield k, run_of(tasks[k], self._method, found, tasks[k].wanted, "")
 
     def _leave_out_long(self, rows: Rows, tasks: dict[int, InitialValueProblem]) -> None:
-        """Remove designs that would take more than an hour of CPU each, and record why."""
+        """Remove initial-value problems estimated at over an hour of CPU time from ``tasks``.
+
+        The reason is recorded in ``rows``; the study option ``allow_long`` disables this.
+        """
         if tasks and not self._numbers:  # they differ in their starts alone
             fastest = max(
                 tasks.values(), key=lambda each: float(np.abs(each.start.v).max(initial=0.0))
@@ -238,7 +252,7 @@ class Evaluator:
         return solution(task, self._method, task.wanted, duration=duration, step=None, period=None)
 
     def _solve(self, tasks: list[InitialValueProblem]) -> list[Solution | FlexarmError]:
-        """Solve motions; return the error of each that cannot be solved."""
+        """Return the solution of each initial-value problem, or the error that prevented it."""
         if not tasks:
             return []
         try:
@@ -253,7 +267,10 @@ class Evaluator:
             return [found for task in tasks for found in self._solve([task])]
 
     def _compute_in_arrays(self, rows: Rows) -> Sequence[int]:
-        """Compute designs in arrays; return those that could not be, or stopped before the end."""
+        """Compute designs as one batch on a GPU; return indices of those left to compute.
+
+        These are designs whose run stopped before the end, or all if a quantity needs a `Run`.
+        """
         states = self._states(rows)
         samples, finished = solve_starts_on_gpu(self._base, states, self._method)
         for name, each in self._of_runs.items():
@@ -267,7 +284,7 @@ class Evaluator:
         return np.flatnonzero(~finished).tolist()
 
     def _states(self, rows: Rows) -> Array:
-        """Return the initial states of designs, (count, size)."""
+        """Return the initial states of designs, shape (count, size), one row per design."""
         names = list(self._base.equation.model.names)
         states = np.tile(self._base.state, (rows.count, 1))
         for parameter, key in self._starts:

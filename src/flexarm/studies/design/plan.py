@@ -1,4 +1,4 @@
-"""The study file: arm, parameters, sampling, and the quantities to compute."""
+"""Data model of the study file: arm, parameters, sampling, and quantities to compute."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -30,7 +30,11 @@ Reduction = Callable[[Array, Array, float], Array]
 
 
 def overshoot(t: Array, x: Array, band: float) -> Array:
-    """Compute the overshoot of curves beyond their last value, relative to their total change."""
+    """Return the overshoot of each curve beyond its last value, relative to its total change.
+
+    ``x`` has shape (N, T); the result has shape (N,), NaN where the first and last values are
+    equal.
+    """
     way = x[:, -1] - x[:, 0]
     beyond = np.max(np.sign(way)[:, None] * (x - x[:, -1:]), axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -59,14 +63,17 @@ def _value(value: Any) -> Any:
 
 
 def _range(value: Any) -> Any:
-    """Expand ``[low, high]`` to a range."""
+    """Convert a pair ``[low, high]`` to the mapping of a range; return other values unchanged."""
     if isinstance(value, list | tuple) and len(value) == 2:
         return {"low": value[0], "high": value[1]}
     return value
 
 
 def _reduced(value: Any) -> Any:
-    """Expand ``"joint1: peak"``, ``mass`` and a function to a quantity."""
+    """Convert ``"joint1: peak"``, ``"mass"`` or a function to the mapping of a quantity.
+
+    Other values are returned unchanged.
+    """
     if value == "mass":
         return {"mass": True}
     if isinstance(value, str) and ":" in value:
@@ -88,7 +95,7 @@ def _function(value: Any) -> Any:
 
 
 def _run(value: Any) -> RunOptions | None:
-    """Read options of the runs of a study, as `RunOptions` checks them."""
+    """Return the validated run options of a study, or None if the study has no run."""
     if value is None or isinstance(value, RunOptions):
         return value
     if not isinstance(value, dict) or "t_end" not in value:
@@ -110,7 +117,7 @@ Positive = Annotated[StrictInt, Field(ge=1, le=MOST)]
 
 
 class Parameter(Part):
-    """A varied number: a range, a normal distribution, or a list of values.
+    """A varied parameter of a study: a range, a normal distribution, or a list of values.
 
     ``keys`` are the keys of the model file that get the value, by default the parameter's name;
     ``start.NAME`` and ``start.NAME.rate`` are a coordinate and its rate at the start. ``levels`` is
@@ -139,9 +146,9 @@ class Parameter(Part):
 
 
 class Sampling(Part):
-    """Choice of the designs: kind of sampling, number of designs, and seed.
+    """Sampling plan of a study: kind of sampling, number of designs, and seed.
 
-    ``saltelli`` is the design of Sobol indices: ``count`` times (parameters + 2) runs.
+    ``saltelli`` is the sampling for Sobol indices, with ``count`` times (parameters + 2) designs.
     """
 
     kind: Literal["grid", "random", "latin-hypercube", "sobol", "saltelli"] = "latin-hypercube"
@@ -163,13 +170,13 @@ class Sampling(Part):
 
 
 class DesignQuantity(Part):
-    """A number to compute for each design.
+    """A scalar result to compute for each design.
 
-    Either ``of`` (a column of a run's table, such as ``joint1`` or ``link2 tip deflection y``) and
-    how it is reduced, over all of the run or ``after`` a time [s]; or the k-th ``frequency`` of the
-    arm [Hz], its joints locked unless ``joints`` says free; or its ``mass`` [kg], base and payload
-    included; or a ``function`` of Python, ``FILE.py:NAME`` or ``MODULE:NAME``, that takes a run,
-    or, with ``takes: design``, the design's values by name.
+    It is one of four kinds: a time history ``of`` the run, such as ``joint1``, reduced to a number
+    by ``reduce`` over the whole run or ``after`` a time [s]; the k-th natural ``frequency`` of the
+    arm [Hz], with ``joints`` locked or free; the total ``mass`` [kg] with base and payload; or a
+    Python ``function``, ``FILE.py:NAME`` or ``MODULE:NAME``, of the run or, with ``takes: design``,
+    of the parameter values by name.
     """
 
     of: str | None = None
@@ -194,17 +201,17 @@ class DesignQuantity(Part):
 
     @property
     def needs_run(self) -> bool:
-        """Whether the design must be simulated for it."""
+        """Whether computing the quantity requires a simulation of the design."""
         return self.of is not None or (self.function is not None and self.takes == "run")
 
     @property
     def needs_arm(self) -> bool:
-        """Whether it is a number of the arm, without a run."""
+        """Whether the quantity is a mass or frequency of the arm, computed without a run."""
         return self.frequency is not None or self.mass
 
 
 class Aim(Part):
-    """The quantity that `flexarm.optimise` minimises or maximises within the limits."""
+    """The objective of `flexarm.optimise`: a quantity to minimise or maximise."""
 
     minimise: str | None = None
     maximise: str | None = None
@@ -217,17 +224,17 @@ class Aim(Part):
 
     @property
     def quantity(self) -> str:
-        """Its name."""
+        """Name of the quantity to optimise."""
         return self.minimise or self.maximise or ""
 
     @property
     def sign(self) -> float:
-        """1 if less is better, else -1."""
+        """Factor that makes the objective one to be minimised: 1 to minimise, -1 to maximise."""
         return 1.0 if self.maximise is None else -1.0
 
 
 class QuantityBound(Part):
-    """Bounds of a quantity, in SI."""
+    """Lower and upper limit of a quantity, in SI units, of which one may be missing."""
 
     least: Number | None = None
     most: Number | None = None
@@ -242,7 +249,7 @@ class QuantityBound(Part):
 
 
 class StudyFile(Part):
-    """A study as its file describes it; aim and limits are for `flexarm.optimise`."""
+    """The contents of a study file; ``aim`` and ``limits`` are used by `flexarm.optimise` only."""
 
     study: Literal[1]
     name: str = "study"

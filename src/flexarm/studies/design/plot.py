@@ -1,4 +1,4 @@
-"""Figures of a study."""
+"""Figures of the results of a study: main effects, scatter matrix, Sobol indices."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,21 +23,21 @@ def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
 
 
 def _numbers(values: Any) -> Array:
-    """Return a column as numbers; texts are replaced by their alphabetical rank."""
+    """Return a result column as floats; texts are replaced by their alphabetical rank."""
     if values.dtype.kind in "iuf":
         return np.asarray(values, dtype=float)
     return np.asarray(np.unique(values, return_inverse=True)[1], dtype=float)
 
 
 def _some(columns: Columns) -> Columns:
-    """Return evenly chosen designs, at most as many as a figure shows."""
+    """Return the columns thinned to about 4000 evenly spaced designs for drawing."""
     count = len(columns["index"])
     which = np.arange(0, count, max(1, count // DRAWN))
     return {name: values[which] for name, values in columns.items()}
 
 
 def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
-    """Draw each quantity over each parameter, with means of groups: the main effects."""
+    """Draw each quantity over each parameter, with group means that show the main effects."""
     figure, axes = _axes(len(quantities), len(parameters))
     few = _some(columns)
     for i, quantity in enumerate(quantities):
@@ -52,7 +52,10 @@ def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
 
 
 def means(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return the means of x and y over groups of equal size along x; NaN of y are left out."""
+    """Return the means of x and y over groups of about equal size along x.
+
+    Entries with non-finite y are left out; up to 12 distinct values of x form one group each.
+    """
     from scipy.stats import rankdata
 
     known = np.isfinite(y)
@@ -68,7 +71,7 @@ def means(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
-    """Draw each column over each other one."""
+    """Draw a scatter matrix of all parameters and quantities, with histograms on the diagonal."""
     names = [*parameters, *quantities]
     figure, axes = _axes(len(names), len(names))
     few = _some(columns)
@@ -86,7 +89,7 @@ def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
 
 
 def indices(found: Mapping[str, SobolIndices]) -> "Figure":
-    """Draw Sobol indices with their bounds."""
+    """Draw first-order and total Sobol indices of each quantity as bars with bootstrap bounds."""
     figure, axes = _axes(len(found), 1)
     for row, (name, each) in enumerate(found.items()):
         at: Axes = axes[row, 0]

@@ -1,4 +1,4 @@
-"""Read a study from its file or a mapping; every mistake is reported with its line."""
+"""Reading and validation of a study from a file or a mapping, with the line of each mistake."""
 
 import builtins
 import hashlib
@@ -59,44 +59,47 @@ CONTAINERS = (tuple, list, dict, CodeType)  # which may be one object or equal o
 
 @dataclass(frozen=True)
 class Study:
-    """A study ready to be computed."""
+    """A validated study: its plan, arm and parameters, ready to be computed."""
 
-    plan: StudyFile  # as its file describes it
-    folder: Path  # where files of Python lie that it names
+    plan: StudyFile  # contents of the study file
+    folder: Path  # folder of the Python files that the plan refers to
     arm: Arm | None  # the arm, if any
     axes: tuple[ParameterValues, ...]  # the parameters
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the study, its arm as the text of a model file with the files it names."""
+        """Return the data to pickle the study, with the arm as model file text and side files."""
         plan = self.plan.model_copy(update={"arm": None})
         arm = self.arm and (dumps(self.arm), files_kept_with(self.arm))
         return _restored, (plan, self.folder, arm, self.axes, self.parts)
 
     @property
     def count(self) -> int:
-        """Number of designs."""
+        """Number of designs in the study."""
         return design_count(self.plan.sampling, self.axes)
 
     @property
     def chunk(self) -> int:
-        """Number of designs that are computed and written together."""
+        """Number of designs that are computed together and stored in one file."""
         most = CHUNK[self.plan.device]
         if self.plan.device == "cpu":
             most = min(most, -(-self.count // PARTS))
         return self.plan.chunk or max(most, -(-self.count // FILES))
 
     def values(self, first: int, last: int) -> dict[str, NDArray[Any]]:
-        """Return the values of designs by parameter, (last - first,) each."""
+        """Return the values of designs ``first`` to ``last - 1``, keyed by parameter name.
+
+        Each array has shape (last - first,).
+        """
         places = shares(self.plan.sampling, self.axes, first, last)
         return {axis.name: axis.at(places[:, k]) for k, axis in enumerate(self.axes)}
 
     def function(self, of: DesignQuantity) -> Any:
-        """Return the function that a quantity names."""
+        """Return the callable that a user-defined quantity names or contains."""
         return imported(of.function, self.folder) if isinstance(of.function, str) else of.function
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Digests of everything that the results depend on, by name."""
+        """SHA-256 digests, by name, of all inputs that determine the results."""
         plan, arm = self.plan, self.arm
         texts = {
             "version": version("flexarm"),
@@ -119,7 +122,10 @@ class Study:
 
     @property
     def untold(self) -> str:
-        """Why a begun folder cannot be continued: a function without identity; else empty."""
+        """Reason why a partly computed study cannot be resumed, or an empty string.
+
+        It is a user function for which no digest can be computed.
+        """
         for name, each in self.plan.quantities.items():
             try:
                 if each.function is not None:
@@ -130,11 +136,11 @@ class Study:
 
     @cached_property
     def digest(self) -> str:
-        """Digest that identifies the study."""
+        """SHA-256 digest that identifies the study."""
         return hashlib.sha256(json.dumps(self.parts, sort_keys=True).encode()).hexdigest()
 
     def as_begun(self, chunk: int, parts: dict[str, str]) -> "Study":
-        """Return the study with chunk size and digests of the folder in which it was begun."""
+        """Return the study with the chunk size and digests stored in its result folder."""
         study = replace(self, plan=self.plan.model_copy(update={"chunk": chunk}))
         study.__dict__["parts"] = parts
         return study
@@ -147,14 +153,14 @@ def _restored(
     axes: tuple[ParameterValues, ...],
     parts: dict[str, str],
 ) -> Study:
-    """Restore a pickled study."""
+    """Return the study that was pickled by `Study.__reduce__`."""
     made = parse(Arm, arm[0], name="arm", files=SideFiles(kept=arm[1])) if arm else None
     study = Study(plan, folder, made, axes)
     return study.as_begun(study.chunk, parts)
 
 
 def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
-    """Read a study from its file, or from a mapping of the same contents.
+    """Return a validated study, read from a study file or from a mapping of the same contents.
 
     Raises
     ------
@@ -180,7 +186,7 @@ def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
 
 
 def _locate(source: Source, where: Place) -> tuple[int, int]:
-    """Return line and column of the key of a mistake, or of the nearest key above it."""
+    """Return line and column in the study file of a key, or of its closest parent key."""
     while where and where not in source.keys:
         where = where[:-1]
     return source.keys.get(where, (1, 1))
@@ -205,7 +211,7 @@ Problems = list[tuple[Place, str]]
 
 
 def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
-    """Load the arm and convert all ranges to SI; also return the mistakes."""
+    """Return the study with arm loaded and ranges in SI units, and the list of mistakes found."""
     problems: Problems = []
     try:
         arm = _arm(plan.arm, folder)
@@ -249,7 +255,10 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
 
 
 def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None) -> Problems:
-    """List the parameters that set the same key as another one."""
+    """Return a mistake for each parameter that sets an entry already set by another parameter.
+
+    A mistake is a path in the study file with a message.
+    """
     problems: Problems = []
     taken: list[tuple[str, Place]] = []
     for axis in axes if arm is not None and model is not None else ():
@@ -264,7 +273,7 @@ def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None
 
 
 def _place(arm: Arm, model: Model, key: str) -> Place:
-    """Return the path in the model file that a key sets."""
+    """Return the path in the model file of the entry that a parameter's key sets."""
     if not key.startswith(START):
         return find_place(arm, key)
     name = key.removeprefix(START)
@@ -283,7 +292,10 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
 
 
 def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
-    """Return the names of curves of the arm's runs, if needed; check the runs."""
+    """Return the names of the time histories of the arm's runs, after checking the run options.
+
+    The list is empty if the study has no run or no quantity refers to a time history.
+    """
     run = plan.run
     if run is None:
         return []
@@ -297,7 +309,10 @@ def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
 
 
 def _require_frequency(of: DesignQuantity, model: Model, axes: Sequence[ParameterValues]) -> None:
-    """Raise an error for a frequency that no design has; only listed values may add some."""
+    """Raise an error if a quantity asks for a natural frequency beyond the arm's last mode.
+
+    Studies with listed parameter values are exempt, since a listed value may add modes.
+    """
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
     most = len(moves(model, locked)[0])
     listed = any(axis.kind == "values" for axis in axes)
@@ -313,7 +328,7 @@ def _arm(given: str | Arm | None, folder: Path) -> Arm | None:
 
 
 def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> ParameterValues:
-    """Return a parameter with its numbers in SI."""
+    """Return a parameter of the study file with its bounds or values converted to SI units."""
     keys = tuple(each.keys or (name,))
 
     def taken(value: Any) -> Any:
@@ -347,7 +362,7 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> P
 
 
 def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float:
-    """Return a deviation in SI; it may have the parameter's unit or be in % of the mean."""
+    """Return in SI units a standard deviation given with a unit or in % of the mean."""
     if not isinstance(given, str):
         return quantity(given, "1")
     relative = given.rstrip().endswith("%")
@@ -355,7 +370,10 @@ def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float
 
 
 def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
-    """Return a value in SI as all of its keys convert it; lists and mappings unchanged."""
+    """Return a parameter value in SI units, after checking that all its keys convert it alike.
+
+    Lists and mappings are returned unchanged.
+    """
     in_si = {key: _taken(arm, model, key, value) for key in keys}
     for key, each in in_si.items():
         if not isinstance(each, CELLS):
@@ -369,7 +387,10 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
-    """Return a value in SI as the arm reads it at a key, or raise an error."""
+    """Return a value in SI units, converted as for the model file entry or initial state of a key.
+
+    Raise an error if the key or the value is invalid.
+    """
     if not key.startswith(START):
         return read_value(change_arm(arm, {key: value}), key)
     name = key.removeprefix(START)
@@ -382,7 +403,7 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
 
 
 def imported(name: str, folder: Path) -> Any:
-    """Import ``FILE.py:NAME`` beside the study file, or ``MODULE:NAME``."""
+    """Return the function named ``FILE.py:NAME``, relative to a folder, or ``MODULE:NAME``."""
     place, _, attribute = name.rpartition(":")
     try:
         if place.endswith(".py"):
@@ -400,7 +421,7 @@ def imported(name: str, folder: Path) -> Any:
 
 
 def identity(function: Any, folder: Path) -> str:
-    """Return a digest that identifies a function, from its file or from its code and data.
+    """Return a text that identifies a function, with digests of its file or of its code and data.
 
     Parameters
     ----------
@@ -412,7 +433,7 @@ def identity(function: Any, folder: Path) -> str:
     Raises
     ------
     ModelError
-        If it refers to something without an identity, such as an open file.
+        If the function refers to an object that has no digest, such as an open file.
     """
     if not isinstance(function, str):
         try:
@@ -429,13 +450,16 @@ def _text(path: str | Path) -> str:
 
 
 def _module(module: ModuleType) -> str:
-    """Describe a module by its file; one without a file by the version of Python."""
+    """Return a module's name with a digest of its file, or with Python's version if it has none."""
     file = getattr(module, "__file__", None)
     return f"{module.__name__} {_text(file) if file else sys.version}"
 
 
 def _described(value: Any, seen: dict[int, Any]) -> Iterator[str]:
-    """Describe a value recursively for a digest; a part met before by its number."""
+    """Yield texts that describe a value recursively, as input of a digest.
+
+    An object met before is described by its sequence number, which ends cycles.
+    """
     kind = type(value)
     if kind in PLAIN:
         yield repr(value)
@@ -459,7 +483,7 @@ def _described(value: Any, seen: dict[int, Any]) -> Iterator[str]:
 
 
 def _named(value: Any) -> str:
-    """Describe a class or a built-in function."""
+    """Return the qualified name of a class or built-in function with the identity of its module."""
     name = getattr(value, "__module__", None) or "builtins"
     if name == "__main__" and not hasattr(sys.modules[name], "__file__"):
         raise ModelError(f"{value.__qualname__} is in no file")
@@ -467,7 +491,7 @@ def _named(value: Any) -> str:
 
 
 def _parts(value: Any) -> list[Any]:
-    """List the parts of a value."""
+    """Return the components of an object that determine its digest, such as code and closure."""
     if isinstance(value, FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         return [value.__code__, value.__defaults__, value.__kwdefaults__, *cells, *_used(value)]
@@ -482,7 +506,10 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _used(function: FunctionType) -> list[Any]:
-    """List what a function uses of its module: the module's file, or globals by name."""
+    """Return the module of a function, or the globals the function uses as (name, value) pairs.
+
+    The module represents the function if it is imported from a file.
+    """
     module = sys.modules.get(function.__module__)
     if module is not None and module.__name__ != "__main__" and hasattr(module, "__file__"):
         return [module]

@@ -26,19 +26,19 @@ REASONS = 5  # reasons of failed designs that a summary lists
 
 @dataclass(frozen=True, repr=False)
 class StudyResult(Summarised):
-    """The rows of a study that are on disk.
+    """The results of a study as read from its folder.
 
     Attributes
     ----------
     table
-        Where they lie.
+        The table of stored results.
     """
 
     table: StudyTable
 
     @classmethod
     def open(cls, folder: str | Path) -> "StudyResult":
-        """Open the results in a folder, of a study that is computed or still being computed."""
+        """Open the results in a folder, of a finished study or one still in progress."""
         return cls(StudyTable.open(require_path("folder", folder)))
 
     @property
@@ -58,9 +58,9 @@ class StudyResult(Summarised):
 
     @property
     def columns(self) -> Columns:
-        """All rows, by column: ``index``, ``key``, parameters, quantities, ``status``, ``reason``.
+        """Result columns: ``index``, ``key``, parameters, quantities, ``status`` and ``reason``.
 
-        All are read at once; `StudyTable.chunks_read` yields one chunk after the other.
+        All stored designs are read at once; `StudyTable.chunks_read` yields one chunk at a time.
         """
         parts = list(self.table.chunks_read())
         if not parts:
@@ -68,7 +68,7 @@ class StudyResult(Summarised):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return all rows as a pandas data frame, by index."""
+        """Return all result rows as a pandas data frame, indexed by design number."""
         import pandas
 
         return pandas.DataFrame(self.columns).set_index("index")
@@ -84,7 +84,7 @@ class StudyResult(Summarised):
         return found.set_coords(labels)
 
     def failures(self) -> dict[str, int]:
-        """Count designs without numbers by reason, the most frequent first."""
+        """Return the number of failed designs by reason, most frequent first."""
         counted: Counter[str] = Counter()
         for part in self.table.chunks_read():
             wrong = part["status"] != FINISHED
@@ -92,7 +92,7 @@ class StudyResult(Summarised):
         return dict(counted.most_common())
 
     def _require_numbers(self) -> None:
-        """Raise an error if no design has numbers to draw."""
+        """Raise an error if all computed designs failed, so that there is nothing to draw."""
         failed = self.failures()
         if self.done and sum(failed.values()) == self.done:
             raise FlexarmError(
@@ -106,7 +106,7 @@ class StudyResult(Summarised):
         Returns
         -------
         dict[str, SobolIndices]
-            By quantity: its ``parameters``, their ``first`` and ``total`` shares, and bounds.
+            First-order and total Sobol indices with bootstrap bounds, keyed by quantity.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class StudyResult(Summarised):
 
     def plot(self, path: str | Path | None = None, *, kind: Kind = "effects",
              force: bool = False) -> "Figure":  # fmt: skip
-        """Draw main effects, a scatter matrix or Sobol indices; into a file if a path is given.
+        """Draw main effects, a scatter matrix or Sobol indices; save the figure if asked.
 
         Parameters
         ----------
@@ -139,12 +139,12 @@ class StudyResult(Summarised):
             ``effects``: each quantity over each parameter, with the mean of equal parts;
             ``scatter``: all columns over each other; ``sobol``.
         force
-            Whether to overwrite a file that is there.
+            Whether to overwrite an existing file.
 
         Returns
         -------
         Figure
-            Matplotlib's.
+            The Matplotlib figure.
         """
         from flexarm.studies.design import plot
 
@@ -181,7 +181,7 @@ class StudyResult(Summarised):
 
 
 def _spread(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[str, str, str]:
-    """Return the least, median and greatest value of a column as texts."""
+    """Return the minimum, median and maximum of a column as texts."""
     if values.dtype.kind not in "iuf":
         kinds = sorted(set(map(str, values)))
         return kinds[0], "", kinds[-1]

@@ -1,4 +1,4 @@
-"""Designs by number: points of a grid, random points, a Latin hypercube, Sobol's sequence."""
+"""Sampling of designs: grid, random points, Latin hypercube, Sobol and Saltelli sequences."""
 
 import json
 import warnings
@@ -21,18 +21,18 @@ EDGE = 1e-12  # probability left out at each end of a normal distribution, which
 
 @dataclass(frozen=True)
 class ParameterValues:
-    """A parameter with its numbers in SI."""
+    """A varied parameter with its distribution or list of values in SI units."""
 
-    name: str  # of its column
-    keys: tuple[str, ...]  # of the model file or the start that it sets
+    name: str  # name of the parameter and of the result column
+    keys: tuple[str, ...]  # keys of the model file or of the initial state that are set
     kind: str  # ``linear``, ``log``, ``normal`` or ``values``
     low: float = 0.0  # lower bound; mean of a normal distribution
     high: float = 0.0  # upper bound; standard deviation of a normal distribution
     levels: int = 0  # number of values in a grid
-    values: tuple[Any, ...] = ()  # of kind ``values``
+    values: tuple[Any, ...] = ()  # listed values of kind ``values``
 
     def at(self, share: Array) -> NDArray[Any]:
-        """Return the values at cumulative probabilities, 0 to 1."""
+        """Return the parameter values at cumulative probabilities between 0 and 1."""
         if self.kind == "values":
             places = np.minimum((share * len(self.values)).astype(int), len(self.values) - 1)
             return np.asarray(self._cells[places])
@@ -46,26 +46,29 @@ class ParameterValues:
 
     @property
     def _cells(self) -> NDArray[Any]:
-        """The list as a column of numbers, booleans or texts; other types as JSON."""
+        """The listed values as an array of one type; as JSON texts if types are mixed."""
         plain = len({*map(type, self.values)}) == 1 and isinstance(self.values[0], CELLS)
         return np.array(self.values if plain else [json.dumps(v, default=str) for v in self.values])
 
     def value(self, cell: Any) -> Any:
-        """Return the value that a cell of the column represents."""
+        """Return the parameter value for a cell of the result column, which may be JSON text."""
         if self.kind != "values":
             return cell
         return self.values[self._cells.tolist().index(cell)]
 
 
 def design_count(sampling: Sampling, axes: Sequence[ParameterValues]) -> int:
-    """Count the designs of a study."""
+    """Return the number of designs of a study."""
     if sampling.kind == "grid":
         return prod(axis.levels for axis in axes)
     return (sampling.count or 0) * (len(axes) + 2 if sampling.kind == "saltelli" else 1)
 
 
 def shares(sampling: Sampling, axes: Sequence[ParameterValues], first: int, last: int) -> Array:
-    """Return the points of designs in the unit cube, (last - first, parameters)."""
+    """Return designs ``first`` to ``last - 1`` as points of the unit cube.
+
+    The shape is (last - first, parameters), one row per design.
+    """
     numbers, size = np.arange(first, last), len(axes)
     if sampling.kind == "grid":
         places = np.unravel_index(numbers, [axis.levels for axis in axes])
@@ -105,7 +108,10 @@ def _sobol(size: int, seed: int, first: int, last: int) -> Array:
 
 
 def _saltelli(sampling: Sampling, size: int, first: int, last: int) -> Array:
-    """Return points of Saltelli's design: A, B, then A with each column in turn from B."""
+    """Return points ``first`` to ``last - 1`` of Saltelli's design, one row per point.
+
+    The blocks are matrices A and B, then A with each column in turn replaced by that of B.
+    """
     count, found = sampling.count or 0, []
     while first < last:
         block, begin = divmod(first, count)

@@ -14,14 +14,15 @@ LEAST = 8  # points of A without which indices and their bounds mean nothing
 
 @dataclass(frozen=True)
 class SobolIndices:
-    """Shares of a quantity's variance.
+    """First-order and total Sobol indices of one quantity, with bootstrap bounds.
 
     Attributes
     ----------
     parameters
         Names of the parameters.
     first, total
-        Share of each parameter alone, and with all its interactions, (k,).
+        First-order and total index of each parameter, shape (k,): its share of the variance without
+        and with interactions.
     first_bounds, total_bounds
         Bootstrap bounds, low and high, (2, k).
     """
@@ -42,14 +43,15 @@ def sobol_indices(
     confidence: float,
     resamples: int,
 ) -> SobolIndices:
-    """Estimate the indices of a quantity over a design of Saltelli.
+    """Estimate the Sobol indices of a quantity from the designs of a Saltelli sampling.
 
     Parameters
     ----------
     name
         Name of the quantity.
     values
-        Its values at A, B and A with one column of B after the other, (count (k + 2),).
+        Values of the quantity at the points of A, of B, and of A with each column in turn replaced
+        by that of B, shape (count (k + 2),).
     parameters
         Names.
     count
@@ -79,7 +81,10 @@ def sobol_indices(
 
 
 def _estimate(blocks: Array) -> Array:
-    """Estimate first and total indices, (2, k); 0 if the quantity does not vary."""
+    """Return first-order and total Sobol indices, shape (2, k); 0 if the quantity is constant.
+
+    ``blocks`` has one row each for A, B and the k mixed matrices of Saltelli's design.
+    """
     a, b, ab = blocks[0], blocks[1], blocks[2:]
     variance = float(np.var(blocks[:2]))
     if not variance:

@@ -1,4 +1,4 @@
-"""Studies: many designs of an arm, computed in parallel and stored chunk by chunk."""
+"""Parametric studies: many designs of an arm, computed in parallel and stored in chunks."""
 
 import os
 import time
@@ -24,16 +24,16 @@ from flexarm.studies.design.workers import (
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a study.
+    """Progress of a running study.
 
     Attributes
     ----------
     done, total
-        Numbers of designs.
+        Numbers of computed designs and of all designs.
     rate
         Designs per second since this call began.
     remaining
-        Estimated time for the rest at that rate [s].
+        Estimated time for the remaining designs at this rate [s].
     """
 
     done: int
@@ -49,7 +49,7 @@ def study(
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> StudyResult:
-    """Compute quantities of many designs of an arm, and store them in a folder.
+    """Compute quantities of many designs of an arm and store the results in a folder.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ def study(
     out
         Folder of the results.  A begun study in it is continued; other files are not touched.
     workers
-        Processes, in place of the plan's; one per core if neither says.
+        Number of processes, instead of the plan's; one per core if neither is given.
     progress
         Called with a `Progress` whenever a chunk is stored.
 
     Returns
     -------
     StudyResult
-        All rows; they are read from the folder when they are asked for.
+        Results of all designs, read from the folder on access.
 
     Raises
     ------
@@ -102,7 +102,10 @@ def study(
 
 
 def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> Iterator[Made]:
-    """Return an iterator over computed chunks; errors of the plan are raised at once."""
+    """Return an iterator over chunk numbers and encoded result files, computed as consumed.
+
+    Errors of the plan are raised before the first chunk.
+    """
     if not missing:
         return iter(())
     plan = read.plan

@@ -1,4 +1,4 @@
-"""A study's results on disk: a folder with a file per chunk, each written whole."""
+"""Storage of a study's results: a folder with one file per chunk, each written atomically."""
 
 import hashlib
 import io
@@ -41,7 +41,7 @@ AGAIN = "delete this chunk, and the same study computes it again"
 
 
 def to_bytes(columns: Columns, kind: str) -> bytes:
-    """Return the contents of a file, ``parquet`` or ``npz``, with columns and their checksum."""
+    """Return the encoded ``parquet`` or ``npz`` file of the given columns and their checksum."""
     memory = io.BytesIO()
     if kind == "npz":
         named = {COLUMN + name: values for name, values in columns.items()}
@@ -57,7 +57,7 @@ def to_bytes(columns: Columns, kind: str) -> bytes:
 
 
 def of_file(path: Path) -> tuple[Columns, str]:
-    """Read the columns of a file, and the checksum that it states; empty if it states none."""
+    """Return the columns stored in a file and the checksum it states, empty if it states none."""
     if path.suffix == ".npz":
         with np.load(path) as file:
             stated = str(file[CHECKSUM]) if CHECKSUM in file.files else ""
@@ -72,7 +72,7 @@ def of_file(path: Path) -> tuple[Columns, str]:
 
 
 def checksum_of(columns: Columns) -> str:
-    """Compute a checksum of names and values, which does not depend on the kind of file."""
+    """Return a SHA-256 checksum of column names and values, independent of the file format."""
     digest = hashlib.sha256()
     for name, values in columns.items():
         texts = values.dtype.kind not in "biuf"
@@ -82,21 +82,21 @@ def checksum_of(columns: Columns) -> str:
 
 
 def _checksum_of_about(about: dict[str, Any]) -> str:
-    """Compute a checksum of a study's description."""
+    """Return a SHA-256 checksum of a study's description without its checksum entry."""
     stated = {key: value for key, value in about.items() if key != CHECKSUM}
     return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """The results of a study in a folder."""
+    """The stored results of a study, in a folder with a description and chunk files."""
 
-    folder: Path  # where they lie
-    about: dict[str, Any]  # what is said of the study: its digest, parts, columns, counts
+    folder: Path  # folder of the results
+    about: dict[str, Any]  # description of the study: digests, columns, number of designs
 
     @classmethod
     def of(cls, folder: Path, study: Study) -> "StudyTable":
-        """Find the table of a study, begun or not; nothing is written yet.
+        """Return the table of a study in a folder, to be continued or created; nothing is written.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class StudyTable:
         return cls(folder, about)
 
     def begin(self) -> None:
-        """Begin the table, unless that is done already.
+        """Create the folder and write the study's description, unless it is there already.
 
         Raises
         ------
@@ -159,12 +159,12 @@ class StudyTable:
 
     @classmethod
     def open(cls, folder: Path) -> "StudyTable":
-        """Open the table of a study that was begun.
+        """Open the stored results of a study.
 
         Raises
         ------
         FlexarmError
-            If there is none, or its description was changed.
+            If the folder contains no study, or the description was changed.
         """
         try:
             about = json.loads((folder / ABOUT).read_bytes())
@@ -186,22 +186,22 @@ class StudyTable:
         return cls(folder, about)
 
     def _holds(self) -> bool:
-        """Whether the folder still holds this study, in the same chunks."""
+        """Return whether the folder still contains this study with the same chunk size."""
         there = self.open(self.folder).about
         return all(there[key] == self.about[key] for key in ("digest", "chunk"))
 
     @property
     def count(self) -> int:
-        """Number of designs."""
+        """Number of designs in the study."""
         return int(self.about["count"])
 
     @property
     def chunks(self) -> int:
-        """Number of chunks."""
+        """Number of chunks in the study."""
         return -(-self.count // int(self.about["chunk"]))
 
     def size(self, number: int) -> int:
-        """Count the designs of a chunk."""
+        """Return the number of designs in a chunk."""
         chunk = int(self.about["chunk"])
         return min(chunk, self.count - number * chunk)
 
@@ -212,7 +212,7 @@ class StudyTable:
         Raises
         ------
         FlexarmError
-            If there is one beyond the last.
+            If the folder contains a chunk beyond the last one of the study.
         """
         there = self.folder.iterdir() if self.folder.is_dir() else ()
         matches = ((path, re.fullmatch(r"chunk-(\d{6,})", path.stem)) for path in there)
@@ -228,7 +228,7 @@ class StudyTable:
         return self.folder / f"chunk-{number:06d}.{self.about['kind']}"
 
     def write(self, number: int, data: bytes) -> None:
-        """Write a chunk, whole or not at all."""
+        """Write the encoded result file of a chunk, atomically."""
         if not self._holds():
             raise FlexarmError(
                 f"{self.folder}: another study was begun in it. Give another folder."
@@ -240,12 +240,12 @@ class StudyTable:
             raise FlexarmError(f"{self._path(number)}: cannot be written: {reason}") from None
 
     def chunks_read(self) -> Iterator[Columns]:
-        """Read chunk after chunk of those that are there.
+        """Yield the columns of the stored chunks, in order of their numbers.
 
         Raises
         ------
         FlexarmError
-            If one cannot be read, is not the one of its number, or was changed.
+            If a chunk cannot be read, does not belong to its number, or was changed.
         """
         for number in self.done:
             try:
@@ -261,7 +261,7 @@ class StudyTable:
         return FlexarmError(f"{self._path(number)}: {fault}: {AGAIN}")
 
     def _fault(self, number: int, columns: Columns, stated: str) -> str:
-        """Return a difference of a stored chunk from that written under its number, if any."""
+        """Return why a stored chunk is invalid, or an empty string if it is valid."""
         about, size = self.about, self.size(number)
         first = number * int(about["chunk"])
         names = ["index", "key", *about["parameters"], *about["quantities"], "status", "reason"]

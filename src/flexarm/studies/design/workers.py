@@ -1,4 +1,4 @@
-"""Computing the chunks of a study: in this process, in several, or on a Dask cluster."""
+"""Computation of a study's chunks in this process, in several processes, or on Dask."""
 
 import os
 import pickle
@@ -26,18 +26,18 @@ def _evaluator(packed: bytes) -> Evaluator:
 
 
 def compute(packed: bytes, number: int, kind: str) -> bytes:
-    """Compute a chunk of a pickled study; return the contents of its file."""
+    """Compute a chunk of a pickled study and return its encoded result file."""
     return to_bytes(_evaluator(packed).chunk(number), kind)
 
 
 def compute_here(evaluator: Evaluator, numbers: Iterable[int], kind: str) -> Iterator[Made]:
-    """Compute chunks in this process."""
+    """Compute chunks in this process; yield each chunk number with its encoded result file."""
     for number in numbers:
         yield number, to_bytes(evaluator.chunk(number), kind)
 
 
 def pack(study: Study) -> bytes | None:
-    """Pickle a study for other processes; None if they could not import its functions."""
+    """Return the pickled study, or None if other processes could not import its functions."""
     functions = [each.function for each in study.plan.quantities.values()]
     if any(getattr(each, "__module__", "") == "__main__" for each in functions):
         return None
@@ -51,7 +51,10 @@ def pack(study: Study) -> bytes | None:
 def compute_in_processes(
     packed: bytes, numbers: Iterable[int], kind: str, workers: int
 ) -> Iterator[Made]:
-    """Compute chunks in processes of this machine; repeat the chunk of a process that dies."""
+    """Compute chunks in worker processes; yield each number with its encoded result file.
+
+    A chunk whose worker process dies is computed again, up to three times.
+    """
     lines = [_Line(packed, kind) for _ in range(workers)]
     idle: queue.SimpleQueue[_Line] = queue.SimpleQueue()
     for line in lines:
@@ -76,7 +79,7 @@ def compute_in_processes(
 
 
 class _Line:
-    """A process that computes one chunk after the other."""
+    """A worker process that computes chunks of a study one at a time."""
 
     def __init__(self, packed: bytes, kind: str) -> None:
         self._task = packed, kind
@@ -84,7 +87,7 @@ class _Line:
         self.stopped = False  # whether no other process begins
 
     def compute(self, number: int) -> bytes:
-        """Compute a chunk, in a new process if the last one died; return the contents."""
+        """Return the encoded result file of a chunk, restarting the worker process if it died."""
         for _ in range(TRIES):
             with suppress(OSError, EOFError, pickle.UnpicklingError):
                 process = self._process or self._begin()
@@ -114,7 +117,7 @@ class _Line:
         return begun
 
     def end(self) -> None:
-        """End the process."""
+        """Kill the worker process if it is running."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -127,7 +130,7 @@ def _send(to: IO[bytes], what: object) -> None:
 
 
 def _serve() -> None:
-    """Compute chunks on request over pipes, until the requesting process ends."""
+    """Compute chunks on request from standard input until the parent process closes the pipe."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of users' functions goes to stderr
     with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
@@ -144,7 +147,7 @@ def _serve() -> None:
 def compute_on_dask(
     packed: bytes, numbers: Iterable[int], kind: str, address: str, workers: int | None
 ) -> Iterator[Made]:
-    """Compute chunks on a cluster: that of a scheduler's address, or a ``local`` one.
+    """Compute chunks on a Dask cluster, given by its scheduler's address or ``local``.
 
     Raises
     ------
