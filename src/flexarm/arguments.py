@@ -1,6 +1,6 @@
-"""Checks of arguments where users give them.
+"""Validation of arguments of public functions.
 
-Every message has the name of the argument, the expected values and the value that it got.
+Every error message has the name of the argument, the expected values and the given value.
 """
 
 import math
@@ -40,9 +40,10 @@ OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml"
 def renamed(
     meant: Mapping[str, str] | None = None, **names: str
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that accepts arguments by their old names, old to new, with a warning.
+    """Return a decorator that accepts deprecated argument names (old to new), with a warning.
 
-    With ``meant``, an unknown argument raises an error that suggests the right one, wrong to right.
+    With ``meant`` (wrong to right), an unknown argument raises an error that suggests the right
+    name.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -78,12 +79,12 @@ def renamed(
 
 
 def refused(name: str, value: object, expected: str, error: Kind = FlexarmError) -> FlexarmError:
-    """Return the error for an argument with another value than expected."""
+    """Return the error for an argument whose value is not as expected."""
     return error(f"{name}: must be {expected}, got {shown(value)}")
 
 
 def shown(value: object) -> str:
-    """Return a value as text for a message; its type if the text is long or cannot be made."""
+    """Return a value as text for a message; its type if the text is long or unavailable."""
     try:
         text = " ".join(repr(value).split())
     except Exception:
@@ -92,7 +93,7 @@ def shown(value: object) -> str:
 
 
 def is_number(value: object, *, finite: bool = True) -> bool:
-    """Return whether a value is one real number; True and False are none."""
+    """Return whether a value is a real number; booleans are not."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:
@@ -103,9 +104,10 @@ def is_number(value: object, *, finite: bool = True) -> bool:
 
 
 def in_unit(name: str, value: object, unit: str, error: Kind = FlexarmError) -> Any:
-    """Convert text such as "5 ms" to a number in an SI unit, also in lists.
+    """Convert text such as "5 ms" to a number in an SI unit, also within lists.
 
-    With several units, as in "rad/s|m/s", the first that fits is used.
+    For several units, as in "rad/s|m/s", the first fitting unit is used. Other values are returned
+    unchanged.
     """
     if isinstance(value, list | tuple):
         return [in_unit(name, item, unit, error) for item in value]
@@ -131,7 +133,7 @@ def require_number(
     *,
     unit: str = "1",
 ) -> float:
-    """Return a finite number in a range, or text with a unit, as a float; raise an error else."""
+    """Return a number within bounds as a float, also from text with a unit; raise an error else."""
     value = in_unit(name, value, unit, error)
     expected = "a finite number"
     if math.isfinite(least) or math.isfinite(largest):
@@ -144,7 +146,7 @@ def require_number(
 def require_positive(
     name: str, value: object, error: Kind = FlexarmError, *, unit: str = "1"
 ) -> float:
-    """Return a finite number > 0, or text with a unit, as a float; raise an error else."""
+    """Return a positive number as a float, also from text with a unit; raise an error else."""
     value = in_unit(name, value, unit, error)
     if not is_number(value) or float(value) <= 0:  # type: ignore[arg-type]
         raise refused(name, value, "> 0 and a finite number", error)
@@ -165,14 +167,14 @@ def require_count(
 
 
 def is_word(value: object, words: Iterable[str]) -> bool:
-    """Return whether a value is one of some words, also for arrays, which ``in`` cannot compare."""
+    """Return whether a value is one of some strings; False for arrays, which ``in`` rejects."""
     return isinstance(value, str) and value in words
 
 
 def require_word(
     name: str, value: object, words: Iterable[str], error: Kind = FlexarmError
 ) -> None:
-    """Raise an error unless a value is one of some words."""
+    """Raise an error unless a value is one of some strings."""
     choices = list(words)
     if not is_word(value, choices):
         raise refused(name, value, f"one of {', '.join(choices)}", error)
@@ -193,7 +195,7 @@ def require_function(name: str, value: object, what: str, error: Kind = FlexarmE
 def require_mapping(
     name: str, value: object, what: str, error: Kind = FlexarmError, *, optional: bool = True
 ) -> Mapping[str, Any]:
-    """Return a mapping from names, empty for None where that is allowed; raise an error else."""
+    """Return a mapping with string keys, empty for None if optional; raise an error else."""
     if value is None and optional:
         return {}
     if not isinstance(value, Mapping):
@@ -218,7 +220,7 @@ def require_numbers(
 ) -> dict[str, float]:
     """Return a mapping from names to finite numbers, empty for None; raise an error else.
 
-    Text is converted to the unit of its name; without a unit a number has no dimension.
+    Text is converted to the unit of its name; a name without a unit has a dimensionless number.
     """
     items, units = require_mapping(name, value, what, error), units or {}
     return {
@@ -228,7 +230,7 @@ def require_numbers(
 
 
 def require_names(name: str, value: object, what: str) -> list[str]:
-    """Return a list of texts; raise an error for another value."""
+    """Return a list of strings; raise an error for another value."""
     names = listed(value)
     if names is None or not all(isinstance(item, str) for item in names):
         raise refused(name, value, f"a list of {what}")
@@ -236,7 +238,7 @@ def require_names(name: str, value: object, what: str) -> list[str]:
 
 
 def listed(value: object) -> list[Any] | None:
-    """Return the items of a sequence; None for text and other values."""
+    """Return the items of a sequence as a list; None for strings and other values."""
     try:
         return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
     except Exception:
@@ -271,7 +273,7 @@ def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:
 
 
 def require_run_file(path: str | Path) -> None:
-    """Raise an error if the file of a run has the ending of another kind of file."""
+    """Raise an error if the file for a run has the ending of another kind of file."""
     if require_path("path", path).suffix.lower() in OTHERS:
         raise FlexarmError(
             f"'{path}': runs are stored as NetCDF. Let the name end in .nc, or export "
@@ -282,13 +284,13 @@ def require_run_file(path: str | Path) -> None:
 def require_kind(
     name: str, value: object, kinds: type | tuple[type, ...], what: str, error: Kind = FlexarmError
 ) -> None:
-    """Raise an error unless a value is an instance of some types."""
+    """Raise an error unless a value is an instance of given types."""
     if not isinstance(value, kinds):
         raise refused(name, value, what, error)
 
 
 def require_shaped(name: str, value: object, shape: tuple[int, ...]) -> "Array":
-    """Return an array of finite numbers of a shape; raise an error for another value."""
+    """Return an array of finite numbers with a given shape; raise an error for another value."""
     array = require_array(name, value)
     if array.shape != shape:
         size = " x ".join(map(str, shape))

@@ -1,4 +1,4 @@
-"""Numbers with units: read text such as "250 mm" as SI, and refuse the wrong quantity."""
+"""Parser of quantities with units: text such as "250 mm" to SI, with a check of the dimension."""
 
 import difflib
 import math
@@ -18,7 +18,7 @@ from flexarm.errors import ModelError
 
 
 class Dimension(NamedTuple):
-    """Exponents of kg, m, s, rad and A."""
+    """Physical dimension as exponents of kg, m, s, rad and A."""
 
     kg: int = 0
     m: int = 0
@@ -28,7 +28,7 @@ class Dimension(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """A unit as a multiple of SI; a fraction, so that "3 mm" and "12 in" round only once."""
+    """A unit as dimension and SI factor, an exact fraction, so that "3 mm" is rounded only once."""
 
     factor: Fraction
     dimension: Dimension
@@ -139,12 +139,16 @@ _SPELLINGS = str.maketrans(
 
 
 def quantity(value: object, unit: str, *, name: str = "") -> float:
-    """Read a number, or text with a number and a unit, as an SI number.
+    """Return a number, or text with a number and a unit, as a number in an SI unit.
 
     value: a number in SI units, or text such as ``"250 mm"`` or ``"1e3 N*m/rad"``.
+
     unit: expected SI unit, such as ``"m"`` or ``"N m/rad"``.
+
     name: name of the quantity in messages, where it is not that of the unit.
+
     Returns the value in `unit`.
+
     ModelError: if it is no number, not finite, or has a unit of another dimension.
 
     Radians may be left out of a longer unit ("N m" for "N m/rad"), but not added, and not left out
@@ -166,7 +170,7 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
 
 
 def _in_range(number: float, unit: str, name: str) -> float:
-    """Return a number, or raise an error if it is beyond any arm's size."""
+    """Return a number; raise an error if its magnitude is beyond any arm's size."""
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
         raise ModelError(f"{number:g} is beyond any arm's size; {_expected(unit, name)}")
     return number
@@ -245,7 +249,7 @@ def _misread(rest: str) -> str:
 
 
 def _suggestion(name: str, wanted: Dimension) -> str:
-    """Suggest a unit for a misspelt one, of the wanted dimension if there is one."""
+    """Return text that suggests a unit for a misspelt one, of the wanted dimension if possible."""
     fitting = [unit for unit, scale in _UNITS.items() if scale.dimension == wanted]
     guesses = [
         [word for word in (_WORDS.get(name.lower().removesuffix("s")),) if word],
@@ -259,7 +263,7 @@ def _suggestion(name: str, wanted: Dimension) -> str:
 
 
 def _pieces(name: str) -> list[str]:
-    """Split a name into two units of different kinds that were written without a space."""
+    """Return the ways to split a name into two units of different dimensions, as texts."""
     return [
         f"{name[:i]} {name[i:]}"
         for i in range(1, len(name))
@@ -295,7 +299,7 @@ def _kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Mark a pydantic float as a quantity: ``Annotated[float, Unit("m")]``."""
+    """Pydantic annotation of a float as a quantity: ``Annotated[float, Unit("m")]``."""
 
     symbol: str  # SI unit of the number, such as "m" or "N m/rad"
     name: str = ""  # name of the quantity in messages, where it is not that of the unit
@@ -310,7 +314,7 @@ class Unit:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """Read the quantity before pydantic checks the float."""
+        """Return the schema of a float that is parsed as a quantity first."""
         return core_schema.no_info_before_validator_function(
             self._validate, handler(source), metadata={_SYMBOL: self.symbol}
         )
@@ -318,7 +322,7 @@ class Unit:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return the schema of a number, or of text with the unit."""
+        """Return the JSON schema of a number, or of text with a unit."""
         # Bounds written after the unit in an Annotated arrive under pydantic's names.
         number = {_BOUNDS.get(key, key): value for key, value in handler(schema).items()}
         return {"anyOf": [number, {"type": "string", "maxLength": _LONGEST}], **self._described()}
@@ -334,9 +338,9 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class PerSecond:
-    """Mark the rate of a quantity: ``Annotated[Angle, PerSecond()]`` is in rad/s.
+    """Pydantic annotation of the rate of a quantity: ``Annotated[Angle, PerSecond()]`` in rad/s.
 
-    Text may leave the seconds out, as in "30 deg" for "30 deg/s".
+    Text may omit the seconds, as in "30 deg" for "30 deg/s".
     """
 
     times: int = 1  # 1 for a rate, 2 for an acceleration
@@ -355,7 +359,7 @@ class PerSecond:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """Read text in the unit of the rate; a plain number has no unit of its own."""
+        """Return the schema of a rate: text is parsed in its unit, if the quantity has a unit."""
         schema = handler(source)
         symbol = schema.get("metadata", {}).get(_SYMBOL)
         if symbol is None:
@@ -366,7 +370,7 @@ class PerSecond:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return the schema of a quantity with the unit and description of its rate."""
+        """Return the JSON schema of a quantity, with unit and description of its rate."""
         base = handler(schema)
         return base | self._unit(base["x-unit"])._described() if "x-unit" in base else base
 

@@ -1,4 +1,4 @@
-"""The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
+"""Data model of an arm as its user describes it: immutable, validated, in SI units."""
 
 from flexarm.arm.arm import Arm, FixedBase, FreeBase, MovedBase, Payload
 from flexarm.arm.drive import Drive, Friction, SpringTable

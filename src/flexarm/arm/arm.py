@@ -82,7 +82,7 @@ class Orbit(Part):
 
     @property
     def mean_motion(self) -> float:
-        """Angular speed about the planet [rad/s]."""
+        """Angular speed of the orbit about the planet [rad/s]."""
         if self.rate is not None:
             return self.rate
         assert self.altitude is not None
@@ -110,7 +110,7 @@ class FreeBase(Standing):
 
     @property
     def mean_motion(self) -> float:
-        """Mean motion of its orbit [rad/s], 0 without orbit."""
+        """Mean motion of the base's orbit [rad/s]; 0 without an orbit."""
         return self.orbit.mean_motion if self.orbit is not None else 0.0
 
     @model_validator(mode="after")
@@ -152,7 +152,7 @@ class Arm(Part):
     springs: Annotated[tuple[PointSpring, ...], Field(max_length=1000)] = ()
 
     def __repr__(self) -> str:
-        """Return a summary of a few lines; `flexarm.io.model_file.dumps` writes all of it."""
+        """Return a short summary; `flexarm.io.model_file.dumps` returns the complete arm."""
         return self._summary().text()
 
     __str__ = __repr__
@@ -180,28 +180,28 @@ class Arm(Part):
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """Names of the links, ``link1`` and so on where the file gives none."""
+        """Names of the links; ``link1`` and so on for links without a name."""
         return tuple(link.name or f"link{i}" for i, link in enumerate(self.links, 1))
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints, ``joint1`` and so on where the file gives none."""
+        """Names of the joints; ``joint1`` and so on for joints without a name."""
         return tuple(link.joint.name or f"joint{i}" for i, link in enumerate(self.links, 1))
 
     def axis_names(self, index: int) -> tuple[str, ...]:
-        """Names of a joint's coordinates: its own, or one per axis."""
+        """Return the names of a joint's coordinates: the joint's own name, or one name per axis."""
         joint = self.links[index].joint
         labels, name = joint.axes, joint.name or f"joint{index + 1}"
         return tuple(".".join(filter(None, (name, label))) for label in labels)
 
     @property
     def contact_names(self) -> tuple[str, ...]:
-        """Names of the contacts, ``contact1`` and so on where the file gives none."""
+        """Names of the contacts; ``contact1`` and so on for contacts without a name."""
         return tuple(each.name or f"contact{i}" for i, each in enumerate(self.contacts, 1))
 
     @property
     def spring_names(self) -> tuple[str, ...]:
-        """Names of the springs between points, ``spring1`` and so on where the file gives none."""
+        """Names of the springs between points; ``spring1`` and so on for springs without a name."""
         return tuple(each.name or f"spring{i}" for i, each in enumerate(self.springs, 1))
 
     @model_validator(mode="after")
@@ -254,7 +254,7 @@ class Arm(Part):
         return self
 
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
-        """Raise a fault unless a carriage can ride on this link."""
+        """Raise a validation error unless a carriage can ride on a link."""
         if rail is None or rail.modal is not None or rail.span == 0:
             raise fault("a carriage rides on a beam, so the link before it must be one", *path)
         if isinstance(rail.joint, Sliding):
@@ -269,7 +269,7 @@ class Arm(Part):
             raise fault("a carriage cannot ride on a link that shears", *path)
 
     def _check_stations(self, joint: Carriage, rail: Link, *path: str | int) -> None:
-        """Raise a fault for stations of a carriage that are not on the rail's span."""
+        """Raise a validation error if start or limits of a carriage are not on the rail's span."""
         ends = rail.span_ends
         stations: dict[tuple[str, str], float | None] = {
             ("start", "position"): joint.start.position

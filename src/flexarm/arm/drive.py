@@ -1,4 +1,4 @@
-"""Drive trains: friction, motor, and transmission with its gap, its hysteresis and its errors."""
+"""Drive trains: friction, motor, and transmission with backlash, hysteresis and kinematic error."""
 
 from typing import Annotated, Generic, Literal, Self
 
@@ -76,7 +76,7 @@ class Friction(Part, Generic[S, E, K, D]):
 
     @property
     def holds(self) -> float:
-        """Largest effort that holds a joint at rest (stiction)."""
+        """Largest effort [N m or N] by which stiction holds a joint at rest."""
         return float(self.coulomb if self.static is None else self.static)  # type: ignore[arg-type]
 
 

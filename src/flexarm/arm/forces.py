@@ -1,4 +1,4 @@
-"""Forces other than those of joints: wrenches, contacts, springs between points."""
+"""Forces other than those at joints: wrenches, contacts, springs between points."""
 
 from typing import Annotated, Literal, Self
 

@@ -115,7 +115,7 @@ class Placed(Terse):
 
     @property
     def travel(self) -> float:
-        """Distance that the link moves along z per coordinate [m], [m/rad]."""
+        """Displacement of the link along z per unit of the joint coordinate [m/m or m/rad]."""
         return 0.0
 
     @model_validator(mode="after")
@@ -175,7 +175,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
 
     @property
     def elastic(self) -> bool:
-        """Whether motor and link are two coordinates."""
+        """Whether motor and link have separate coordinates, joined by an elastic transmission."""
         return self.drive is not None and self.drive.stiffness is not None
 
 
@@ -223,7 +223,7 @@ class Prismatic(LinearJoint):
 
     @property
     def travel(self) -> float:
-        """Distance that the link moves along the axis per coordinate."""
+        """Displacement of the link along the axis per unit of the joint coordinate [m/m]."""
         return 1.0
 
 
@@ -286,7 +286,7 @@ class Screw(RotaryJoint):
 
     @property
     def travel(self) -> float:
-        """Distance that the link moves along the axis per coordinate [m/rad]."""
+        """Displacement of the link along the axis per angle of the joint [m/rad]."""
         return self.pitch / (2 * math.pi)
 
 
@@ -326,7 +326,7 @@ class Universal(Crossed):
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """Actuation of each axis by its label."""
+        """Actuation of the two axes, by the labels ``first`` and ``second``."""
         return {"first": self.first, "second": self.second}
 
 
@@ -359,7 +359,7 @@ class Spherical(Crossed):
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """Actuation of its three angles: none, they are free."""
+        """Actuation of the three angles, by label; all are free."""
         return dict.fromkeys(("rx", "ry", "rz"), Turn(actuation="free"))
 
 
@@ -370,7 +370,7 @@ class Fixed(Placed):
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """No axes."""
+        """Empty mapping, since a fixed joint has no axes."""
         return {}
 
 

@@ -1,4 +1,4 @@
-"""Links: joint, length, section, shapes, damping."""
+"""Links of an arm: joint, length, section, shape functions, damping and initial deformation."""
 
 from typing import Annotated, Literal, Self
 
@@ -87,7 +87,7 @@ class QuadraticShape(Part):
 
 
 def _kind_of_body(value: object) -> str:
-    """Return the tag of a link's body: ``modal`` for modes in a file, else ``rigid``."""
+    """Return ``modal`` for data of a body with modes from a file, else ``rigid``."""
     if isinstance(value, dict):
         return "modal" if "kind" in value or "file" in value else "rigid"
     return "modal" if isinstance(value, ModalBody) else "rigid"
@@ -137,7 +137,7 @@ class Link(Terse):
 
     @property
     def beam(self) -> bool:
-        """Whether the link is a flexible beam."""
+        """Whether the link is a flexible beam, which has a section."""
         return not self.rigid and self.section is not None
 
     @property
@@ -152,17 +152,17 @@ class Link(Terse):
 
     @property
     def modal(self) -> ModalBody | None:
-        """Body with modes that the link consists of, or None."""
+        """Body with modes that forms the link; None for other links."""
         return self.body if isinstance(self.body, ModalBody) else None
 
     @property
     def rigid_body(self) -> Body | None:
-        """Rigid body that the link consists of, or None."""
+        """Rigid body that forms the link; None for other links."""
         return self.body if isinstance(self.body, Body) else None
 
     @property
     def damping_ratios(self) -> tuple[float, ...]:
-        """Damping ratios of the file, whether one number, a list or a mapping."""
+        """Damping ratios of the model file as a tuple, whether given as number, list or mapping."""
         ratios = self.damping
         if isinstance(ratios, dict):
             return tuple(ratios.values())
@@ -170,12 +170,12 @@ class Link(Terse):
 
     @property
     def damped(self) -> bool:
-        """Whether it has damping of its own."""
+        """Whether the link has modal or material damping."""
         return any(self.damping_ratios) or self.material_damping is not None
 
     @property
     def span(self) -> float:
-        """Length of the flexible span [m]: the length without its rigid ends."""
+        """Length of the flexible span [m]: the link's length without its rigid ends."""
         begin, end = self.span_ends
         return end - begin
 
@@ -222,7 +222,7 @@ class Link(Terse):
         return self
 
     def _check_modal(self) -> None:
-        """Raise a fault for keys that conflict with the file of a body with modes."""
+        """Raise a validation error for keys that conflict with the file of a body with modes."""
         for name in (
             "length", "section", "rigid", "root_piece", "tip_piece", "shapes", "quadratic_shapes",
         ):  # fmt: skip
@@ -237,7 +237,7 @@ class Link(Terse):
             raise fault("the file of the body places its tip. Leave it out.", "joint", "dh", "a")
 
     def check_place(self, at: At, *path: str | int) -> None:
-        """Raise a fault for a point that is not on the link."""
+        """Raise a validation error for a point that is not on the link."""
         if at == "tip":
             return
         if isinstance(self.joint, Sliding):
@@ -271,7 +271,7 @@ class Link(Terse):
             )
 
     def _check_work(self) -> None:
-        """Raise a fault for numbers of stations and shapes whose integrals would take minutes."""
+        """Raise a validation error if stations and shapes are too many to integrate in seconds."""
         stations = self.section.stations if self.section is not None else None
         if stations is None or not isinstance(self.shapes, Counted):
             return

@@ -93,7 +93,7 @@ class Event(Part):
 
     @property
     def title(self) -> str:
-        """Name of the event, or its actions."""
+        """Name of the event, or a list of its actions if it has no name."""
         if self.name:
             return self.name
         actions = [
@@ -143,9 +143,9 @@ def require_events_fit(
     acts: Mapping[str, AnyActuated],
     context: Any,
 ) -> None:
-    """Raise a fault for events that name parts the arm lacks, and for two bodies of one name.
+    """Raise a validation error for events that name missing parts, or for duplicate body names.
 
-    Target files of servos are read; ``context`` is pydantic's, with the folder of these files.
+    Target files of servos are read; ``context`` is pydantic's, with the source of these files.
     """
     names = [body.name for body in bodies]
     require_distinct(names, "bodies")

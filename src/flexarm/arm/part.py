@@ -1,4 +1,4 @@
-"""Base classes, field types and checks that all parts of an arm's description share."""
+"""Base classes, field types and validation functions shared by all parts of an arm."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ SENTENCES = {
 
 
 def control_character(name: str) -> str:
-    """Return why a name is refused for a control character, empty if it has none."""
+    """Return why a name with a control character is refused; empty if it has none."""
     match = CONTROL.search(name)
     if match is None:
         return ""
@@ -63,14 +63,14 @@ def control_character(name: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Return why a text cannot be the name of a link or joint, or of a shape; empty if it can."""
+    """Return why a text cannot be the name of a link, joint or shape; empty if it can."""
     if any(c.isspace() or c in ".[]=,:" for c in name):
         return "must be one word without . [ ] = , : (they build coordinate names)"
     return control_character(name)
 
 
 def _checked(rule: Callable[[str], str]) -> AfterValidator:
-    """Return the validator that refuses a text for the reason that a rule returns."""
+    """Return a pydantic validator that refuses a text if ``rule`` returns a reason."""
 
     def check(text: str) -> str:
         if reason := rule(text):
@@ -81,19 +81,19 @@ def _checked(rule: Callable[[str], str]) -> AfterValidator:
 
 
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
-    """Return the error of a rule between fields, at a path below the model that raises it."""
+    """Return the validation error of a rule between fields, at a path below the current model."""
     return PydanticCustomError("rule", message, {"path": path, **values})
 
 
 def require_increasing(values: Sequence[float], name: str, than: str) -> None:
-    """Raise a fault at the first of a field's values that is not larger than the one before it."""
+    """Raise a validation error at the first value of a field that does not exceed the previous."""
     for i in range(1, len(values)):
         if values[i] <= values[i - 1]:
             raise fault(f"must be {than} before it", name, i)
 
 
 def require_table(part: BaseModel, places: str, values: str, than: str) -> None:
-    """Raise a fault unless a field's places increase and another has one value for each."""
+    """Raise a validation error unless a field increases and a second has a value per entry."""
     at, given = getattr(part, places), getattr(part, values)
     require_increasing(at, places, than)
     if len(at) != len(given):
@@ -102,13 +102,13 @@ def require_table(part: BaseModel, places: str, values: str, than: str) -> None:
 
 
 def require_one(part: BaseModel, names: Sequence[str], message: str, place: str = "") -> None:
-    """Raise a fault unless exactly one of some optional fields is given."""
+    """Raise a validation error unless exactly one of several optional fields is given."""
     if sum(getattr(part, name) is not None for name in names) != 1:
         raise fault(message, *filter(None, [place]))
 
 
 def require_distinct(names: Sequence[str], key: str, *below: str) -> None:
-    """Raise a fault at the first item of a list whose name occurs before."""
+    """Raise a validation error at the first item of a list with the name of an earlier item."""
     for i, name in enumerate(names):
         if name in names[:i]:
             raise fault("the name '{name}' is taken", key, i, *below, "name", name=name)
@@ -129,7 +129,7 @@ Angles = tuple[Angle, Angle, Angle]
 
 
 def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
-    """Create an instance of a generic class with the given units, without fields."""
+    """Return an instance of a generic class for given units, without fields, for unpickling."""
     concrete = kind[args] if args else kind
     empty: BaseModel = concrete.__new__(concrete)
     return empty
@@ -151,7 +151,7 @@ class Part(BaseModel):
     )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support pickling: a generic class with its units is not found by name."""
+        """Return data for pickling, in which a generic class and its units are separate."""
         generic = type(self).__pydantic_generic_metadata__
         kind = (generic["origin"], generic["args"]) if generic["origin"] else (type(self), ())
         return _unpickled, kind, self.__getstate__()
@@ -161,7 +161,7 @@ class Terse(Part):
     """A part whose printed form has one or two lines, without fields at their defaults."""
 
     def __repr__(self) -> str:
-        """Return the class and the fields that differ from their defaults."""
+        """Return text with the class and the fields that differ from their defaults."""
         text = _terse(self)
         return text if len(text) <= SHOWN else f"{text[:SHOWN].rpartition(', ')[0]}, ..."
 

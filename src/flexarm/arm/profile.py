@@ -1,4 +1,4 @@
-"""Functions of time for a model file: torques, motions, load factors."""
+"""Functions of time in a model file: torques, motions, load factors."""
 
 from typing import Annotated, Generic, Literal, Self, TypeVar
 

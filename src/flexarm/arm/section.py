@@ -78,10 +78,10 @@ Outline = Annotated[Rectangle | Tube | RectangularTube | IBeam, Field(discrimina
 
 
 def rectangle_torsion(width: float, height: float) -> float:
-    """Saint-Venant torsion constant [m^4] of a solid rectangle.
+    """Compute the Saint-Venant torsion constant [m^4] of a solid rectangle.
 
-    Timoshenko & Goodier, Theory of Elasticity: the series in odd n of tanh(n pi a/2b)/n^5, summed
-    as its limit 31 zeta(5)/32 and what tanh falls short of 1.
+    Timoshenko & Goodier, Theory of Elasticity: the series over odd n of tanh(n pi a/2b)/n^5 is
+    computed as 31 zeta(5)/32 plus the sum of (tanh(n pi a/2b) - 1)/n^5.
     """
     import numpy as np
 
@@ -93,7 +93,7 @@ def rectangle_torsion(width: float, height: float) -> float:
 
 
 def section_numbers(shape: "Outline") -> tuple[float, float, float, float]:
-    """Area [m^2], second moments about y and z and torsion constant [m^4] of a shape."""
+    """Compute area [m^2], second moments about y and z, and torsion constant [m^4] of a shape."""
     if isinstance(shape, Rectangle):
         b, h = shape.width, shape.height
         return b * h, b * h**3 / 12, h * b**3 / 12, rectangle_torsion(b, h)
@@ -175,10 +175,10 @@ class Material(Part):
 
 
 def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
-    """Share kappa of a section's area that takes a shear force along y or z.
+    """Return the shear coefficient kappa of a section for a shear force along y or z.
 
-    5/6 of a rectangle, Cowper's (1966) of a round tube, and the share of the area that lies in the
-    walls along the force of thin-walled sections.
+    5/6 for a rectangle, Cowper's (1966) for a round tube; for thin-walled sections the area of the
+    walls along the force over the whole area.
     """
     if isinstance(shape, Rectangle):
         return 5 / 6
@@ -196,9 +196,9 @@ def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
 def shape_properties(
     material: Material, shape: Outline, *, rotary: bool, shear: bool | float = False
 ) -> Properties:
-    """Section properties of a material and a shape, with shear if requested.
+    """Return the section properties of a material and an outline, with shear if requested.
 
-    ValidationError: if one of them is beyond any arm's size, or is lost to rounding.
+    ValidationError: if a property is beyond any arm's size, or is lost to rounding.
     """
     area, about_y, about_z, torsion = section_numbers(shape)
     nu = 0.3 if material.nu is None else material.nu
@@ -244,7 +244,7 @@ class Section(Properties):
 
     @property
     def shears(self) -> bool:
-        """Whether it has a shear stiffness."""
+        """Whether the section has a shear stiffness."""
         first = self if self.stations is None else self.stations[0]
         return bool(self.shear) or (first.GAy, first.GAz) != (None, None)
 
@@ -269,7 +269,7 @@ class Section(Properties):
         return self
 
     def _check_shape(self) -> None:
-        """Refuse material and shape that give no properties an arm can have."""
+        """Raise a validation error if the section properties are beyond any arm's size."""
         if self.material is None or self.shape is None:
             return
         try:
@@ -336,7 +336,7 @@ class MaterialDamping(Loss):
     stretch: Loss | None = None
 
     def along(self, direction: Literal["x", "y", "z", "twist"]) -> Loss:
-        """Return the loss for one direction."""
+        """Return the material damping for one direction of deformation."""
         losses = {
             "x": self.stretch,
             "y": self.bending_y,

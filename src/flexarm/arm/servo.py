@@ -1,4 +1,4 @@
-"""Servos that make a joint follow a target, brakes, hard stops."""
+"""Servos that make a joint follow a target, brakes, and hard stops."""
 
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
@@ -68,9 +68,9 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
         return self
 
     def changed(self, changes: dict[str, Any], context: Any = None) -> Self:
-        """Return a servo with some values replaced; one that gets a rate loses its target.
+        """Return a servo with some values replaced; a new rate removes the target, and vice versa.
 
-        ``context`` is pydantic's, with the folder of the files that the values name.
+        ``context`` is pydantic's, with the source of the files that the values name.
         """
         values = {name: getattr(self, name) for name in self.model_fields_set}
         for key, others in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):

@@ -1,4 +1,4 @@
-"""Choice of the shape functions of a flexible link; `flexarm.links` computes them."""
+"""Choice of the shape functions of a flexible link, which `flexarm.links` computes."""
 
 from typing import Annotated, Literal, Self
 
@@ -39,7 +39,7 @@ class Counted(Part):
         return self
 
     def _amplitudes(self) -> dict[str, int]:
-        """Return the number of amplitudes for each count; 0 for ``auto``."""
+        """Return the number of amplitudes by direction; 0 for ``auto``."""
         names = ("bending_y", "bending_z", "torsion", "stretch")
         counts = {name: getattr(self, name) for name in names}
         return {name: 0 if count == "auto" else count for name, count in counts.items()}
@@ -122,7 +122,7 @@ class Elements(Counted):
     reduce: Annotated[Count, Field(ge=1)] | None = None
 
     def _amplitudes(self) -> dict[str, int]:
-        """Return the number of amplitudes for each count; in bending two per node."""
+        """Return the number of amplitudes by direction: two per element in bending, else one."""
         counts = super()._amplitudes()
         if self.reduce is not None:
             return {name: min(count, self.reduce) for name, count in counts.items()}
@@ -186,7 +186,7 @@ class StartCurve(Part):
 
     @property
     def given(self) -> dict[Literal["y", "z", "twist"], tuple[float, ...]]:
-        """Columns of the curve that the file gives, by direction."""
+        """Columns of the initial curve given in the model file, by direction."""
         columns: dict[Literal["y", "z", "twist"], tuple[float, ...] | None]
         columns = {"y": self.y, "z": self.z, "twist": self.twist}
         return {name: values for name, values in columns.items() if values is not None}

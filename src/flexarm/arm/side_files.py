@@ -1,4 +1,4 @@
-"""Files named in a model file: regular files of bounded size in folders that it may read."""
+"""Side files named in a model file: regular files of limited size in permitted folders."""
 
 import os
 import posixpath
@@ -26,7 +26,7 @@ MAX_TOTAL = 100_000_000  # bytes of all files of a model
 
 @dataclass(frozen=True)
 class SideFiles:
-    """Source of the files that a model file names."""
+    """Source of the side files that a model file names: a folder, or stored contents."""
 
     folder: Path = Path()  # folder that names are relative to
     # Folders in which, or below which, a file must lie; None allows any.
@@ -37,13 +37,13 @@ class SideFiles:
 
     @classmethod
     def beside(cls, folder: Path, further: tuple[Path, ...] = ()) -> Self:
-        """Allow a model file in ``folder`` to read files of that folder and of others."""
+        """Return a source that permits files in or below a model file's folder and others."""
         return cls(folder, (folder, *further))
 
     def read(self, name: str) -> "SideFile":
-        """Read a file.
+        """Return a side file with its contents.
 
-        ModelError: if there is none, or it may not be read; the message shows no contents.
+        ModelError: if there is no such file, or it may not be read; the message shows no contents.
         """
         if self.kept is not None:
             return SideFile(name, self._kept(self.kept, name), self)
@@ -64,7 +64,7 @@ class SideFiles:
             raise ModelError(f"{name} cannot be read: {reason}") from None
 
     def put(self, name: str, content: bytes) -> None:
-        """Set the contents of a file that is yet to be written."""
+        """Store the contents of a file before it is written, so that it can be read already."""
         self._read[Path(os.path.realpath(self.folder / name))] = content
 
     def _once(self, place: Path) -> bytes:
@@ -83,7 +83,7 @@ class SideFiles:
 
 @dataclass(frozen=True)
 class SideFile:
-    """Contents of a file at the time when it was read."""
+    """Contents of a side file at the time when it was read."""
 
     name: str  # name in the model file
     content: bytes
@@ -91,11 +91,11 @@ class SideFile:
 
     @property
     def path(self) -> Path:
-        """Path of the file."""
+        """Path of the side file."""
         return self.files.folder / self.name
 
     def read_beside(self, name: str) -> "SideFile":
-        """Read a file that this one names, from its folder or below, or from an allowed one."""
+        """Return a file that this file names, in the same folder or below, or a permitted one."""
         joined = posixpath.join(posixpath.dirname(self.name), name)
         if self.files.kept is not None:
             return self.files.read(joined)
@@ -106,7 +106,7 @@ class SideFile:
 
 
 def read_regular(path: Path) -> bytes:
-    """Read a regular file of at most `MAX_BYTES`; raises what `open_regular` does."""
+    """Return the bytes of a regular file of at most `MAX_BYTES`; errors as in `open_regular`."""
     with open_regular(path) as file:
         large = os.fstat(file.fileno()).st_size > MAX_BYTES
         content = b"" if large else file.read(MAX_BYTES + 1)
@@ -116,9 +116,9 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_at_most(path: Path, most: int) -> bytes:
-    """Read a regular file, at most one byte beyond the largest accepted size.
+    """Return the bytes of a regular file, at most one byte more than the size ``most``.
 
-    ModelError: if there is none, or it cannot be read.
+    ModelError: if there is no such file, or it cannot be read.
     """
     try:
         with open_regular(path) as file:
@@ -131,9 +131,10 @@ def read_at_most(path: Path, most: int) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read, without waiting on a pipe or device.
+    """Open a regular file for reading, without blocking on a pipe or device.
 
     OSError: if it cannot be read.
+
     ValueError: if it is a device, a pipe or a folder.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -152,7 +153,7 @@ class BesideModel(Part):
 
     @property
     def side_file(self) -> SideFile:
-        """File with its contents at the time when the arm was made."""
+        """Side file with its contents at the time when the arm was created."""
         return self._side_file
 
     @model_validator(mode="wrap")
@@ -184,7 +185,7 @@ class Mesh(BesideModel):
 
 
 def parts_beside(part: Any) -> Iterator[BesideModel]:
-    """Yield the parts of an arm that are in files of their own."""
+    """Yield the parts of an arm that are stored in side files."""
     if isinstance(part, BesideModel):
         yield part
     if isinstance(part, BaseModel):
@@ -197,7 +198,7 @@ def parts_beside(part: Any) -> Iterator[BesideModel]:
 
 
 def files_of(part: Any) -> SideFiles:
-    """Return the source of an arm's files, without limits on where further files may lie."""
+    """Return the source of an arm's side files, without restrictions on further folders."""
     for each in parts_beside(part):
         return replace(each.side_file.files, allowed=None)
     return SideFiles()

@@ -1,4 +1,4 @@
-"""Summaries of arms and results: a few lines of text, and HTML for notebooks."""
+"""Summaries of arms and results: short text, and HTML for notebooks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ CELL = "padding:2px 10px;text-align:left"
 
 @dataclass(frozen=True)
 class Summary:
-    """A title, lines of prose, and a table."""
+    """A title, lines of text, and a table."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class Summary:
     most: int = ROWS  # rows printed as text; the number of the others is printed
 
     def text(self) -> str:
-        """Format the summary for a terminal."""
+        """Return the summary as text for a terminal."""
         text = [self.title, *(f"  {line}" for line in self.lines)]
         shown = [self.columns, *self.rows[: self.most]] if self.rows else []
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
@@ -35,7 +35,7 @@ class Summary:
         return "\n".join(text)
 
     def html(self, picture: str = "") -> str:
-        """Format the summary for a notebook; the picture is HTML."""
+        """Return the summary as HTML for a notebook; ``picture`` is HTML too."""
         lines = "".join(f"<div>{escape(line)}</div>" for line in self.lines)
         return f"<div><b>{escape(self.title)}</b>{lines}{picture}{self._table()}</div>"
 
@@ -49,7 +49,7 @@ class Summary:
 
 
 class Summarised(ABC):
-    """Base of results that print a summary; dataclasses derived from it have ``repr=False``."""
+    """Base class of results that print a summary; derived dataclasses have ``repr=False``."""
 
     def __repr__(self) -> str:
         """Return the summary as text."""
@@ -60,7 +60,7 @@ class Summarised(ABC):
 
     @abstractmethod
     def _summary(self) -> Summary:
-        """Build the summary."""
+        """Return the summary of the object."""
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
@@ -69,9 +69,9 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 
 
 def draw_chain(parts: Sequence[tuple[str, str, float, bool]]) -> str:
-    """Draw links stretched out in a line, as SVG.
+    """Return an SVG picture of links stretched out in a line.
 
-    parts: by link: its name, its joint's kind, its length [m], whether it is flexible.
+    ``parts`` has by link: name, kind of joint, length [m], whether the link is flexible.
     """
     total = sum(length for _, _, length, _ in parts) or 1.0
     scale = (WIDTH - 40) / total

@@ -1,1 +1,1 @@
-"""Checks of an arm before it is used, for `flexarm check`."""
+"""Checks of an arm's description for likely mistakes, as `flexarm check` reports them."""

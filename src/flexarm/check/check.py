@@ -1,4 +1,4 @@
-"""Check of an arm before it is used: its parts, its modes, and likely mistakes."""
+"""Check of an arm: facts about links, modes and step sizes, and notices of likely mistakes."""
 
 from collections.abc import Iterator
 
@@ -58,7 +58,7 @@ MANY = 16  # amplitudes of a stiffened link above which unexcited amplitudes are
 
 
 def check(arm: Arm) -> Report:
-    """Check an arm: its parts and modes, the cost of a run, and likely mistakes.
+    """Check an arm: compute its modes and the cost of a run, and find likely mistakes.
 
     Returns
     -------
@@ -132,12 +132,12 @@ def check(arm: Arm) -> Report:
 
 
 def _orbit(rate: float) -> str:
-    """Return a phrase on the period of an orbit; empty without an orbit."""
+    """Return text with the period of an orbit of a given rate [rad/s]; empty if the rate is 0."""
     return f" in an orbit of {2 * np.pi / rate / 60:.4g} min" if rate else ""
 
 
 def _build(arm: Arm) -> Model:
-    """Build an arm; raise an error with a line for every link whose shapes cannot be built."""
+    """Return the model of an arm; on failure, raise an error with one line per faulty link."""
     try:
         return build(arm)
     except ModelError as first:
@@ -152,7 +152,7 @@ def _build(arm: Arm) -> Model:
 
 
 def _within_shapes(model: Model, start: Array) -> Array:
-    """Clip the coordinates of sliding links to the range of their shapes, (n,)."""
+    """Return the start coordinates (n,), with sliding joints clipped to the range of shapes."""
     pose = start.copy()
     for index, low, high in model.sliding_ranges:
         pose[index] = np.clip(pose[index], low, high)
@@ -162,7 +162,7 @@ def _within_shapes(model: Model, start: Array) -> Array:
 def _described(
     model: Model, links: tuple[LinkReport, ...], start: Array, speeds: Array
 ) -> Iterator[Notice]:
-    """Collect the notices on the arm's description, part by part."""
+    """Yield the notices that follow from the arm's description alone, link by link."""
     yield from gravity_notices(model.arm)
     yield from orbit_notices(model.arm)
     for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
@@ -205,7 +205,7 @@ def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkRep
 
 
 def _kinds(model: Model) -> list[str]:
-    """Return the kind of each coordinate."""
+    """Return the kind of each coordinate: ``base``, ``motor``, ``joint`` or ``amplitude``."""
     kinds = ["base"] * (6 if model.base_moves else 0)
     for part in model.links:
         for axis in part.axes:

@@ -1,4 +1,4 @@
-"""Cost of a second of a run with the shapes of an arm, and with half of them."""
+"""Estimate of the cost of 1 s of a run, with all shapes of an arm and with half of them."""
 
 import math
 
@@ -23,14 +23,16 @@ from flexarm.model import Model, build, start_state
 
 
 def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
-    """Estimate the costs of a run: with the arm's shapes, and with half of them if it has several.
+    """Estimate the costs of a run with all shapes of the arm, and with half of them.
+
+    The second estimate is left out if no link has several shapes.
 
     Parameters
     ----------
     model
         The arm.
     linear
-        Its matrices at the start.
+        Matrices of the arm at the start.
     """
     own, counts = _cost(model, linear, 0.0, {}), half_the_shapes(model.arm)
     if own is None or not counts:
@@ -50,7 +52,7 @@ def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
 
 
 def half_the_shapes(arm: Arm) -> dict[int, dict[str, int]]:
-    """Return half the numbers of shapes by link and direction, where a link has several."""
+    """Return halved shape numbers by link index and direction, for links with several shapes."""
     halves = {}
     for index, link in enumerate(arm.links):
         if link.modal is None and link.flexible and isinstance(link.shapes, Counted):
@@ -67,10 +69,10 @@ def _with_counts(arm: Arm, index: int, counts: dict[str, int]) -> dict[str, obje
 
 
 def _slowest(model: Model, linear: LinearModel) -> float:
-    """Return the slowest elastic frequency, joints free [rad/s]; 0 if there is none.
+    """Return the lowest nonzero frequency [rad/s] of the arm with free joints; 0 if there is none.
 
-    Higher frequencies are not compared: with fewer shapes a mode may be missing, which changes
-    their order.
+    Only the lowest frequency is used to compare models: with fewer shapes a higher mode may be
+    missing, which would change the numbering of the modes.
     """
     free = [i for i in range(model.size) if i not in model.prescribed]
     frequencies = linear.along(free).elastic_modes().frequencies
@@ -80,7 +82,7 @@ def _slowest(model: Model, linear: LinearModel) -> float:
 def _cost(
     model: Model, linear: LinearModel, change: float, shapes: dict[str, dict[str, int]]
 ) -> CostReport | None:
-    """Estimate the cost of 1 s of a run; None if it cannot be simulated."""
+    """Return the estimated cost of 1 s of a run; None if the arm cannot be simulated."""
     equation, (q, v), actuators = equation_of(model), start_state(model), actuators_of(model)
     stiff, damped = actuators.stiffness(model)
     shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)

@@ -1,4 +1,4 @@
-"""Notice that the arm's slowest mode has much less damping than its links were given."""
+"""Notice that the arm's slowest mode has a much lower damping ratio than its links were given."""
 
 from collections.abc import Iterator
 
@@ -18,9 +18,9 @@ MOST_NAMED = 1000  # largest damping ratio that model files accept by name of a 
 
 
 def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator[Notice]:
-    """Report that the arm's slowest mode has much less than a link's damping ratio.
+    """Yield a notice if the arm's slowest mode has a much lower damping ratio than its link.
 
-    ``held`` has the arm's matrices at a pose with driven joints locked.
+    ``held`` has the arm's matrices at ``pose``, with driven joints locked.
     """
     places = {name: k for k, name in enumerate(held.names)}
     rows = {
@@ -63,7 +63,10 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
 def _strained_most(
     model: Model, index: int, pose: Array, stiffness: Array, moved: Array
 ) -> tuple[float, str]:
-    """Return ratio and name of the clamped link's mode that contributes most to a strain."""
+    """Return the damping ratio and name of a clamped link's mode that dominates a deformation.
+
+    ``moved`` has the link's amplitudes, ``stiffness`` their stiffness matrix.
+    """
     part = model.links[index]
     if not any(part.link.damping_ratios):
         return 0.0, ""
@@ -80,7 +83,10 @@ def _strained_most(
 
 
 def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = None) -> Array:
-    """Return the damping matrix of a link's damping ratios, without the damping of its material."""
+    """Return a link's damping matrix (m, m) from its damping ratios, without material damping.
+
+    ``given`` replaces the ratios of the link.
+    """
     part, m = model.links[index], model.links[index].modes
     if not any(part.link.damping_ratios):
         return np.zeros((m.stop - m.start, m.stop - m.start))
@@ -92,7 +98,7 @@ def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = 
 
 
 def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
-    """Return the damping that the links would need, as text for a model file."""
+    """Return a remedy as text: the damping ratios to enter in the model file for the links."""
     see = "'flexarm modes' says what each mode of the arm has"
     by_mode = f"'damping: {{{mode}: {more * given:.2g}}}'"
     by_name = [isinstance(link.damping, dict) for link in arm.links]

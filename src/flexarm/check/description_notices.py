@@ -1,4 +1,4 @@
-"""Notices of likely mistakes in an arm's description, before anything is computed from it."""
+"""Notices of likely mistakes in an arm's description, found without computing modes or motion."""
 
 import math
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ UNITS = "plain numbers are SI. Write the unit out, as in 70 GPa, 3 mm, 12 N m^2"
 
 
 def gravity_notices(arm: Arm) -> Iterator[Notice]:
-    """Report gravity that no planet has."""
+    """Yield a notice if gravity is weaker or stronger than on any planet or large moon."""
     size = math.hypot(*arm.gravity)
     if size > 0 and not GRAVITY[0] <= size <= GRAVITY[1]:
         yield Notice(
@@ -47,7 +47,7 @@ def gravity_notices(arm: Arm) -> Iterator[Notice]:
 
 
 def orbit_notices(arm: Arm) -> Iterator[Notice]:
-    """Report an orbit that no planet has, and a base too far from its orbit."""
+    """Yield a notice if the orbit is too fast for any planet, or the base is far from the orbit."""
     if not isinstance(arm.base, FreeBase) or arm.base.orbit is None:
         return
     orbit, away = arm.base.orbit, math.hypot(*arm.base.position)
@@ -72,7 +72,7 @@ def orbit_notices(arm: Arm) -> Iterator[Notice]:
 
 
 def contact_notices(model: Model, pose: Array) -> Iterator[Notice]:
-    """Report points that start inside an obstacle."""
+    """Yield a notice for each contact point that starts inside its obstacle."""
     q = ca.DM(pose)
     for k, touch in enumerate(touches(model, q, frames(model, q)) if model.points.contacts else ()):
         depth, force = float(touch.depth), float(touch.elastic)
@@ -88,7 +88,7 @@ def contact_notices(model: Model, pose: Array) -> Iterator[Notice]:
 
 
 def section_notices(index: int, link: Link, facts: LinkReport) -> Iterator[Notice]:
-    """Report lengths, sections and frequencies that look like wrong units."""
+    """Yield notices of lengths, sections and frequencies of a link that suggest wrong units."""
     place = f"links[{index + 1}]"
     if link.length > 0 and not LENGTH[0] <= link.length <= LENGTH[1]:
         yield _units(f"{place}.length", f"{facts.name} is {link.length:.4g} m long")
@@ -144,7 +144,7 @@ def _units(place: str, message: str) -> Notice:
 
 
 def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> Iterator[Notice]:
-    """Report a joint that starts outside its limits or its shapes' range, and an unusual gear."""
+    """Yield notices of a start outside limits or range of shapes, and of a gear ratio below 1."""
     joint, name, place = axis.acts, axis.name, axis_place(axis)
     if joint.limits is not None:
         low, high, fastest = joint.limits.lower, joint.limits.upper, joint.limits.speed
@@ -187,7 +187,7 @@ def _outside(place: str, name: str, values: str) -> Notice:
 
 
 def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
-    """Report damping that is large, or missing for some modes."""
+    """Yield notices of damping ratios that are large, or fewer than a link's modes."""
     place, given = f"links[{index + 1}].damping", part.link.damping
     largest = max(part.link.damping_ratios, default=0.0)
     modes = part.modes.stop - part.modes.start
@@ -211,7 +211,7 @@ def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
 
 
 def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
-    """Report a start curve that a link's shapes cannot represent."""
+    """Yield a notice if the shapes of a link cannot represent its given initial curve."""
     if part.link.start_curve is None:
         return
     left = start_curve(part)[1]
@@ -226,7 +226,10 @@ def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
 
 
 def inertia_notices(arm: Arm) -> Iterator[Notice]:
-    """Report inertias that no body has; [0, 0, J] of a planar arm is accepted."""
+    """Yield a notice for each body whose principal moments of inertia are physically impossible.
+
+    A single nonzero moment, as in [0, 0, J] of a planar arm, is accepted.
+    """
     for place, body in _bodies(arm):
         if sum(value != 0 for value in body.inertia[:3]) <= 1:
             continue

@@ -1,4 +1,4 @@
-"""Amplitudes that no force or motion in the arm can excite."""
+"""Search for elastic amplitudes that no force, input or motion of the arm can excite."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ DEFLECTION = 0.02  # largest deflection relative to a link's length, and rotatio
 
 @dataclass(frozen=True)
 class _RandomState:
-    """A random state with accelerations."""
+    """Random coordinates, rates and accelerations of an arm."""
 
     q: Array  # coordinates, (n,)
     v: Array  # rates, (n,)
@@ -32,28 +32,28 @@ class _RandomState:
 def unexcited(
     model: Model, traced: ca.Function, linear: LinearModel, pose: Array
 ) -> tuple[int, ...]:
-    """Return the amplitudes that stay at rest in every motion of the arm.
+    """Return the elastic amplitudes that stay at rest in every motion of the arm.
 
     Parameters
     ----------
     model, traced
-        The arm, and its forces as `trace` gives them.
+        The arm, and its forces as `trace` returns them.
     linear
-        Its matrices at the start, for scales.
+        Matrices of the arm at the start, as scales.
     pose
         Coordinates at the start, (n,).
 
     Returns
     -------
     tuple[int, ...]
-        Indices of the amplitudes without any force from inertia, gravity, inputs, wrenches and
-        elasticity at random states of all other coordinates that can move, being at rest
-        themselves.
+        Indices of the amplitudes on which inertia, gravity, inputs, wrenches and elasticity exert
+        no force, at random states in which these amplitudes are at rest and all other coordinates
+        that can move do so.
 
     Notes
     -----
-    All joints and a free base count as moving.  Forces at random states are exact zeros or
-    rounding where a symmetry forbids them, and far from that elsewhere.
+    All joints and a free base count as moving. Forces at random states are exact zeros or rounding
+    where a symmetry forbids them, and far from zero elsewhere.
     """
     still = _candidates(model)
     if not still:
@@ -76,7 +76,7 @@ def unexcited(
 
 
 def _candidates(model: Model) -> list[int]:
-    """List the amplitudes that start at rest."""
+    """Return the indices of elastic amplitudes whose initial value and rate are 0."""
     q, v = start_state(model)
     amplitudes = [i for part in model.links for i in range(part.modes.start, part.modes.stop)]
     return [i for i in amplitudes if q[i] == 0 and v[i] == 0]
@@ -85,7 +85,7 @@ def _candidates(model: Model) -> list[int]:
 def _random_state(
     model: Model, linear: LinearModel, pose: Array, still: list[int], generator: np.random.Generator
 ) -> _RandomState:
-    """Draw a random state with given amplitudes at rest and fixed joints at their start."""
+    """Return a random state with amplitudes in ``still`` at 0 and fixed joints at their start."""
     fixed = set(still) | _fixed(model)
     size = _roots(linear.mass)
     scale = np.ones(model.size)
@@ -109,7 +109,10 @@ def _random_state(
 
 
 def _reached(model: Model, part: LinkModel, q: Array) -> float:
-    """Return the largest displacement of a link's sections over its length, or rotation [rad]."""
+    """Return the largest deflection of a link over its length, or its largest rotation [rad].
+
+    The result is the larger of the two, or 1 if the link is rigid or undeformed.
+    """
     body = body_of(model, part)
     shapes, span = body.shapes_at(q), body.span_at(q)
     if shapes is None or span is None:
@@ -127,7 +130,7 @@ def _random_joint(part: LinkModel, start: float, generator: np.random.Generator)
 
 
 def _fixed(model: Model) -> set[int]:
-    """List the prescribed coordinates that never move."""
+    """Return the indices of prescribed coordinates whose motion is constant."""
     return {
         index
         for index, motion in zip(model.prescribed, prescribed_profiles(model), strict=True)
@@ -142,7 +145,11 @@ def _forces(
     state: _RandomState,
     generator: np.random.Generator,
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield the kinds of force at a state, each with a scale that makes its entries comparable."""
+    """Yield generalised forces (n,) at a random state, by cause, with scales (n,).
+
+    The causes are inertia, velocity, gravity, elasticity, inputs and wrenches. Division by the
+    scales makes the entries of a force comparable.
+    """
     mass, moving, elastic = (np.array(value) for value in traced(state.q, state.v)[:3])
     resting = np.array(traced(state.q, np.zeros(model.size))[1])
     size, stiff = _roots(mass), _roots(linear.stiffness)
@@ -158,6 +165,6 @@ def _forces(
 
 
 def _roots(matrix: Array) -> Array:
-    """Return the square roots of a matrix's diagonal, with 1 for entries of 0."""
+    """Return the square roots of a matrix's diagonal entries, (n,), with 1 in place of 0."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.where(size > 0, size, 1.0)

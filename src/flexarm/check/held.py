@@ -1,4 +1,4 @@
-"""Notices of servos too weak for the weight, brakes against servos, and straight starts."""
+"""Notices of servos too weak for the weight, brakes that oppose servos, and straight starts."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ SAMPLES = 33  # between two events: within half a turn they miss a torque's peak
 
 @dataclass(frozen=True)
 class HeldInterval:
-    """Interval between two timed events, with the brakes and servos that hold joints in it."""
+    """Time interval between two timed events, with its closed brakes and active servos."""
 
     begin: float  # [s]
     end: float  # [s]
@@ -37,11 +37,14 @@ class HeldInterval:
 
     @property
     def times(self) -> Array:
-        """Sample times [s]."""
+        """Sample times of the interval [s], (N,)."""
         return np.linspace(self.begin, self.end, SAMPLES if self.end > self.begin else 1)
 
     def follows(self, name: str, q: Array) -> Array:
-        """Return the positions or rates that a servo follows at these times, from a start q."""
+        """Return the target of a joint's servo at the sample times, (N,), as a position or a rate.
+
+        ``q`` has the coordinates at the start of the run.
+        """
         profile, since = self.servos[name].profile(q), self.begins.get(name, 0.0)
         return np.array([evaluate(profile, t - since)[0] for t in self.times.tolist()])
 
@@ -49,18 +52,18 @@ class HeldInterval:
 def held_notices(
     model: Model, traced: ca.Function, linear: LinearModel, start: Array
 ) -> Iterator[Notice]:
-    """Report servos and brakes that hold joints badly, and a straight start under weight.
+    """Yield notices of weak servos, brakes that oppose servos, and a straight start under weight.
 
     Parameters
     ----------
     model
         The arm.
     traced
-        Its forces, as `flexarm.linear.elastic.trace` makes them.
+        Forces of the arm, as `flexarm.linear.elastic.trace` returns them.
     linear
-        Its matrices at the start.
+        Matrices of the arm at the start.
     start
-        Coordinates, (n,).
+        Coordinates at the start, (n,).
     """
     spans = _spans(model, start)
     places = _places(model, spans, start)
@@ -74,7 +77,10 @@ def held_notices(
 
 
 def _spans(model: Model, start: Array) -> list[HeldInterval]:
-    """Split the time at timed events, up to the last change."""
+    """Return the intervals between timed events, and a last interval until servo targets stop.
+
+    If a target never stops, the last interval ends 60 s after the target's last breakpoint.
+    """
     timed = sorted((e for e in model.arm.events if e.at is not None), key=lambda e: e.at or 0.0)
     now, begin, intervals = DiscreteState.at_start(model), 0.0, []
 
@@ -98,9 +104,10 @@ def _spans(model: Model, start: Array) -> list[HeldInterval]:
 
 
 def _places(model: Model, spans: list[HeldInterval], start: Array) -> list[dict[str, Array]]:
-    """Return the positions of joints that follow their targets, by interval and name.
+    """Return joint positions at the sample times, by joint name, for each interval.
 
-    Brakes hold joints where they closed; joints without a target are where they start.
+    A joint with a position servo follows its target; a braked joint or a joint without such a
+    servo stays at its last position.
     """
     now = {axis.name: float(start[axis.index]) for axis in model.axes}
     positions = []
@@ -117,7 +124,7 @@ def _places(model: Model, spans: list[HeldInterval], start: Array) -> list[dict[
 def _fighting(
     axis: Axis, spans: list[HeldInterval], places: list[dict[str, Array]], start: Array
 ) -> Iterator[Notice]:
-    """Report a closed brake against which the servo of its joint pushes."""
+    """Yield a notice if the servo of a joint pushes against its closed brake."""
     pushes = {}
     for span, here in zip(spans, places, strict=True):
         if axis.name in span.braked:
@@ -145,7 +152,7 @@ def _fighting(
 
 
 def _by_speed(each: Servoed) -> float:
-    """Return the effort at the joint [N m], [N] that the ``speed`` limit of a servo allows."""
+    """Return the largest effort [N m or N] under a servo's ``speed`` limit; infinite if none."""
     servo = each.servo
     if servo.speed is None or servo.damping is None or servo.integral_time is not None:
         return math.inf
@@ -159,7 +166,7 @@ def _weak(
     places: list[dict[str, Array]],
     start: Array,
 ) -> Iterator[Notice]:
-    """Report servos whose limits do not let them hold the weight along their targets."""
+    """Yield a notice per joint whose servo's limits are too low to hold the weight."""
     limited = {
         name
         for span in spans
@@ -196,7 +203,7 @@ def _shortages(
     start: Array,
     holding: Callable[[Array], Array],
 ) -> Iterator[tuple[float, str]]:
-    """Yield the effort that a servo lacks, negative if none, with a sentence on it."""
+    """Yield for each sample time the effort that a servo lacks (negative if none), and text."""
     each, row = span.servos[axis.name], np.zeros(model.size)
     row[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
     gain = float(row @ input_matrix(model)[:, each.column])
@@ -225,7 +232,7 @@ def _shortages(
 def _straight(
     model: Model, traced: ca.Function, linear: LinearModel, start: Array
 ) -> Iterator[Notice]:
-    """Report the deflection under weight of an arm that is held and starts with straight links."""
+    """Yield a notice if links start straight under gravity, with the static tip deflection."""
     bends = [k for part in model.links for k in range(part.modes.start, part.modes.stop)]
     held = all(axis.prescribed or axis.is_braked or axis.acts.servo for axis in model.axes)
     if model.arm.start != "stated" or not held or not bends or np.any(start[bends]):
@@ -247,7 +254,7 @@ def _straight(
 
 
 def _holding(model: Model, traced: ca.Function) -> Callable[[Array], Array]:
-    """Return the function of q that computes the forces which hold the arm at rest, (n,)."""
+    """Return a function from coordinates to the generalised forces (n,) for static equilibrium."""
     still = np.zeros(model.size)
 
     def holding(q: Array) -> Array:

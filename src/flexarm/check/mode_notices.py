@@ -1,4 +1,4 @@
-"""Notices that follow from an arm's modes."""
+"""Notices that follow from the modes of the links and of the arm."""
 
 from collections.abc import Iterable, Iterator
 
@@ -27,7 +27,7 @@ STEP_RATIO = 3.0  # ratio of rates above which damping or stretch makes steps ne
 
 
 def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
-    """Report links whose highest bending mode needs shear, in one notice."""
+    """Yield one notice that lists links too stubby for bending without shear deformation."""
     stubby: dict[int, tuple[float, str]] = {}
     severity: Severity = "note"
     for index, (link, facts) in enumerate(zip(arm.links, links, strict=True)):
@@ -68,12 +68,12 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
 
 
 def _places(key: str, indices: Iterable[int]) -> str:
-    """Return the places of a key of several links in the model file."""
+    """Return the paths of a key in several links, as text such as ``links[1].section``."""
     return ", ".join(f"links[{index + 1}].{key}" for index in sorted(indices))
 
 
 def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
-    """Return the number of modes that the coordinates of a direction are meant to resolve."""
+    """Return the number of modes in a direction that its shapes can resolve accurately."""
     modes = len(direction.coordinates)
     if isinstance(choice, Lumped) or (isinstance(choice, Elements) and choice.reduce is None):
         return max(1, modes // 2)
@@ -81,7 +81,7 @@ def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
 
 
 def _bounds(flexible: FlexibleReport, direction: DirectionReport, used: int) -> tuple[float, float]:
-    """Return the frequencies of the first and the last mode used [rad/s]."""
+    """Return the first and the last frequency [rad/s] of the modes used in a direction."""
     listed = direction.loaded if flexible.shapes == "loaded" else direction.clamped
     return listed[0].rad_s, listed[used - 1].rad_s
 
@@ -89,7 +89,7 @@ def _bounds(flexible: FlexibleReport, direction: DirectionReport, used: int) -> 
 def unexcited_notices(
     model: Model, links: tuple[LinkReport, ...], still: tuple[int, ...]
 ) -> Iterator[Notice]:
-    """Report amplitudes that nothing sets in motion, in one notice per remedy."""
+    """Yield notices of elastic amplitudes that nothing can excite, one notice per remedy."""
     by_remedy: dict[str, dict[int, list[str]]] = {}
     for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
         mine = [model.names[i] for i in still if part.modes.start <= i < part.modes.stop]
@@ -119,7 +119,7 @@ def unexcited_notices(
 
 
 def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
-    """Report elasticity that pushes away from the start pose."""
+    """Yield a notice if the stiffness matrix at the start has negative directions."""
     if modes.unstable:
         yield Notice(
             "warning",
@@ -134,7 +134,7 @@ def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
 def step_notices(
     model: Model, linear: LinearModel, modes: ElasticModes, step: StepReport | None
 ) -> Iterator[Notice]:
-    """Report stretch or damping that needs much smaller steps than bending."""
+    """Yield notices if damping or stretch modes force steps much smaller than bending needs."""
     if step is None or not len(modes.frequencies):
         return
     highest = float(modes.frequencies[-1])

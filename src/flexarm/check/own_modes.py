@@ -1,4 +1,4 @@
-"""Frequencies of a single link, per direction and in its chosen coordinates."""
+"""Frequencies of a single link, by direction and for its chosen shapes."""
 
 import math
 
@@ -27,14 +27,14 @@ LISTED = 3  # frequencies per direction, or as many as the link has coordinates 
 
 
 def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) -> FlexibleReport:
-    """Describe the flexible part of a link.
+    """Return the report on the flexible part of a link: boundary conditions, shapes and modes.
 
     Parameters
     ----------
     model, index
-        The arm and which of its links.
+        The arm, and the index of the link.
     linear
-        The arm's matrices at the start.
+        Matrices of the arm at the start.
     pose
         Coordinates at the start, (n,), sliding links within the range of their shapes.
     """
@@ -57,14 +57,14 @@ def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) 
 
 
 def frequency(omega: float) -> Frequency:
-    """Return an angular frequency [rad/s] in both units."""
+    """Return an angular frequency [rad/s] as a `Frequency`, which has it in Hz too."""
     return Frequency(hz=omega / (2 * math.pi), rad_s=omega)
 
 
 def _own_modes(part: LinkModel, body: StraightBody, damping: Array) -> tuple[ShapeMode, ...]:
-    """Find the modes of a link's amplitudes with what its tip carries, its joint at rest.
+    """Return the modes of a link with its joint at rest and the body at its tip attached.
 
-    ``damping`` is the damping matrix of the amplitudes, (m, m).
+    ``damping`` is the damping matrix of the link's amplitudes, (m, m).
     """
     integrals = body.integrals
     mass = with_tip_body(integrals.modal_mass, body.tip_shape, body.tip_angle, part.tip_body)
@@ -85,7 +85,7 @@ def _own_modes(part: LinkModel, body: StraightBody, damping: Array) -> tuple[Sha
 
 
 def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
-    """Compute modes, slowest first, one per column (m, k)."""
+    """Return the mode shapes of a link in its amplitudes, (m, k), one per column, slowest first."""
     if measured:  # shapes have mass, and may have no stiffness
         return undamped(mass, stiffness)[1]
     # A twist that rotates only bodies on other links has no mass here and is no mode of this link.
@@ -97,7 +97,7 @@ def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
 def span_frequencies(
     span: Span, motion: BeamDirection, ends: Ends, count: int
 ) -> tuple[Frequency, ...]:
-    """Compute the first frequencies of a span between given ends, as many as have inertia."""
+    """Compute the lowest ``count`` natural frequencies of a span, or all if it has fewer."""
     conditions = Conditions.of(ends, motion)
     if not np.any(span.table[motion.inertia] > 0):
         held = conditions.support == "clamped-free" or conditions.hub > 0

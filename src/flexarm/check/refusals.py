@@ -1,4 +1,4 @@
-"""Notices of the errors that `simulate` would raise for an arm, by the same functions."""
+"""Notices of the errors that `simulate` would raise for an arm, found by its own checks."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ PLACE = re.compile(r"(\w+(?:\[\d+\]|\.\w+)*): ")  # at the beginning of a messag
 
 
 def refusal_notices(model: Model) -> Iterator[Notice]:
-    """Report why a run of the arm cannot begin, in the words of `simulate`."""
+    """Yield a notice if `simulate` would refuse the arm, with its error message."""
     try:
         hybrid = HybridSimulation(model, {}, BEGINNING, equation_of)
         state, times = hybrid.first(model.arm.start), np.array([0.0, BEGINNING])
@@ -27,9 +27,10 @@ def refusal_notices(model: Model) -> Iterator[Notice]:
 
 
 def _placed(model: Model, message: str) -> tuple[str, str]:
-    """Split a message into its place in the model file and its text.
+    """Return the path in the model file that an error message is about, and the message's text.
 
-    The message begins with the place, or with the name of a joint, link or body.
+    The path is found at the beginning of the message, or from the name of a joint, link or body
+    there.
     """
     found = PLACE.match(message)
     if found and found[1].split("[")[0].split(".")[0] in type(model.arm).model_fields:

@@ -1,4 +1,4 @@
-"""The report of `check` as plain data: its fields are the keys of its JSON."""
+"""Report of `flexarm check` as dataclasses, whose field names are the keys of the JSON output."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,7 @@ Vector = tuple[float, float, float]
 
 
 def axis_place(axis: "Axis") -> str:
-    """Return the place of a joint's axis in the model file."""
+    """Return the path of a joint's axis in the model file, such as ``links[1].joint``."""
     return ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
 
 
@@ -46,7 +46,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Frequency:
-    """A frequency in both units."""
+    """A frequency in Hz and in rad/s."""
 
     hz: float  # [Hz]
     rad_s: float  # [rad/s]
@@ -54,7 +54,7 @@ class Frequency:
 
 @dataclass(frozen=True)
 class JointReport:
-    """The joint that carries a link."""
+    """Properties of the joint that carries a link."""
 
     name: str
     kind: str
@@ -67,7 +67,7 @@ class JointReport:
 
 @dataclass(frozen=True)
 class DirectionReport:
-    """A flexible span in one direction."""
+    """Shapes and frequencies of a flexible span in one direction: bending, torsion or stretch."""
 
     direction: str  # ``bending_y``, ``bending_z``, ``torsion`` or ``stretch``
     stiffness: str  # name of the section's stiffness
@@ -80,7 +80,7 @@ class DirectionReport:
 
 @dataclass(frozen=True)
 class ShapeMode:
-    """A mode of the link in its chosen coordinates with the body at its tip, joint at rest."""
+    """A mode of one link in its shapes, with the joint at rest and the body at the tip attached."""
 
     frequency: Frequency
     damping: float  # damping ratio
@@ -89,7 +89,7 @@ class ShapeMode:
 
 @dataclass(frozen=True)
 class FlexibleReport:
-    """The flexible part of a link."""
+    """The flexible part of a link: its boundary conditions, shapes and modes."""
 
     span: float  # length of the flexible span [m]; of a sliding link exposed at the start
     shapes: str  # kind of the shape functions
@@ -105,7 +105,7 @@ class FlexibleReport:
 
 @dataclass(frozen=True)
 class LinkReport:
-    """One link with its joint."""
+    """Properties of a link and its joint."""
 
     name: str
     joint: JointReport
@@ -117,7 +117,7 @@ class LinkReport:
 
 @dataclass(frozen=True)
 class CoordinateReport:
-    """A coordinate of the arm."""
+    """Name, kind, unit and initial values of a coordinate of the arm."""
 
     name: str
     kind: str  # ``base``, ``motor``, ``joint`` or ``amplitude``
@@ -129,7 +129,7 @@ class CoordinateReport:
 
 @dataclass(frozen=True)
 class ArmMode:
-    """A mode of the whole arm."""
+    """A mode of the whole arm, with the coordinate that dominates it."""
 
     frequency: Frequency
     coordinate: str  # coordinate with the largest share in the strain energy
@@ -138,7 +138,7 @@ class ArmMode:
 
 @dataclass(frozen=True)
 class StepReport:
-    """The largest stable step of a Runge-Kutta method of order 4."""
+    """Largest stable step of the Runge-Kutta method of order 4, and its limiting coordinate."""
 
     rk4: float  # recommended step [s]
     rate: float  # fastest rate of the linearised arm, oscillation or decay [rad/s]

@@ -1,4 +1,4 @@
-"""Number of shapes of a link in a direction, with the reason, as text."""
+"""Text that states the number of shapes of a link in a direction, and the reason for it."""
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, Counted, CraigBampton, Elements, Lumped, Tabulated
@@ -9,7 +9,7 @@ from flexarm.model.arm_modes import weighs_held
 
 
 def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
-    """Return the number of shapes of a link in an elastic direction, with the reason, in words."""
+    """Return text with the number of shapes of a link in an elastic direction, and the reason."""
     choice = arm.links[index].shapes
     if isinstance(choice, Tabulated):
         return "the modes of the file"
@@ -23,14 +23,14 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
 
 
 def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
-    """Return as text the shapes of a direction that are added to the modes of the arm."""
+    """Return text on static shapes and joint conditions by which arm modes were chosen."""
     held = "; with driven joints held weighed in" if weighs_held(arm, count) else ""
     static = "; the static twist by a torque at the tip is among them"
     return held + (static if count and motion.direction == "twist" else "")
 
 
 def _counted(choice: Counted, motion: BeamDirection, count: int) -> str:
-    """Return a number with the noun that it counts."""
+    """Return text with a number and its noun, such as ``3 modes`` or ``4 elements``."""
     word = "mode"
     if isinstance(choice, Elements):
         word = "element"

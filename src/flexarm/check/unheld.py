@@ -1,4 +1,4 @@
-"""Notices of joints that nothing holds and that inputs drive into their limits."""
+"""Notices of joints without servo or brake that inputs drive beyond their limits."""
 
 import math
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ INSTANTS = 1200  # times at which inputs are evaluated, 20 per second of that
 def unheld_notices(
     model: Model, linear: LinearModel, start: Array, speeds: Array
 ) -> Iterator[Notice]:
-    """Report joints that inputs drive into their limits, with the approximate time.
+    """Yield notices of joints that inputs drive beyond their limits, with the approximate time.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The command line, `flexarm`: one module per command."""
+"""Command-line program `flexarm`: parser, exit statuses, and one module per command."""
 
 import argparse
 import os
@@ -87,7 +87,7 @@ def _status(error: FlexarmError) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Run a command; on an error, print one line and return the exit status."""
+    """Return the exit status of a command after running it; print an error as one line."""
     command = ""
     try:
         args = _parser().parse_args(argv)
@@ -121,16 +121,16 @@ def _parser() -> "_Parser":
 
 
 class _Parser(argparse.ArgumentParser):
-    """Parser of the program or of one command.
+    """Argument parser of the program or of one command.
 
-    A command's arguments are added when it is chosen.  Unknown arguments raise an error with the
-    usage of the command.  Help that cannot be written raises an error.
+    The arguments of a command are added when it is chosen. Unknown arguments raise an error with
+    the usage of the command. Help that cannot be printed raises an error.
     """
 
     command: "Command | None" = None  # command whose arguments are still to be added
 
     def add_command(self) -> None:
-        """Add the arguments of the command, once."""
+        """Add the arguments of the chosen command to the parser, unless added already."""
         command, self.command = self.command, None
         if command is not None:
             add_arguments(self, command.ARGUMENTS)
@@ -148,7 +148,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Print the version, whose lookup takes 20 ms."""
+    """Action of ``--version``, which imports the version only when given, to save 20 ms."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from flexarm import __version__
@@ -158,13 +158,13 @@ class _Version(argparse.Action):
 
 
 class Command(Protocol):
-    """A module that is one command."""
+    """Interface of a module that implements one command."""
 
     SUMMARY: str  # one line for the help
 
     @property
     def ARGUMENTS(self) -> Iterable[str | Argument]:
-        """Arguments, as `flexarm.cli.arguments.add_arguments` adds them."""
+        """Arguments of the command, for `flexarm.cli.arguments.add_arguments`."""
 
     def run(self, args: argparse.Namespace) -> int | None:
         """Run the command and return the exit status, None for 0."""

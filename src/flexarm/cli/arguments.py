@@ -1,4 +1,4 @@
-"""Arguments shared by several commands, and checks of their combinations."""
+"""Command-line arguments shared by several commands, and checks of their combinations."""
 
 import argparse
 import os
@@ -21,26 +21,26 @@ STIFFENING = {"on": True, "off": False, "as-given": None}
 
 
 class Misuse(FlexarmError):
-    """Wrong usage: arguments that contradict each other, or have no valid value."""
+    """Error for wrong usage: arguments that contradict each other, or have invalid values."""
 
 
 Argument = tuple[tuple[str, ...], dict[str, Any]]  # flags, and how argparse is to read the value
 
 
 def arg(*flags: str, **settings: Any) -> Argument:
-    """Declare an argument of a command, with the keywords of `ArgumentParser.add_argument`."""
+    """Return the flags of a command's argument and its keywords for ``add_argument``."""
     return flags, settings
 
 
 def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[str | Argument]) -> None:
-    """Add the declared arguments of a command; a text names one of the shared options."""
+    """Add arguments to a command's parser; a string is the flag of an option shared by commands."""
     for each in arguments:
         flags, settings = SHARED[each] if isinstance(each, str) else each
         parser.add_argument(*flags, **settings)
 
 
 def read_arm(args: argparse.Namespace) -> "Arm":
-    """Load the arm with the changes that `--set` asks for, or its rigid twin."""
+    """Return the arm of the argument ``ARM``, with changes by ``--set``, rigid by ``--rigid``."""
     from flexarm.io.model_file import arm_path
     from flexarm.io.overrides import load_changed
 
@@ -55,10 +55,10 @@ def read_arm(args: argparse.Namespace) -> "Arm":
 def require_outputs(
     args: argparse.Namespace, *outputs: Path | None, inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Raise an error for output files that cannot be written, before the work is done.
+    """Raise an error if output files cannot be written, before results are computed.
 
-    No output is the model file or another input, no two outputs are one file, and `--plot` is a
-    figure.
+    An output must not be an input, such as the model file; two outputs must not be the same file;
+    and ``--plot`` must name a figure.
     """
     from flexarm.io.whole_file import require_apart, require_writable
 
@@ -79,13 +79,13 @@ def require_distinct(*outputs: Path | None) -> None:
 
 
 def require_figure(path: Path | None, option: str = "--plot") -> None:
-    """Raise an error unless a path has the ending of a figure."""
+    """Raise an error unless a path has the ending of a figure file."""
     if path is not None and path.suffix.lower() not in FIGURES:
         raise Misuse(f"{option}: must end in {', '.join(FIGURES)}, got {path.name}")
 
 
 def file_path(text: str) -> Path:
-    """Read the path of a file or folder from the command line."""
+    """Return the path of a file or folder given on the command line."""
     try:
         return require_path("a path", text)
     except FlexarmError as error:
@@ -93,7 +93,7 @@ def file_path(text: str) -> Path:
 
 
 def seconds(text: str, unit: str = "s") -> float:
-    """Read a number [s], or in another unit, plain or as text with a unit."""
+    """Return a number in seconds, or in another unit, from text with or without a unit."""
     try:
         return float(text)
     except ValueError:
@@ -107,7 +107,10 @@ def seconds(text: str, unit: str = "s") -> float:
 def named(
     form: str, read: Callable[[str], Any] = str, *, optional: bool = False
 ) -> Callable[[str], tuple[str, Any]]:
-    """Return a reader of NAME=VALUE, whose value is read by ``read``; None where it is optional."""
+    """Return a parser of ``NAME=VALUE`` into name and value, where ``read`` parses the value.
+
+    With ``optional``, a name alone has the value None.
+    """
 
     def pair(text: str) -> tuple[str, Any]:
         name, sign, value = text.partition("=")
@@ -139,14 +142,14 @@ share = partial(seconds, unit="1")  # reads a plain number, or one in per cent
 
 
 def whole_number(text: str) -> int:
-    """Read a whole number >= 1."""
+    """Return the whole number >= 1 in a text."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number >= 1, got '{text}'")
     return int(text)
 
 
 def _change(text: str) -> "Change":
-    """Read ``KEY=VALUE``."""
+    """Return the change of a model file's value that ``KEY=VALUE`` describes."""
     from flexarm.io.overrides import read_change
 
     try:
@@ -156,7 +159,7 @@ def _change(text: str) -> "Change":
 
 
 def _start(text: str) -> str | Path:
-    """Read the start of a run: a word, or the file of an earlier run."""
+    """Return the start of a run from text: ``stated``, ``equilibrium``, or the file of a run."""
     return text if text in ("stated", "equilibrium") else file_path(text)
 
 
@@ -165,7 +168,7 @@ _READ: dict[str, Any] = {"S": seconds, "X": share, "N": int, "RUN": _start}
 
 
 def _run_option(name: str) -> Argument:
-    """Declare the option of the command line that sets an option of a run."""
+    """Return the argument of the command line for an option of `RunOptions`."""
     declared, default = OPTIONS[name], getattr(RunOptions, name, T_END)
     flag, _, value = declared.flag.partition(" ")
     if not value:
@@ -183,18 +186,18 @@ def _run_option(name: str) -> Argument:
 
 
 def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Return the arguments that were given; those left out keep the defaults of the library."""
+    """Return the arguments that were given, by name, so that others keep library defaults."""
     values = {name: getattr(args, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def given_options(args: argparse.Namespace) -> RunOptions:
-    """Return the options of a run, checked, but for the file that it starts from.
+    """Return the checked options of a run, without the file of a run to start from.
 
     Raises
     ------
     Misuse
-        If one is out of bounds, or some do not go together.
+        If an option is out of bounds, or some options exclude each other.
     """
     values = {name: getattr(args, name) for name, option in OPTIONS.items() if option.flag}
     values["start"] = None if isinstance(args.start, Path) else args.start

@@ -1,4 +1,4 @@
-"""`flexarm cache`: show or clear the compiled functions that are kept on disk."""
+"""`flexarm cache`: show or clear the disk cache of compiled functions."""
 
 import argparse
 
@@ -13,7 +13,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print folder and size of the cache, after clearing it with `--clear`."""
+    """Print folder and size of the disk cache, after clearing it if ``--clear`` is given."""
     from flexarm.engine.cache import Cache, cache_folder
 
     cache = Cache(cache_folder())

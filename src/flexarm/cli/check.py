@@ -1,4 +1,4 @@
-"""`flexarm check`: contents and frequencies of an arm, and likely mistakes."""
+"""`flexarm check`: print facts about an arm, its frequencies, and likely mistakes."""
 
 import argparse
 import dataclasses
@@ -32,7 +32,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the report on an arm."""
+    """Print the report of `flexarm.check.check.check` on an arm."""
     from flexarm.check.check import check
 
     report = _with_lines(check(read_arm(args)), args.arm)
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _with_lines(report: "Report", arm: str) -> "Report":
-    """Return the report with the line of the model file in each notice."""
+    """Return the report with the line number in the model file added to each notice."""
     from flexarm.io.model_file import arm_path, read_content
     from flexarm.io.source import read, read_place
 
@@ -96,7 +96,7 @@ def _print_arm(console: "Console", report: "Report") -> None:
 
 
 def _print_chain(console: "Console", report: "Report") -> None:
-    """Print the first links in one table: joint, mass, shapes and lowest frequency."""
+    """Print a table of the first links: joint, mass, shapes and lowest frequency."""
     rows = [
         {
             "link": link.name, "joint": f"{link.joint.name} {_motion(link.joint)}",
@@ -109,12 +109,12 @@ def _print_chain(console: "Console", report: "Report") -> None:
 
 
 def _counted(title: str, rows: Sequence[object], most: int) -> str:
-    """Return the title of a table of which at most so many rows are printed."""
+    """Return a table's title, with the numbers of printed and of all rows if they differ."""
     return f"{title}, {most} of {len(rows)}" if len(rows) > most else title
 
 
 def _motion(joint: "JointReport") -> str:
-    """Return the kind of a joint with its axis."""
+    """Return text with the kind of a joint and its axis."""
     word = "about" if joint.turns else "along"
     axis = "" if joint.axis is None else f" {word} {AXES.get(joint.axis, _triple(joint.axis))}"
     return f"{joint.kind}{axis}"
@@ -134,7 +134,7 @@ def _print_links(console: "Console", report: "Report") -> None:
 
 
 def _shapes(flexible: "FlexibleReport | None") -> tuple[str, str]:
-    """Return a link's family and numbers of shapes, and its lowest frequency with clamped root."""
+    """Return text on a link's kind and numbers of shapes, and its lowest clamped frequency [Hz]."""
     if flexible is None:
         return "rigid", ""
     ways = [way for way in flexible.directions if way.coordinates]
@@ -277,13 +277,13 @@ def _cost_lines(report: "Report") -> list[str]:
 
 
 def _about(value: float) -> str:
-    """Format a number with two digits, and no exponent."""
+    """Return a number as text with two significant digits and no exponent."""
     rounded = float(f"{value:.2g}")
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def _notes_of_files(report: "Report") -> list[str]:
-    """List the notes on files of shapes and bodies, which `--all` prints with each link."""
+    """Return the notes on files of shapes and bodies, which ``--all`` prints with each link."""
     return [
         f"note: {link.name}: {line.strip().removeprefix('note: ')}"
         for link in report.links if link.flexible is not None
@@ -292,7 +292,7 @@ def _notes_of_files(report: "Report") -> list[str]:
 
 
 def _print_notices(console: "Console", report: "Report", *, everything: bool) -> None:
-    """Print a line per notice, warnings first; without --all the first of them."""
+    """Print one line per notice, warnings first; only the first few unless ``everything``."""
     console.print()
     lines = [
         f"{each.severity}: {each.place} (line {each.line}): {each.message}. "

@@ -1,4 +1,4 @@
-"""Output of commands: text and tables, folded on a terminal and plain elsewhere, and JSON."""
+"""Output of commands: text and tables, wrapped on a terminal and plain elsewhere, and JSON."""
 
 import json
 import math
@@ -48,7 +48,7 @@ WORK = {
 
 
 def open_console() -> "Console":
-    """Open standard output for text."""
+    """Return a console on standard output, without markup or colouring of users' names."""
     from rich.console import Console
 
     class Output(Console):
@@ -63,7 +63,7 @@ def open_console() -> "Console":
 
 
 def print_line(console: "Console", text: str, *, indent: int = 2, style: str = "") -> None:
-    """Print a line of prose with an indent, folded on a terminal."""
+    """Print a line of text with an indent, wrapped on a terminal."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -74,7 +74,7 @@ def print_line(console: "Console", text: str, *, indent: int = 2, style: str = "
 
 
 def print_table(console: "Console", title: str, rows: Sequence[Mapping[str, str]]) -> None:
-    """Print a table of rows by their headers, numbers aligned to the right; nothing of no rows."""
+    """Print a table of rows, with numbers aligned to the right; nothing if there are no rows."""
     from rich import box
     from rich.table import Table
 
@@ -95,7 +95,7 @@ def print_table(console: "Console", title: str, rows: Sequence[Mapping[str, str]
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document; numbers that are not finite are printed as null."""
+    """Print one JSON document; infinite numbers and NaN become null."""
     print(json.dumps(_finite(document), allow_nan=False))
 
 
@@ -109,7 +109,7 @@ def _finite(value: Any) -> Any:
 
 @contextmanager
 def warnings_in_a_line() -> Iterator[None]:
-    """Print warnings on stderr in one line each, among them that a run will take long."""
+    """Print each warning on standard error as one line, within a ``with`` block."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", LongRun)
         warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
@@ -117,7 +117,7 @@ def warnings_in_a_line() -> Iterator[None]:
 
 
 class _Latest:
-    """Latest progress message of the command."""
+    """Latest progress message of the running command."""
 
     words = ""
     shown = False  # whether a terminal shows it
@@ -127,7 +127,7 @@ class _Latest:
 def progress() -> Iterator[Callable[[str], None]]:
     """Yield a function that shows a progress message.
 
-    A terminal shows it at once; elsewhere `heartbeat` prints the latest one.
+    A terminal shows the message at once; elsewhere `heartbeat` prints the latest message.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -153,12 +153,12 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def heartbeat(command: str, first: float = FIRST) -> Iterator[None]:
-    """Print the current activity of a command whenever its running time has doubled.
+    """Print the current activity of a command each time its running time has doubled.
 
     Parameters
     ----------
     command
-        Its name.
+        Name of the command.
     first
         Time before the first line [s].
     """
@@ -184,9 +184,9 @@ def heartbeat(command: str, first: float = FIRST) -> Iterator[None]:
 
 
 def work_of(worker: int) -> str:
-    """Return the current activity of a thread, from the innermost package in its call stack.
+    """Return text on the activity of a thread, from the innermost package in its call stack.
 
-    Empty if unknown.
+    The text is empty if the activity is unknown.
     """
     frame = sys._current_frames().get(worker)
     while frame is not None:

@@ -1,4 +1,4 @@
-"""`flexarm count`: how many operations the equation of an arm takes."""
+"""`flexarm count`: count the arithmetic operations of an arm's equations."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the operations of forward dynamics, of the mass matrix and of the bias."""
+    """Print the operation counts of forward dynamics, mass matrix and bias forces."""
     from flexarm.formulations import formulation
     from flexarm.model import build
     from flexarm.studies.compare import COUNTED, operation_counts

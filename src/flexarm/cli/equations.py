@@ -1,4 +1,4 @@
-"""`flexarm equations`: the equation of motion of a small arm, written out."""
+"""`flexarm equations`: print the symbolic equations of motion of a small arm."""
 
 import argparse
 import sys
@@ -43,7 +43,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print M, h, c and K."""
+    """Print or write M, h, c and K of the equations of motion, as text, LaTeX or Python."""
     from flexarm.closed_forms.equations import closed_form
     from flexarm.closed_forms.text import (
         as_document,

@@ -1,4 +1,4 @@
-"""Exit statuses of the command."""
+"""Exit statuses of the command-line program."""
 
 import signal
 

@@ -42,7 +42,7 @@ def _range(text: str) -> tuple[float, float]:
 
 
 def _repeated(flag: str, form: str, read: Callable[[str], Any], about: str) -> Argument:
-    """Declare an option that takes one or more texts NAME=VALUE and may be given again."""
+    """Return an argument that takes one or more texts ``NAME=VALUE``, and may be repeated."""
     return arg(
         flag, nargs="+", action="extend", default=[], type=named(form, read), metavar=form,
         help=about,
@@ -125,7 +125,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Fit, print the estimates, and write the files of the options."""
+    """Fit the model to measured runs, print the estimates, and write the requested files."""
     from flexarm.fitting.identify import identify
     from flexarm.fitting.problem import read_recordings
     from flexarm.io.whole_file import write_figure

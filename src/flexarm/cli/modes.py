@@ -1,4 +1,4 @@
-"""`flexarm modes`: names, frequencies, damping and participation of an arm's modes."""
+"""`flexarm modes`: print frequencies, damping and participation of an arm's modes."""
 
 import argparse
 import dataclasses
@@ -72,7 +72,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compute the modes and print them."""
+    """Compute the modes of an arm, print them, and write the requested figure and page."""
     from flexarm.io.whole_file import write_figure
     from flexarm.linear.friction import DryFriction
     from flexarm.linear.modes import modes
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _settings(model: "Model", joints: Pairs, speeds: Pairs, *, straight: bool) -> Settings:
-    """Read joint states, positions and speeds from `--joints` and `--speed`."""
+    """Return joint states, positions and speeds from ``--joints`` and ``--speed``."""
     units = {axis.name: axis.unit for axis in model.axes}
     words = [name for name, value in joints if value is None]
     for word in words:
@@ -137,7 +137,7 @@ def _settings(model: "Model", joints: Pairs, speeds: Pairs, *, straight: bool) -
 
 
 def _value(name: str, text: str, unit: str) -> float | list[float]:
-    """Read a number with or without a unit, or a range FROM:TO[:COUNT]."""
+    """Return a number in a given unit, or the list of numbers of a range ``FROM:TO[:COUNT]``."""
     from flexarm.units import quantity
 
     def read(piece: str) -> float:
@@ -163,7 +163,7 @@ def _value(name: str, text: str, unit: str) -> float | list[float]:
 
 
 def _first(settings: Settings) -> Settings:
-    """Return the settings with the first point of every range."""
+    """Return the settings with each range replaced by its first point."""
     return settings | {
         group: {n: v[0] if isinstance(v, list) else v for n, v in settings[group].items()}
         for group in ("at", "speeds")
@@ -217,7 +217,7 @@ def _document(result: "Modes", followed: "Sweep | None") -> dict[str, Any]:
 
 
 def _servos(result: "Modes") -> list[str]:
-    """Return a note on the servos that the modes leave out."""
+    """Return a note on the servos of free joints, which the modes leave out."""
     limp = ", ".join(
         axis.name
         for axis in result.model.axes
@@ -248,7 +248,7 @@ def _print(result: "Modes", *, everything: bool) -> None:
 
 
 def _print_table(console: "Console", result: "Modes", *, everything: bool) -> None:
-    """Print a row per mode; without --all the slowest, and rigid motions only if they are few."""
+    """Print one row per mode; without ``--all`` only the slowest, and few rigid motions."""
     rows = [
         {
             "#": str(k), "mode": mode.name, "kind": mode.kind, "[Hz]": f"{mode.frequency_hz:.8g}",

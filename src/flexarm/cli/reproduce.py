@@ -1,4 +1,4 @@
-"""`flexarm reproduce`: the command of the package `flexarm_papers`, where that is installed."""
+"""`flexarm reproduce`: run the command of the package `flexarm_papers`, if installed."""
 
 import argparse
 
@@ -15,7 +15,7 @@ except ModuleNotFoundError as missing:
     ARGUMENTS = (arg("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS),)
 
     def run(args: argparse.Namespace) -> None:
-        """Raise an error that says how to install the papers."""
+        """Raise an error with the command that installs the package of papers."""
         raise FlexarmError(
             "the package 'flexarm_papers' is not installed. It is no part of flexarm's wheel. "
             "Install a checkout of flexarm with 'pip install --editable .'"

@@ -1,4 +1,4 @@
-"""`flexarm samples`: list the arms that come with flexarm, or print one."""
+"""`flexarm samples`: list the sample arms of flexarm, or print the model file of one."""
 
 import argparse
 import re
@@ -19,7 +19,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the list of samples, or the model file of one."""
+    """Print the list of sample arms, or the model file of one."""
     from flexarm.samples import sample_names, sample_text, shown_names
 
     if args.name is not None:

@@ -1,4 +1,4 @@
-"""`flexarm simulate`: simulate an arm, print a summary, write and draw the run."""
+"""`flexarm simulate`: simulate an arm, print a summary, and write the run to files."""
 
 import argparse
 import dataclasses
@@ -73,7 +73,7 @@ ARGUMENTS: tuple[str | Argument, ...] = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, write the files of the options, print a summary."""
+    """Simulate an arm, write the requested files, print a summary; return the exit status."""
     options = given_options(args)
     _require_endings(args)
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 def _write(
     result: "Run", live: "LiveFile | None", outputs: dict[str, Path], *, force: bool
 ) -> tuple[dict[str, FlexarmError], KeyboardInterrupt | None]:
-    """Write the files; return the errors of those that could not be written, and an interrupt.
+    """Write the output files of a run; return errors by output, and an interrupt or None.
 
     After an interrupt the remaining files are still written.
     """
@@ -131,7 +131,7 @@ def _write(
 
 
 def _require_endings(args: argparse.Namespace) -> None:
-    """Raise an error for output files whose ending belongs to another kind of file."""
+    """Raise an error for output files with the ending of another kind of file."""
     if args.live and args.out is None:
         raise Misuse("--live: needs --out, the file for the run so far")
     if args.out is not None:
@@ -146,7 +146,7 @@ def _require_endings(args: argparse.Namespace) -> None:
 
 
 def _shown(tell: Callable[[str], None], t_end: float) -> Callable[[float], None]:
-    """Return a function that reports the simulated time [s] and the speed over real time."""
+    """Return a function that reports the simulated time [s] and its ratio to real time."""
     begun: list[float] = []
 
     def update(t: float) -> None:
@@ -160,7 +160,7 @@ def _shown(tell: Callable[[str], None], t_end: float) -> Callable[[float], None]
 
 
 def _document(result: "Run", prepared: float) -> dict[str, Any]:
-    """Return the run's results for JSON."""
+    """Return the results of a run as plain data for JSON."""
     statistics = result.statistics
     return {
         "arm": result.model.arm.name,
@@ -195,7 +195,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
 
 
 def _settling(result: "Run") -> "Settling | None":
-    """Return how the tip settles; None if the motion does not end within the run."""
+    """Return the settling of the arm's tip; None if the motion does not end within the run."""
     try:
         settling = result.settling()
     except FlexarmError:
@@ -204,7 +204,7 @@ def _settling(result: "Run") -> "Settling | None":
 
 
 def _equation_line(result: "Run") -> dict[str, str]:
-    """Return the line on the equation of a run, where it is not the default."""
+    """Return the summary line on the formulation, by heading; empty for the default."""
     from flexarm.formulations import DEFAULT
 
     words = [result.formulation, *(["as in its paper"] if result.paper else [])]
@@ -216,7 +216,7 @@ def _equation_line(result: "Run") -> dict[str, str]:
 
 
 def _momentum_line(balance: "MomentumBalance | None") -> dict[str, str]:
-    """Return the line on the error of the momentum, which an arm on a free base has."""
+    """Return the summary line on the momentum balance, by heading; empty without a free base."""
     if balance is None:
         return {}
     linear, angular = balance.largest
@@ -227,7 +227,7 @@ def _momentum_line(balance: "MomentumBalance | None") -> dict[str, str]:
 
 
 def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everything: bool) -> None:
-    """Print the summary: tip position, settling time and error estimates first."""
+    """Print the summary of a run: joints, tip position, settling, balances, cost and errors."""
     console = open_console()
     statistics, spent = result.statistics, result.statistics.cpu_seconds
     reached = float(result.t[-1])
@@ -265,7 +265,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everythi
 
 
 def _motion_lines(result: "Run") -> dict[str, str]:
-    """Return lines on the last joint values, the last place of the tip and the largest bending."""
+    """Return lines, by heading, on final joint values, final tip position, largest deflection."""
     import numpy as np
 
     from flexarm.mechanics.deformed import flexible_links
@@ -293,7 +293,7 @@ def _motion_lines(result: "Run") -> dict[str, str]:
 
 
 def _print_events(console: "Console", result: "Run", most: int | None) -> None:
-    """Print events that happened, events that did not, and losses; ``most`` lines of them."""
+    """Print at most ``most`` lines on events that occurred, events that did not, and losses."""
     lines = [
         f"t = {each.t:.6g} s: {each.what}" + (f" ({each.lost:.3g} J lost)" if each.lost else "")
         for each in result.happenings
@@ -307,7 +307,7 @@ def _print_events(console: "Console", result: "Run", most: int | None) -> None:
 
 
 def _print_tables(console: "Console", result: "Run") -> None:
-    """Print the largest slopes and strains of the links, and the last coordinates."""
+    """Print the largest slopes and strains of the links, and the final coordinates."""
     rows = [
         {
             "link": link.link, "slope": f"{link.slope:.3g}",

@@ -1,1 +1,1 @@
-"""Model files in and out; positions of lines, tables and whole writes for all files."""
+"""Reading and writing of model files, side files and tables, with positions of mistakes."""

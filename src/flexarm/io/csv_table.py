@@ -1,4 +1,4 @@
-"""Rows of cells in CSV text, with their lines and columns; no message quotes the text."""
+"""Reading of CSV text into cells with line and column numbers."""
 
 import io
 import math
@@ -16,18 +16,18 @@ _QUOTED = re.compile(r'[ \t]*"((?:[^"]|"")*)"[ \t]*')
 
 
 def read_rows(file: SideFile) -> Iterator[Row]:
-    """Split a CSV file into rows of cells.
+    """Yield the rows of a CSV file as line number and cells.
 
     Parameters
     ----------
     file
-        UTF-8 text.  Cells are separated by commas, or by semicolons if the first line has some and
+        UTF-8 text. Cells are separated by commas, or by semicolons if the first line has some and
         no comma; empty lines and lines that start with ``#`` are left out.
 
     Raises
     ------
     ModelError
-        If it is not UTF-8 text, or a line has too many cells.
+        If the file is not UTF-8 text, or a line has too many cells.
     """
     try:
         text = file.content.decode("utf-8-sig")
@@ -44,7 +44,7 @@ def read_rows(file: SideFile) -> Iterator[Row]:
 
 
 def read_number(text: str) -> float:
-    """Read a finite decimal number; return NaN for other text, such as ``1_0`` and ``inf``."""
+    """Return the finite decimal number in a text; NaN for other text, such as ``1_0``, ``inf``."""
     try:
         number = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:

@@ -1,4 +1,4 @@
-"""Turn pydantic's errors into one plain sentence per mistake, at the place of the mistake."""
+"""Translation of pydantic's validation errors into one sentence per mistake, with its position."""
 
 import difflib
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -33,21 +33,21 @@ _LENGTHS = {"missing", "too_short", "too_long"}
 
 
 def explain(error: ValidationError, model: type[BaseModel], source: Source) -> list[Diagnostic]:
-    """Explain why data do not fit a model.
+    """Return one diagnostic per mistake in data that pydantic rejected.
 
     Parameters
     ----------
     error
-        What pydantic raised.
+        Error that pydantic raised.
     model
-        The class that the data were validated against.
+        Class against which the data were validated.
     source
-        The data and their positions.
+        The data, with the position of every key and value.
 
     Returns
     -------
     list of Diagnostic
-        One per mistake, but for values of which `source` reports a mistake already.
+        Mistakes, without those at values for which `source` has a problem already.
     """
     schema: Node = TypeAdapter(model).core_schema
     definitions = {node["ref"]: node for node in schema.get("definitions", ())}
@@ -66,7 +66,7 @@ def explain(error: ValidationError, model: type[BaseModel], source: Source) -> l
 def explain_data(
     error: ValidationError, model: type[BaseModel], data: dict[str, Any]
 ) -> list[Diagnostic]:
-    """Explain why data without a file do not fit a model; the positions have no meaning."""
+    """Return one diagnostic per mistake in data made in Python, all at the position (1, 1)."""
     return explain(error, model, Source(data, {}, {(): (1, 1)}, ()))
 
 
@@ -81,7 +81,7 @@ def _shown(value: object) -> str:
 
 
 def _one_of(value: object, expected: Sequence[object]) -> str:
-    """Return the expected words, and the one that was probably meant."""
+    """Return text that lists the allowed words, and suggests the nearest to a wrong value."""
     if len(expected) == 1:
         text = f"must be {expected[0]!r}, got {_shown(value)}"
     else:
@@ -111,19 +111,19 @@ def _sentence(fault: "_Fault", value: object) -> str:
 
 
 def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
-    """Return how badly data fit a branch: number of unknown keys, then of all faults."""
+    """Return how badly data fit a branch of a union: numbers of unknown keys and of all errors."""
     return sum(fault.kind == "extra_forbidden" for fault in faults), len(faults)
 
 
 def _length(node: Node) -> int | None:
-    """Return the number of items of a fixed tuple, None for anything else."""
+    """Return the number of items of a fixed-length tuple's schema; None for any other schema."""
     fixed = node["type"] == "tuple" and node.get("variadic_item_index") is None
     return len(node["items_schema"]) if fixed else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """One of pydantic's errors."""
+    """A pydantic error, with the rest of its path below the current schema node."""
 
     steps: Path  # part of its location that was not followed yet
     kind: str
@@ -136,13 +136,13 @@ class _Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Explainer:
-    """Follows the errors down the schema, which has the allowed values of each place."""
+    """Translator of pydantic's errors, which follows each error's path down the core schema."""
 
     source: Source
     definitions: Mapping[str, Node]
 
     def explain(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
-        """Yield the problems at and below `path`."""
+        """Yield diagnostics of the errors at and below a path."""
         node = self._bare(node)
         if node["type"] == "union":
             yield from self._union(node, path, faults)
@@ -165,7 +165,7 @@ class _Explainer:
             yield from self.explain(self._child(node, step), path if tag else (*path, step), inner)
 
     def _bare(self, node: Node | tuple[Node, str]) -> Node:
-        """Return the schema of a value inside wrappers such as defaults and validators."""
+        """Return the schema inside wrappers, such as defaults, validators and references."""
         bare: Node = node[0] if isinstance(node, tuple) else node  # a union may label its branches
         while True:
             if bare["type"] == "definition-ref":
@@ -202,7 +202,7 @@ class _Explainer:
     def _keys(
         self, node: Node, path: Path, faults: Sequence[_Fault]
     ) -> Generator[Diagnostic, None, list[_Fault]]:
-        """Yield the unknown and missing keys of a mapping; return the other faults."""
+        """Yield diagnostics of unknown and missing keys of a mapping; return the other errors."""
         fields = self._fields(node)
         value = self.source.at(path)
         absent = [name for name in fields if not isinstance(value, dict) or name not in value]
@@ -277,7 +277,7 @@ class _Explainer:
         return Diagnostic(self.source.locate(where), where, message)
 
     def _union(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
-        """Explain a mismatch by the most similar branch of a union, or name all branches."""
+        """Yield diagnostics for the union branch that fits data best; else list all branches."""
         choices = node["choices"]
         groups: dict[str | int, list[_Fault]] = {}
         for fault in faults:
@@ -295,7 +295,7 @@ class _Explainer:
             yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
     def _fits(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
-        """Return whether the data have the form of a branch although they violate its rules."""
+        """Return whether data have the type and length of a union's branch, errors inside aside."""
         kind = self._bare(choice)["type"]
         if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
             return False

@@ -1,4 +1,4 @@
-"""Surfaces of triangles for pictures: read STL, OBJ and COLLADA, write STL, simplify, solids."""
+"""Triangle meshes for pictures: reading of STL, OBJ and COLLADA, writing of STL, coarsening."""
 
 import re
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ Surface = tuple[Array, Integers]  # points (N, 3) and triangles (F, 3)
 
 
 def read_mesh(content: bytes, name: str) -> Surface:
-    """Read an STL (binary or text), an OBJ, or the scene of a COLLADA.
+    """Read an STL (binary or text), OBJ or COLLADA file as points (N, 3) and triangles (F, 3).
 
     Raises
     ------
     ModelError
-        If it is none of them, broken, too large, or has no triangle; names the file.
+        If the file is of another kind, broken, too large, or without triangles; names the file.
     """
     ending = name.rpartition(".")[2].lower()
     kinds = {"stl": _stl, "obj": _obj, "dae": _dae}
@@ -92,7 +92,7 @@ def _obj(content: bytes) -> Surface:
 
 
 def _dae(content: bytes) -> Surface:
-    """Read the scene of a COLLADA [m]; its up axis is ignored, as programs for URDF do."""
+    """Return the mesh of a COLLADA scene [m]; the up axis is ignored, as URDF programs do."""
     text = content.decode("utf-8-sig", errors="replace")
     if re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise ModelError(
@@ -120,7 +120,7 @@ def _dae(content: bytes) -> Surface:
 def _placed(
     node: ET.Element, at: Array, elements: dict[str, ET.Element], depth: int
 ) -> Iterator[tuple[Array, ET.Element]]:
-    """Yield the lists of polygons in a node and the nodes below it, with their 4 x 4 matrices."""
+    """Yield polygon lists at and below a scene node, with their 4 x 4 transformation matrices."""
     for child in node if depth < 64 else ():
         if child.tag in ("matrix", "translate", "scale", "rotate"):
             values, move = np.array((child.text or "").split()[:16], dtype=float), np.eye(4)
@@ -162,14 +162,14 @@ def _numbers(rows: list[list[bytes]]) -> Array:
 
 
 def write_stl(points: Array, faces: Integers) -> bytes:
-    """Write a surface as a binary STL."""
+    """Return a mesh, points (N, 3) and triangles (F, 3), as the bytes of a binary STL file."""
     records = np.zeros(len(faces), RECORD)
     records["corners"] = points[faces]
     return b"flexarm".ljust(80) + len(faces).to_bytes(4, "little") + records.tobytes()
 
 
 def coarser(points: Array, faces: Integers, most: int = MOST_DRAWN) -> Surface:
-    """Merge points that are near each other until there are at most ``most`` triangles."""
+    """Return a mesh of at most ``most`` triangles, by merging points within grid cells."""
     least, size = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     cell = 1e-7 * size
     while True:
@@ -188,14 +188,14 @@ def coarser(points: Array, faces: Integers, most: int = MOST_DRAWN) -> Surface:
 
 
 def solid(kind: str, sizes: Array) -> Surface:
-    """Return the hull of a solid about the origin.
+    """Return the surface mesh of a box, cylinder or sphere centred at the origin.
 
     Parameters
     ----------
     kind
         ``box``, ``cylinder`` (along z) or ``sphere``.
     sizes
-        Its sides; its radius and length; or its radius [m].
+        Three sides of a box; radius and length of a cylinder; radius of a sphere [m].
     """
     from scipy.spatial import ConvexHull
 

@@ -1,4 +1,4 @@
-"""Model files: load an arm, with all mistakes reported at once, and save one; samples by name."""
+"""Model files: load an arm, with all mistakes reported at once, save an arm, and load samples."""
 
 import difflib
 import os
@@ -32,7 +32,7 @@ _RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
 def emit(data: Mapping[str, Any]) -> str:
-    """Write a mapping of plain data as YAML text.
+    """Return a mapping of plain data as YAML text.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def emit(data: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        Block style, except that lists without mappings stand on one line, or on wrapped lines.
+        YAML in block style, except that lists without mappings are on one line or on wrapped lines.
     """
     yaml, text = YAML(pure=True), StringIO()
     yaml.width = WIDTH
@@ -52,7 +52,7 @@ def emit(data: Mapping[str, Any]) -> str:
 
 
 def _node(value: Any) -> Node:
-    """Convert plain data to nodes of YAML, each with the style in which it is written."""
+    """Return plain data as a tree of YAML nodes, each with its output style."""
     if isinstance(value, Mapping):
         pairs = [(_node(key), _node(item)) for key, item in value.items()]
         return MappingNode(f"{_TAG}map", pairs, flow_style=not pairs)
@@ -71,7 +71,7 @@ def _node(value: Any) -> Node:
 
 
 def _number(value: float) -> str:
-    """Write the shortest text that reads back as the same double."""
+    """Return the shortest decimal text that reads back as the same double."""
     text = float.__repr__(value)
     mantissa, e, exponent = text.partition("e")
     # YAML 1.1 readers read a number with an exponent but no point as text.
@@ -107,17 +107,17 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
 
 
 def read_content(path: Path) -> bytes:
-    """Read a model file, at most one byte more than its largest size."""
+    """Return the bytes of a model file, at most one byte more than the largest size allowed."""
     return read_at_most(path, MAX_BYTES)
 
 
 def files_beside(path: Path, further: Sequence[str | Path] = ()) -> SideFiles:
-    """Return the source of the files that a model file may read: of its folder and others."""
+    """Return the side files that a model file may name, from its folder and further folders."""
     return SideFiles.beside(path.parent, _folders(further))
 
 
 def _folders(files: Sequence[str | Path]) -> tuple[Path, ...]:
-    """Return the folders of further files; raise an error for one that does not exist."""
+    """Return the folders given as ``files``; raise an error for a folder that does not exist."""
     items = listed(files)
     if items is None:
         raise refused("files", files, "a list of folders", ModelError)
@@ -165,18 +165,18 @@ def loads(
 
 
 def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) -> M:
-    """Read YAML text as an instance of any pydantic model, with `load`'s messages.
+    """Read YAML text as an instance of any pydantic model; messages are in the style of `load`.
 
     Parameters
     ----------
     model
-        The class to make.
+        Class of the instance.
     content
         YAML or JSON.
     name
-        What to call the text in messages.
+        Name of the text in messages.
     files
-        Those that the text may name.
+        Files that the text may name.
     """
     source = read(content, name)
     problems = list(source.problems)
@@ -190,12 +190,12 @@ def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) 
 
 
 def validated(arm: Arm) -> Arm:
-    """Validate an arm made in Python, since copies with other values are not validated.
+    """Return an arm made in Python after validation, which pydantic does not repeat for copies.
 
     Raises
     ------
     ModelError
-        With one line per mistake; or if it is no `Arm`.
+        If the argument is no `Arm`, or has mistakes, with one line per mistake.
     """
     if not isinstance(arm, Arm):
         raise ModelError(f"arm: must be an Arm, got {_described(arm)}")
@@ -215,7 +215,7 @@ def _described(arm: object) -> str:
 
 
 def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
-    """Write an arm to a model file, whole or not at all.
+    """Write an arm to a model file, atomically.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
-    """Write a text file, whole or not at all.
+    """Write a text file, atomically.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def dumps(arm: BaseModel) -> str:
     Parameters
     ----------
     arm
-        The arm, or any part of one.
+        The arm, or any part of an arm.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def dumps(arm: BaseModel) -> str:
     Raises
     ------
     ModelError
-        If a text in it has a character that a model file cannot hold.
+        If a text in the arm has a character that a model file cannot hold.
     """
     plain: dict[str, Any] = _plain(arm)
     return emit(plain)
@@ -293,7 +293,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_tag(field: FieldInfo) -> bool:
-    """Return whether a field is the tag of a union, which a file must have."""
+    """Return whether a field has a single literal value that selects a branch of a union."""
     return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
 
 
@@ -322,12 +322,12 @@ _load = cache(load)
 
 
 def arm_path(name: str) -> Path:
-    """Return the model file of a command's argument: an existing path, else a sample by name.
+    """Return the path of the model file that a command's argument names: a file, else a sample.
 
     Raises
     ------
     ModelError
-        If there is neither, with the nearest name.
+        If there is no such file or sample; the message suggests the nearest name.
     """
     path = require_path("name", name, ModelError)
     if os.path.exists(path) and not os.path.isdir(path):

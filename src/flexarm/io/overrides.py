@@ -1,4 +1,4 @@
-"""Change values of a model file by their keys; the changed arm is validated like a file."""
+"""Changes of values in an arm by the keys of its model file, with validation of the changed arm."""
 
 import copy
 import re
@@ -30,12 +30,12 @@ class Change:
 
 
 def read_change(text: str) -> Change:
-    """Read ``KEY=VALUE``, whose value is YAML; ``KEY=`` removes the key.
+    """Parse ``KEY=VALUE``, with a value in YAML; ``KEY=`` removes the key.
 
     Raises
     ------
     ModelError
-        If it is not of that form.
+        If the text is not of this form.
     """
     key, sign, value = text.partition("=")
     steps = _steps(key)
@@ -64,7 +64,7 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
     path
         The model file, valid by itself.
     changes
-        Made one after the other.
+        Changes, applied in this order.
     files
         Further folders whose files the arm may name, as for `load`.
 
@@ -97,9 +97,9 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
 
 
 def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tuple[str | int, ...]:
-    """Set or remove the value of a key in data, and return its path.
+    """Set or remove the value of a key in nested data, and return the key's path.
 
-    With ``present``, a key that is removed must be there.
+    With ``present``, a key to be removed must exist.
     """
     here: Any = data
     path: tuple[str | int, ...] = ()
@@ -133,7 +133,7 @@ def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tu
 
 
 def _through_links(data: dict[str, Any], change: Change) -> tuple[str, ...]:
-    """Return the steps of a key, with ``links.2.joint`` for ``joints.elbow``."""
+    """Return the steps of a key, with ``joints.elbow`` replaced by ``links.2.joint``."""
     links = data.get("links")
     if change.steps[0] != "joints" or not isinstance(links, list | tuple):
         return change.steps
@@ -145,7 +145,7 @@ def _through_links(data: dict[str, Any], change: Change) -> tuple[str, ...]:
 
 
 def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, ...]) -> int:
-    """Return the index of a list's item from its number, or from its name if it has one."""
+    """Return the index of a list item from its number (from 1) or its name."""
     names = []
     if path in (("links",), ("joints",), ("contacts",), ("springs",)):
         names = [
@@ -161,7 +161,7 @@ def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, .
 
 
 def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
-    """Return whether one of two paths is the beginning of the other."""
+    """Return whether one path is a prefix of the other."""
     shorter = min(len(place), len(path))
     return place[:shorter] == path[:shorter]
 
@@ -204,7 +204,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
 
 
 def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:
-    """Return the path of a key in a model file, the same for ``links.1.length`` and a link's name.
+    """Return the path of a key in a model file; equal for a link's number and its name.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:
 
 
 def read_value(arm: Arm, key: str) -> Any:
-    """Read a value of an arm by its key, such as ``links.1.section.EIz``.
+    """Return the value of an arm at a key such as ``links.1.section.EIz``.
 
     Raises
     ------

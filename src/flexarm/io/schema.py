@@ -1,4 +1,4 @@
-"""JSON Schema of model files, for editors; ``python -m flexarm.io.schema`` writes the file."""
+"""JSON Schema of model files, for editors; ``python -m flexarm.io.schema`` regenerates the file."""
 
 import json
 from importlib import resources
@@ -9,18 +9,18 @@ from flexarm.arm import Arm
 
 
 def schema() -> dict[str, Any]:
-    """Build the JSON Schema of a model file."""
+    """Return the JSON Schema of a model file."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return head | Arm.model_json_schema()
 
 
 def schema_text() -> str:
-    """Return the text of the shipped file."""
+    """Return the JSON Schema as the text of the file in the package."""
     return json.dumps(schema(), ensure_ascii=False, indent=1) + "\n"
 
 
 def schema_path() -> Path:
-    """Return the path of the shipped file."""
+    """Return the path of the JSON Schema file in the package."""
     return Path(str(resources.files("flexarm.io") / "arm.schema.json"))
 
 

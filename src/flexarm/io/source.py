@@ -1,4 +1,4 @@
-"""Read YAML (or JSON) text into plain data with the position of every key and value."""
+"""Parser of YAML (or JSON) text into plain data, with the position of every key and value."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -70,20 +70,20 @@ _LONGEST_NUMBER = 400  # digits; a double has at most 309 before its point
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A mistake in a model file."""
+    """A mistake in a model file, with its position and path."""
 
     position: Position  # line and column from 1
     path: Path  # key or item
     message: str  # what is wrong and what to change
 
     def __str__(self) -> str:
-        """Return path and message; the position is that of a file."""
+        """Return path and message, without the position."""
         return f"{show_path(self.path)}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The data of a file, and the position (line and column from 1) of each key and value."""
+    """Data of a file, with the position (line and column from 1) of each key and value."""
 
     data: dict[str, Any]
     keys: dict[Path, Position]
@@ -91,7 +91,7 @@ class Source:
     problems: tuple[Diagnostic, ...]
 
     def locate(self, path: Path) -> Position:
-        """Return the position of the value at `path`, or of the nearest value around it.
+        """Return the position of the value at `path`, or of the nearest enclosing value.
 
         A value of several lines has the position of its key.
         """
@@ -101,7 +101,7 @@ class Source:
         return self.keys.get(path, self.values[path]) if nested else self.values[path]
 
     def at(self, path: Path) -> Any:
-        """Return the value at `path`, None if there is none."""
+        """Return the value at `path`; None if there is none."""
         value: Any = self.data
         for step in path:
             try:
@@ -112,7 +112,7 @@ class Source:
 
 
 def read(content: str | bytes, name: str) -> Source:
-    """Read the text of a model file.
+    """Parse the text of a model file.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def read(content: str | bytes, name: str) -> Source:
 
 
 def report(name: str, problems: Iterable[Diagnostic]) -> str:
-    """Write problems as lines ``file:line:column: path: message``, sorted by position."""
+    """Return problems as lines ``file:line:column: path: message``, sorted by position."""
     ordered = sorted(problems, key=lambda problem: problem.position)
     lines = list(dict.fromkeys(
         f"{name}:{each.position[0]}:{each.position[1]}: {each if each.path else each.message}"
@@ -151,7 +151,7 @@ def report(name: str, problems: Iterable[Diagnostic]) -> str:
 
 
 def show_path(path: Path) -> str:
-    """Write a path as ``links[1].joint``, counting from 1."""
+    """Return a path as text such as ``links[1].joint``, with indices from 1."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -163,19 +163,19 @@ def show_path(path: Path) -> str:
 
 
 def read_place(text: str) -> Path:
-    """Read a path as `show_path` writes it."""
+    """Return the path of a text such as ``links[1].joint``, the inverse of `show_path`."""
     steps = re.findall(r"\[(\d+)\]|([^.\[\]]+)", text)
     return tuple(int(number) - 1 if number else word for number, word in steps)
 
 
 def find_unprintable(text: str) -> str:
-    """Name the first character that a model file cannot hold; empty if there is none."""
+    """Return text that names the first character not allowed in a model file; empty if none."""
     match = _UNPRINTABLE.search(text)
     return f"the character U+{ord(match[0]):04X}" if match else ""
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """Cut text to `limit` characters."""
+    """Return text cut to at most `limit` characters, with an ellipsis."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -236,7 +236,7 @@ def _sentence(error: MarkedYAMLError) -> str:
 
 
 def _value(event: ScalarEvent) -> tuple[Any, str]:
-    """Read a scalar by the core schema of YAML 1.2, and return it with its fault or ''."""
+    """Return the value of a YAML scalar by the core schema, and its error message or ''."""
     text: str = event.value
     if event.style:  # quoted or block text
         bad = find_unprintable(text)
@@ -256,7 +256,7 @@ def _value(event: ScalarEvent) -> tuple[Any, str]:
 
 
 class _Fatal(Exception):
-    """A problem after which the rest of the text cannot be read."""
+    """Error for a problem after which the rest of the text cannot be read."""
 
     def __init__(self, position: Position, message: str, path: Path = ()) -> None:
         super().__init__(message)
@@ -265,7 +265,7 @@ class _Fatal(Exception):
 
 @dataclass(slots=True)
 class _Reader:
-    """Builds data from YAML events."""
+    """Builder of plain data from YAML parser events, which records positions and problems."""
 
     events: Iterator[Event]
     keys: dict[Path, Position] = field(default_factory=dict)
@@ -273,7 +273,7 @@ class _Reader:
     problems: list[Diagnostic] = field(default_factory=list)
 
     def read(self) -> dict[str, Any]:
-        """Return the mapping of the one document that there must be."""
+        """Return the top mapping of the document; raise an error for a second document."""
         root, documents = None, 0
         for event in self.events:
             if isinstance(event, DocumentStartEvent):
@@ -292,7 +292,7 @@ class _Reader:
         return root
 
     def _node(self, event: Event, path: Path) -> Any:
-        """Read the value at a path, and all that is in it."""
+        """Return the value that starts with a YAML event, including all nested values."""
         position, complaint, value = _mark(event.start_mark), "", None
         if isinstance(event, AliasEvent):
             complaint = "aliases (*) are not allowed; write the values out"
@@ -322,7 +322,7 @@ class _Reader:
         return value
 
     def _key(self, event: Event, above: Path) -> str:
-        """Read a key of the mapping at a path."""
+        """Return the text of a mapping's key, with its position recorded and problems reported."""
         position = _mark(event.start_mark)
         if isinstance(event, AliasEvent):
             raise _Fatal(position, "an alias (*) is not allowed as a key; write it out")

@@ -1,4 +1,4 @@
-"""Users' names in comments and headings of generated C and LaTeX."""
+"""Conversion of users' names to plain ASCII for comments and headings of generated C and LaTeX."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ _OTHERS = re.compile(r"[^ !-)+-.0->@-[\]-~]+")
 
 
 def plain_title(text: str) -> str:
-    """Return a text as one line of ASCII that ends no comment, for comments and headings.
+    """Return a text as one line of ASCII without comment delimiters or backslashes.
 
     Accents are dropped; every run of other characters becomes an underscore.
     """

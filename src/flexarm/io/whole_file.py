@@ -1,4 +1,4 @@
-"""Write files whole or not at all; existing files are overwritten only with ``force``."""
+"""Atomic writing of files: complete or not at all; ``force`` allows overwriting."""
 
 import errno
 import io
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def require_writable(path: str | Path, *, force: bool) -> None:
-    """Raise an error for a file that cannot be written, before the work for it is done.
+    """Raise an error if a file cannot be written, before its contents are computed.
 
     Parameters
     ----------
     path
         The file to be written.
     force
-        Whether a file that is there may be overwritten.
+        Whether an existing file may be overwritten.
 
     Raises
     ------
     FlexarmError
-        If the file is there and `force` is false, or its folder is missing or not writable.
+        If the file exists and `force` is false, or its folder is missing or not writable.
     """
     path = require_path("path", path)
     require_flag("force", force)
@@ -49,12 +49,12 @@ def require_writable(path: str | Path, *, force: bool) -> None:
 
 
 def require_folder(folder: Path) -> None:
-    """Refuse a folder that could not be made or written to later, before work is done for it.
+    """Raise an error if a folder cannot be created or written to, before its files are computed.
 
     Raises
     ------
     FlexarmError
-        If there is a file in its place, or it or the nearest folder above it is not writable.
+        If a file has the folder's path, or the folder or its nearest parent is not writable.
     """
     _refuse_unreachable(folder)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -65,7 +65,7 @@ def require_folder(folder: Path) -> None:
 
 
 def _refuse_unreachable(path: Path) -> None:
-    """Raise an error for a path that the system cannot look up."""
+    """Raise an error for a path that the file system cannot look up, such as a circular link."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -77,32 +77,32 @@ def _refuse_unreachable(path: Path) -> None:
 
 
 def require_apart(path: Path, inputs: Sequence[Path]) -> None:
-    """Raise an error if an output is one of the inputs."""
+    """Raise an error if an output file is the same file as an input."""
     for source in inputs:
         if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
             raise FlexarmError(f"{path}: is the input file. Write to another file.")
 
 
 def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
-    """Write a file so that it is complete, or unchanged if writing fails or is interrupted.
+    """Write a file atomically: a failure or interrupt leaves the existing file unchanged.
 
     Parameters
     ----------
     path
         The file.
     data
-        Its contents.
+        Contents of the file.
     force
-        Whether a file that is there may be overwritten.
+        Whether an existing file may be overwritten.
 
     Raises
     ------
     FlexarmError
-        If the file is there and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or it cannot be written.
 
     Notes
     -----
-    The data go to another file in the same folder, to the disk, and only then under the name.
+    The data are written and flushed to a temporary file in the same folder, which is then renamed.
     """
     require_writable(path, force=force)
     try:
@@ -113,7 +113,7 @@ def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file by data; if the system fails, raise its error and keep the file."""
+    """Replace a file's contents atomically; raise a system error with the file unchanged."""
     final = Path(os.path.realpath(path))  # a link stays a link
     unfinished = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
@@ -131,7 +131,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush the renaming of a file in a folder to the disk, where the system can."""
+    """Flush a folder to the disk after a file in it was renamed, where the system allows."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -141,7 +141,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def write_figure(path: str | Path, figure: "Figure", *, force: bool) -> None:
-    """Write a figure; the file's suffix says which kind (png, svg, pdf)."""
+    """Write a figure in the format of the file's suffix: png, svg or pdf."""
     kind = require_path("path", path).suffix[1:].lower() or "png"
     endings = figure.canvas.get_supported_filetypes()
     if kind not in endings:

@@ -1,1 +1,1 @@
-"""Results of simulations: samples, files, tables, section forces, figures."""
+"""Results of simulations: samples, files, tables, section forces and figures."""

@@ -1,4 +1,4 @@
-"""Variables of a run by name and with units, for its dataset, file and table."""
+"""Variables of a run, with names and units, as its dataset, file and table contain them."""
 
 import hashlib
 import json
@@ -66,12 +66,12 @@ class Variable:
 
     @property
     def is_label(self) -> bool:
-        """Whether its values are texts."""
+        """Whether the values are texts."""
         return bool(self.values.dtype == object)
 
 
 def attributes(run: RunData) -> dict[str, str | int | float]:
-    """Return the attributes of a run as a whole; the arm as the text of a model file."""
+    """Return the attributes of a run by name: status, method, cost, balances, and model file."""
     from importlib.metadata import version
 
     return {
@@ -104,13 +104,13 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
 
 
 def _leg_numbers(leg: RunLeg) -> list[Any]:
-    """Return a phase as plain lists: first sample, held coordinates, tip body, jumps."""
+    """Return a phase of a run as plain lists: first sample, held coordinates, tip body, jumps."""
     tip = leg.tip and [leg.tip.mass, leg.tip.first.tolist(), leg.tip.second.tolist()]
     return [leg.first, leg.held, tip, leg.jump]
 
 
 def described(variable: Variable) -> dict[str, str]:
-    """Return the attributes of a variable by the conventions of NetCDF."""
+    """Return the NetCDF attributes of a variable: ``long_name`` and ``units``."""
     unit = {"units": variable.unit} if variable.unit else {}
     return {"long_name": variable.meaning, **unit}
 
@@ -118,7 +118,7 @@ def described(variable: Variable) -> dict[str, str]:
 def to_dataset(
     variables: Sequence[Variable], attrs: Mapping[str, str | int | float] = MappingProxyType({})
 ) -> "xarray.Dataset":
-    """Return an xarray dataset of variables; those named as their axis are its coordinates."""
+    """Return variables as an xarray dataset; variables named as their axis become coordinates."""
     import xarray
 
     made: Any = {each.name: (each.axes, each.values, described(each)) for each in variables}
@@ -127,7 +127,7 @@ def to_dataset(
 
 
 def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | float]) -> str:
-    """Return the checksums of variables and attributes by name, as JSON."""
+    """Return JSON with the checksums of variables and attributes, by name."""
     by_name = {
         "variables": {x.name: variable_checksum(x.values, x.unit, x.meaning) for x in variables},
         "attributes": {name: attribute_checksum(value) for name, value in attrs.items()},
@@ -136,7 +136,7 @@ def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | flo
 
 
 def variable_checksum(values: NDArray[Any], unit: str, meaning: str) -> str:
-    """Compute a checksum of numbers, bytes or texts that does not depend on their storage."""
+    """Return the SHA-256 of an array, its unit and meaning, independent of how a file stores it."""
     digest = hashlib.sha256(repr((unit, meaning, values.shape)).encode())
     if values.dtype == object:
         digest.update(repr(values.tolist()).encode())
@@ -146,13 +146,13 @@ def variable_checksum(values: NDArray[Any], unit: str, meaning: str) -> str:
 
 
 def attribute_checksum(value: str | float) -> str:
-    """Compute a checksum of a text or number."""
+    """Return the SHA-256 of a text or number."""
     plain = value if isinstance(value, str) else float(value)
     return hashlib.sha256(repr(plain).encode()).hexdigest()
 
 
 def main_variables(run: RunData) -> list[Variable]:
-    """List states, inputs, tip, energies and works."""
+    """Return the variables of time, states, inputs, tip, energies and works."""
     names, units = run.model.names, run.model.units
     base = "unit of the coordinate, see 'unit'"
     variables = [
@@ -196,7 +196,10 @@ def main_variables(run: RunData) -> list[Variable]:
 
 
 def drive_variables(run: RunData) -> list[Variable]:
-    """List losses of energy by name, and forces, energies and states of drive trains, if any."""
+    """Return the variables of energy losses by name, and of drive-train forces, energy and states.
+
+    Without losses or drive trains the list is empty.
+    """
     variables = []
     if run.losses:
         lost, axes = np.stack(list(run.losses.values()), axis=1), ("time", "account")
@@ -221,14 +224,14 @@ def drive_variables(run: RunData) -> list[Variable]:
 
 
 def anchor_names(model: Model) -> list[tuple[str, str]]:
-    """Return name and owner of each reference attitude: the base's, those of spherical joints."""
+    """Return name and owner of each reference attitude, of a free base and of spherical joints."""
     balls = [part.joint_name for part in model.links if part.motion.anchored]
     base = [("anchor", "the base")] if model.floats else []
     return base + [(f"anchor_{name}", name) for name in balls]
 
 
 def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
-    """List deflection, slope and twist along the flexible links."""
+    """Return the variables of deflection, slope and twist at stations of the flexible links."""
     places = read_stations(stations)
     rows = [along(run.model, part, run.q, places) for part in flexible_links(run.model)]
     axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
@@ -251,7 +254,7 @@ def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
 
 
 def force_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
-    """List section forces, moments and strains along the flexible links."""
+    """Return the variables of section forces, moments and strains along the flexible links."""
     places = read_stations(stations)
     rows = [section_forces(run.model, part, run.q, places) for part in flexible_links(run.model)]
     axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
@@ -277,12 +280,12 @@ def force_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
 
 
 def _by_link(run: RunData, places: Array, rows: list[Array], *vector: int) -> Array:
-    """Stack arrays of flexible links, (T, links, stations, ...); a rigid arm has 0 of them."""
+    """Return arrays of the flexible links as one array, (T, links, stations, ...), T samples."""
     return np.stack(rows, axis=1) if rows else np.zeros((len(run.t), 0, len(places), *vector))
 
 
 def wrench_variables(run: RunData) -> list[Variable]:
-    """List force and torque that each joint exerts on its link."""
+    """Return the variables of force and torque that each joint exerts on its link."""
     wrenches = joint_wrenches(run)
     names = _words([part.joint_name for part in run.model.links])
     said = "that the joint exerts on its link, at the joint, in the world"
@@ -295,7 +298,7 @@ def wrench_variables(run: RunData) -> list[Variable]:
 
 
 def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
-    """Iterate over the columns of a run's table: header with unit, values (T,)."""
+    """Yield the columns of a run's table: header with unit, and values (T,), one per sample."""
     yield "time [s]", run.t
     pairs = list(zip(run.model.names, run.model.units, strict=True))
     for k, (name, unit) in enumerate(pairs):
@@ -325,12 +328,12 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
 
 
 def input_units(model: Model) -> dict[str, str]:
-    """Return the units of the inputs by driven joint, in the order of u."""
+    """Return the units of the inputs by driven joint, in the order of ``u``."""
     return {axis.name: axis.input_unit for axis in model.axes if axis.driven}
 
 
 def quaternions(rotations: Array) -> Array:
-    """Convert rotations (T, 3, 3) to unit quaternions w, x, y, z (T, 4), without jumps of sign."""
+    """Return rotations (T, 3, 3) as unit quaternions w, x, y, z (T, 4), without jumps of sign."""
     from scipy.spatial.transform import Rotation  # takes long to import
 
     quaternion_rows = np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
@@ -340,7 +343,7 @@ def quaternions(rotations: Array) -> Array:
 
 
 def time_and_axis(run: RunData) -> list[Variable]:
-    """List the labels of the axes of vectors at all samples."""
+    """Return the label variables of the time axis and of the x, y, z axis."""
     return [
         Variable("time", ("time",), run.t, "s", "time"),
         Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
@@ -360,23 +363,23 @@ def _words(words: Any) -> NDArray[Any]:
 
 
 def equation_of(run: RunData) -> Equation:
-    """Return the equation of a run's arm at the start, with the samples' reference attitudes."""
+    """Return the equations of motion of a run's arm, with the samples' reference attitudes."""
     return formulation(run.formulation, run.model, paper=run.paper).anchored(run.anchors)
 
 
 def over_legs(
     run: RunData, evaluate: Callable[[Equation, slice], Array], name: str | None = None
 ) -> Array:
-    """Evaluate a function at all samples with the equation of each phase of a run.
+    """Evaluate a function at all samples, with the equations of motion of each phase.
 
     Parameters
     ----------
     run
         The run.
     evaluate
-        Function of an equation with the reference attitudes of some samples, and these samples.
+        Function of the equations and a slice of samples; returns an array with a row per sample.
     name
-        Name of the formulation; that of the run if None.
+        Name of the formulation of the equations; the run's own if None.
     """
     legs = run.legs or (RunLeg(0, run.model.prescribed),)
     values = []
@@ -389,7 +392,7 @@ def over_legs(
 
 
 def accelerations(run: RunData) -> Array:
-    """Compute the accelerations at a run's samples under its inputs, (T, n)."""
+    """Return the accelerations of the coordinates at a run's samples, (T, n)."""
 
     def evaluate(equation: Equation, rows: slice) -> Array:
         q, v = run.q[rows], run.v[rows]
@@ -405,9 +408,9 @@ def accelerations(run: RunData) -> Array:
 
 
 def joint_wrenches(run: RunData) -> Array:
-    """Compute force [N] and torque [N m] of each joint on its link, (T, links, 6).
+    """Return force [N] and torque [N m] of each joint on its link, (T, links, 6).
 
-    In world axes, at the joint's origin.
+    Both are in world axes, at the joint's origin.
     """
     a = accelerations(run)
     return over_legs(
@@ -423,7 +426,7 @@ Rows = tuple[str, Array, str, str]
 
 
 def momentum_variables(run: RunData) -> list[Variable]:
-    """List momenta and centre of mass of all that moves."""
+    """Return the variables of momentum, angular momentum and centre of mass of all that moves."""
     rows_of_all = over_legs(run, lambda equation, rows: np.hstack([
         equation.linear_momentum(run.q[rows], run.v[rows]),
         equation.angular_momentum(run.q[rows], run.v[rows]),
@@ -446,7 +449,7 @@ def momentum_variables(run: RunData) -> list[Variable]:
 
 
 def tip_variables(run: RunData) -> list[Variable]:
-    """List velocity and acceleration of the arm's tip."""
+    """Return the variables of velocity and acceleration of the arm's tip, linear and angular."""
     equation = equation_of(run)
     v = equation.tip_velocity(run.q, run.v)
     a = equation.tip_acceleration(run.q, run.v, accelerations(run))
@@ -459,7 +462,7 @@ def tip_variables(run: RunData) -> list[Variable]:
 
 
 def frame_variables(run: RunData) -> list[Variable]:
-    """List position and rotation of the root and the flexible tip of every link."""
+    """Return the variables of position and rotation of root and tip of every link."""
     frames = equation_of(run).link_frames(run.q)
     names = np.array([part.name for part in run.model.links], dtype=object)
     place, turn = ("time", "link", "axis"), ("time", "link", "axis", "link_axis")
@@ -478,7 +481,7 @@ def frame_variables(run: RunData) -> list[Variable]:
 
 
 def contact_variables(run: RunData) -> list[Variable]:
-    """List distance, penetration, normal force and friction of every contact."""
+    """Return the variables of distance, penetration, normal force and friction of each contact."""
     found = equation_of(run).contacts(run.q, run.v)
     names = np.array(run.model.arm.contact_names, dtype=object)
     axes = ("time", "contact")
@@ -496,7 +499,7 @@ def contact_variables(run: RunData) -> list[Variable]:
 
 
 def spring_variables(run: RunData) -> list[Variable]:
-    """List length and force of every spring between points."""
+    """Return the variables of length and force of every spring between points."""
     springs = equation_of(run).springs(run.q, run.v)
     names = np.array(run.model.arm.spring_names, dtype=object)
     axes = ("time", "spring")
@@ -509,7 +512,7 @@ def spring_variables(run: RunData) -> list[Variable]:
 
 
 def _over_time(run: RunData, rows: list[Rows]) -> list[Variable]:
-    """List vectors in the world at all samples, with the labels of their axes."""
+    """Return variables (T, 3) from names, values, units and meanings, with labels of their axes."""
     return time_and_axis(run) + [
         Variable(name, ("time", "axis"), values, unit, meaning)
         for name, values, unit, meaning in rows

@@ -1,4 +1,4 @@
-"""Curves of a run: whether samples resolve them, resampling, and settling of the tip."""
+"""Curves of a run over time: sampling errors, interpolation, and settling time of the tip."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,14 +29,17 @@ LATE = 1 / 3  # share of the time after a motion in which coming to rest is not 
 
 @dataclass(frozen=True)
 class Curves:
-    """Quantities that are drawn over time, linear in the coordinates."""
+    """Quantities drawn over time, as linear combinations of the coordinates."""
 
     rows: Array  # coefficients, (R, n)
     names: tuple[str, ...]  # name of each
     panel: npt.NDArray[np.int64]  # number of the panel that each is drawn in, (R,)
 
     def scales(self, values: Array) -> Array:
-        """Return the range that errors of each curve are relative to, from values (T, R)."""
+        """Return the reference size of each curve for relative errors, (R,), from values (T, R).
+
+        It is the range of the curve, but at least a tenth of the largest range in the same panel.
+        """
         own = np.ptp(values, axis=0) if len(values) else np.zeros(len(self.names))
         largest = np.full(self.panel.max(initial=0) + 1, NEGLIGIBLE)
         np.maximum.at(largest, self.panel, own)
@@ -45,20 +48,20 @@ class Curves:
 
 @dataclass(frozen=True)
 class Settling:
-    """Residual motion of an arm's tip after a motion.
+    """Residual vibration of an arm's tip after a motion, and its settling times.
 
     Attributes
     ----------
     after
         End of the motion [s].
     swing
-        Half the largest range of the tip's coordinates from then on [m].
+        Half the largest range of the tip's coordinates after the motion [m].
     band
-        Distance from its final place within which the tip counts as settled [m].
+        Distance from the tip's final place within which it counts as settled [m].
     time
-        When the tip has settled [s]; None if that is too late to tell.
+        Time from which on the tip is settled [s]; None if that is too late to tell.
     times
-        The same [s] for the bands ``5 % of the swing``, ``1 mm`` and ``0.1 mm``.
+        Settling times [s] for the bands ``5 % of the swing``, ``1 mm`` and ``0.1 mm``.
     """
 
     after: float
@@ -68,7 +71,7 @@ class Settling:
     times: dict[str, float | None]
 
     def __str__(self) -> str:
-        """Describe it in one line."""
+        """Return swing and settling times as one line of text."""
         shown = {name: t for name, t in self.times.items() if t is not None}
         late = [name for name in self.times if name not in shown]
         listed = [f"settles {', '.join(f'to {name} at {t:.4g} s' for name, t in shown.items())}"]
@@ -82,7 +85,10 @@ class Settling:
 
 
 def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
-    """Measure how a tip path (T, 3) settles; the band is relative to its largest distance."""
+    """Return swing and settling times of a tip path (T, 3) after the time ``after`` [s].
+
+    ``band`` is relative to the largest distance of the tip from its final place.
+    """
     rest = t >= after - NEGLIGIBLE
     left = np.count_nonzero(rest)
     if left < FEW:
@@ -107,9 +113,9 @@ def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
 
 
 def settling_time(t: Array, x: Array, band: float) -> Array:
-    """Return when curves (N, T) enter a band about their last value and stay there [s], (N,).
+    """Return the time [s] after which curves (N, T) stay in a band about their last value, (N,).
 
-    The band is relative to the largest distance from that value.
+    The band is relative to the largest deviation from the last value.
     """
     away = np.abs(x - x[:, -1:])
     outside = away > band * away.max(axis=1, keepdims=True)
@@ -118,7 +124,7 @@ def settling_time(t: Array, x: Array, band: float) -> Array:
 
 
 def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
-    """Return when inputs, wrenches, targets, motions and paths of the model file are over [s].
+    """Return the time [s] at which all motions and loads that the model file prescribes are over.
 
     Parameters
     ----------
@@ -130,7 +136,7 @@ def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
     Raises
     ------
     FlexarmError
-        If one never ends, or there is none.
+        If one of them never ends, or there is none.
     """
     ends = [t for t, _ in happened]
     moved = [model.names[i] for i in model.prescribed]
@@ -158,7 +164,10 @@ def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
 def _ends(
     name: str, profile: AnyProfile | None, begin: float = 0.0, *, to_zero: bool = False
 ) -> list[float]:
-    """List the time [s] at which a profile ends; ``to_zero`` requires that it ends at 0."""
+    """Return the time [s] at which a profile ends, in a list; empty if it never changes.
+
+    ``to_zero`` requires that the profile ends at 0.
+    """
     if profile is None:
         return []
     rows = pieces(profile)
@@ -169,9 +178,9 @@ def _ends(
 
 
 def _commands(model: Model, happened: Sequence[tuple[float, str]]) -> tuple[dict[str, Any], ...]:
-    """Return the changes by events: servo targets by joint, paths by tie, and their times.
+    """Return servos by joint and paths by tie that events set, each with its start time [s].
 
-    Events of one title are taken in the order of their times, those without a time last.
+    An event of the run is matched with the event of the model file of the same title.
     """
     servos = {axis.name: axis.acts.servo for axis in model.axes}
     waiting = sorted(model.arm.events, key=lambda event: np.inf if event.at is None else event.at)
@@ -195,13 +204,13 @@ def _commands(model: Model, happened: Sequence[tuple[float, str]]) -> tuple[dict
 
 
 def split(times: Array, parts: int) -> Array:
-    """Split every interval between times into equal parts."""
+    """Return times [s] with every interval divided into equal parts."""
     places = np.arange(parts * (len(times) - 1) + 1) / parts
     return np.interp(places, np.arange(len(times)), times)
 
 
 def curves_of(model: Model, q: Array) -> Curves:
-    """List joints, wind-ups, base coordinates and tip deflections of links at a start q."""
+    """Return the curves of joints, drive wind-ups, base position and tip deflections."""
     unit = np.eye(model.size)
     listed: list[tuple[int, str, Array]] = []
     if model.base_moves:
@@ -222,7 +231,7 @@ def curves_of(model: Model, q: Array) -> Curves:
 
 
 def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "") -> str:
-    """Return a sentence on a vibration that samples do not resolve; empty if they resolve all.
+    """Return a sentence on a vibration that samples do not resolve; empty if there is none.
 
     Parameters
     ----------
@@ -231,13 +240,13 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     t, q, v
         Times [s], (T,), coordinates and rates, (T, n).
     remedy
-        What to do, if not to take samples that are so much closer.
+        Remedy to name in place of a smaller sampling interval.
 
     Notes
     -----
-    Each sample is predicted by a cubic through its neighbours and their rates.  The frequency of
-    what cannot be predicted is the ratio of its rates to its values, both less the mean of their
-    neighbours: that holds however few samples there are.
+    Each sample is predicted by a cubic through its neighbours and their rates. The frequency of
+    the unresolved vibration is the ratio of rates to values, both less the mean of their
+    neighbours, which is valid for any sampling interval.
     """
     curves = curves_of(model, q[0])
     worst = _prediction_errors(curves, t, q, v)
@@ -258,12 +267,12 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
 
 
 def unseen(model: Model, t: Array, q: Array, v: Array) -> float:
-    """Return the largest error of cubics through neighbouring samples, relative to the range."""
+    """Return the largest relative error of samples that cubics predict from their neighbours."""
     return float(_prediction_errors(curves_of(model, q[0]), t, q, v).max())
 
 
 def _prediction_errors(curves: Curves, t: Array, q: Array, v: Array) -> Array:
-    """Compute the relative errors of samples predicted from their neighbours, by curve."""
+    """Return the relative error of samples predicted by cubics from their neighbours, per curve."""
     if len(t) < 3 or not len(curves.rows):
         return np.zeros(1)
     values, rates = q @ curves.rows.T, v @ curves.rows.T
@@ -271,7 +280,10 @@ def _prediction_errors(curves: Curves, t: Array, q: Array, v: Array) -> Array:
 
 
 def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
-    """Evaluate cubics, and their rates, from values y and rates dy (2, T, n) at t0 and t1."""
+    """Return values and rates (T, n) at times t of cubic Hermite polynomials.
+
+    The cubics have values y and rates dy, (2, T, n), at the times t0 and t1, (T,) each.
+    """
     h = (t1 - t0)[:, None]
     x = (t - t0)[:, None] / h
     slope = (y[1] - y[0]) / h
@@ -282,7 +294,7 @@ def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array,
 
 
 def off_lines(t: Array, values: Array, kept: npt.NDArray[np.int_]) -> Array:
-    """Return the largest error of lines between the stored samples, at the others, (R,)."""
+    """Return the largest error of linear interpolation between kept samples, per curve, (R,)."""
     drawn = [np.interp(t, t[kept], column[kept]) for column in values.T]
     off = np.abs(np.array(drawn).reshape(values.shape[::-1]).T - values)
     return np.asarray(off.max(axis=0, initial=0.0))

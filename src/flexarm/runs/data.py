@@ -1,4 +1,4 @@
-"""The result of a simulation as arrays: times, states, inputs, energies, statistics."""
+"""Result of a simulation as arrays: times, states, inputs, energies and statistics."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ CARRIED = "the tip captures or lets go of a body. Compare with a run of an arm w
 
 @dataclass(frozen=True)
 class Statistics:
-    """Cost of a run."""
+    """Computational cost of a run."""
 
     steps: int  # accepted steps
     rejections: int  # rejected steps
@@ -33,7 +33,7 @@ class Statistics:
 
 
 class EventRecord(NamedTuple):
-    """An event that happened during a run."""
+    """An event that occurred during a run."""
 
     t: float  # time [s]
     what: str  # description
@@ -41,7 +41,7 @@ class EventRecord(NamedTuple):
 
 
 class PendingEvent(NamedTuple):
-    """An event of the model file that did not happen."""
+    """An event of the model file that did not occur during a run."""
 
     what: str  # its name
     why: str  # why it did not happen
@@ -52,7 +52,7 @@ class PendingEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class RunLeg:
-    """A phase of a run with the same coordinates held and the same body at the tip."""
+    """A phase of a run in which held coordinates and the body at the tip do not change."""
 
     first: int  # index of its first sample
     held: tuple[int, ...]  # indices of the coordinates that are prescribed or held
@@ -62,21 +62,24 @@ class RunLeg:
     jump: tuple[float, ...] = ()  # jumps of the rates at its beginning, (n,); empty if none
 
     def model(self, model: Model) -> Model:
-        """Return the arm's model in this phase."""
+        """Return the arm's model with the held coordinates and the tip body of this phase."""
         model = replace(model, prescribed=self.held)
         return model if self.tip is None else model.loaded(self.tip)
 
 
 @dataclass(frozen=True)
 class DriveData:
-    """Forces, energy and states of drive trains at T instants."""
+    """Forces, stored energy and states of drive trains at T instants."""
 
     push: Array  # generalised forces beside those of inputs and of the arm's own equations, (T, n)
     stored: Array  # energy in bristles and windings [J], (T,)
     states: dict[str, Array]  # bristle deflections, currents [A] by name, (T,); 0 if locked
 
     def joined(self, other: "DriveData") -> "DriveData":
-        """Append other instants, the first of which is the last one of these."""
+        """Return data of these and later instants together, without the repeated instant.
+
+        The first of the later instants is the last of these.
+        """
         both = self.at(slice(0, -1)), other
         states = {
             name: np.concatenate([each.states.get(name, 0 * each.stored) for each in both])
@@ -86,7 +89,7 @@ class DriveData:
         return DriveData(np.concatenate(push), np.concatenate(stored), states)
 
     def at(self, rows: Any) -> "DriveData":
-        """Return some of the instants."""
+        """Return the data at selected instants."""
         states = {name: values[rows] for name, values in self.states.items()}
         return DriveData(self.push[rows], self.stored[rows], states)
 
@@ -143,7 +146,7 @@ class RunData:
     )
 
     def __repr__(self) -> str:
-        """Describe it in a few lines."""
+        """Return a summary of the run in a few lines."""
         return self._summary().text()
 
     def _summary(self) -> Summary:
@@ -163,12 +166,12 @@ class RunData:
 
     @property
     def work(self) -> Array:
-        """Energy put in so far, bodies captured included, less what was dissipated [J], (T,)."""
+        """Work on the arm so far, captured bodies included, less dissipated energy [J], (T,)."""
         return np.asarray(self.works @ np.array([1.0, 1.0, 1.0, -1.0, 1.0]))
 
     @property
     def balance(self) -> Array:
-        """Change of energy less work since the start [J], (T,): the solver's error."""
+        """Change of energy less work since the start [J], (T,); nonzero only by solver errors."""
         error = self.energy.sum(axis=1) - self.energy[0].sum() - (self.work - self.work[0])
         if self.drives is not None:
             error = error + (self.drives.stored - self.drives.stored[0])
@@ -178,7 +181,7 @@ class RunData:
     def energy_balance(self) -> float:
         """Largest error of the energy balance, relative to the energy exchanged.
 
-        Relative to the largest energy if none is exchanged.
+        If no energy is exchanged, it is relative to the largest energy.
         """
         error = float(np.abs(self.balance).max())
         size, largest = self.exchanged, float(np.abs(self.energy).max())
@@ -188,7 +191,7 @@ class RunData:
 
     @cached_property
     def momentum_errors(self) -> MomentumBalance | None:
-        """Changes of momentum that no impulse explains; None without a free base."""
+        """Errors of the momentum balance: change less impulse; None without a free base."""
         if not self.momentum.shape[1]:
             return None
         length = max(sum(part.length for part in self.model.links), 1e-3)
@@ -198,19 +201,19 @@ class RunData:
     def momentum_balance(self) -> float | None:
         """Largest error of the momentum balance, relative to the momentum exchanged.
 
-        None without a free base, or of a file that does not store momenta.
+        None without a free base, or if the run's file does not store momenta.
         """
         return None if self.momentum_errors is None else self.momentum_errors.error
 
     @property
     def balance_errors(self) -> dict[str, float]:
-        """Largest errors of the balances of energy and momentum, relative to what was exchanged."""
+        """Largest errors of the energy and momentum balances, relative to the exchanged amount."""
         errors = {"energy": self.energy_balance, "momentum": self.momentum_balance}
         return {name: error for name, error in errors.items() if error is not None}
 
     @property
     def unbalanced(self) -> str:
-        """A sentence on balances with errors beyond the tolerance; empty if there are none."""
+        """Sentence on balances whose errors exceed the tolerance; empty if there are none."""
         off = [
             f"the {name} balance is off by {error:.1e} of the {name} exchanged"
             for name, error in self.balance_errors.items()
@@ -225,24 +228,24 @@ class RunData:
 
     @property
     def exchanged(self) -> float:
-        """Energy that moved or changed its form [J], at the samples.
+        """Energy exchanged during the run [J], as far as the samples show it.
 
-        This is the largest of kinetic energy, range of elastic or gravitational energy, and change
-        of any work.
+        This is the largest of the kinetic energy, the ranges of elastic and gravitational energy,
+        and the ranges of all works.
         """
         forms = np.hstack([self.energy[:, 1:], self.works])
         return max(float(self.energy[:, 0].max()), float(np.ptp(forms, axis=0).max()))
 
     @cached_property
     def validity(self) -> "Validity":
-        """Deflections, strains and the like compared with the range in which the model holds."""
+        """Deflections, strains and the like, compared with the model's range of validity."""
         from flexarm.accuracy.validity import validity
 
         return validity(self.model, self.t, self.q, self.u)
 
     @cached_property
     def errors(self) -> "RunErrors":
-        """Errors of the model, of the shapes and of the integration: upper estimates."""
+        """Upper estimates of the model, discretisation and integration errors."""
         from flexarm.accuracy.defect import Motion
         from flexarm.accuracy.stated import run_errors
 
@@ -263,5 +266,5 @@ class RunData:
 
     @cached_property
     def missed(self) -> str:
-        """A sentence on vibrations that the samples do not resolve; empty if there are none."""
+        """Sentence on vibrations that the samples do not resolve; empty if there are none."""
         return what_is_missed(self.model, self.t, self.q, self.v)

@@ -1,4 +1,4 @@
-"""Figures of a run, and more or fewer samples of it to draw."""
+"""Figures of a run, with interpolation or selection of its samples for drawing."""
 
 from dataclasses import replace
 from textwrap import fill
@@ -27,9 +27,9 @@ DRAWN = 8000  # samples that a figure or a page shows at most: more than a scree
 
 
 def fill_in(run: RunData) -> RunData:
-    """Interpolate a run so that straight lines through its samples show the motion.
+    """Return a run with interpolated samples, dense enough to be drawn by straight lines.
 
-    Coordinates and rates are cubic Hermite interpolants and the tip follows from them; inputs,
+    Coordinates and rates are cubic Hermite interpolants, from which the tip is computed; inputs,
     energies and works are interpolated linearly; losses by name are left out. A run whose samples
     do not resolve its vibrations is returned unchanged.
     """
@@ -58,7 +58,10 @@ def fill_in(run: RunData) -> RunData:
 
 
 def _between(run: RunData, t: Array, before: npt.NDArray[np.int_]) -> tuple[Array, Array]:
-    """Interpolate coordinates and rates at times t in the intervals after given samples."""
+    """Return coordinates and rates, (T, n) each, at times t by cubic Hermite interpolation.
+
+    ``before`` has the index of the sample at the beginning of each time's interval.
+    """
     pairs = np.stack([before, before + 1])
     q, v = run.q[pairs], run.v[pairs]
     t0, t1 = run.t[pairs]
@@ -72,7 +75,7 @@ def _between(run: RunData, t: Array, before: npt.NDArray[np.int_]) -> tuple[Arra
 
 
 def _tips(model: Model, q: Array, anchors: Array) -> tuple[Array, Array]:
-    """Compute rotation (T, 3, 3) and position (T, 3) [m] of the tip."""
+    """Return rotation (T, 3, 3) and position (T, 3) [m] of the arm's tip."""
     states, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", *model.start_anchors.shape)
     placed = model.anchored(anchor) if model.attitudes else model
     rotation, position = end_frame(placed, states)
@@ -83,7 +86,7 @@ def _tips(model: Model, q: Array, anchors: Array) -> tuple[Array, Array]:
 
 
 def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
-    """Return a run with some of its samples."""
+    """Return a run reduced to selected samples."""
     arrays = {name: getattr(run, name)[rows] for name in ARRAYS}
     firsts = {int(np.searchsorted(rows, leg.first)): leg for leg in run.legs}
     legs = tuple(replace(leg, first=k) for k, leg in firsts.items() if k < len(rows))
@@ -99,7 +102,10 @@ INSTANTS = 9  # snapshots of the arm: more would cover each other
 
 
 def plot_run(run: RunData) -> "Figure":
-    """Draw joints, tip deflections, the tip's distance from its final place, arm, energies."""
+    """Return a figure of joints, tip deflections and distances, arm, and energies over time.
+
+    Distances are relative to the tip's position at the end of the run.
+    """
     figure, axes = panels((10, 11), 3, 2)
     joints, deflections, distance = axes[:, 0]
     arm, spare, energy = axes[:, 1]
@@ -126,12 +132,12 @@ def plot_run(run: RunData) -> "Figure":
 
 
 def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = 25) -> Array:
-    """Trace the deformed axis of all links at samples, in the world [m], (samples, points, 3)."""
+    """Return points of the deformed axis of all links [m], (samples, points, 3), in the world."""
     return outline(run.model, run.q[samples], run.anchors[samples], points)
 
 
 def outline(model: Model, states: Array, anchors: Array, points: int) -> Array:
-    """Trace the deformed axis of all links at coordinates (T, n), (T, points, 3) [m]."""
+    """Return points of the deformed axis of all links [m], (T, points, 3), at T states."""
     q, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", *model.start_anchors.shape)
     model = model.anchored(anchor) if model.attitudes else model
     rows = []
@@ -146,14 +152,17 @@ def outline(model: Model, states: Array, anchors: Array, points: int) -> Array:
 
 
 def tip_deflection(run: RunData, part: LinkModel) -> Array:
-    """Return the tip's displacement from the undeformed link in its root frame [m], (T, 3)."""
+    """Return the displacement of a link's tip from the undeformed link [m], (T, 3).
+
+    The displacement is in the axes of the link's root.
+    """
     if not part.flexible:
         return np.zeros((len(run.t), 3))
     return along(run.model, part, run.q, np.array([1.0])).deflection[:, 0]
 
 
 def _joints(run: RunData, panel: "Axes") -> None:
-    """Draw joints over time: revolute ones in degrees, prismatic ones in metres."""
+    """Draw joint coordinates over time: revolute joints in degrees, prismatic joints in metres."""
     panel.set(title="joints", xlabel="time [s]")
     moving = run.model.drawn_axes
     turning = [axis for axis in moving if axis.turns]
@@ -174,7 +183,7 @@ def _joints(run: RunData, panel: "Axes") -> None:
 
 
 def _deflections(run: RunData, panel: "Axes") -> None:
-    """Draw the displacements of the tips of flexible links from the undeformed links."""
+    """Draw the tip displacements of flexible links from their undeformed position over time."""
     moved = {part.name: tip_deflection(run, part) for part in flexible_links(run.model)}
     largest = max((float(np.abs(each).max()) for each in moved.values()), default=0.0)
     factor, unit = next(
@@ -192,7 +201,7 @@ def _deflections(run: RunData, panel: "Axes") -> None:
 
 
 def _distance(run: RunData, panel: "Axes") -> None:
-    """Draw the distance of the tip from its final place, on a logarithmic axis."""
+    """Draw the distance of the tip from its final position over time, on a logarithmic axis."""
     away = np.linalg.norm(run.tip - run.tip[-1], axis=1)
     shown = away > NEAREST * away.max()
     panel.plot(run.t[shown], 1e3 * away[shown], color=COLOURS[0], label="tip")
@@ -202,7 +211,7 @@ def _distance(run: RunData, panel: "Axes") -> None:
 
 
 def _snapshots(run: RunData, panel: "Axes") -> None:
-    """Draw the arm at a few instants in the plane in which its tip moves most."""
+    """Draw the arm at several instants, in the coordinate plane with the largest motion."""
     lines = arm_outline(
         run, np.unique(np.linspace(0, len(run.t) - 1, INSTANTS).round().astype(int))
     )

@@ -1,7 +1,7 @@
-"""Loading runs from NetCDF files, which need not be trusted.
+"""Loading of runs from NetCDF files, with protection against malicious contents.
 
-They are HDF5 files. Every size is checked before data are read. Variables are read by name, and
-only if they are stored in the file itself. No link is followed, and no other file is opened.
+The files are HDF5 files. Every size is checked before data are read. Variables are read by name,
+and only if they are stored in the file itself. No link is followed, and no other file is opened.
 """
 
 import json
@@ -60,12 +60,12 @@ _ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError
 
 @contextmanager
 def open_stored(path: Path) -> Iterator["Stored"]:
-    """Open a NetCDF file; call this within `explained`.
+    """Open a NetCDF file for a ``with`` block; use it within `explained`.
 
     Raises
     ------
     FlexarmError
-        If it is no NetCDF file, or cannot be read.
+        If the file is no NetCDF file, or cannot be read.
     """
     with explained(path):
         if not path.is_file():
@@ -81,7 +81,7 @@ def open_stored(path: Path) -> Iterator["Stored"]:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Convert errors of HDF5 into one line."""
+    """Convert errors of HDF5 in a ``with`` block into a `FlexarmError` of one line."""
     try:
         yield
     except PermissionError:
@@ -91,18 +91,18 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _check_heaps(path: Path) -> None:
-    """Raise an error for a collection of texts that would make HDF5 read without end.
+    """Raise an error for a global heap of the HDF5 file that makes the library loop without end.
 
     Raises
     ------
     ValueError
-        If there is one, or if collections overlap.
+        If a heap has free space of size 0, or heaps overlap.
 
     Notes
     -----
-    A collection of the HDF5 file format, III.E, starts with its signature, version and size; each
-    of its objects with index, references and size.  Free space has index 0 and its header counted
-    in its size, so that HDF5 does not get past one of size 0.
+    A global heap collection of the HDF5 file format, III.E, starts with its signature, version and
+    size; each object in it with index, references and size. Free space has index 0 and a size that
+    includes its header, so that HDF5 never advances past free space of size 0.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         left = len(data) // 16  # objects that fit into the file, once each
@@ -123,16 +123,16 @@ def _check_heaps(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Stored:
-    """An open NetCDF file: its path, the file itself and its size [bytes]."""
+    """An open NetCDF file with its path and size [bytes]."""
 
     path: Path
     file: Any
     size: int
 
     def refuse_ballast(self) -> None:
-        """Raise an error if much of the file is outside its variables.
+        """Raise an error if a large part of the file is outside its variables.
 
-        Texts are stored outside, and are read before their size is known.
+        Texts are stored outside the variables, and are read before their size is known.
         """
         hard = h5py.HardLink
         members = [self.file[name] for name in self.file
@@ -144,22 +144,22 @@ class Stored:
             )
 
     def has(self, name: str) -> bool:
-        """Return whether there is a variable of a name."""
+        """Return whether the file has a variable named ``name``."""
         return name in self.file
 
     def says(self, name: str) -> bool:
-        """Return whether the file has an attribute of a name."""
+        """Return whether the file has an attribute named ``name``."""
         return name in self.file.attrs
 
     def is_run(self, version: int) -> bool:
-        """Return whether this is a run in a version of the format."""
+        """Return whether the file is a run in a given version of the format."""
         try:
             return self.number("flexarm_run", whole=True) == version
         except FlexarmError:
             return False
 
     def numbers(self, name: str, shape: Sequence[int]) -> Array:
-        """Read numbers of a known shape; all are finite."""
+        """Return a variable of finite numbers; raise an error if it has another shape."""
         variable = self._variable(name)
         if variable.shape != tuple(shape):
             raise self.wrong(name, f"must be numbers of shape {tuple(shape)}, got {variable.shape}")
@@ -172,7 +172,7 @@ class Stored:
         return values
 
     def rotations(self, name: str, count: int) -> Array:
-        """Read rotations, (count, 3, 3)."""
+        """Return a variable of rotation matrices, (count, 3, 3); raise an error for others."""
         turned = self.numbers(name, (count, 3, 3))
         small = np.abs(turned).max() <= 2  # so that nothing overflows
         off = turned @ turned.transpose(0, 2, 1) - np.eye(3) if small else np.ones(1)
@@ -181,7 +181,7 @@ class Stored:
         return turned
 
     def count(self, name: str) -> int:
-        """Return the length of a list, which is not empty."""
+        """Return the length of a list variable; raise an error if it is empty or too long."""
         shape = self._variable(name).shape
         if shape is None or len(shape) != 1 or shape[0] < 1:
             raise self.wrong(name, f"must be a list of at least one number, got {shape}")
@@ -190,7 +190,7 @@ class Stored:
         return int(shape[0])
 
     def bytes_of(self, name: str, most: int) -> bytes:
-        """Read the bytes of a file that is kept as a variable."""
+        """Return the bytes of a side file that is stored as a variable."""
         variable = self._variable(name)
         if variable.dtype != np.uint8 or variable.shape is None or len(variable.shape) != 1:
             raise self.wrong(
@@ -202,7 +202,7 @@ class Stored:
         return bytes(np.asarray(variable[...]).tobytes())
 
     def require_words(self, name: str, words: Sequence[str]) -> None:
-        """Raise an error unless a variable is the given list of texts, read one at a time."""
+        """Raise an error unless a variable is the given list of texts; read one text at a time."""
         variable = self._variable(name)
         if variable.shape != (len(words),) or h5py.check_string_dtype(variable.dtype) is None:
             raise self.wrong(
@@ -214,7 +214,7 @@ class Stored:
                 raise self.wrong(name, f"must be those of the model file: number {k + 1} is not")
 
     def text(self, name: str, owner: str = "") -> str:
-        """Read an attribute that is text, of a variable or of the file."""
+        """Return a text attribute of the file, or of the variable ``owner``."""
         attrs, attribute = self._attribute(name, owner)
         if attribute.shape != () or h5py.check_string_dtype(attribute.dtype) is None:
             raise self.wrong(name, f"must be one text, got {attribute.dtype} {attribute.shape}")
@@ -227,14 +227,14 @@ class Stored:
         return text
 
     def word(self, name: str, words: Iterable[str]) -> str:
-        """Read an attribute of the file that is one of some words."""
+        """Return a text attribute of the file; raise an error unless it is one of given words."""
         word = self.text(name)
         if word not in words:
             raise self.wrong(name, f"must be one of {', '.join(words)}")
         return word
 
     def listed(self, name: str, item: type[T], what: str) -> tuple[T, ...]:
-        """Read an attribute that lists items of a type as JSON; older files have none."""
+        """Return an attribute that is a JSON list of items of a type; empty if it is missing."""
         if not self.says(name):
             return ()
         try:
@@ -243,7 +243,10 @@ class Stored:
             raise self.wrong(name, f"must be {what}") from None
 
     def number(self, name: str, *, whole: bool = False, kinds: str = "") -> float:
-        """Read an attribute of the file that is a number >= 0, of some of NumPy's kinds."""
+        """Return a nonnegative number attribute of the file; raise an error for other values.
+
+        ``kinds`` are the NumPy kind codes of the types allowed.
+        """
         attrs, attribute = self._attribute(name)
         kinds = kinds or ("iu" if whole else "f")
         if attribute.shape not in ((), (1,)) or attribute.dtype.kind not in kinds:
@@ -255,9 +258,10 @@ class Stored:
         return value
 
     def require_unchanged(self) -> None:
-        """Raise an error if contents were changed since the file was written.
+        """Raise an error if the checksum of a variable or attribute does not match its contents.
 
-        Data may be compressed, and others added.  Files of older versions have no checksums.
+        Data may be recompressed, and other variables added. Files of older versions have no
+        checksums.
         """
         if not self.says(CHECKSUMS):
             return
@@ -279,7 +283,7 @@ class Stored:
                 raise self.wrong(name, "was changed since the file was written")
 
     def _values(self, name: str, variable: Any) -> NDArray[Any]:
-        """Read numbers, bytes or, one at a time, words."""
+        """Return a variable of numbers, bytes or texts; texts are read one at a time."""
         of_words = h5py.check_string_dtype(variable.dtype) is not None
         self._check_storage(name, variable, of_words=of_words)
         if not of_words:
@@ -291,7 +295,7 @@ class Stored:
         return np.array([variable[k].decode() for k in range(variable.shape[0])], dtype=object)
 
     def wrong(self, name: str, why: str) -> FlexarmError:
-        """Return the error for an invalid part of the file."""
+        """Return the error for an invalid variable or attribute of the file."""
         return FlexarmError(f"{self.path}: {name}: {why}: {REMEDY}")
 
     def _variable(self, name: str) -> Any:
@@ -306,14 +310,14 @@ class Stored:
         return variable
 
     def _attribute(self, name: str, owner: str = "") -> tuple[Any, Any]:
-        """Return the attributes of the file or of a variable, and the unread one of a name."""
+        """Return the attributes of the file or a variable, and the unread attribute of a name."""
         attrs = (self._variable(owner) if owner else self.file).attrs
         if name not in attrs:
             raise self.wrong(name, "is missing")
         return attrs, attrs.get_id(name)
 
     def _check_storage(self, name: str, variable: Any, *, of_words: bool = False) -> None:
-        """Raise an error for data stored elsewhere, or larger than the file can hold."""
+        """Raise an error for data stored in another file, or larger than the file can contain."""
         plan = variable.id.get_create_plist()
         if plan.get_layout() == h5py.h5d.VIRTUAL or plan.get_external_count():
             raise self.wrong(name, "must lie in this file, not in another")
@@ -337,7 +341,7 @@ STATUSES = ("finished", "stopped", "interrupted", "running")
 
 
 def load_run(path: str | Path) -> Run:
-    """Read a run back from the NetCDF file that it was saved to.
+    """Load a run from its NetCDF file.
 
     Parameters
     ----------
@@ -347,7 +351,7 @@ def load_run(path: str | Path) -> Run:
     Returns
     -------
     Run
-        The run, as `flexarm.simulate` gave it.
+        The run, as `flexarm.simulate` returned it.
 
     Raises
     ------
@@ -379,7 +383,7 @@ def load_run(path: str | Path) -> Run:
 
 
 class _By(NamedTuple):
-    """The formulation and its options by which a run was computed."""
+    """Formulation of the equations, with its options, that a run was computed with."""
 
     formulation: str
     paper: bool  # whether with its paper's approximations
@@ -401,7 +405,7 @@ class _Leg(NamedTuple):
 
 
 def _formulation(stored: "Stored") -> _By:
-    """Read the equations by which a run was computed; older files do not state them."""
+    """Return the formulation stored with a run, or the default for files that do not state it."""
     if not stored.says("formulation"):
         return _By(DEFAULT, False, "cayley", series=True)
     name = stored.word("formulation", FORMULATIONS)
@@ -417,7 +421,7 @@ def _formulation(stored: "Stored") -> _By:
 
 
 def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
-    """Build a run from the contents of its file."""
+    """Return the run that a file contains, after checks of its variables."""
     samples = stored.count("time")
     stored.require_words("coordinate", model.names)
     t = stored.numbers("time", (samples,))
@@ -469,19 +473,19 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
 
 
 def _columns(stored: "Stored", name: str, samples: int, count: int) -> Array:
-    """Read a table of numbers, (samples, count); a file stores none if count is 0."""
+    """Return a variable of numbers, (samples, count); empty if count is 0, which no file stores."""
     return stored.numbers(name, (samples, count)) if count else np.zeros((samples, 0))
 
 
 def _momenta(stored: "Stored", samples: int, names: Iterable[str]) -> Array:
-    """Read momenta or impulses; files of arms without a free base have none."""
+    """Return momenta or impulses by sample, (samples, 3 k); (samples, 0) without a free base."""
     if not stored.has("impulse"):
         return np.zeros((samples, 0))
     return np.hstack([stored.numbers(name, (samples, 3)) for name in names])
 
 
 def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
-    """Read the phases of the run; older files do not list them."""
+    """Return the phases of the run; empty for older files, which do not list them."""
     legs = stored.listed("legs", _Leg, "a list of the run's parts")
     for leg in legs:
         inside = 0 <= leg.first < samples and all(0 <= i < model.size for i in leg.held)
@@ -504,7 +508,7 @@ def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
 def _drives(
     stored: "Stored", model: Model, samples: int
 ) -> tuple[dict[str, Array], DriveData | None]:
-    """Read dissipated energies by name, and forces, energies and states of drive trains."""
+    """Return energy losses by name, and forces, energies and states of drive trains or None."""
     names = stored.listed("drives", list[str], "two lists of names") or ((), ())
     if len(names) != 2:
         raise stored.wrong("drives", "must be two lists of names")
@@ -522,7 +526,7 @@ def _drives(
 
 
 def _kept_files(stored: "Stored") -> dict[str, bytes]:
-    """Read the files that the model file names, by their names in it."""
+    """Return the contents of the side files stored with a run, by their names in the model file."""
     files: dict[str, bytes] = {}
     left = MAX_TOTAL
     while stored.has(name := f"{FILE}{len(files) + 1}"):

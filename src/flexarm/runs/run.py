@@ -1,4 +1,4 @@
-"""The result of a simulation, by name and with units; many runs of one arm as one dataset."""
+"""Result of a simulation with tables, files and figures; many runs of one arm as one dataset."""
 
 import base64
 import io
@@ -43,7 +43,7 @@ STILL_DPI = 72  # resolution of that picture: one dot per pixel
 
 
 def _require_runs(name: str, value: object) -> "list[Run]":
-    """Return a list of runs, or raise an error for anything else."""
+    """Return a list of runs; raise an error for any other value."""
     runs = listed(value)
     if runs is None or not all(isinstance(run, Run) for run in runs):
         raise refused(name, value, "a list of runs, such as [other]")
@@ -52,7 +52,7 @@ def _require_runs(name: str, value: object) -> "list[Run]":
 
 @dataclass(frozen=True, repr=False)
 class Run(RunData):
-    """A simulated motion: its arrays, tables of them, files, figures and pages."""
+    """A simulated motion, with methods for derived quantities, files, figures and pages."""
 
     def _repr_html_(self) -> str:
         from flexarm.viewer.page import run_page
@@ -68,26 +68,27 @@ class Run(RunData):
 
     @cached_property
     def dataset(self) -> "xarray.Dataset":
-        """The run as an xarray dataset, with units; the arm's model file is in its attributes."""
+        """The run as an xarray dataset, with units; attributes include the arm's model file."""
         variables = [*main_variables(self), *along_variables(self, None)]
         return to_dataset(variables, attributes(self))
 
     def settling(self, after: WithUnit | None = None, *, band: float = 0.02) -> Settling:
-        """Measure how much the tip swings after a motion, and when it has settled.
+        """Compute how much the tip swings after a motion, and when it has settled.
 
         Parameters
         ----------
         after
-            End of the motion [s]; if None, when the inputs, wrenches, targets and motions of the
-            model file are over, and all events have happened.
+            End of the motion [s]; if None, the time at which the inputs, wrenches, targets and
+            motions of the model file are over, and all events have occurred.
         band
-            Distance from its final place within which it must stay, relative to the largest one.
+            Distance from its final place within which the tip must stay, relative to its largest
+            distance.
 
         Returns
         -------
         Settling
-            ``swing`` [m], half the range of the tip's coordinates from then on; ``time`` [s] from
-            which on it stays within ``band`` [m], None if that is too late to tell.
+            ``swing`` [m], half the range of the tip's coordinates after the motion; ``time`` [s]
+            from which on the tip stays within ``band`` [m], None if that is too late to tell.
 
         Raises
         ------
@@ -110,7 +111,7 @@ class Run(RunData):
         return settling(self.t, self.tip, after, share)
 
     def _motion_end(self) -> float:
-        """Return when the last input, motion or event of the model file is over [s]."""
+        """Return the time [s] when the last input, motion or event of the model file is over."""
         if not self.own:
             raise FlexarmError(
                 "after: must be given: the run had a law or other inputs than its arm's file, or "
@@ -145,12 +146,12 @@ class Run(RunData):
         Returns
         -------
         xarray.Dataset
-            By time, link and station, with units.
+            Forces [N], moments [N m] and strains by time, link and station.
 
         Notes
         -----
-        They follow from the second (shear: third) derivatives of the shapes, which converge more
-        slowly with the number of shapes than deflections do.  `joint_wrenches` follow from
+        The results follow from the second (shear: third) derivatives of the shapes, which converge
+        more slowly with the number of shapes than deflections do. `joint_wrenches` follow from
         equilibrium instead.
         """
         return to_dataset(force_variables(self, stations))
@@ -221,7 +222,7 @@ class Run(RunData):
         return to_dataset(frame_variables(self))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run to a NetCDF file, whole or not at all; `load_run` reads it back.
+        """Write the run to a NetCDF file, atomically; `load_run` reads it back.
 
         Parameters
         ----------
@@ -235,7 +236,7 @@ class Run(RunData):
         save_run(self, path, force=force)
 
     def to_csv(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run as a CSV table, whole or not at all: names and units in the first line.
+        """Write the run as a CSV table, atomically: names and units in the first line.
 
         Parameters
         ----------
@@ -249,7 +250,7 @@ class Run(RunData):
         save_table(self, path, force=force)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the table of the run as a pandas data frame: a row per sample, by time [s].
+        """Return the table of the run as a pandas data frame: a row per sample, time [s] as index.
 
         Raises
         ------
@@ -261,15 +262,15 @@ class Run(RunData):
         return frame_of(self)
 
     def export(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run for other programs, whole or not at all.
+        """Write the run for other programs, atomically.
 
         Parameters
         ----------
         path
-            The file; its ending says which kind: ``.mat`` (MATLAB, Octave), ``.csv``, and with
-            what pandas needs for them ``.parquet`` and ``.xlsx``.
+            The file, whose ending selects the format: ``.mat`` (MATLAB, Octave), ``.csv``, or,
+            with packages that pandas needs, ``.parquet`` and ``.xlsx``.
         force
-            Whether to overwrite a file that is there.
+            Whether to overwrite an existing file.
         """
         from flexarm.runs.write import export_run
 
@@ -278,7 +279,7 @@ class Run(RunData):
     def to_html(
         self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
     ) -> None:
-        """Write the run, and others beside it, as one animated page, whole or not at all."""
+        """Write the run, with others beside it, as one animated HTML page, atomically."""
         from flexarm.viewer.page import run_page, save_page
 
         save_page(run_page([self, *_require_runs("beside", beside)]), path, force=force)
@@ -286,7 +287,7 @@ class Run(RunData):
     def to_movie(
         self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
     ) -> None:
-        """Write the run, and others beside it, as a movie: gif, or with ffmpeg webm and mp4."""
+        """Write a movie of the run, together with other runs: gif, or with ffmpeg webm and mp4."""
         from flexarm.viewer.movie import save_movie
 
         save_movie([self, *_require_runs("beside", beside)], path, force=force)
@@ -299,9 +300,9 @@ class Run(RunData):
         beside: Sequence["Run"] = (),
         force: bool = False,
     ) -> None:
-        """Write a picture of the arm (png, svg, pdf) at a time [s], at the end of the run if None.
+        """Write a picture of the arm (png, svg, pdf) at a time [s], by default at the run's end.
 
-        Others are drawn beside it; lines are the paths of the tips.
+        The runs in ``beside`` are drawn in the same picture; lines are the paths of the tips.
         """
         from flexarm.viewer.movie import save_picture
 
@@ -313,14 +314,14 @@ class Run(RunData):
         Parameters
         ----------
         path
-            The file, if any; its suffix says which kind (png, svg, pdf).
+            The file, if any; its suffix selects the format (png, svg, pdf).
         force
-            Whether to overwrite a file that is there.
+            Whether to overwrite an existing file.
 
         Returns
         -------
         Figure
-            Matplotlib's.
+            The matplotlib figure.
         """
         from flexarm.io.whole_file import write_figure
         from flexarm.runs.plot import plot_run
@@ -344,10 +345,9 @@ def runs_dataset(
     Parameters
     ----------
     runs
-        At least one, all with the same coordinates.
+        At least one run, all with the same coordinates.
     parameters
-        Values by name that differ by run, one mapping per run; they become coordinates of the
-        ``run`` axis.
+        Parameter values by name, one mapping per run; they become coordinates of the ``run`` axis.
 
     Returns
     -------

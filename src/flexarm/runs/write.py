@@ -1,4 +1,4 @@
-"""Writing runs: xarray datasets, NetCDF files that load as runs, tables for other programs."""
+"""Writing of runs: NetCDF files that load as runs, snapshots, and tables for other programs."""
 
 import io
 import time
@@ -41,7 +41,7 @@ LONGEST = 63  # characters of a name in MATLAB
 
 
 def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
-    """Write a run to a NetCDF file, whole or not at all.
+    """Write a run to a NetCDF file, atomically.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
 
 
 def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> None:
-    """Raise an error if the model file, the times or the states cannot be read back."""
+    """Raise an error unless model file, times and states read back unchanged from a run's file."""
     import h5netcdf
 
     with h5netcdf.File(memory, "r") as file:
@@ -98,9 +98,9 @@ def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> Non
 
 
 def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
-    """Write a run as a CSV table, whole or not at all: a line per sample, names and units on top.
+    """Write a run as a CSV table: names and units in the first line, then a line per sample.
 
-    Numbers have all digits that are needed to read the same numbers back.
+    Numbers have enough digits to read back unchanged. The file is written whole or not at all.
     """
     columns = dict(table_columns(run))
     rows = [",".join(columns)]
@@ -110,12 +110,12 @@ def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
 
 
 def files_kept_with(arm: Arm) -> dict[str, bytes]:
-    """Return the contents of the files that an arm names, by name."""
+    """Return the contents of the side files that an arm names, by name."""
     return {each.name: each.content for each in _files_of(arm)}
 
 
 def _files_of(arm: Arm) -> Iterator[SideFile]:
-    """List the files that an arm is made of besides its model file."""
+    """Yield the side files that an arm is made of besides its model file."""
     for part in parts_beside(arm):
         yield part.side_file
         further = None
@@ -128,9 +128,9 @@ def _files_of(arm: Arm) -> Iterator[SideFile]:
 
 
 class LiveFile:
-    """A file with snapshots of a run, complete at every moment and marked ``running``.
+    """A file with snapshots of a run in progress, complete at every moment, of status ``running``.
 
-    Pass it to `simulate` as ``live``, and the finished run to its `finish`.  The first snapshot is
+    Pass it to `simulate` as ``live``, and the finished run to its `finish`. The first snapshot is
     written at once; later ones take at most a 20th of the time.
 
     Attributes
@@ -138,9 +138,9 @@ class LiveFile:
     path
         The file.
     force
-        Whether to overwrite a file that is there.
+        Whether to overwrite an existing file.
     failure
-        Why the last snapshot could not be written; empty if it was.  The run goes on.
+        Why the last snapshot could not be written; empty if it was. The run goes on.
     """
 
     def __init__(self, path: str | Path, *, force: bool = False) -> None:
@@ -151,7 +151,7 @@ class LiveFile:
         self._begun = self._last = self._cost = self._spent = 0.0
 
     def __call__(self, so_far: Callable[[], RunData]) -> None:
-        """Write the run so far, if it is time."""
+        """Write a snapshot of the run, if enough time has passed since the last."""
         now = time.perf_counter()
         first = self._written is None
         if not first and not self._due(now):
@@ -176,7 +176,7 @@ class LiveFile:
             self._spent += self._cost
 
     def finish(self, run: RunData) -> None:
-        """Write the finished run in place of the last snapshot.
+        """Write the finished run, replacing the last snapshot.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class LiveFile:
 
 
 def frame_of(run: RunData) -> "pandas.DataFrame":
-    """Return a run's table as a pandas data frame: a row per sample, by time [s].
+    """Return a run's table as a pandas data frame: a row per sample, with the time [s] as index.
 
     Raises
     ------
@@ -218,13 +218,12 @@ def frame_of(run: RunData) -> "pandas.DataFrame":
 
 
 def export_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
-    """Write a run for other programs, whole or not at all, by the ending of the file.
+    """Write a run in the format of the file's ending, atomically.
 
     Raises
     ------
     FlexarmError
-        If the ending is not known, a package for it is not installed, or the file cannot be
-        written.
+        If the ending is unknown, a package for it is not installed, or the file cannot be written.
     """
     kind = require_export(path)
     require_writable(path, force=force)
@@ -240,12 +239,12 @@ def export_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
 
 
 def require_export(path: str | Path) -> str:
-    """Return the ending of a file that a run can be written to.
+    """Return the ending of a file name that selects an export format.
 
     Raises
     ------
     FlexarmError
-        If a run is not written to such files, or a package for it is not installed.
+        If the ending is unknown, or a package for it is not installed.
     """
     kind = require_path("path", path).suffix.lower()
     known = [".csv", *WRITERS]
@@ -257,7 +256,7 @@ def require_export(path: str | Path) -> str:
 
 
 def _to_mat(run: RunData, memory: io.BytesIO) -> None:
-    """Write arrays by name, texts as cells, and the attributes of the run as ``about``."""
+    """Write the variables of a run as a MATLAB file, with its attributes as ``about``."""
     from scipy.io import savemat
 
     content: dict[str, Any] = {"about": attributes(run)}
@@ -280,7 +279,7 @@ NEEDED = {
 
 
 def _module(name: str, what: str) -> Any:
-    """Import an optional package, or raise an error that says how to install it."""
+    """Return an optional package; raise an error with the command to install it if missing."""
     try:
         return import_module(name)
     except ImportError:

@@ -1,1 +1,1 @@
-"""Runs and mode shapes as one animated page, and arms that run in a page, each self-contained."""
+"""Animated HTML pages of runs, mode shapes and live simulations, each a single file."""

@@ -1,4 +1,4 @@
-"""Pages in one file: script, style and frame as built from `viewer/`, and their data."""
+"""Single-file HTML pages: bundled script, style sheet and frame of the viewer, and page data."""
 
 import base64
 import hashlib
@@ -21,14 +21,14 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 class Arrays:
-    """Arrays of a page in one block; each has a place in the block and a shape."""
+    """Arrays of a page, concatenated into one block of single-precision numbers."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = 0
 
     def add(self, values: Array) -> dict[str, Any]:
-        """Add an array, limited to the range of single precision; return its place and shape."""
+        """Append an array, clipped to the single-precision range; return its offset and shape."""
         bounded = np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
         part = np.ascontiguousarray(bounded, dtype="<f4")
         place = {"at": self.size, "shape": list(part.shape)}
@@ -37,12 +37,12 @@ class Arrays:
         return place
 
     def encode(self) -> str:
-        """Return all arrays as base64."""
+        """Return the block of all arrays as base64 text."""
         return base64.b64encode(b"".join(self.parts)).decode("ascii")
 
 
 def to_json(document: dict[str, Any]) -> str:
-    """Return ASCII JSON that can stand inside an HTML element."""
+    """Return a mapping as ASCII JSON, escaped for use inside an HTML element."""
     return json.dumps(document, allow_nan=False, separators=(",", ":")).translate(ESCAPES)
 
 
@@ -57,11 +57,11 @@ def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) 
     title
         Text of the window's title.
     data
-        JSON that can stand inside an element.
+        JSON, escaped for use inside an HTML element.
     live
         Whether the page may request newer data from its server.
     runs
-        Whether its data contain WebAssembly that it may run.
+        Whether the data contain WebAssembly that the page may run.
     """
     script, style = built("unpack.js"), built("viewer.css")
     parts = {
@@ -78,12 +78,12 @@ def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) 
 
 @cache
 def built(name: str) -> str:
-    """Read a file of the bundle.
+    """Return the text of a file of the viewer's bundle.
 
     Raises
     ------
     FlexarmError
-        If this flexarm was installed without it.
+        If this flexarm was installed without the bundle.
     """
     try:
         return (BUILT / name).read_text(encoding="utf-8")
@@ -96,12 +96,12 @@ def built(name: str) -> str:
 
 @cache
 def _packed(name: str) -> str:
-    """Return a file of the bundle compressed, as text."""
+    """Return a file of the viewer's bundle, compressed by zlib, as base64 text."""
     return base64.b64encode(zlib.compress(built(name).encode("utf-8"), 9)).decode("ascii")
 
 
 def _policy(scripts: list[str], style: str, *, live: bool, runs: bool) -> str:
-    """Return a content policy that allows the page's own script and style alone."""
+    """Return a content security policy that allows the page's own script and style only."""
     rules = [
         "default-src 'none'",
         " ".join(["script-src", *map(_hash, scripts)]) + (" 'wasm-unsafe-eval'" if runs else ""),

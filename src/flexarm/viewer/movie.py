@@ -1,4 +1,4 @@
-"""Films and pictures of a run, or of several compared: gif, or webm and mp4 by ffmpeg."""
+"""Movies and pictures of one run or several compared: gif, or webm and mp4 by ffmpeg."""
 
 import shutil
 import subprocess
@@ -41,7 +41,7 @@ BEFORE = "0.72"  # grey of obstacles
 def save_movie(
     runs: Sequence[RunData], path: str | Path, labels: Sequence[str] = (), *, force: bool = False
 ) -> None:
-    """Write runs as a film, whole or not at all, in the view of their page.
+    """Write runs as a movie, atomically, in the same view as on their page.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def save_movie(
     labels
         Names of the runs; by default, the values that differ between them.
     force
-        Whether to overwrite a file that is there.
+        Whether to overwrite an existing file.
 
     Raises
     ------
@@ -76,18 +76,18 @@ def save_picture(
     at: WithUnit | None = None,
     force: bool = False,
 ) -> None:
-    """Write one picture of the film of runs, with the paths of their tips, whole or not at all.
+    """Write a picture of runs at a time, with the paths of their tips, atomically.
 
     Parameters
     ----------
     runs, labels
-        As of `save_movie`.
+        Runs and their names, as for `save_movie`.
     path
-        The file; its suffix says which kind (png, svg, pdf).
+        The file; its suffix selects the format (png, svg, pdf).
     at
         Time [s], whose nearest samples are shown; the end if None.
     force
-        Whether to overwrite a file that is there.
+        Whether to overwrite an existing file.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def save_picture(
 
 
 def require_movie(path: str | Path) -> str:
-    """Return the ending of a film, such as ``.gif``; raise an error if it cannot be made."""
+    """Return the ending of a movie file, such as ``.gif``; raise an error if it cannot be made."""
     kind = require_path("path", path).suffix.lower()
     if kind not in CODECS:
         raise refused("path", str(path), f"a file that ends in one of {', '.join(CODECS)}")
@@ -120,7 +120,7 @@ def require_movie(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Film:
-    """Runs projected into the F pictures of a film."""
+    """Runs projected onto the F pictures of a movie."""
 
     seen: Outlook  # view, with the enlargement of deformation
     times: Array  # times of the pictures [s], (F,)
@@ -134,7 +134,7 @@ class Film:
     def of(
         cls, runs: Sequence[RunData], labels: Sequence[str], also: float | None = None
     ) -> "Film":
-        """Choose the times of the pictures, with ``also`` [s] if given, and project the runs."""
+        """Return a film of runs, with pictures at equal intervals, and at the time ``also`` [s]."""
         seen, begin = outlook(runs), min(float(run.t[0]) for run in runs)
         duration = max(max(float(run.t[-1]) for run in runs) - begin, 1e-9)
         least, most, usual = PLEASANT
@@ -154,7 +154,7 @@ class Film:
 
     @property
     def room(self) -> tuple[Array, Array]:
-        """Lower left and upper right corner of the drawn space [m], (2,) each."""
+        """Lower left and upper right corner of the drawn area [m], (2,) each."""
         points = np.concatenate([line.reshape(-1, 2) for line in self.lines])
         low, high = points.min(axis=0), points.max(axis=0)
         half = max((high - low) @ np.diag([1.0, SIZE[0] / SIZE[1]])) * np.array([0.6, 0.45])
@@ -163,7 +163,7 @@ class Film:
 
 
 def _at(run: RunData, times: Array) -> RunData:
-    """Return the samples of a run that are nearest to times; after its end, the last one."""
+    """Return the samples of a run nearest to given times; after its end, the last sample."""
     close = fill_in(run)
     after = np.clip(np.searchsorted(close.t, times), 1, max(len(close.t) - 1, 1))
     after = np.minimum(after, len(close.t) - 1)
@@ -173,7 +173,7 @@ def _at(run: RunData, times: Array) -> RunData:
 
 
 def _bodies(run: RunData, seen: Outlook, tip: Array) -> list[Array]:
-    """Project the centres of free bodies; those that are held move with the drawn tip."""
+    """Return the projected centres of free bodies, (F, 2) each; held bodies move with the tip."""
     centres = []
     for _, _, places in body_places(run):
         arm = np.einsum("tij,tj->ti", run.tip_rotation, places[:, 3:6]) @ seen.axes.T
@@ -183,7 +183,7 @@ def _bodies(run: RunData, seen: Outlook, tip: Array) -> list[Array]:
 
 
 def _draw(film: Film, path: Path, codec: str) -> None:
-    """Write all pictures into a file."""
+    """Write all pictures of a film to a movie file."""
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     figure, show = _stage(film)
@@ -225,7 +225,7 @@ def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
 def _moving(
     film: Film, run: int, panel: "Axes"
 ) -> "Iterator[tuple[Line2D, Callable[[int], Array]]]":
-    """Yield the moving lines of a run, each with a function of its points in the i-th picture."""
+    """Yield the moving lines of a run, each with a function for its points in the i-th picture."""
     lines, bodies = film.lines[run], film.bodies[run]
     colour = COLOURS[run % len(COLOURS)]
     counts = [SECTIONS if part.flexible else 2 for part in film.runs[run].model.links]
@@ -244,7 +244,7 @@ def _moving(
 
 
 def _write(film: Film, figure: "Figure", panel: "Axes") -> None:
-    """Write the arm's name, the scale, and the enlargement of the deformation."""
+    """Draw the arm's name, a scale bar, the enlargement of deformation, and the legend."""
     texts = [drawable(film.runs[0].model.arm.name)]
     if film.seen.scale != 1:
         texts.append(f"deformation drawn ×{film.seen.scale:g}")
@@ -269,7 +269,7 @@ def _write(film: Film, figure: "Figure", panel: "Axes") -> None:
 
 
 def _draw_obstacles(film: Film, panel: "Axes") -> None:
-    """Draw spheres and boxes in projection, and planes that are seen from their edge."""
+    """Draw spheres and boxes in projection, and planes that are seen edge-on as lines."""
     from matplotlib.patches import Circle, Polygon
     from scipy.spatial import ConvexHull
 

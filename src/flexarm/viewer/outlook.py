@@ -1,4 +1,4 @@
-"""View of a run: direction of view, and the factor by which deformation is enlarged."""
+"""View of a run: viewing direction, and the factor by which deformation is enlarged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ SIDE, ABOVE = 0.42, 0.36  # offsets of the view of a spatial motion to the side 
 
 @dataclass(frozen=True)
 class Outlook:
-    """View of runs."""
+    """Viewing direction, upward direction and enlargement of deformation for a drawing of runs."""
 
     towards: Array  # unit vector from the arm to the eye, in the world, (3,)
     up: Array  # unit vector against gravity, or z without gravity, (3,)
@@ -34,14 +34,14 @@ class Outlook:
 
     @property
     def axes(self) -> Array:
-        """Unit vectors to the right and to the top of the picture, (2, 3)."""
+        """Unit vectors to the right and to the top of the picture, (2, 3), in the world."""
         right = np.cross(self.up, self.towards)
         right /= np.linalg.norm(right)
         return np.stack([right, np.cross(self.towards, right)])
 
 
 def outlook(runs: Sequence[RunData]) -> Outlook:
-    """Choose a view normal to the plane of the motion; from a corner if it is spatial."""
+    """Return a view normal to the plane of the motion, or an oblique view of a spatial motion."""
     scale, up = drawn_scale(runs), upward(runs[0].model)
     pairs = [_outlines(run, scale) for run in runs]
     points = np.concatenate([bent.reshape(-1, 3) for bent, _ in pairs])
@@ -50,7 +50,7 @@ def outlook(runs: Sequence[RunData]) -> Outlook:
 
 
 def mode_outlook(model: Model, q: Array, anchor: Array, vectors: Array) -> Outlook:
-    """Choose a view normal to the plane in which modes, (n, k), swing."""
+    """Return a view normal to the plane in which mode shapes, (n, k), move the arm."""
     up, steps = upward(model), STEP * vectors.T / np.abs(vectors).max(axis=0)[:, None]
     states = np.vstack([q, q + steps])
     traced = outline(model, states, np.stack([anchor] * len(states)), SECTIONS)
@@ -63,18 +63,18 @@ def mode_outlook(model: Model, q: Array, anchor: Array, vectors: Array) -> Outlo
 
 
 def upward(model: Model) -> Array:
-    """Return the upward direction of an arm: against gravity, or z without gravity, (3,)."""
+    """Return the unit vector against gravity, (3,); z without gravity."""
     size = float(np.linalg.norm(model.gravity))
     return np.asarray(-model.gravity / size) if size else np.array([0.0, 0.0, 1.0])
 
 
 def drawn_scale(runs: Sequence[RunData]) -> float:
-    """Choose a round factor that makes the deflection of a link visible; 1 if none does."""
+    """Return a round factor that makes the largest link deflection visible; 1 if none does."""
     return shown_scale([(run.model, run.q[_few(run)]) for run in runs])
 
 
 def shown_scale(shown: Sequence[tuple[Model, Array]]) -> float:
-    """Choose the factor from coordinates of models, (T, n) each."""
+    """Return the drawing scale that makes deflections visible at coordinates (T, n) of models."""
     bows = [_bow(model, q) for model, q in shown]
     bow, slope = max(b for b, _ in bows), max(s for _, s in bows)
     enough = [f for f in SCALES if f * bow >= SHOWS]
@@ -94,7 +94,7 @@ def _bow(model: Model, q: Array) -> tuple[float, float]:
 
 
 def scaled(run: RunData, scale: float) -> RunData:
-    """Return a run with all elastic amplitudes times a factor; 0 makes the arm rigid."""
+    """Return a run with all elastic amplitudes multiplied by a factor; 0 gives a rigid arm."""
     q = run.q.copy()
     for part in flexible_links(run.model):
         q[:, part.modes] *= scale
@@ -102,7 +102,7 @@ def scaled(run: RunData, scale: float) -> RunData:
 
 
 def look_from(points: Array, shifts: Array, up: Array) -> Array:
-    """Return the unit vector towards the eye, (3,).
+    """Return the unit vector from the arm towards the eye, (3,), normal to a plane motion.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _few(run: RunData) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 
 
 def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
-    """Return the outline of an arm at some samples, deformed as drawn, and rigid."""
+    """Return outlines of an arm at some samples [m], (samples, points, 3): deformed and rigid."""
     few = _few(run)
     bent, rigid = (scaled(run, factor) for factor in (scale, 0.0))
     both = replace(run, q=np.concatenate([bent.q[few], rigid.q[few]]),
@@ -140,14 +140,14 @@ def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
 
 
 def _square(normal: Array, up: Array) -> Array:
-    """Return a view along a normal, slightly tilted; a level plane is seen from above."""
+    """Return a viewing direction along a normal, slightly tilted; from above for a level plane."""
     towards = _front(normal, up)
     north = _level_axes(up)[1]
     return towards + TILT * (-north if abs(normal @ up) > 1 - TILT else up)
 
 
 def _corner(normal: Array, up: Array) -> Array:
-    """Return a view along a normal, moved to the side and upwards."""
+    """Return a viewing direction along a normal, turned sideways and upwards."""
     towards = _front(normal, up)
     side = np.cross(up, towards)
     if np.linalg.norm(side) < TILT:
@@ -157,7 +157,10 @@ def _corner(normal: Array, up: Array) -> Array:
 
 
 def _front(normal: Array, up: Array) -> Array:
-    """Return the normal, or its negative, so that x, or else y, points to the right; or upwards."""
+    """Return a plane's normal as a unit vector, with the sign that suits a view of the plane.
+
+    For a level plane it points upwards; else the x axis, or the y axis, points to the right.
+    """
     size = np.linalg.norm(normal)
     normal = normal / size if size > 1e-9 else _level_axes(up)[1]
     if abs(normal @ up) > 0.5:
@@ -168,7 +171,7 @@ def _front(normal: Array, up: Array) -> Array:
 
 
 def _level_axes(up: Array) -> tuple[Array, Array]:
-    """Return two level unit vectors: x and y where z is up."""
+    """Return two horizontal unit vectors, (3,) each: x and y if z is up."""
     first = np.eye(3)[np.abs(up).argmin()]
     first = first - (first @ up) * up
     first = first / np.linalg.norm(first)

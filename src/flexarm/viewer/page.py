@@ -1,4 +1,4 @@
-"""Pages of runs and of mode shapes: one HTML file each, which needs no other file or network."""
+"""HTML pages of runs and of mode shapes, one file each, which need no other file or network."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves that share an axis."""
+    """Curves over time that share axes and a unit."""
 
     key: str  # name for the page's script
     title: str
@@ -56,7 +56,10 @@ def shown(run: RunData) -> tuple[RunData, str]:
 
 
 def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) -> dict[str, Any]:
-    """Describe a run's motion, with deflections in a unit; panels without curves are left out."""
+    """Return JSON data for the page on a run's motion: state, events and panels with curves.
+
+    ``unit`` is the unit of deflections, from `deflection_unit`.
+    """
     return {
         "label": label,
         "t": arrays.add(run.t),
@@ -115,12 +118,12 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
 
 
 def deflection_unit(largest: float) -> tuple[float, str]:
-    """Choose the unit of deflections up to ``largest`` [m]: factor to it from m, and its name."""
+    """Return a unit for deflections up to ``largest`` [m], as conversion factor and name."""
     return next(((f, u) for f, u in DEFLECTIONS if f * largest >= 0.5), DEFLECTIONS[-1])
 
 
 def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
-    """List the panels of a run; deflections are in a unit from `deflection_unit`."""
+    """Yield the panels of a run; deflections are in a unit from `deflection_unit`."""
     axes = run.model.drawn_axes
     angles = {axis.name: np.degrees(run.q[:, axis.index]) for axis in axes if axis.turns}
     yield Panel("angles", "Joint angles", "deg", True, angles)
@@ -142,12 +145,12 @@ def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 
 
 def _coordinates(name: str, places: Array) -> dict[str, Array]:
-    """Return x, y and z of places, the first columns of an array."""
+    """Return the curves of x, y and z, the first three columns of an array, by name."""
     return {f"{name} {axis}": places[:, k] for k, axis in enumerate("xyz")}
 
 
 def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
-    """List displacement and twist of the flexible links' tips, from the undeformed link."""
+    """Yield the panels of displacement and twist at the tips of the flexible links."""
     factor, name = unit
     moved, twists = dict[str, Array](), dict[str, Array]()
     for part in flexible_links(run.model):
@@ -159,14 +162,17 @@ def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 
 
 def _notable(curves: dict[str, Array]) -> dict[str, Array]:
-    """Return the curves without those that are flat compared with the others."""
+    """Return the curves by name, without curves negligibly small compared with the largest."""
     sizes = {name: float(np.abs(values).max()) for name, values in curves.items()}
     least = SMALL * max(sizes.values(), default=0.0)
     return {name: values for name, values in curves.items() if sizes[name] > least}
 
 
 def _energies(run: RunData) -> dict[str, Array]:
-    """List energies, the gravitational one relative to its start, and the error of the balance."""
+    """Return curves, by name, of kinetic, elastic and gravitational energy, work and balance error.
+
+    The gravitational energy is relative to its start.
+    """
     curves = dict(zip(ENERGIES[:2], run.energy.T, strict=False))
     if np.any(run.model.gravity):
         curves["gravitational"] = run.energy[:, 2] - run.energy[0, 2]
@@ -179,7 +185,7 @@ ENOUGH = 24  # characters after which a label gets no further values; longest va
 
 
 def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
-    """Return the page of a run, or of several to be compared.
+    """Return the HTML page of one run, or of several to be compared.
 
     Parameters
     ----------
@@ -191,14 +197,14 @@ def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
     Raises
     ------
     FlexarmError
-        If there is no run, or the labels are not as many.
+        If there is no run, or not one label per run.
     """
     names = require_runs(runs, labels)
     return fill_page(title_of(runs), run_data(runs, names))
 
 
 def require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str]:
-    """Return a label for each run; raise an error without runs, or if labels are missing."""
+    """Return a label for each run; raise an error for no runs, or a wrong number of labels."""
     items = listed(runs)
     if not items or not all(isinstance(item, RunData) for item in items):
         raise refused("runs", runs, "a list of runs, one at least")
@@ -208,7 +214,7 @@ def require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str
 
 
 def title_of(runs: Sequence[RunData]) -> str:
-    """Return the title of the window that shows some runs."""
+    """Return the window title of a page of runs."""
     return f"{_arms(runs)} (flexarm)"
 
 
@@ -222,7 +228,7 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
     labels
         Names of the runs; by default, the values that differ between them.
     live
-        Version of the data, if a server will send newer ones.
+        Version of the data, if a server will send newer data.
     """
     labels = labels or run_labels(runs)
     arrays = Arrays()
@@ -253,7 +259,7 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
 
 
 def mode_page(found: Modes) -> str:
-    """Return the page of an arm's mode shapes.
+    """Return the HTML page of an arm's mode shapes.
 
     Raises
     ------
@@ -299,7 +305,7 @@ def mode_page(found: Modes) -> str:
 
 
 def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
-    """Write a page to a file, whole or not at all.
+    """Write a page to a file, atomically.
 
     Parameters
     ----------
@@ -319,20 +325,20 @@ def _arms(runs: Sequence[RunData]) -> str:
 
 
 def _fingerprint(runs: Sequence[RunData]) -> str:
-    """Return a hash of the arms: data with the same hash differ only in the motion."""
+    """Return a hash of the arms; pages with equal hashes differ only in the motion."""
     arms = "\n".join(run.model.arm.model_dump_json() for run in runs)
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
 
 
 def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
-    """Return the derivative of the columns that pose the arm along a direction of q."""
+    """Return the derivative of the posing numbers of `states` along a direction of q."""
     pair = np.stack([q + STEP * direction, q - STEP * direction])
     ahead, back = states(model, pair, np.stack([anchor, anchor]))
     return np.asarray((ahead - back) / (2 * STEP))
 
 
 def run_labels(runs: Sequence[RunData]) -> list[str]:
-    """Return labels from the arms, keys and methods that differ between runs; else numbers."""
+    """Return labels from arm names, keys and methods that differ between runs; else numbers."""
     facts = [_values_of(run) for run in runs]
     labels = [run.model.arm.name for run in runs]
     if len(set(labels)) == 1 < len(runs):
@@ -347,7 +353,7 @@ def run_labels(runs: Sequence[RunData]) -> list[str]:
 
 
 def file_labels(paths: Sequence[Path]) -> list[str]:
-    """Return the names of files as labels, with folders or suffixes where names are equal.
+    """Return file names as labels, with folders or suffixes where names are equal.
 
     A single file needs no label.
     """
@@ -369,7 +375,7 @@ def _numbered(labels: list[str]) -> list[str]:
 
 
 def _values_of(run: RunData) -> dict[str, str]:
-    """Return the values of a run and its model file by key, shortened."""
+    """Return the values in a run's model file and its solver options by key, as short texts."""
     texts: dict[str, str] = {}
 
     def walk(key: str, value: Any) -> None:
@@ -388,7 +394,7 @@ def _values_of(run: RunData) -> dict[str, str]:
 
 
 def _facts(runs: Sequence[RunData]) -> str:
-    """Return the method and accuracy of one run, or the differences of several."""
+    """Return text on the method and accuracy of a single run, or on the number of runs compared."""
     if len(runs) > 1:
         curves = "solid | dashed" if len(runs) == 2 else "each in its colour"
         return f"{len(runs)} runs compared: {curves}"
@@ -403,7 +409,7 @@ def _facts(runs: Sequence[RunData]) -> str:
 
 
 def _largest(maxima: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
-    """Return the largest of each quantity over links or runs; None if none has it."""
+    """Return the maximum of each quantity over links or runs; None if it is always absent."""
     return {
         name: max((size for each in maxima if (size := each.get(name)) is not None), default=None)
         for name in maxima[0]

@@ -1,7 +1,7 @@
-"""Geometry of an arm in a page: frames, bodies, and each link's shapes at stations (and at nodes).
+"""Geometry of an arm for a page: frames, bodies, and shape functions at stations of each link.
 
-The page itself poses the arm from coordinates, so that runs need little memory, modes are drawn
-like runs, and deflections can be enlarged.
+The page itself computes the pose of the arm from coordinates, so that runs need little memory,
+modes are drawn like runs, and deflections can be enlarged.
 """
 
 from itertools import zip_longest
@@ -33,7 +33,7 @@ BASE_COLUMNS = 12  # columns of a base's pose: position, and rotation row by row
 
 
 def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
-    """Describe an arm at rest; `states` returns the columns that pose it."""
+    """Return JSON data for the page on an arm's geometry; `states` returns the drawn states."""
     arm = model.arm
     free = isinstance(arm.base, FreeBase)
     kind = "free" if free else "moved" if isinstance(arm.base, MovedBase) else "fixed"
@@ -67,7 +67,7 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
 
 
 def states(model: Model, q: Array, anchors: Array) -> Array:
-    """Return the columns that pose an arm at q: base, then joint and amplitudes per link.
+    """Return the states that the page draws, (T, columns): base, then joint and shapes per link.
 
     Parameters
     ----------
@@ -91,13 +91,16 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
 
 
 def _turned(anchors: Array, angles: Array) -> Array:
-    """Return rotations row by row, (T, 9), from anchors (T, 3, 3) and angles (T, 3)."""
+    """Return rotation matrices row by row, (T, 9), from anchors (T, 3, 3) and angles (T, 3)."""
     rotations = [a @ base_rotation_matrix(row) for a, row in zip(anchors, angles, strict=True)]
     return np.array(rotations).reshape(len(angles), 9)
 
 
 def shows_strain(part: LinkModel) -> bool:
-    """Return whether a link's strain is known: its section has a shape, its curves curvature."""
+    """Return whether the strain of a link can be computed.
+
+    The link's section must have an outline, and its shapes curvature, unlike lumped shapes.
+    """
     section = part.link.section
     outlined = section is not None and section.shape is not None
     return part.flexible and outlined and not isinstance(part.link.shapes, Lumped)
@@ -108,7 +111,7 @@ def _joint_width(part: LinkModel) -> int:
 
 
 def _bent(model: Model, part: LinkModel) -> Deformed:
-    """Return a flexible link's shape functions; those of a sliding link are over xi = x/l."""
+    """Return a flexible link's shape functions, for a sliding link over the fraction xi = x/l."""
     return deformed(model, part, np.ones((1, model.size)))
 
 
@@ -136,7 +139,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
 
 
 def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None:
-    """Return points and triangles of a part's surface, simplified for a page."""
+    """Return JSON data for the page on a part's mesh, coarsened; None without a mesh."""
     if mesh is None:
         return None
     try:
@@ -147,7 +150,7 @@ def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None
 
 
 def _moves(part: LinkModel) -> list[dict[str, Any]]:
-    """List the motion of each joint coordinate: axis of its rotation, and travel along z."""
+    """Return JSON data for the page on a joint's motion: axes of rotation, travel along z."""
     axes = () if part.range is not None else part.axes
     return [
         {"about": about, "travel": part.link.joint.travel if axis.turns else 1.0}
@@ -156,7 +159,7 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 
 
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate shape functions at stations: over x [m], or over xi = x/l of a sliding link."""
+    """Return tables of shape functions at stations: over x [m], or xi = x/l for a sliding link."""
     link = _bent(model, part)
     shapes, places = link.shapes, np.linspace(0.0, link.end, STATIONS)
     bend = np.stack([shapes.values("y", places, 2), shapes.values("z", places, 2)], axis=1)
@@ -176,7 +179,7 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
 
 
 def rigidity(link: Deformed, places: Array) -> Array:
-    """Return EIz and EIy [N m^2] at places along a link, (S, 2); 0 where it does not bend."""
+    """Return EIz and EIy [N m^2] at points along a link, (S, 2); 0 where it does not bend."""
     x = link.along_span(places)
     return np.stack(
         [link.span.at(k, x) if link.span.has(k) else 0 * x for k in ("EIz", "EIy")], axis=1
@@ -184,7 +187,7 @@ def rigidity(link: Deformed, places: Array) -> Array:
 
 
 def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate the series of a rail, and the column of the carriage's station."""
+    """Return tables of the shape series of a rail, and the column of its carriage's position."""
     described: dict[str, Any] = {
         "column": column,
         "root": rail.root,
@@ -198,7 +201,7 @@ def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate the centre line that represents a body of any shape, and the nodes beside it."""
+    """Return tables of a general flexible body: its centre line, and its nodes off this line."""
     fractions, drawn = np.linspace(0.0, 1.0, STATIONS), body.drawn
     places, moved = drawn.line(fractions)
     turned = fractions[:, None, None] * body.tip_angle
@@ -229,7 +232,7 @@ def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[
 
 
 def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate slopes and stretch at an exact link's nodes, and the length of their tangents."""
+    """Return slopes and stretch at the nodes of an exact link, and the length of its tangents."""
     return {
         "bend": arrays.add(nodes.bend),
         "stretch": arrays.add(nodes.stretch),
@@ -239,7 +242,7 @@ def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:
 
 
 def _series(model: Model, part: LinkModel, places: Array, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate linear and quadratic displacements, and quadratic rotations."""
+    """Return tables at stations: linear and quadratic displacements, quadratic rotations."""
     link, extra = _bent(model, part), part.link.quadratic_shapes
     shapes, edges = link.shapes, link.edges
     drawn = quadratic_displacement(shapes, places, edges, stiffening=model.stiffening, extra=extra)
@@ -255,7 +258,7 @@ def _series(model: Model, part: LinkModel, places: Array, arrays: Arrays) -> dic
 
 
 def _section(part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
-    """Return the outline of a link's section, width along y and height along z, None if unknown."""
+    """Return the outline of a link's section, width along y, height along z; None if unknown."""
     section = part.link.section
     if section is None:
         return None
@@ -277,8 +280,8 @@ def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
 
     Notes
     -----
-    A table has no outline.  Drawn is the solid ellipse of the same radii of gyration, whose axes
-    are 4 times these: sqrt(EI/EA), else sqrt(J/m).  Without EA and J, sqrt(EI/m) has the right
+    A table has no outline. Drawn is the solid ellipse of the same radii of gyration, whose axes
+    are 4 times the radii: sqrt(EI/EA), else sqrt(J/m). Without EA and J, sqrt(EI/m) has the right
     proportions along the link, but an unknown factor sqrt(E/density).
     """
     places = np.linspace(0.0, part.length, STATIONS if part.flexible else 2)

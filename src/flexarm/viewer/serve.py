@@ -1,4 +1,4 @@
-"""Serve the page of runs on this machine, updated whenever their files change."""
+"""Local web server for the page of runs, updated whenever their files change."""
 
 import sys
 import threading
@@ -18,19 +18,19 @@ HINT = "'flexarm simulate ARM --out FILE' makes it at the end, with --live from 
 
 
 def serve(paths: Sequence[Path], port: int = 0) -> "Server":
-    """Return a server for the page of some runs, which are read again when a file has changed.
+    """Return a local web server for the page of runs, which are reloaded when their files change.
 
     Parameters
     ----------
     paths
-        Files of runs; the page waits for those that do not exist yet.
+        Files of runs; the page waits for files that do not exist yet.
     port
-        Port to listen on, on this machine only; any free one if 0.
+        Port to listen on, on this machine only; any free port if 0.
 
     Returns
     -------
     Server
-        Call its ``serve_forever``; ``url`` is the address of the page.
+        The server; call its ``serve_forever``; ``url`` is the address of the page.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def serve(paths: Sequence[Path], port: int = 0) -> "Server":
 
 
 class WatchedPage:
-    """Page of some run files and its data, built again when the files change."""
+    """HTML page of run files and its data, rebuilt when the files change."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = list(paths)
@@ -54,7 +54,7 @@ class WatchedPage:
         self.made = ("", "", "")  # version, title, data
 
     def version(self) -> str:
-        """Return a text that changes whenever a file changes."""
+        """Return text that changes whenever a file changes."""
         try:
             stats = [path.stat() for path in self.paths]
         except OSError:
@@ -62,15 +62,15 @@ class WatchedPage:
         return "-".join(f"{each.st_mtime_ns:x}.{each.st_size:x}" for each in stats)
 
     def page(self) -> str:
-        """Return the page of the files as they are now."""
+        """Return the HTML page of the files in their present state."""
         return fill_page(*self._renewed(), live=True)
 
     def data(self) -> str:
-        """Return the data of that page, for a page that is open already."""
+        """Return the JSON data of the page, for a page that is already open."""
         return self._renewed()[1]
 
     def missing(self) -> list[Path]:
-        """List the files that do not exist yet."""
+        """Return the files that do not exist yet."""
         return [path for path in self.paths if not path.exists()]
 
     def _renewed(self) -> tuple[str, str]:
@@ -92,7 +92,7 @@ class WatchedPage:
 
 
 class Server(ThreadingHTTPServer):
-    """HTTP server on this machine only."""
+    """HTTP server that accepts connections from this machine only."""
 
     daemon_threads = True
 
@@ -101,7 +101,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(address, Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore a browser that closes the connection before the answer is whole."""
+        """Ignore connections that the browser closes early; report all other errors."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -112,12 +112,12 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers requests of this machine's browser for the page, its data and their version."""
+    """Handler of HTTP requests for the page, its data and their version, from this machine."""
 
     server: Server
 
     def do_GET(self) -> None:
-        """Answer a request."""
+        """Answer a request for the page, its data or their version; refuse foreign host names."""
         # The DNS name of a foreign page may point to this machine; its requests have that name.
         allowed = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
         if self.headers.get("Host") not in allowed:
@@ -152,6 +152,6 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _message(text: str, hint: str, version: str) -> str:
-    """Return the data of a page with a message, which is replaced when the version changes."""
+    """Return the data of a page that shows a message until the version changes."""
     data = {"kind": "message", "title": text, "facts": hint, "live": version, "arrays": ""}
     return to_json(data)

@@ -1,4 +1,4 @@
-"""Surroundings of an arm: obstacles, contacts, springs, bodies that it captures and releases."""
+"""Surroundings of an arm in a page: obstacles, contacts, springs, captured and released bodies."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ KNOTS = 400  # times at which the motion of a free body is computed; linear in b
 
 
 def obstacles(model: Model) -> list[dict[str, Any]]:
-    """Describe the obstacles of an arm's contacts, each once."""
+    """Return JSON data for the page on the obstacles of an arm's contacts, without duplicates."""
     arm, described = model.arm, {}
     for name, contact in zip(arm.contact_names, arm.contacts, strict=True):
         shape = contact.obstacle
@@ -46,7 +46,7 @@ def obstacles(model: Model) -> list[dict[str, Any]]:
 
 
 def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
-    """Describe the free bodies, with their places at the samples."""
+    """Return JSON data for the page on the free bodies: name, mass and positions at the samples."""
     return [
         {"name": name, "mass": mass, "places": arrays.add(places.T)}
         for name, mass, places in body_places(run)
@@ -54,7 +54,7 @@ def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
 
 
 def body_places(run: RunData) -> list[tuple[str, float, Array]]:
-    """Return name, mass [kg] and places (T, 7) of all free bodies.
+    """Return name, mass [kg] and positions (T, 7) of all free bodies.
 
     The columns are fixture and centre of mass [m], and 1 while the tip holds the body. They are in
     the world, or in the tip's frame while the tip holds the body.
@@ -71,7 +71,7 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
 
 
 def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Array:
-    """Return the positions of one body, (T, 7), through the events that capture and release it."""
+    """Return the positions of a free body, (T, 7), before and after its capture and release."""
     rows = np.zeros((len(run.t), 7))
     titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
     times = [each.t for each in run.happenings if each.what in titles]
@@ -99,7 +99,7 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
 
 
 def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]:
-    """Describe contacts and springs; places are relative to their holder on the arm."""
+    """Return JSON data for the page on contacts and springs, with offsets from their links."""
     model, arm = run.model, run.model.arm
     if not (arm.contacts or arm.springs):
         return {"touches": [], "coils": []}
@@ -125,7 +125,10 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
 
 
 def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
-    """Return the link of a point and its place along it (0 to 1); None on base or world."""
+    """Return the link of a point on the arm, and the fraction of the link's length at the point.
+
+    The result is None for a point of the base or the world.
+    """
     if point.link < 0:
         return None
     if point.x == "end":
@@ -136,7 +139,7 @@ def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
 
 
 def _evaluated(run: RunData) -> list[Array]:
-    """Evaluate offsets and forces at all samples, (3, T) each."""
+    """Return offsets and forces of contacts and springs at all samples, (3, T) each."""
     q, v = (ca.SX.sym(name, run.model.size) for name in "qv")
     anchors = ca.SX.sym("anchor", *run.anchors.shape[1:])
     model = run.model.anchored(anchors) if run.model.attitudes else run.model
@@ -147,7 +150,7 @@ def _evaluated(run: RunData) -> list[Array]:
 
 
 def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
-    """Trace the point and force of each contact, and the end points of each spring."""
+    """Return expressions of point and force of each contact, and of end points of each spring."""
     listed: list[Expr] = []
     for touch, point in zip(
         touches(model, q, frames(model, q)), model.points.contacts, strict=True
@@ -160,7 +163,7 @@ def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
 
 
 def _offset(attached: Attached, point: ArmPoint) -> Expr:
-    """Return the offset of a point from its link's axis; its position on base or world."""
+    """Return the offset of a point from its link's axis [m]; its position if on base or world."""
     if point.link < 0:
         return attached.position
     return type(attached.position)(3, 1) if attached.lever is None else attached.lever

@@ -1,1 +1,1 @@
-"""Commands to begin with: a model file to change, a shell that completes words."""
+"""Commands for a first use: a new model file, and completion of words by the shell."""

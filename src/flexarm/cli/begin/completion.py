@@ -1,4 +1,4 @@
-"""`flexarm completion`: a script by which a shell completes commands and options."""
+"""`flexarm completion`: print a shell script that completes commands and options."""
 
 import argparse
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ complete -o default -F _flexarm flexarm
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the script."""
+    """Print the completion script for the chosen shell."""
     for parser in args.commands.values():
         parser.add_command()
     print(SHELLS[args.shell](args.commands), end="")
@@ -77,12 +77,12 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argpa
 
 
 def _fixed(parser: argparse.ArgumentParser) -> list[str]:
-    """List the possible words of arguments without a dash."""
+    """Return the possible words of a command's positional arguments."""
     return [word for each in parser._actions if not each.option_strings for word in _words(each)]
 
 
 def _words(action: argparse.Action) -> list[str]:
-    """List the possible words of an argument: its choices, or the samples."""
+    """Return the possible words of an argument: its choices, or the names of samples."""
     if action.choices:
         return [str(word) for word in action.choices]
     if action.metavar in ("ARM", "SAMPLE"):

@@ -1,4 +1,4 @@
-"""`flexarm new`: write a model file with comments, to be changed."""
+"""`flexarm new`: write a commented model file as a starting point."""
 
 import argparse
 import json
@@ -69,7 +69,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the file, if it is a valid one, and say where it is."""
+    """Write the new model file, after validation, and print its path."""
     from flexarm.io.model_file import loads
     from flexarm.io.whole_file import write_whole
 
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def model_text(args: argparse.Namespace, name: str, file: str) -> str:
-    """Write the model file as a text."""
+    """Return the text of a new model file."""
     from flexarm.arm.section import MATERIALS as NUMBERS
 
     axis, shapes = PLANES[args.plane]
@@ -113,7 +113,7 @@ def model_text(args: argparse.Namespace, name: str, file: str) -> str:
 
 
 def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, float]:
-    """Return inertia [kg m^2] and gains of a servo that turns so many straight links."""
+    """Return inertia [kg m^2] and gains of a servo that moves ``outboard`` straight links."""
     from flexarm.units import quantity
 
     try:

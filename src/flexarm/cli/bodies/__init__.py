@@ -1,1 +1,1 @@
-"""Commands that convert finite-element models to bodies."""
+"""Commands that convert finite-element models to flexible bodies."""

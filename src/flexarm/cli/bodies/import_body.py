@@ -1,4 +1,4 @@
-"""`flexarm import-body`: a body with modes from files of a finite-element program."""
+"""`flexarm import-body`: import a flexible body from files of a finite-element program."""
 
 import argparse
 from pathlib import Path
@@ -34,7 +34,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the checks, and write the body."""
+    """Import a flexible body, print the checks of its data, and write its file."""
     from flexarm.links.imported.file import Choices, import_body
 
     require_npz(args.out)
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def require_npz(out: Path) -> None:
-    """Raise an error unless the file of a body ends in .npz."""
+    """Raise an error unless the output file of a body ends in .npz."""
     if out.suffix != ".npz":
         raise Misuse(f"--out: a body is written as .npz, got {out.name}")
 
@@ -54,7 +54,7 @@ def require_npz(out: Path) -> None:
 def finish(
     findings: "Findings", body: "ReducedBody | None", out: Path, args: argparse.Namespace
 ) -> None:
-    """Write the body and print the report on it; raise an error if the body is refused."""
+    """Write the file of a body and print the report on it; raise an error if it is refused."""
     from flexarm.links.imported.file import write_body
 
     if body is None:

@@ -1,4 +1,4 @@
-"""`flexarm reduce`: a body with modes from full matrices of a finite-element model."""
+"""`flexarm reduce`: reduce a finite-element model to a flexible body by modes."""
 
 import argparse
 from typing import Any
@@ -25,7 +25,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Reduce the model, print the checks, and write the body."""
+    """Reduce a finite-element model, print the checks of its data, and write the body's file."""
     import numpy as np
 
     from flexarm.arm.side_files import SideFiles

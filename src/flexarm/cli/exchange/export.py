@@ -1,4 +1,4 @@
-"""`flexarm export`: an arm for other programs, as C, as a unit of FMI, for CasADi or MATLAB."""
+"""`flexarm export`: write an arm for other programs: C, FMI, CasADi or MATLAB."""
 
 import argparse
 
@@ -38,7 +38,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the files of the options, and print their names."""
+    """Write the export files named by the options, and print their paths."""
     if not any((args.c, args.fmu, args.casadi, args.matlab)):
         raise Misuse(
             "an output is missing. Give --c DIR, --fmu FILE, --casadi FILE or --matlab FILE."

@@ -1,4 +1,4 @@
-"""`flexarm import-urdf`: a robot of a URDF as an arm, links and joints made flexible."""
+"""`flexarm import-urdf`: convert a URDF to an arm with flexible links and joints."""
 
 import argparse
 
@@ -24,7 +24,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the model file, and print notes on merged, frozen and renamed parts."""
+    """Write the model file of a URDF, and print notes on merged, frozen and renamed parts."""
     from flexarm.arm.side_files import Mesh, parts_beside
     from flexarm.io.model_file import dumps
     from flexarm.io.urdf.convert import import_urdf

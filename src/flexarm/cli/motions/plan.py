@@ -1,4 +1,4 @@
-"""`flexarm plan`: a motion from rest to rest that leaves no vibration."""
+"""`flexarm plan`: plan a motion from rest to rest without residual vibration."""
 
 import argparse
 from functools import partial
@@ -21,7 +21,7 @@ SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulat
 
 
 def _place(text: str) -> float | str:
-    """Read a number, or keep a text with a unit."""
+    """Return the number in a text, or the text itself if it has a unit."""
     try:
         return float(text)
     except ValueError:
@@ -59,7 +59,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Plan, print the motion's properties, and write the arm."""
+    """Plan a motion, print its properties, and write the arm with its inputs."""
     from flexarm.io.model_file import save
     from flexarm.io.whole_file import write_figure
     from flexarm.planning.limits import Limits

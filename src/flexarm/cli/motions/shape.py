@@ -1,4 +1,4 @@
-"""`flexarm shape`: motions of a model file, shaped so that the arm does not ring."""
+"""`flexarm shape`: apply input shaping to the motions of a model file."""
 
 import argparse
 
@@ -31,7 +31,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Shape, simulate both motions, print the residual vibrations, and write the arm."""
+    """Shape the motions of an arm, print residual vibrations before and after, write the arm."""
     from flexarm.io.model_file import save
     from flexarm.io.whole_file import write_figure
     from flexarm.planning.shape_inputs import shape_inputs

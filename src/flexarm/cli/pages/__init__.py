@@ -1,1 +1,1 @@
-"""Commands that write a page: the animation of a run, or an arm that runs in the browser."""
+"""Commands that write a page: the animation of a run, or a live simulation of an arm."""

@@ -1,4 +1,4 @@
-"""`flexarm live`: a page in which an arm is simulated and can be pulled."""
+"""`flexarm live`: write a page in which an arm is simulated and can be pulled."""
 
 import argparse
 import webbrowser
@@ -20,7 +20,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the page and print its path."""
+    """Write the page of a live arm, and print its path."""
     from flexarm.viewer.live.page import live
 
     out = args.html or Path(f"{Path(args.arm).stem}.html")

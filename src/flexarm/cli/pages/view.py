@@ -1,4 +1,4 @@
-"""`flexarm view`: an animated page or a film of one run, or of several for comparison."""
+"""`flexarm view`: write an animated page, a movie or a picture of one run or several."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ MOMENT = 1e-4  # [s] length of the run from which an arm's start is drawn
 
 
 def _port(text: str) -> int:
-    """Read a port; 0 is any free one."""
+    """Return the port number in a text; 0 stands for any free port."""
     if not text.isdecimal() or int(text) > LAST_PORT:
         raise argparse.ArgumentTypeError(f"must be a number from 0 to {LAST_PORT}, got {text}")
     return int(text)
@@ -53,7 +53,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the page, film or picture and print its path, or serve the page."""
+    """Write a page, movie or picture of runs and print its path, or serve the page."""
     paths = args.runs
     still = args.movie or args.picture
     if args.serve and (args.out or still or args.force):
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _is_arm(path: Path) -> bool:
-    """Return whether a path is that of a model file, or the name of a sample."""
+    """Return whether a path is a model file, or the name of a sample arm."""
     from flexarm.samples import sample_names
 
     sample = not path.exists() and str(path) in sample_names()
@@ -111,7 +111,7 @@ def _is_arm(path: Path) -> bool:
 
 
 def _run_or_arm(path: Path) -> "Run":
-    """Load a run, or make one of an arm (model file or sample) at its start."""
+    """Return the run in a file, or a very short run of an arm (model file or sample)."""
     from flexarm.integrate.simulate import simulate_whole
     from flexarm.io.model_file import arm_path, load
     from flexarm.runs.read import load_run
@@ -122,7 +122,7 @@ def _run_or_arm(path: Path) -> "Run":
 
 
 def _serve(paths: list[Path], args: argparse.Namespace) -> None:
-    """Serve until interrupted."""
+    """Serve the page of runs on this machine until interrupted."""
     from flexarm.viewer.serve import HINT, serve
 
     with serve(paths, args.port or 0) as server:

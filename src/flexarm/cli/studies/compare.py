@@ -1,4 +1,4 @@
-"""`flexarm compare`: one arm under every formulation."""
+"""`flexarm compare`: compare all formulations of the equations on one arm."""
 
 import argparse
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compare, and print one table, or two if there are several deflections."""
+    """Compare all formulations, and print tables of differences, operations and times."""
     from flexarm.studies.compare import compare, refuse_options
 
     options: dict[str, Any] = {"seed": args.seed, "points": args.points}
@@ -110,13 +110,13 @@ def _print(result: "Comparison") -> None:
 
 
 def _cells(heads: Iterable[str], values: Iterable[float | None]) -> dict[str, str]:
-    """Return the cells of a row that have errors, with a dash for what has none."""
+    """Return table cells with errors as text, by heading; a dash where an error is None."""
     pairs = zip(heads, values, strict=True)
     return {head: "-" if value is None else f"{value:.1e}" for head, value in pairs}
 
 
 def _print_curves(console: "Console", result: "Comparison") -> None:
-    """Print errors over deflection of the formulations that differ by more than rounding."""
+    """Print errors over deflection, for the formulations that differ by more than rounding."""
     shares = [f"{share:g}" for share in result.deflections]
     rows = [
         {

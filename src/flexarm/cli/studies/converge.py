@@ -1,4 +1,4 @@
-"""`flexarm converge`: whether the shapes of an arm are enough, and if not, which would be."""
+"""`flexarm converge`: estimate the discretisation error of an arm's shapes, find better ones."""
 
 import argparse
 import dataclasses
@@ -75,7 +75,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> int | None:
-    """Estimate the errors of the shapes and print them."""
+    """Estimate the discretisation errors of shapes, print them, and write the arm if asked."""
     from flexarm.studies.converge import converge
 
     if args.want is not None and args.given_only:
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int | None:
 
 
 def _write(result: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -> int | None:
-    """Write the changed model file if its error is small enough, and print the outcome."""
+    """Write the model file with the shapes found, if accurate enough; return the exit status."""
     from flexarm.io.model_file import dumps
     from flexarm.io.overrides import change_arm
     from flexarm.io.whole_file import write_whole

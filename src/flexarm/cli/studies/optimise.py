@@ -1,4 +1,4 @@
-"""`flexarm optimise`: the best design of a study."""
+"""`flexarm optimise`: find the best design of a study."""
 
 import argparse
 import sys
@@ -15,7 +15,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search, print the best design, and write its arm; return 1 if no design is the best."""
+    """Find the best design, print it, and write its arm; return 1 if there is no best design."""
     from flexarm.studies.optimise import optimise
 
     require_outputs(args, args.out, inputs=[args.study])

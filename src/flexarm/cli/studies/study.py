@@ -1,4 +1,4 @@
-"""`flexarm study`: compute the designs of a study file, print its state, draw its results."""
+"""`flexarm study`: simulate the designs of a study file, and print and plot results."""
 
 import argparse
 from pathlib import Path
@@ -31,7 +31,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compute a study, or print its state."""
+    """Simulate the designs of a study, or print its progress; plot its results if asked."""
     from flexarm.studies.design.read import read_study
     from flexarm.studies.design.result import StudyResult
     from flexarm.studies.design.study import study
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _document(result: "StudyResult") -> dict[str, Any]:
-    """Return the state and results of a study for JSON."""
+    """Return state and results of a study as plain data for JSON."""
     document: dict[str, Any] = {
         "name": result.table.about["name"],
         "folder": str(result.table.folder),
@@ -82,7 +82,7 @@ def _document(result: "StudyResult") -> dict[str, Any]:
 
 
 def _words(now: "Progress") -> str:
-    """Return the number of designs done, the rate and the remaining time as text."""
+    """Return text on the number of designs done, their rate and the remaining time."""
     minutes, seconds = divmod(round(now.remaining), 60)
     left = f"{now.rate:.3g}/s, {minutes // 60}:{minutes % 60:02d}:{seconds:02d} left"
     return f"{now.done:,} of {now.total:,} designs, {left}"

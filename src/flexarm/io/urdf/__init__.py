@@ -1,1 +1,1 @@
-"""Robots of other programs: convert a URDF to an arm with flexible links and joints."""
+"""Import of URDF files: conversion of a robot to an arm with flexible links and joints."""

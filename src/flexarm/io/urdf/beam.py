@@ -1,4 +1,4 @@
-"""A link of a URDF as a beam: its axis, and the masses along it and at its ends."""
+"""Beam model of a URDF link: its axis, its mass per length, and rigid bodies at its two ends."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,18 +21,17 @@ MOST_ALONG = 0.99
 def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
     """Return the part of a link's mass that is distributed evenly along its beam [kg].
 
-    Three point and line masses (root, tip, evenly between) are determined by the body's mass and
-    its first and second moments along the beam. If one of the three is negative, masses beyond the
-    two ends are needed.
+    Point masses at root and tip and an even line mass between are determined by the body's mass
+    and its first and second moments along the beam.
 
     Parameters
     ----------
     body
-        The link, in the frame at the beam's root, x along the beam.
+        Inertia of the link in the frame at the beam's root, x along the beam.
     rod
-        A beam of 1 kg, in the same frame.
+        Inertia of a beam of 1 kg in the same frame.
     length
-        Of the beam [m].
+        Length of the beam [m].
     """
     most = mass_that_fits(body, rod)
     between = mass_between(rod, length)
@@ -41,17 +40,20 @@ def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
 
 
 def mass_between(body: Inertia, length: float) -> float:
-    """Return the mass of the even rod with the same integral of x (length - x) as a body [kg].
+    """Return the mass of the uniform rod with a body's integral of x (length - x) dm [kg].
 
-    Masses at the beam's ends do not contribute.  It is negative where masses behind the root or
-    beyond the tip outweigh those between.
+    Masses at the beam's ends do not contribute to the integral. The result is negative if masses
+    behind the root or beyond the tip outweigh the masses between.
     """
     moments = _along(body)
     return float(moments[0, 1] * length - moments[1, 1]) * 6 / length**2
 
 
 def mass_that_fits(body: Inertia, rod: Inertia) -> float:
-    """Return the largest multiple of a rod of 1 kg whose removal leaves a body [kg]."""
+    """Return the mass of the heaviest rod whose removal leaves a physical inertia [kg].
+
+    ``rod`` has the inertia of the rod per kilogram.
+    """
     bounds = [largest_share(_spatial(body), _spatial(rod))]
     if smallest_eigenvalue(_along(body)) >= 0:  # negative of inertias that no body has
         bounds.append(largest_share(_along(body), _along(rod)))
@@ -59,17 +61,17 @@ def mass_that_fits(body: Inertia, rod: Inertia) -> float:
 
 
 def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
-    """Split a body into one for the beam's root and one for its tip.
+    """Split a body into a body for the beam's root and a body for its tip.
 
-    Together they have the body's mass, centre and inertia.  Along the beam, their centres are as
+    Both together have the body's mass, centre and inertia. Along the beam, their centres are as
     near to the two ends as mass, centre and inertia allow.
 
     Parameters
     ----------
     body
-        The body, in the frame at the beam's root, x along the beam.
+        Inertia of the body in the frame at the beam's root, x along the beam.
     length
-        Of the beam [m].
+        Length of the beam [m].
     """
     if body.mass <= 0:
         return body, NO_INERTIA
@@ -95,22 +97,23 @@ def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
 
 
 def distance_to_ends(root: Inertia, tip: Inertia, length: float) -> float:
-    """Return the mean distance of masses from the beam's end that carries them [m].
+    """Return the mean distance of the end bodies' masses from their beam ends, along the beam [m].
 
-    Both bodies are in the frame at the beam's root; beyond the ends is no distance.
+    Both inertias are in the frame at the beam's root. The distance is 0 for a centre of mass
+    beyond the beam's end.
     """
     moments = max(0.0, root.first[0]), max(0.0, length * tip.mass - tip.first[0])
     return float(sum(moments) / (root.mass + tip.mass)) if root.mass + tip.mass else 0.0
 
 
 def smallest_eigenvalue(matrix: Array) -> float:
-    """Return the smallest eigenvalue of an inertia, relative to the largest."""
+    """Return the smallest eigenvalue of an inertia matrix, over the magnitude of the largest."""
     values = np.linalg.eigvalsh(matrix)
     return float(values[0] / max(abs(values[-1]), 1e-300))
 
 
 def largest_share(matrix: Array, taken: Array) -> float:
-    """Return the largest multiple of ``taken`` whose removal leaves no negative eigenvalue."""
+    """Return the largest factor c for which ``matrix - c * taken`` is positive semidefinite."""
     values, axes = np.linalg.eigh(matrix)
     weighs = values > ACCUMULATED * values[-1]
     without = axes[:, ~weighs]
@@ -121,13 +124,16 @@ def largest_share(matrix: Array, taken: Array) -> float:
 
 
 def is_body(rest: Inertia, whole: Inertia) -> bool:
-    """Return whether the rest of a body has no negative eigenvalue but for rounding."""
+    """Return whether an inertia is positive semidefinite, within rounding of the whole body's."""
     largest = np.linalg.eigvalsh(_spatial(whole))[-1]
     return bool(np.linalg.eigvalsh(_spatial(rest))[0] >= -ACCUMULATED * largest)
 
 
 def central_without_rounding(body: Inertia) -> list[float]:
-    """Return xx, yy, zz, xy, xz, yz about the centre of mass [kg m^2]; rounding is no negative."""
+    """Return xx, yy, zz, xy, xz, yz about the centre of mass [kg m^2], clipped to semidefinite.
+
+    Negative eigenvalues within rounding are replaced by 0.
+    """
     matrix = _central(body)
     values, axes = np.linalg.eigh(matrix)
     if -ACCUMULATED * np.trace(body.second) <= values[0] < 0:
@@ -145,20 +151,20 @@ def _vector(cross: Array) -> Array:
 
 
 def _spatial(body: Inertia) -> Array:
-    """Inertia of a body against velocity and spin of its frame, (6, 6)."""
+    """Return the spatial inertia matrix of a body, (6, 6), for velocity and angular velocity."""
     cross = skew_matrix(body.first)
     return np.block([[body.mass * np.eye(3), -cross], [cross, body.second]])
 
 
 def _along(body: Inertia) -> Array:
-    """Mass [kg], first [kg m] and second moment [kg m^2] of a body along x, (2, 2)."""
+    """Return the matrix of mass [kg], first [kg m] and second moment [kg m^2] along x, (2, 2)."""
     second = np.trace(body.second) / 2 - body.second[0, 0]
     return np.array([[body.mass, body.first[0]], [body.first[0], second]])
 
 
 @dataclass(frozen=True)
 class MassShare:
-    """Division of the mass of links of a URDF among parts of the arm [kg]."""
+    """Masses [kg] that URDF links contribute to parts of the arm: base, beams and their ends."""
 
     links: tuple[str, ...]  # names
     urdf: float  # mass in the URDF
@@ -174,7 +180,7 @@ COLUMNS = {"urdf": "URDF", "base": "base", "rigid": "rigid", "root": "root", "be
 
 
 def table_of(shares: list[MassShare]) -> list[str]:
-    """Format the division of the masses, a line per share and their sum, without empty columns."""
+    """Return lines of a table of mass shares with their sums, without empty columns."""
     shares = [share for share in shares if any(getattr(share, key) for key in COLUMNS)]
     keys = [key for key in COLUMNS if any(getattr(share, key) for share in shares)]
     rows = [["mass [kg]", *(COLUMNS[key] for key in keys)]]
@@ -195,26 +201,26 @@ MISPLACED = 0.01  # moment of misplaced masses, relative to mass times length: l
 
 
 def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
-    """Lay a beam through a link, and divide the link's mass between the beam and its ends.
+    """Build a beam along a link, and divide the link's mass between the beam and its two ends.
 
     Parameters
     ----------
     segment
-        The link as a URDF has it.
+        The link as read from a URDF.
     keys
-        Its keys of the side file: ``section``; ``from`` and ``to`` [m], the beam's ends in the
-        link's frame, its origin and the next joint's if left out; ``up``, where z of the section
-        points; ``inertia``, ``urdf`` (mass, centre and inertia stay the URDF's) or ``section``
-        (the section's mass in place of the link's own); ``tip_share``.
+        Keys of the link in the side file: ``section``; ``from`` and ``to`` [m], the beam's ends in
+        the link's frame (default: the link's origin and the next joint); ``up``, the direction of
+        the section's z axis; ``inertia``: ``urdf`` (mass, centre and inertia stay the URDF's) or
+        ``section`` (the section's mass replaces the link's own); ``tip_share``.
 
     Notes
     -----
-    Links that fixed joints carry at the beam's end or beyond it ride on its tip, those behind its
-    root on the root.  Of the link itself and all else that is fixed to it, the beam takes the
-    section's mass, or if the section has none, the mass that is spread evenly along it
-    (`mass_along`), with the link's radius of gyration about the beam, and across it that of the
-    section's shape, if it has one.  What remains is split between root and tip (`split_at_ends`),
-    or as ``tip_share`` says.
+    Links that fixed joints attach at the beam's end or beyond it are added to its tip, links
+    behind its root to the root. From the link itself and all other attached links, the beam takes
+    the section's mass, or if the section has none, the mass that is spread evenly along it
+    (`mass_along`), with the link's radius of gyration about the beam, and across it the radii of
+    the section's shape, if it has one. The remaining mass is split between root and tip by
+    `split_at_ends`, or by ``tip_share``.
     """
     start = _point(keys, "from", np.zeros(3))
     way = _point(keys, "to", segment.end.position) - start
@@ -266,10 +272,9 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
 def _beam_and_rest(
     bodies: list[Inertia], keys: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia, Inertia]:
-    """Return a section with mass, the inertia of its beam, and that of all not along the beam.
+    """Return a section with mass, the inertia of its beam, and the inertia of the remaining mass.
 
-    The bodies, of which the first is the link's own, and both inertias are in the frame at the
-    beam's root.
+    The first of the bodies is the link's own. All inertias are in the frame at the beam's root.
     """
     source, section = keys.get("inertia"), dict(keys["section"])
     if source not in (None, "urdf", "section"):
@@ -298,10 +303,10 @@ def _beam_and_rest(
 
 
 def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
-    """Return which links are carried by a beam's ``root`` or ``tip``, by name.
+    """Return ``root`` or ``tip`` by link name, for links that are attached to an end of the beam.
 
-    They are fixed behind the root, at the tip, beyond the tip, or to a link that is carried there.
-    A link fixed at the root may be the inertia of the beam itself; then it is not carried.
+    Such links are fixed behind the root, at the tip or beyond it, or to another such link. A link
+    fixed at the root may be the inertia of the beam itself, and is left out.
     """
     members, ends = segment.members, dict[str, str]()
     for member in members[1:]:
@@ -317,7 +322,10 @@ def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
 
 
 def _split(rest: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
-    """Split the mass that is not along the beam between its root and its tip."""
+    """Return the bodies at the beam's root and tip, into which the mass off the beam is divided.
+
+    ``share`` is the tip's fraction of this mass; None leaves the choice to `split_at_ends`.
+    """
     if share is None:
         return split_at_ends(rest, length)
     value = quantity(share, "1", name="tip_share")
@@ -337,7 +345,7 @@ def _point(keys: dict[str, Any], key: str, default: Array) -> Array:
 
 
 def _axes(x: Array, up: Any) -> Array:
-    """Rotation from beam to link axes: x along the beam, z towards `up`."""
+    """Return the rotation matrix from beam to link axes: x along the beam, z towards ``up``."""
     if up is None:
         away = np.abs(x)
         up = np.eye(3)[2 if away[2] <= away.min() + 1e-9 else int(np.argmin(away))]
@@ -359,7 +367,7 @@ def _says_mass(section: dict[str, Any]) -> bool:
 
 
 def _validated(section: dict[str, Any]) -> Section:
-    """Validate a section by itself."""
+    """Return a section built from its keys; raise an error in one line if they are invalid."""
     try:
         return Section.model_validate(section)
     except ValidationError as error:
@@ -371,7 +379,7 @@ def _validated(section: dict[str, Any]) -> Section:
 def _spread(
     body: Inertia, section: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia]:
-    """Return a section with the link's mass that is spread evenly along the beam."""
+    """Return a section with a uniform mass per length from its link, and the beam's inertia."""
     squared = np.array([body.central[0] / (body.mass or 1.0), 0.0, 0.0])
     if "material" in section or "shape" in section:
         section, squared[1:] = _by_numbers(section)
@@ -388,7 +396,7 @@ def _spread(
 
 
 def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
-    """Return stiffnesses of a shape, and its squared radii of gyration about y and z [m^2]."""
+    """Return stiffnesses of a section by name, and squared radii of gyration about y, z [m^2]."""
     material = section.get("material", {})
     if not isinstance(material, dict):
         raise ModelError(
@@ -406,13 +414,13 @@ def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
 
 
 def _rod(length: float, squared: Array) -> Inertia:
-    """Return a rod of 1 kg along x, with its section's squared radii of gyration [m^2]."""
+    """Return the inertia of a uniform rod of 1 kg along x, with squared radii of gyration [m^2]."""
     second = np.diag(squared + np.array([0.0, length**2 / 3, length**2 / 3]))
     return Inertia(1.0, np.array([length / 2, 0.0, 0.0]), second)
 
 
 def _inertia(section: Section, length: float) -> Inertia:
-    """Integrate the inertia of a straight beam along x: three Gauss points between stations."""
+    """Integrate the inertia of a straight beam along x, by three Gauss points between stations."""
     points, weights = np.polynomial.legendre.leggauss(3)
     edges, values = map(np.array, zip(*_pieces(section, length), strict=True))
     places = np.stack([(1 - points) / 2, (1 + points) / 2], axis=1)
@@ -426,7 +434,10 @@ def _inertia(section: Section, length: float) -> Inertia:
 
 
 def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
-    """Return mass and rotary inertia per length at stations between which they are linear."""
+    """Return stations [m], each with mass per length and rotary inertias per length, (4,).
+
+    Between stations the values are linear.
+    """
 
     def numbers(each: Properties) -> Array:
         return np.array([each.mass_per_length or 0.0, each.Jx, each.Jy, each.Jz])
@@ -441,7 +452,7 @@ def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
 
 @dataclass(frozen=True)
 class Beam:
-    """A beam in a link, and the rigid bodies at its ends."""
+    """A beam along a URDF link, and the rigid bodies at its two ends."""
 
     pose: Pose  # root frame of the beam in the link's frame
     length: float  # [m]

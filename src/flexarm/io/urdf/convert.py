@@ -1,4 +1,4 @@
-"""Convert a URDF, and a side file that makes links and joints flexible, to an arm."""
+"""Conversion of a URDF to an arm, with a side file that makes links and joints flexible."""
 
 import os
 import re
@@ -49,10 +49,10 @@ LEVELS = 8  # folders above the URDF's that are searched for a package
 def picture(
     robot: Robot, segment: Segment, root: Pose, urdf: Path, reasons: dict[str, list[str]]
 ) -> bytes | None:
-    """Return the surface of a segment's links as an STL in a frame [m], None without geometry.
+    """Return the mesh of a segment's links as an STL [m], in the frame ``root``; None if empty.
 
-    The visual geometries of a link are drawn, or its collision geometries where a visual one is
-    unreadable. ``said`` collects the reasons, with the names of the links.
+    The visual geometries of a link are used, or its collision geometries if a visual geometry is
+    unreadable. Names of links with unreadable geometries are added to ``reasons``.
     """
     points, faces, count = [], [], 0
     for member in segment.members:
@@ -71,7 +71,7 @@ def picture(
 
 
 def _seen(link: UrdfLink, urdf: Path, reasons: dict[str, list[str]]) -> list[Surface]:
-    """Return the visual surfaces of a link, or its collision surfaces if one cannot be read."""
+    """Return the visual meshes of a link, or its collision meshes if a visual one is unreadable."""
     why: list[str] = []
     for role in ("visual", "collision"):
         surfaces, wrong = [], []
@@ -92,7 +92,7 @@ def _seen(link: UrdfLink, urdf: Path, reasons: dict[str, list[str]]) -> list[Sur
 
 
 def _surface(geometry: Geometry, urdf: Path) -> Surface:
-    """Return the surface of a geometry in its own frame."""
+    """Return the mesh of a URDF geometry in the geometry's own frame."""
     if geometry.wrong:
         raise ModelError(geometry.wrong)
     sizes = np.array(geometry.sizes)
@@ -110,7 +110,7 @@ def _surface(geometry: Geometry, urdf: Path) -> Surface:
 
 
 def _found(name: str, urdf: Path) -> Path:
-    """Find a mesh beside the URDF, at a path, or in a package folder; nothing is downloaded."""
+    """Return the path of a mesh file, relative to the URDF, absolute, or in a package folder."""
     kind, mark, rest = name.partition("://")
     above = [urdf.resolve().parent, *urdf.resolve().parent.parents][:LEVELS]
     if not mark:
@@ -146,25 +146,25 @@ def import_urdf(
     Parameters
     ----------
     path
-        The URDF; xacro already expanded.
+        The URDF, with xacro already expanded.
     flex
-        A side file that makes links and joints flexible, by their names; all is rigid without.
+        Side file that makes links and joints flexible, by their names; if None, all are rigid.
     tip
-        The link at the arm's end; needed where the robot branches.
+        Name of the link at the arm's end; needed if the robot branches.
     meshes
-        Folder, beside the model file to be, for files of what links look like; the arm has what
-        will be in them (`flexarm.arm.side_files.parts_beside`).  Nothing is drawn if None.
+        Folder, beside the model file to be written, for mesh files of the links. The arm has the
+        contents of these files (`flexarm.arm.side_files.parts_beside`); no meshes if None.
 
     Returns
     -------
     arm, notes
-        The arm, and lines that say what was merged, frozen, renamed or chosen, warn of guesses,
-        and list where each kilogram went.
+        The arm, and lines on links merged, joints frozen, names changed, values guessed, and the
+        division of each link's mass.
 
     Raises
     ------
     ModelError
-        If a file cannot be read or trusted, or a serial arm cannot be what it describes.
+        If a file cannot be read or trusted, or does not describe a serial arm.
     """
     path = require_path("path", path, ModelError)
     robot = read_urdf(path)
@@ -193,7 +193,7 @@ def import_urdf(
 
 
 def _read_side(path: Path, chain: Chain) -> Source:
-    """Read a side file; raise an error for links, joints and keys that do not exist."""
+    """Return the contents of a side file; raise an error for unknown links, joints and keys."""
     source = read(read_content(path), str(path))
     problems = list(source.problems)
     movable = {
@@ -263,7 +263,7 @@ def _beams(chain: Chain, side: Source, source: str) -> dict[int, Beam]:
 
 
 def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
-    """List the division of the mass of each link, from base to tip."""
+    """Return the mass shares of all links, from base to tip."""
     shares: list[MassShare] = []
     for k, segment in enumerate(chain.segments):
         if k in beams:
@@ -278,7 +278,7 @@ def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
 
 @dataclass(frozen=True)
 class _Draft:
-    """Data of an arm that is being built: chain, side file, names and beams."""
+    """Intermediate data of an arm in conversion: chain, side file, names, beams and meshes."""
 
     name: str
     chain: Chain
@@ -292,7 +292,7 @@ class _Draft:
         return self.beams[k].pose if k in self.beams else IDENTITY
 
     def arm(self, source: str, path: Path) -> Arm:
-        """Return the validated arm; an error has the position in the side file."""
+        """Return the validated arm; errors have the position in the side file."""
         data = self._data()
         try:
             files = files_beside(path)
@@ -310,7 +310,7 @@ class _Draft:
         raise ModelError(report(source, problems))
 
     def _whence(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-        """Return the path in the side file or robot from which a path in the arm originates."""
+        """Return the path in the side file that corresponds to a path in the arm's data."""
         if len(path) < 2 or not isinstance(path[1], int) or path[1] >= len(self.chain.joints):
             return path
         if path[2:3] == ("joint",):
@@ -339,7 +339,10 @@ class _Draft:
         return data | {"links": links}
 
     def _link(self, k: int, joint: UrdfJoint, place: Pose, riding: Inertia) -> dict[str, Any]:
-        """Describe a link: its joint at a place on the previous tip, which carries a body."""
+        """Return the data of a link and its joint, which the previous tip carries at a given pose.
+
+        ``riding`` is the body on the previous beam's tip.
+        """
         segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
         plain = k not in self.beams and np.array_equal(place.rotation, joint.pose.rotation)
         frame = _frame(place) | ({"rotation": list(joint.rpy)} if plain else {})
@@ -365,7 +368,7 @@ class _Draft:
         }  # fmt: skip
 
     def _acting(self, joint: UrdfJoint) -> dict[str, Any]:
-        """Return limits, friction and start of a joint; keys of the side file take precedence."""
+        """Return limits, friction and start of a joint, overridden by keys of the side file."""
         start = self._start(joint)
         keys: dict[str, Any] = {"limits": joint.limits, "friction": joint.friction}
         keys["start"] = {} if start is None else {"position": start[0]}
@@ -376,7 +379,7 @@ class _Draft:
         return keys
 
     def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
-        """Return the start of a joint that cannot start at 0, and its name; else None."""
+        """Return the start position of a joint whose limits exclude 0, with its name; else None."""
         given = self.side.data.get("joints", {}).get(joint.name, {})
         start, side = given.get("start", {}), given.get("limits", {})
         decided = not isinstance(start, dict) or "position" in start or "motion" in given
@@ -401,14 +404,14 @@ class _Draft:
         ]
 
     def renamed(self) -> list[str]:
-        """Return notes on names that a model file cannot have."""
+        """Return notes on names that were changed since a model file does not allow them."""
         names = [name for joint in self.chain.joints for name in (joint.child, joint.name)]
         pairs = zip(names, self.names, strict=False)
         return [f"{old} is called {new} here" for old, new in pairs if old != new]
 
 
 def _known(value: object, unit: str) -> float | None:
-    """Read a limit; return None for an invalid one, which the validation of the arm reports."""
+    """Return a limit as a number; None if it is invalid, which the arm's validation reports."""
     try:
         return None if value is None else quantity(value, unit)
     except ModelError:

@@ -1,4 +1,4 @@
-"""Read the XML of a URDF into a tree of links and joints, and choose one chain of them."""
+"""Parser of URDF files into a tree of links and joints, and the choice of a serial chain."""
 
 import math
 import re
@@ -34,12 +34,13 @@ KINDS = (*TURNING, "prismatic", "fixed", "floating", "planar")
 
 
 def read_urdf(path: Path) -> "Robot":
-    """Read a URDF.
+    """Read a URDF file into a tree of links and joints.
 
     Raises
     ------
     ModelError
-        If it is no URDF, or an element has an impossible value; the message names the element.
+        If the file is no URDF, or an element has an impossible value; the message names the
+        element.
     """
     content = read_at_most(path, MAX_BYTES)
     try:
@@ -49,7 +50,7 @@ def read_urdf(path: Path) -> "Robot":
 
 
 def _parse(content: bytes) -> ET.Element:
-    """Parse XML without a document type, so that there are no entities to expand."""
+    """Return the root element of an XML text; documents with DOCTYPE or ENTITY are refused."""
     if len(content) > MAX_BYTES:
         raise ModelError(
             f"is larger than {MAX_BYTES:,} bytes. A URDF names its meshes, it does not "
@@ -108,7 +109,7 @@ def _robot(root: ET.Element) -> "Robot":
 
 
 def _require_tree(robot: "Robot") -> None:
-    """Raise an error for loops, links with two parents and links without a joint."""
+    """Raise an error for closed loops, links with two parents and links without a joint."""
     for joint in robot.joints.values():
         other = robot.above[joint.child]
         if other is not joint:
@@ -163,7 +164,7 @@ SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("ra
 
 
 def _look(element: ET.Element, role: str) -> "Geometry":
-    """Read a visual or collision geometry of a link; an error is stored in it for a later note."""
+    """Return a visual or collision geometry of a link; an error is stored in it, not raised."""
     try:
         pose, geometry = _origin(element, f"its {role}"), element.find("geometry")
         shape = next((child for child in geometry or () if child.tag in SIZES), None)
@@ -181,7 +182,7 @@ def _look(element: ET.Element, role: str) -> "Geometry":
 
 
 def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
-    """Read an inertia matrix about the centre of mass [kg m^2]."""
+    """Return the inertia matrix of a link about its centre of mass [kg m^2], (3, 3)."""
     keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     if element is None:
         return np.zeros((3, 3))
@@ -198,7 +199,7 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
 
 
 def _no_body(matrix: Array) -> str:
-    """Return why an inertia matrix is impossible for a body; empty if it is possible."""
+    """Return text on why no body can have an inertia matrix; empty if it is possible."""
     least, middle, most = np.linalg.eigvalsh(matrix).tolist()
     if most <= (least + middle) * (1 + FEW_DIGITS):
         return ""
@@ -239,7 +240,7 @@ def _axis(element: ET.Element, where: str) -> tuple[float, float, float]:
 
 
 def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str, float]:
-    """Read limits by flexarm's names, without those that are 0 or mean that there is none."""
+    """Return joint limits by their names in model files, without those that mean no limit."""
     if element is None or urdf_type == "fixed":
         return {}
     names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
@@ -271,7 +272,7 @@ def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str,
 
 
 def _rubbing(element: ET.Element | None, where: str) -> dict[str, float]:
-    """Read damping and friction by flexarm's names."""
+    """Return viscous and Coulomb friction of a joint by their names in model files."""
     friction: dict[str, float] = {}
     for key, mine in (("damping", "viscous"), ("friction", "coulomb")):
         if element is not None and element.get(key) is not None:
@@ -328,7 +329,7 @@ def _finite(text: str, where: str) -> float:
 
 @dataclass(frozen=True)
 class UrdfLink:
-    """A link: its name, its body in its own frame, and its geometries."""
+    """A link of a URDF: name, inertia in the link's frame, and geometries."""
 
     name: str
     body: Inertia
@@ -338,10 +339,10 @@ class UrdfLink:
 
 @dataclass(frozen=True)
 class Geometry:
-    """A geometry of a link: its ``role`` (visual, collision), ``kind`` and place.
+    """A geometry of a link: its role (visual or collision), kind, pose and size.
 
-    Sizes are scales of a mesh, or sides, radius and length [m]; ``wrong`` is the reason if it is
-    invalid.
+    ``sizes`` are the scales of a mesh, or sides, radius and length [m]; ``wrong`` is the reason
+    why the geometry is invalid, else empty.
     """
 
     role: str
@@ -354,7 +355,7 @@ class Geometry:
 
 @dataclass(frozen=True)
 class UrdfJoint:
-    """A joint between two links."""
+    """A joint of a URDF, between a parent and a child link."""
 
     name: str
     urdf_type: str  # of `KINDS`
@@ -376,13 +377,13 @@ class UrdfJoint:
 
     @property
     def moves(self) -> bool:
-        """Whether the joint can move."""
+        """Whether the joint is not fixed."""
         return self.urdf_type != "fixed"
 
 
 @dataclass(frozen=True)
 class Robot:
-    """A tree of links and joints, by name."""
+    """A URDF robot: links and joints by name, which form a tree."""
 
     name: str
     links: dict[str, UrdfLink]
@@ -390,24 +391,24 @@ class Robot:
 
     @cached_property
     def above(self) -> dict[str, UrdfJoint]:
-        """Joint that carries a link, by the link's name; the root has none."""
+        """Joint that carries a link, by the link's name; the root link has none."""
         return {joint.child: joint for joint in self.joints.values()}
 
     @cached_property
     def root(self) -> str:
-        """The link that nothing carries."""
+        """Name of the link that no joint carries."""
         return next(name for name in self.links if name not in self.above)
 
     @cached_property
     def carried(self) -> dict[str, list[UrdfJoint]]:
-        """Joints by their parent, in the order of the file."""
+        """Joints by the name of their parent link, in the order of the file."""
         joints: dict[str, list[UrdfJoint]] = {name: [] for name in self.links}
         for joint in self.joints.values():
             joints[joint.parent].append(joint)
         return joints
 
     def below(self, link: str) -> Iterator[str]:
-        """Yield a link and all that it carries."""
+        """Yield the names of a link and of all links that it carries."""
         waiting = [link]
         while waiting:
             name = waiting.pop()
@@ -415,7 +416,7 @@ class Robot:
             waiting += [joint.child for joint in self.carried[name]]
 
     def path_to(self, tip: str) -> list[UrdfJoint]:
-        """Joints from the root to a link."""
+        """Return the joints from the root to a link."""
         path: list[UrdfJoint] = []
         while tip in self.above:
             path.insert(0, self.above[tip])
@@ -423,7 +424,7 @@ class Robot:
         return path
 
     def ends(self) -> list[str]:
-        """Name the children of the last moving joints: where the branches end."""
+        """Return the child links of the last moving joint of each branch."""
         moving = [joint for joint in self.joints.values() if joint.moves]
         carrying = {above.child for joint in moving for above in self.path_to(joint.parent)}
         return [joint.child for joint in moving if joint.child not in carrying]
@@ -433,20 +434,20 @@ ONE_AXIS = ("revolute", "continuous", "prismatic")
 
 
 def chain_of(robot: Robot, tip: str | None) -> "Chain":
-    """Choose the chain from the root of a robot to a link.
+    """Return the serial chain from the root of a robot to a link.
 
     Parameters
     ----------
     robot
-        The tree.
+        The tree of links and joints.
     tip
-        The link at the chain's end; None where there is one chain alone.
+        Name of the link at the chain's end; None if the tree has a single chain.
 
     Raises
     ------
     ModelError
-        If the tree branches and no tip is chosen, there is no such link, or a joint on the way is
-        of another kind than a serial arm has.
+        If the tree branches and no tip is chosen, there is no such link, or a joint of the chain
+        is of a kind that a serial arm cannot have.
     """
     ends = robot.ends()
     if not ends:
@@ -472,7 +473,7 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
 
 
 def some(names: list[str]) -> str:
-    """Return up to twelve names as text, with the number of omitted ones."""
+    """Return up to twelve names as text, with the number of omitted names."""
     shown = ", ".join(names[:12])
     return shown if len(names) <= 12 else f"{shown} and {len(names) - 12} more"
 
@@ -492,7 +493,7 @@ def _require_plain(joint: UrdfJoint) -> None:
 
 
 def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
-    """Collect all links below a link, up to the chain's next moving joint."""
+    """Return the links fixed to a link, up to the chain's next moving joint, as one segment."""
     onward = {joint.name for joint in path if joint.moves}
     end, frozen = IDENTITY, []
     members: list[SegmentMember] = []
@@ -532,7 +533,7 @@ def _notes(
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Convert names of a URDF to names of a model file: different words of limited length."""
+    """Return distinct names of limited length that a model file allows, from names of a URDF."""
     result: list[str] = []
     for name in names:
         word = re.sub(r"[\s.\[\]=,:]", "_", CONTROL.sub("_", name))[: MAX_NAME - 4]
@@ -545,7 +546,7 @@ def plain_names(names: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class SegmentMember:
-    """A link of the URDF that is part of a segment; all in the segment's frame."""
+    """A URDF link in a segment, with pose and inertia in the segment's frame."""
 
     name: str
     pose: Pose  # the frame of the joint that carries it
@@ -555,7 +556,7 @@ class SegmentMember:
 
 @dataclass(frozen=True)
 class Segment:
-    """Links of a URDF that move as one rigid body: one that a joint moves, and all fixed to it."""
+    """URDF links that move as one rigid body: a link on a moving joint, and links fixed to it."""
 
     name: str  # the link that its joint carries; its frame is that joint's, moved
     end: Pose  # the next joint's frame, or the tip's, in it
@@ -564,18 +565,18 @@ class Segment:
 
     @property
     def body(self) -> Inertia:
-        """Inertia of all members in the segment's frame."""
+        """Inertia of all links of the segment, in its frame."""
         return sum((member.body for member in self.members), NO_INERTIA)
 
     @property
     def merged(self) -> tuple[str, ...]:
-        """Names of the links that are fixed to it."""
+        """Names of the links that are fixed to the segment's first link."""
         return tuple(member.name for member in self.members[1:])
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Joints from base to tip, and the segment on each; the first segment is the base."""
+    """Moving joints from base to tip, with the segment on each; the first segment is the base."""
 
     tip: str
     joints: tuple[UrdfJoint, ...]

@@ -1,1 +1,1 @@
-"""An arm that runs in a page: its equations and an integrator as WebAssembly."""
+"""Live simulation of an arm in a page: equations of motion and integrator in WebAssembly."""

@@ -1,9 +1,9 @@
-"""Equations of an arm that runs in a page: motion under servos and a pull, energies, drawn states.
+"""Equations of a live arm: motion under servos and a pull, energies, and states for drawing.
 
-The numbers with a slider are inputs, ``settings``: gravity [m/s^2] along its direction, payload
-[kg], a factor of all stiffnesses, and a damping ratio of the arm's modes at its start, which is
-added to the damping of the file. Shape functions remain those of the model file. The file's servos
-and their timed targets are part of the motion.
+The quantities with a slider are an input vector, ``settings``: gravity [m/s^2] along a fixed
+direction, payload [kg], a factor of all stiffnesses, and a damping ratio of the arm's modes at the
+start, which is added to the damping of the model file. Shape functions remain those of the model
+file. The servos of the model file and their timed targets are part of the motion.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ class ServoTargets:
 
     @property
     def rows(self) -> Array:
-        """Rows of all pieces, see `flexarm.model.profiles.pieces`."""
+        """Polynomial pieces of all targets, one per row (`flexarm.model.profiles.pieces`)."""
         rows = self.channels[0].pieces
         for channel in self.channels[1:]:
             new = channel.pieces.copy()
@@ -64,7 +64,7 @@ class ServoTargets:
 
 @dataclass(frozen=True)
 class Programme:
-    """Servos of a file, and the targets that timed events set."""
+    """Servos of a model file that a page simulates, with the targets set by timed events."""
 
     # servos, targets: those that are played, and what they follow.
     servos: tuple[Servoed, ...]
@@ -73,17 +73,20 @@ class Programme:
 
     @property
     def states(self) -> int:
-        """Number of integral states."""
+        """Number of integral states of the servos."""
         return sum(each.state is not None for each in self.servos)
 
     @property
     def breaks(self) -> Array:
-        """Times [s] at which a target or its rate jumps."""
+        """Times [s] at which a target or its rate is discontinuous."""
         return np.unique([t for each in self.targets for t in each.rows[1:, 0]])
 
 
 def programme(model: Model, *, plays: bool = True) -> Programme:
-    """List servos and targets that can run: no sampled servos, no motors with windings."""
+    """Return the servos and targets that a page can simulate.
+
+    Sampled servos and motors with windings are left out, and all servos if ``plays`` is false.
+    """
     wound = {each.column for each in windings(model)}
     all_of_them, found = servos(model), list[Servoed]()
     for each in all_of_them:
@@ -103,7 +106,7 @@ def programme(model: Model, *, plays: bool = True) -> Programme:
 
 
 def _is_played(event: Event, names: set[str]) -> bool:
-    """Return whether an event sets targets of servos at a time and nothing else."""
+    """Return whether an event only sets targets of given servos, at a given time."""
     acts = {action for action in ACTIONS if getattr(event, action)}
     changes = {key for change in event.servo.values() for key in change}
     timed = event.at is not None and acts == {"servo"}
@@ -131,30 +134,30 @@ ALONG = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a bending link: where it can be held
 
 @dataclass(frozen=True)
 class LiveArm:
-    """An arm whose settings can be changed while it moves."""
+    """An arm whose gravity, payload, stiffness and damping can be changed during its simulation."""
 
     model: Model  # the arm as its file has it
     plays: bool = True  # whether servos of the file are played
 
     @cached_property
     def direction(self) -> Array:
-        """Direction of gravity, (3,)."""
+        """Unit vector of gravity in the world, (3,); downwards if the arm has no gravity."""
         size = float(np.linalg.norm(self.model.gravity))
         return self.model.gravity / size if size else DOWN
 
     @cached_property
     def settings(self) -> Array:
-        """The settings as the file has them, (4,)."""
+        """Values of the settings in the model file, (4,): gravity, payload, stiffness, damping."""
         payload = self.model.arm.payload
         mass = 0.0 if payload is None else float(payload.mass)
         return np.array([float(np.linalg.norm(self.model.gravity)), mass, 1.0, 0.0])
 
     @cached_property
     def critical(self) -> Array:
-        """Critical damping for the vibrations of the arm at its start, (n, n).
+        """Critical damping matrix for the vibrations of the arm at its start, (n, n).
 
-        Vibrations too fast to be seen decay as fast as the others, since more damping would need
-        smaller steps.
+        Vibrations above a visible frequency are damped as if they had this frequency, since a
+        higher damping would need smaller steps.
         """
         found = formulation(DEFAULT, self.model).compiled("matrices")
         q, v = start_state(self.model)
@@ -171,7 +174,7 @@ class LiveArm:
 
     @cached_property
     def mass(self) -> float:
-        """Mass of all links with attached bodies, without the payload [kg]."""
+        """Mass of all links and attached bodies, without the payload [kg]."""
         still = ca.DM.zeros(self.model.size, 1)
         q = ca.DM(start_state(self.model)[0])
         total = self._bodies[0].mass - self.model.links[-1].tip_body.mass
@@ -182,18 +185,18 @@ class LiveArm:
 
     @property
     def _some(self) -> tuple[float, float]:
-        """Values of gravity and payload that are not 0, so that equations contain both terms."""
+        """Gravity and payload, replaced by 1 if zero, so that the equations contain both terms."""
         gravity, payload = self.settings[:2].tolist()
         return gravity or 1.0, payload or 1.0
 
     @property
     def driven(self) -> tuple[Axis, ...]:
-        """The joints that take an input."""
+        """Joint axes that take an input."""
         return tuple(axis for axis in self.model.axes if axis.driven)
 
     @cached_property
     def rows(self) -> Array:
-        """Rows that select the coordinate of each input from q, (inputs, n)."""
+        """Matrix that selects the coordinate of each input from q, (inputs, n)."""
         unit = np.eye(self.model.size)
         rows = [
             hub_row(self.model, axis) if axis.motor is None else unit[axis.motor]
@@ -203,12 +206,12 @@ class LiveArm:
 
     @cached_property
     def programme(self) -> Programme:
-        """Servos and timed targets of the file."""
+        """Servos and timed targets of the model file that are simulated."""
         return programme(self.model, plays=self.plays)
 
     @cached_property
     def _bodies(self) -> tuple[Inertia, Inertia]:
-        """Inertia at the last tip without the payload, and inertia of a payload of 1 kg."""
+        """Inertia at the last link's tip without payload, and inertia of a payload of 1 kg."""
         arm, last = self.model.arm, len(self.model.links) - 1
         bare = tip_inertia(arm.model_copy(update={"payload": None}), last)
         if arm.payload is None or not arm.payload.mass:
@@ -219,7 +222,7 @@ class LiveArm:
         return bare, body.moved(end_pose(arm.links[last]))
 
     def at(self, gravity: float, payload: float) -> Model:
-        """Return the model with other gravity [m/s^2] and payload [kg], but the same shapes."""
+        """Return the model with other gravity [m/s^2] and payload [kg], and the same shapes."""
         bare, unit = self._bodies
         scaled = Inertia(payload, payload * unit.first, payload * unit.second)
         *others, last = self.model.links
@@ -228,7 +231,10 @@ class LiveArm:
 
     @property
     def holds(self) -> tuple[tuple[int, float], ...]:
-        """Points at which the arm can be pulled, by link and fraction of length, last the tip."""
+        """Points at which the arm can be pulled: link index and fraction of the link's length.
+
+        The last point is the arm's tip, with the number of links as its index.
+        """
         found = []
         for k, part in enumerate(self.model.links):
             bends = part.flexible and part.body.range is None
@@ -236,14 +242,14 @@ class LiveArm:
         return (*found, (len(self.model.links), 0.0))
 
     def motion(self) -> tuple[Stream, Stream]:
-        """Trace the terms of the settings alone, and accelerations (n,) and powers (4,).
+        """Return two operation streams: for terms of the settings alone, and for the motion.
 
-        The second takes q, v, wrench factors w, prescribed accelerations ``given``; the file's
-        inputs u, targets r and states x of its servos, and per input how much they ``play``; per
-        input an effort by ``hand`` [N m], [N] on the joint's side, and target, stiffness and
-        damping of a ``servo``; and a ``grip``: Jacobian of the point that is held (3, n), then the
-        force at q = v = 0 (3,), stiffness and damping of what holds it; and the outcome of the
-        first. It returns the rates dx too.
+        The second computes accelerations (n,), powers (4,) and the rates dx of servo states. Its
+        inputs are q, v, wrench factors w, prescribed accelerations ``given``; the file's inputs u,
+        targets r and states x of its servos, and a factor ``play`` of each input; an effort by
+        ``hand`` [N m], [N] at each driven joint, and target, stiffness and damping of a ``servo``;
+        a ``grip``: Jacobian of the pulled point (3, n), force at q = v = 0 (3,), stiffness and
+        damping of the pull; and the outputs of the first.
         """
         n, inputs = self.model.size, len(self.driven)
         sizes = {
@@ -264,13 +270,19 @@ class LiveArm:
         return replace(prologue, name="prepare"), body
 
     def observation(self) -> Stream:
-        """Trace energies (3,), the tip (3,) and the drawn state, at q, v and settings."""
+        """Return the operation stream for energies (3,), tip position (3,) and the drawn state.
+
+        The inputs are q, v and settings.
+        """
         sizes = {"q": self.model.size, "v": self.model.size}
         return lower(self._traced("observe", _observation, sizes, ("energy", "tip", "drawn")))
 
     @cached_property
     def grip(self) -> Stream:
-        """Return a point (3,) and its Jacobian (3, n) from q and weights of the pulled points."""
+        """Operation stream for a point (3,) and its Jacobian (3, n).
+
+        The inputs are q and the weights of the points at which the arm can be pulled.
+        """
         q, weights = ca.SX.sym("q", self.model.size), ca.SX.sym("weights", len(self.holds))
         model, extra, names = _anchored(self.model)
         placed = frames(model, q)
@@ -304,10 +316,10 @@ class LiveArm:
         return np.array(found).reshape(-1, 3, self.model.size)
 
     def turn(self) -> list[Stream]:
-        """Trace the reset of reference attitudes to the current ones; None without any.
+        """Return an operation stream that resets the reference attitudes; an empty list if none.
 
-        From q, v and attitudes (3 k, 3) it returns the same motion with angles 0, their rates, and
-        the new attitudes.
+        From q, v and attitudes (3 k, 3) it computes the same motion with angles 0, their rates,
+        and the new attitudes, which equal the current attitudes.
         """
         model, extra, names = _anchored(self.model)
         if model.anchor is None:
@@ -330,7 +342,7 @@ class LiveArm:
         sizes: dict[str, int],
         outputs: tuple[str, ...],
     ) -> ca.Function:
-        """Trace a function with the settings as its last input."""
+        """Return a CasADi function of expressions of the model, with the settings as last input."""
         g, m = self._some
         here, *others = self.at(g, m), self.at(ELSEWHERE * g, m), self.at(g, ELSEWHERE * m)
         pattern = common_pattern([here, *others])
@@ -354,7 +366,7 @@ class LiveArm:
         )
 
     def _numbers(self, pattern: Pattern, settings: Expr) -> Expr:
-        """Express the numbers of the model by the settings: they are linear in each."""
+        """Return the model's numeric parameters as expressions, linear in gravity and payload."""
         g, m = self._some
         models = (self.at(g, m), self.at(2 * g, m), self.at(g, 2 * m))
         here, pulled, loaded = (
@@ -369,7 +381,7 @@ class LiveArm:
 
 
 def _anchored(model: Model) -> tuple[Model, list[Expr], list[str]]:
-    """Use symbols as reference attitudes, if the arm has any."""
+    """Return the model with symbols for its reference attitudes, these symbols and their names."""
     if not model.attitudes:
         return model, [], []
     anchor = ca.SX.sym("anchor", *model.start_anchors.shape)
@@ -379,7 +391,10 @@ def _anchored(model: Model) -> tuple[Model, list[Expr], list[str]]:
 def _motion(
     arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, *symbols: Expr
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace accelerations, powers (inputs, pull, prescribed, damping) and servos' rates."""
+    """Return expressions of accelerations, powers and rates of the servo states.
+
+    The powers are those of inputs, pull and wrenches, prescribed motions, and damping.
+    """
     q, v, w, given, u, r, x, play, hand, servo, grip = symbols
     rows, n = ca.SX(constant(arm.rows)), arm.model.size
     target, gain, drag = (servo[k::3] for k in range(3))
@@ -400,7 +415,10 @@ def _motion(
 def _observation(
     arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, q: Expr, v: Expr
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace the energies, the tip, and the drawn state as `flexarm.viewer.scene.states`."""
+    """Return expressions of energies, tip position, and the state for drawing.
+
+    The drawn state is as in `flexarm.viewer.scene.states`.
+    """
     still = ca.SX(f.model.size, 1)
     kinetic = ca.dot(v, f.inertial_expression(q, still, v, gravity=False)) / 2
     elastic, gravitational = potential_energy(f.model, q)

@@ -1,4 +1,4 @@
-"""A live arm as a WebAssembly module: equations, Runge-Kutta steps, and the initial state."""
+"""Compilation of a live arm to WebAssembly: equations, Runge-Kutta steps, initial memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -29,7 +29,10 @@ SLOTS = {"t": "t", "h": "wish", "steps": "steps", "watched": "watched"}
 
 @kernel
 def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
-    """Integrate to a time, from inputs or a state that may have changed."""
+    """Integrate up to a time [s], in at most ``budget`` steps; return why integration stopped.
+
+    ``changed`` is 1 if inputs or state were changed since the last call, else 0.
+    """
     m.t_end = until
     m.budget = budget
     if changed == 1:
@@ -41,7 +44,7 @@ def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
 
 @dataclass(frozen=True)
 class LiveProblem(InitialValueProblem):
-    """A motion on a page with equal steps and no error control."""
+    """Initial-value problem of a live arm, with equal steps and without error control."""
 
     arm: LiveArm | None = None
     # The arrays of the equations by name, and the places that they take [bytes].
@@ -50,7 +53,7 @@ class LiveProblem(InitialValueProblem):
 
     @cached_property
     def measures(self) -> Measures:
-        """Return nothing, since errors are not measured."""
+        """Empty error measures, since no errors are estimated."""
         nothing = np.zeros(0)
         return Measures(
             np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros((1, 0)),
@@ -59,12 +62,12 @@ class LiveProblem(InitialValueProblem):
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
-        """Bounds beyond which the equations do not hold; limits of joints are not among them."""
+        """Conditions that stop the simulation: validity of the equations, not joint limits."""
         return live_watches(self)
 
     @property
     def breaks(self) -> Array:
-        """Times at which inputs, wrenches, motions or targets jump [s]."""
+        """Times [s] at which inputs, wrenches, motions or targets are discontinuous."""
         assert self.arm is not None
         return np.union1d(
             jumps([channel for group in self.groups[:3] for channel in group]),
@@ -73,13 +76,13 @@ class LiveProblem(InitialValueProblem):
 
     @property
     def state(self) -> Array:
-        """The initial state y, with the states of servos."""
+        """Initial state y: coordinates, rates, works and servo states."""
         assert self.arm is not None
         start, more = self.start, WORKS + self.arm.programme.states
         return np.concatenate([start.q, start.v, np.zeros(more)])
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Combine the equations with the inputs, wrenches, motions and targets of the file."""
+        """Return the system of equations, inputs, wrenches, motions and targets, and its arrays."""
         assert self.arm is not None
         arm, buffers, groups = self.arm, self.buffers, self.groups
         driven, pushed, moved = groups[:3]
@@ -112,7 +115,7 @@ class LiveProblem(InitialValueProblem):
 
 @dataclass(frozen=True)
 class LiveModule:
-    """WebAssembly of an arm, and the places of its data."""
+    """WebAssembly module of an arm, with its initial memory and the addresses of its data."""
 
     # The module.  Its kernel ``advance`` takes the record's place, a time [s], a number of steps,
     # and 1 where anything but time has changed since it was called last, else 0; it returns why it
@@ -132,24 +135,24 @@ class LiveModule:
 
 
 def live_task(arm: LiveArm) -> InitialValueProblem:
-    """Return the initial-value problem of an arm at its start."""
+    """Return the initial-value problem of a live arm at its start."""
     return prepare(arm.model, np.array([0.0, BEGINNING]), equation=formulation(DEFAULT, arm.model))
 
 
 def live_watches(task: InitialValueProblem) -> tuple[Watch, ...]:
-    """List the conditions that stop an arm: only those where its equations do not hold."""
+    """Return the conditions that stop a simulation where its equations become invalid."""
     return tuple(watches(task.equation.model, task.start.q, task.wanted, limits=False))
 
 
 def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveModule:
-    """Compile an arm.
+    """Compile an arm to a WebAssembly module.
 
     Parameters
     ----------
     arm, task
-        The arm and its start.
+        The arm, and its initial-value problem.
     step
-        Of the integrator [s]; the page may change it.
+        Step size of the integrator [s]; the page may change it.
     """
     prologue, motion = arm.motion()
     streams = [prologue, motion, arm.observation(), arm.grip, *arm.turn()]
@@ -193,7 +196,7 @@ def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveMod
 def _buffers(
     arm: LiveArm, streams: Sequence[Stream], task: InitialValueProblem
 ) -> dict[str, Array]:
-    """Return the arrays of all equations, by the names of their inputs and outputs."""
+    """Return the arrays of inputs and outputs of all equations, by name."""
     ports: dict[str, Port] = {}
     for stream in streams:
         ports |= {port.name: port for port in (*stream.inputs, *stream.outputs)}

@@ -1,4 +1,4 @@
-"""An arm that runs in one page: pulled by mouse or finger, held by servos, changed by sliders."""
+"""HTML page of a live arm: pulled by mouse or touch, held by servos, changed by sliders."""
 
 import zlib
 from base64 import b64encode
@@ -49,7 +49,7 @@ BROKEN = "its motion grew without bound"
 def live(
     arm: Arm | Model, path: str | Path, *, all_shapes: bool = False, force: bool = False
 ) -> str:
-    """Write a page in which an arm runs: one file, which needs no other and no network.
+    """Write a page that simulates an arm in the browser: one file, which needs no network.
 
     Parameters
     ----------
@@ -58,26 +58,26 @@ def live(
     path
         The page.
     all_shapes
-        Whether to keep shapes whose vibration is so fast that the arm may not run in real time; the
-        page says when it does not.
+        Whether to include shapes whose vibration is so fast that the arm may not run in real time;
+        the page indicates when it does not.
     force
-        Whether to overwrite a file that is there.
+        Whether to overwrite an existing file.
 
     Returns
     -------
     str
-        What of the arm and its file was left out, in words; empty if nothing.
+        Text on parts of the arm and its file that were left out; empty if none.
 
     Raises
     ------
     FlexarmError
-        If the file is there and `force` is false, the arm cannot move, or the installed llvmlite
+        If the file exists and `force` is false, the arm cannot move, or the installed llvmlite
         cannot write WebAssembly.
 
     Notes
     -----
-    Equations and classical Runge-Kutta steps are those of `flexarm.simulate` with ``rk4``, compiled
-    to WebAssembly.  Shapes stay those of the arm as it is given, whatever sliders do.
+    Equations and classical Runge-Kutta steps are those of `flexarm.simulate` with ``rk4``,
+    compiled to WebAssembly. Shapes stay those of the given arm for all positions of the sliders.
     """
     require_flag("all_shapes", all_shapes)
     if not isinstance(arm, Model):
@@ -91,7 +91,7 @@ def live(
 
 
 def live_page(prepared: Prepared) -> str:
-    """Return the page of an arm that runs."""
+    """Return the HTML of the page of a live arm."""
     made, task, tuned = prepared.arm, prepared.task, prepared.tuned
     model = made.model
     module = live_module(made, task, tuned.step)
@@ -139,7 +139,7 @@ def live_page(prepared: Prepared) -> str:
 def _simulation(
     arm: LiveArm, module: LiveModule, tuned: Tuning, watches: list[str]
 ) -> dict[str, Any]:
-    """Describe the module, its memory after the stack, and its steps."""
+    """Return JSON data for the page on the WebAssembly module: code, memory, addresses, steps."""
     made = module.program
     return {
         "code": _packed(made.code),
@@ -171,7 +171,7 @@ def _packed(data: bytes) -> str:
 
 
 def _settings(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
-    """List the settings with the ranges of their sliders."""
+    """Return JSON data for the page on the settings: values and slider ranges."""
     gravity, payload = arm.settings[:2].tolist()
     flexible = any(part.flexible for part in arm.model.links)
     heaviest = max(3 * payload, float(f"{0.3 * arm.mass:.1g}"))
@@ -188,7 +188,7 @@ def _settings(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
 
 
 def _joints(arm: LiveArm, tuned: Tuning, holding: list[float]) -> list[dict[str, Any]]:
-    """List the driven joints with their servos."""
+    """Return JSON data for the page on the driven joints: servo gains, ranges, holding efforts."""
     played, found = [each.column for each in arm.programme.servos], []
     for k, axis in enumerate(arm.driven):
         start, stiffness, damping = tuned.servo[k].tolist()
@@ -215,7 +215,7 @@ def _joints(arm: LiveArm, tuned: Tuning, holding: list[float]) -> list[dict[str,
 
 
 def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
-    """Return the range of a servo's target."""
+    """Return the lower and upper bound of a servo's target [rad or m]."""
     limits, way = axis.acts.limits, TURN if axis.turns else max(0.5 * length, 0.05)
     low = start - way if limits is None or limits.lower is None else float(limits.lower)
     high = start + way if limits is None or limits.upper is None else float(limits.upper)
@@ -224,7 +224,7 @@ def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
 
 
 def _still(arm: LiveArm) -> Equilibrium | None:
-    """Find the arm's equilibrium at its start under its weight, joints held, if it exists."""
+    """Return the arm's static equilibrium at its start with joints held; None if none exists."""
     try:
         return equilibrium(arm.model)
     except FlexarmError:
@@ -232,19 +232,19 @@ def _still(arm: LiveArm) -> Equilibrium | None:
 
 
 def _rest(model: Model, q: Array) -> list[float]:
-    """Return the columns that pose the drawn arm at coordinates."""
+    """Return the state of the arm at coordinates q as the page draws it."""
     found: list[float] = states(model, q[None], model.start_anchors[None])[0].tolist()
     return found
 
 
 def _shown(rest: Array, plucked: list[dict[str, Any]]) -> Array:
-    """List coordinates in which the arm is drawn bent: at rest, and after each pluck."""
+    """Return deformed coordinates that fix the drawing scale, (N, n): at rest and after plucks."""
     swings = [np.array(each["kick"]) / (2 * np.pi * each["hz"]) for each in plucked]
     return np.stack([rest, *(rest + swing for swing in swings)])
 
 
 def _holding(arm: LiveArm, still: Equilibrium | None) -> list[float]:
-    """Compute the efforts that hold the arm at its start, on the joints' side; 0 where none can."""
+    """Return the efforts that hold the arm at its start [N m or N], at the joints; else zeros."""
     if still is None:
         return [0.0] * len(arm.driven)
     held = still.point.u.tolist()
@@ -252,7 +252,7 @@ def _holding(arm: LiveArm, still: Equilibrium | None) -> list[float]:
 
 
 def _curves(model: Model) -> list[dict[str, Any]]:
-    """List the coordinates of joints, in the panels and units of their curves."""
+    """Return JSON data for the page on the joint curves: name, coordinate index, panel and unit."""
     turning = {"panel": "Joint angles", "unit": "deg", "factor": float(np.rad2deg(1.0))}
     sliding = {"panel": "Joint slides", "unit": "m", "factor": 1.0}
     return [
@@ -262,7 +262,7 @@ def _curves(model: Model) -> list[dict[str, Any]]:
 
 
 def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
-    """List vibrations of the arm with joints held, and the initial rates of a pluck of each."""
+    """Return JSON data for the page on vibration modes, joints held, and rates after a pluck."""
     try:
         every = modes(arm.model, joints="locked").modes
     except FlexarmError:
@@ -287,7 +287,7 @@ def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
 
 
 def _limits(model: Model) -> dict[str, float | None]:
-    """Return the initial ranges of the colours; they grow during the motion."""
+    """Return the initial ranges of the colour scales, which grow during the motion."""
     bending = flexible_links(model)
     if not bending:
         return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}

@@ -1,4 +1,4 @@
-"""Numbers of a live arm beyond its file: shapes, servo gains, pull stiffness, step."""
+"""Parameters of a live arm that its file does not have: servo gains, pull stiffness, step size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,17 +41,19 @@ IMPACT = 3.0  # [m/s] with which contacts are closed
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of the arm's rates, with servos and a pull, in any posture.
+    """Upper bounds of vibration frequencies and decay rates, with servos and a pull.
 
-    For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0: where it vibrates, |s|^2 is the
-    ratio of its stiffness and its mass, whatever its damping.
+    They are for any posture. For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0: if it
+    vibrates, |s|^2 is the ratio of its stiffness and its mass, for any damping.
 
+    Attributes
+    ----------
     square
-        Bound of the squared frequencies [1/s^2], which go with the stiffness; or as much more as
-        it takes to follow the slowest.
+        Bound of the squared frequencies [1/s^2], proportional to the stiffness; or a larger value
+        for which steps resolve the slowest vibration.
     decay, soft_decay
-        How fast [1/s] what does not vibrate decays at most: with the file's stiffness or more, and
-        with the least.
+        Largest decay rates [1/s] of non-vibrating motions: with the file's stiffness or more, and
+        with the least stiffness.
     """
 
     square: float = 0.0
@@ -61,7 +63,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers for the page."""
+    """Servo gains, pull stiffness and rate bounds of a live arm."""
 
     servo: Array  # per input: target, stiffness, damping, (inputs, 3)
     # Per input: how fast its servo makes up for what it misses, per that and second, (inputs,).
@@ -73,14 +75,14 @@ class Tuning:
 
     @property
     def step(self) -> float:
-        """The step [s] with the file's settings."""
+        """Step size [s] with the settings of the model file."""
         reach = SHARE * STABLE
         fastest = max(np.sqrt(self.laden.square), self.laden.decay)
         return float(reach / max(fastest, reach / LONGEST))
 
 
 def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
-    """Choose for an arm at its start."""
+    """Choose servo gains, pull stiffness and rate bounds for an arm at its start."""
     anchor = (task.equation.anchor,) if arm.model.attitudes else ()
     found = task.equation.compiled("matrices").call(task.start.q, task.start.v, *anchor)
     open_ = [i for i in range(arm.model.size) if i not in arm.model.prescribed]
@@ -137,15 +139,15 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
 
 
 def _lightest(M: Array, holds: Array) -> float:
-    """Return the largest acceleration per force at a point that can be pulled [1/kg]."""
+    """Return the largest acceleration per force over all points that can be pulled [1/kg]."""
     return max(float(eigvalsh(J @ np.linalg.solve(M, J.T))[-1]) for J in holds)
 
 
 def _contact_matrices(contacts: Sequence[Contact], M: Array, touching: Array) -> Array:
-    """Sum the stiffness and damping of contacts at the deepest penetration by an impact.
+    """Return stiffness and damping matrices of all contacts at deepest penetration, (2, n, n).
 
-    There the contact has at most all of the impact's energy, and its damping at most all of its
-    momentum.
+    The penetration is computed for an impact at a given speed, of which the contact stores at most
+    the whole energy, and whose momentum its damping removes at most.
     """
     result = np.zeros((2, *M.shape))
     for contact, J in zip(contacts, touching, strict=True):
@@ -160,25 +162,29 @@ def _contact_matrices(contacts: Sequence[Contact], M: Array, touching: Array) ->
 
 
 def _decay(M: Array, K: Array, D: Array) -> float:
-    """Return the largest decay rate [1/s] of motions that do not vibrate.
+    """Return the largest decay rate [1/s] of the motions that do not vibrate.
 
-    It is largest for the least stiffness K and the largest damping D.
+    The rate is largest for the least stiffness K and the largest damping D.
     """
     roots = np.linalg.eigvals(LinearModel(M, K, D, ("",) * len(M)).state_space().A)
     return float(-roots.real[np.abs(roots.imag) < 1e-6 * np.abs(roots)].min(initial=0.0))
 
 
 def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
-    """Choose stiffness and damping of a servo that moves all that is outboard.
+    """Return stiffness and damping of a servo that moves all bodies outboard of its joint.
 
-    Initially it moves little more than the hub, so no servo is faster there than the fastest mode.
+    At first the servo moves little more than the hub, so that its rate there is limited to that of
+    the fastest mode.
     """
     stiffness, damping = moved * rate**2, 2 * DAMPED * moved * rate
     return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
 
 
 def _patience(M: Array, K: Array, D: Array, rows: Array, wanted: Array) -> Array:
-    """Return the largest fraction of the integral gains for which the motion is stable."""
+    """Return stable integral gains of servos, (inputs,), at most half of ``wanted``.
+
+    Gains are halved until the motion is stable, and then once more.
+    """
     n, m = len(M), len(wanted)
     loop = np.zeros((2 * n + m, 2 * n + m))
     loop[: 2 * n] = np.hstack(LinearModel(M, K, D, ("",) * n, rows.T).state_space())
@@ -191,7 +197,7 @@ def _patience(M: Array, K: Array, D: Array, rows: Array, wanted: Array) -> Array
 
 
 def _servo_rate(M: Array, K: Array, rows: Array) -> float:
-    """Choose the bandwidth of servos [rad/s] by the arm's first vibration, joints held."""
+    """Return the bandwidth of servos [rad/s], from the arm's first vibration with joints held."""
     kept = np.flatnonzero(~np.any(rows, axis=0))
     if not len(kept):
         return QUICKEST
@@ -200,7 +206,7 @@ def _servo_rate(M: Array, K: Array, rows: Array) -> float:
 
 
 def _slowest(K: Array, M: Array) -> float:
-    """Find the square of the slowest vibration [1/s^2]; 0 if there is none."""
+    """Return the squared frequency of the slowest vibration [1/s^2]; 0 if there is none."""
     squares = undamped(M, K)[0]
     elastic = squares[squares > 1e-9 * max(float(squares[-1]), 1e-12)]
     return float(elastic[0]) if len(elastic) else 0.0
@@ -215,7 +221,7 @@ def hold_jacobians(arm: LiveArm, task: InitialValueProblem) -> Array:
 
 
 def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
-    """Choose the stiffness of a pull [N/m] by that of the arm with servos, or by its mass."""
+    """Return the stiffness of a pull [N/m], from the arm's stiffness with servos or its mass."""
     reach = sum(part.length for part in model.links)
     masses = [M[axis.index, axis.index] / (reach**2 if axis.turns else 1.0) for axis in model.axes]
     least = HEAVE**2 * max(masses, default=1.0)
@@ -234,7 +240,7 @@ COUNTS = {"y": "bending_y", "z": "bending_z", "twist": "torsion", "stretch": "st
 
 @dataclass(frozen=True)
 class Prepared:
-    """An arm that a page can run."""
+    """A live arm with its initial-value problem and tuning."""
 
     # arm, task, tuned: the arm, its start, and what was chosen for it.
     arm: LiveArm
@@ -244,7 +250,7 @@ class Prepared:
 
 
 def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
-    """Return an arm for a page, without the shapes that are too fast unless all are requested."""
+    """Return a live arm, without shapes too fast for real time unless all are requested."""
     found = _prepared(model)
     if _share(found) > SLOW and found.arm.programme.servos:
         held = _prepared(model, plays=False)
@@ -273,12 +279,12 @@ def _prepared(model: Model, *, plays: bool = True) -> Prepared:
 
 
 def _share(found: Prepared) -> float:
-    """Estimate the share of a processor core that real time takes."""
+    """Return an estimate of the fraction of a processor core that real time needs."""
     return 4 * OPERATIONS * found.arm.model.size * OPERATION / found.tuned.step
 
 
 def _fewer(found: Prepared) -> Model:
-    """Build an arm without its fast shapes."""
+    """Return the model of an arm without shapes of high frequency."""
     model, task = found.arm.model, found.task
     anchor = (task.equation.anchor,) if model.attitudes else ()
     mass, stiffness, _ = task.equation.compiled("matrices").call(
@@ -301,7 +307,7 @@ def _fewer(found: Prepared) -> Model:
 
 
 def _counts(model: Model, part: LinkModel, fast: np.ndarray) -> dict[str, int]:
-    """Count the shapes of a link that stay, by direction."""
+    """Return the numbers of shapes of a link below the frequency limit, by direction."""
     found: dict[str, int] = {}
     for direction, key in COUNTS.items():
         own = [
