@@ -1,1 +1,1 @@
-"""Gradients of runs by numbers of the arm, starts and inputs."""
+"""Derivatives of runs by parameters, initial states and inputs."""

@@ -1,4 +1,4 @@
-"""Adjoint of a motion with given steps: the discrete motion is differentiated backward."""
+"""Adjoint of a motion along given steps: reverse-mode derivatives of the discretised motion."""
 
 from dataclasses import dataclass
 
@@ -22,18 +22,19 @@ from flexarm.loops.language import Array, Ints, run_equations
 
 @dataclass(kw_only=True)
 class Adjoint(GivenSteps):
-    """Adjoint of a motion: sensitivity of a function of its samples to all that it depends on."""
+    """Record of the adjoint of a motion: derivatives of a scalar function of its samples."""
 
-    # numbers, matrix_numbers: how many there are, of the rates and of the matrices.
+    # numbers, matrix_numbers: length of the number vectors of the rates and of the matrices.
     numbers: int
     matrix_numbers: int
-    # equations, table, turned, turned_table: the pulled rates and matrices.
+    # equations, table, turned, turned_table: addresses and pointer tables of the compiled functions
+    # ``pulled rates`` and ``pulled matrices``.
     equations: int
     table: Ints
     turned: int
     turned_table: Ints
-    # weight, by_state, by_input, by_number, matrix_weight, matrix_by_state, matrix_by_number: their
-    # inputs and outputs.
+    # weight, by_state, by_input, by_number, matrix_weight, matrix_by_state, matrix_by_number:
+    # inputs and outputs of the compiled functions.
     weight: Array
     by_state: Array
     by_input: Array
@@ -42,24 +43,25 @@ class Adjoint(GivenSteps):
     matrix_by_state: Array
     matrix_by_number: Array
     seeds: Array  # derivatives of the function by the states at the samples, (T, size)
-    adjoint: Array  # by the state now, and at the end by the start
-    # x_back, g_back, p_back, basis_back, share: by x, g and p, by the basis, and by the state at a
-    # stage.
+    adjoint: Array  # derivative by the present state; finally by the start
+    # x_back, g_back, p_back, basis_back, share: derivatives by x, g, p, the modal basis, and the
+    # state at a stage.
     x_back: Array
     g_back: Array
     p_back: Array
     basis_back: Array
     share: Array
-    # bases, modals, more: bases of a segment; modal states of a step, (stages + 1, 2n); room for
-    # one.
+    # bases, modals, more: modal bases of a segment; modal states of a step, (stages + 1, 2n); work
+    # array (2n,).
     bases: Array
     modals: Array
     more: Array
-    # nodes, interval: times of the samples, and the interval between them that each step lies in.
+    # nodes, interval: times of the input samples [s], and index of the interval between them that
+    # contains each step.
     nodes: Array
     interval: Ints
-    # by_numbers, by_matrix_numbers, by_inputs: what was found: by numbers, and by the inputs at the
-    # samples, (T, inputs), lines between.
+    # by_numbers, by_matrix_numbers, by_inputs: results: derivatives by the numbers of the rates and
+    # of the matrices, and by the inputs at the samples, (T, inputs).
     by_numbers: Array
     by_matrix_numbers: Array
     by_inputs: Array
@@ -77,7 +79,10 @@ def leave_pieces(s: System, t: float) -> None:
 
 @kernel
 def sow(s: Adjoint, j: int) -> None:
-    """Add the function's derivative by the state at the begin of step j."""
+    """Add the seed of the sample at the begin of step j, if there is a sample, to the adjoint.
+
+    A seed is the derivative of the scalar function by the state at a sample.
+    """
     if s.ends_at[j] >= 0:
         for r in range(s.size):
             s.adjoint[r] += s.seeds[s.ends_at[j] * s.size + r]
@@ -85,7 +90,7 @@ def sow(s: Adjoint, j: int) -> None:
 
 @kernel
 def to_rows(n: int, rows: Array, y: Array, out: Array) -> None:
-    """Add the product of each row with y to out."""
+    """Add the product of the matrix ``rows``, (n, n), with the vector y to the vector out."""
     for r in range(n):
         total = 0.0
         for i in range(n):
@@ -95,7 +100,7 @@ def to_rows(n: int, rows: Array, y: Array, out: Array) -> None:
 
 @kernel
 def spread(n: int, down: Array, across: Array, out: Array) -> None:
-    """Add the product of two vectors to a matrix."""
+    """Add the outer product of two vectors of length n to the matrix out, (n, n)."""
     for r in range(n):
         for i in range(n):
             out[r * n + i] += down[r] * across[i]
@@ -103,7 +108,7 @@ def spread(n: int, down: Array, across: Array, out: Array) -> None:
 
 @kernel
 def from_modes(s: Adjoint, by: Array, out: Array) -> None:
-    """Add derivatives by rates of modes to those by rates of coordinates."""
+    """Transform derivatives by modal rates to derivatives by coordinate rates; add them to out."""
     n = s.system.n
     if s.in_modes == 1:
         to_rows(n, s.basis[n * n :], by, out)
@@ -114,7 +119,10 @@ def from_modes(s: Adjoint, by: Array, out: Array) -> None:
 
 @kernel
 def go_back(s: Adjoint, i: int) -> None:
-    """Propagate s.share and s.modal back from stage i to the begin of the step."""
+    """Propagate derivatives by the state at stage i back to earlier stages and the step's begin.
+
+    The derivatives are read from s.share, and from s.modal for the modal state.
+    """
     n = s.system.n
     hold_known(s, s.share)
     if s.in_modes == 1:
@@ -150,7 +158,7 @@ def go_back(s: Adjoint, i: int) -> None:
 
 @kernel
 def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
-    """Propagate the adjoint back through the rates at stage i of step j."""
+    """Propagate the adjoint back through the evaluation of the rates at stage i of step j."""
     n = s.system.n
     extra = s.size - 2 * n
     t = s.times[j] + s.c[i] * s.table_h
@@ -187,7 +195,7 @@ def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
 
 @kernel
 def find_modal(s: Adjoint, places: Array) -> None:
-    """Compute the modal states of a step again, from the rates at its stages."""
+    """Recompute the modal states of a step from the rates stored at its stages."""
     n = s.system.n
     to_modes(s, places[n:], s.x)
     for i in range(s.stages + 1):
@@ -199,7 +207,7 @@ def find_modal(s: Adjoint, places: Array) -> None:
 
 @kernel
 def pull_step(s: Adjoint, j: int, places: Array) -> None:
-    """Propagate the adjoint back over step j, whose stages are known."""
+    """Propagate the adjoint back over step j, given the states and rates at its stages."""
     t = s.times[j]
     n = s.system.n
     tabulate(s, j, 3)
@@ -227,7 +235,7 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
 
 @kernel
 def pull_modes(s: Adjoint, place: Array) -> None:
-    """Propagate derivatives by the modal basis back to its state and to the numbers."""
+    """Propagate derivatives by the modal basis back to the numbers and the state that define it."""
     n = s.system.n
     for r in range(n):
         s.matrix_q[r] = place[r]
@@ -248,7 +256,7 @@ def pull_modes(s: Adjoint, place: Array) -> None:
 
 @kernel
 def pull(s: Adjoint) -> None:
-    """Propagate the adjoint back over all steps, from checkpoint to checkpoint."""
+    """Propagate the adjoint back over all steps, with states recomputed from each checkpoint."""
     n = s.system.n
     block = 2 * s.stages * s.size
     width = 3 * n * n + 2 * n

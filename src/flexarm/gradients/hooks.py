@@ -1,4 +1,4 @@
-"""Runs as functions of JAX and PyTorch, with the adjoint as their gradient."""
+"""Runs as functions of JAX and PyTorch, with gradients computed by the adjoint."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -14,19 +14,19 @@ from flexarm.links.base import Array
 
 
 class Runs(Protocol):
-    """Interface of what `flexarm.differentiable` returns."""
+    """Interface of the object that `flexarm.differentiable` returns."""
 
     @property
     def equation(self) -> Equation:
-        """Of the arm."""
+        """Equation of motion of the arm."""
 
     @property
     def times(self) -> Array:
-        """Of the samples [s], (T,)."""
+        """Sample times [s], shape (T,)."""
 
     @property
     def start(self) -> tuple[Array, Array]:
-        """Coordinates and rates, (n,) each."""
+        """Initial coordinates and rates, shape (n,) each."""
 
     def at(
         self,
@@ -36,14 +36,14 @@ class Runs(Protocol):
         v: Array | None = None,
         inputs: Array | None = None,
     ) -> HybridTrajectory:
-        """Run the arm."""
+        """Simulate the arm and return its trajectory."""
 
 
 def jax_function(runs: Runs) -> Callable[..., Any]:
-    """Return a function (values, q, v, inputs) to (q, v) at the samples for JAX."""
+    """Return a JAX function that maps (values, q, v, inputs) to (q, v) at the samples."""
     jax = _imported("jax")
     shape = (len(runs.times), runs.equation.model.size)
-    kind = jax.numpy.zeros(0).dtype  # of 64 bits, if JAX was told so
+    kind = jax.numpy.zeros(0).dtype  # 64 bits if JAX is configured for them
     twice = (jax.ShapeDtypeStruct(shape, kind),) * 2
 
     @cache
@@ -69,7 +69,7 @@ def jax_function(runs: Runs) -> Callable[..., Any]:
 
 
 def torch_function(runs: Runs) -> Callable[..., Any]:
-    """Return a function (values, q, v, inputs) to (q, v) at the samples for PyTorch."""
+    """Return a PyTorch function that maps (values, q, v, inputs) to (q, v) at the samples."""
     torch = _imported("torch")
 
     def tensors(arrays: tuple[Array, ...], like: Any) -> tuple[Any, ...]:
@@ -98,7 +98,10 @@ def torch_function(runs: Runs) -> Callable[..., Any]:
 
 
 def _given(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
-    """Return the given arguments by name; the missing half of the start is the arm's."""
+    """Return the arguments that are not None, by name.
+
+    If only one of q and v is given, the other is the start of the arm.
+    """
     if q is not None or v is not None:
         q, v = (own if x is None else x for own, x in zip(runs.start, (q, v), strict=True))
     every = {"values": values, "q": q, "v": v, "inputs": inputs}
@@ -106,7 +109,7 @@ def _given(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, An
 
 
 def _at(runs: Runs, names: tuple[str, ...], arrays: tuple[Any, ...]) -> HybridTrajectory:
-    """Run the arm with arguments by name; without a start or inputs, with its own."""
+    """Return the trajectory of the arm for arguments given by name; others have their defaults."""
     numbers = (np.asarray(each, dtype=float) for each in arrays)
     return runs.at(**dict(zip(names, numbers, strict=True)))
 

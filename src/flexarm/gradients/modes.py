@@ -1,7 +1,8 @@
-"""Derivatives of an arm's modes, and of their oscillators' responses, by its matrices.
+"""Derivatives of modes and of modal oscillator responses by mass, stiffness and damping.
 
-A basis is one array: modes and their inverse (n, n) each, squared frequencies, damping rates, and
-the damping in modes (n, n); changes of a basis, or derivatives by it, leave the last one out.
+A modal basis is one array: modes and inverse modes, (n, n) each, squared frequencies, (n,), damping
+rates, (n,), and the damping matrix in modes, (n, n).  Tangents of a basis, and derivatives by a
+basis, omit the damping matrix.
 """
 
 from flexarm.integrate.methods.eigen import gap, largest
@@ -14,7 +15,10 @@ from flexarm.loops.language import Array
 def responses_along(
     square: float, loss: float, t: float, out: Array, by_square: Array, by_loss: Array
 ) -> None:
-    """Differentiate what `flexarm.integrate.methods.oscillator.responses` gives."""
+    """Compute an oscillator's responses and derivatives by squared frequency and damping rate.
+
+    The responses are those of `flexarm.integrate.methods.oscillator.responses`.
+    """
     tau = t
     halvings = 0
     while max(abs(square) * tau, loss) * tau > 1.0:
@@ -32,7 +36,10 @@ def add_time_along(
     square: float, loss: float, t: float, begin: Array, begin_by_square: Array,
     begin_by_loss: Array, out: Array, by_square: Array, by_loss: Array,
 ) -> None:  # fmt: skip
-    """Differentiate `flexarm.integrate.methods.oscillator.add_time`, and do it."""
+    """Advance an oscillator's responses, and their derivatives, by the time t.
+
+    The responses are advanced by `flexarm.integrate.methods.oscillator.add_time`.
+    """
     _add_along(square, loss, t, begin, begin_by_square, out, 1.0, 0.0, by_square)
     _add_along(square, loss, t, begin, begin_by_loss, out, 0.0, 1.0, by_loss)
     add_time(square, loss, t, begin, out)
@@ -42,7 +49,7 @@ def add_time_along(
 def _series_along(
     square: float, loss: float, t: float, d_square: float, d_loss: float, out: Array, by: Array
 ) -> None:
-    """Sum the series of the answers and of their change along a direction."""
+    """Sum the power series of the responses, and of their derivative along (d_square, d_loss)."""
     fall = loss * t
     turn = square * t * t
     a = 1.0
@@ -85,7 +92,7 @@ def _add_along(
     square: float, loss: float, t: float, begin: Array, begin_by: Array, out: Array,
     d_square: float, d_loss: float, by: Array,
 ) -> None:  # fmt: skip
-    """Differentiate `add_time` along a direction."""
+    """Compute the derivative of `add_time` along the direction (d_square, d_loss)."""
     s = out[0]
     d0 = by[0]
     own = out[1] + loss * s
@@ -107,7 +114,10 @@ def _add_along(
 
 @kernel
 def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> None:
-    """Compute the change of a basis with mass, stiffness and damping changes given in modes."""
+    """Compute the tangent of a modal basis from the changes of mass, stiffness and damping.
+
+    ``changes`` contains the changes of the three matrices in modes, (3, n, n).
+    """
     squares = basis[2 * n * n :]
     inverse = basis[n * n :]
     damping = basis[2 * n * n + 2 * n :]
@@ -130,13 +140,16 @@ def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> Non
 
 @kernel
 def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: Array) -> None:
-    """Compute the mixing of modes; those of one frequency keep their damping diagonal."""
+    """Compute the change of each mode as a combination of the modes, coefficients (n, n).
+
+    Modes of equal frequency are combined so that the damping matrix in modes stays diagonal.
+    """
     top = largest(n, squares)
     for i in range(n):
         for j in range(n):
             at = i * n + j
             apart = gap(top, squares[i], squares[j])
-            mixing[at] = -0.5 * changes[at]  # those that are alike in all stay orthogonal
+            mixing[at] = -0.5 * changes[at]  # modes equal in frequency and damping stay orthogonal
             if apart != 0.0:
                 mixing[at] = (changes[n * n + at] - squares[j] * changes[at]) / apart
     most = largest_loss(n, damping)
@@ -155,7 +168,7 @@ def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: A
 
 @kernel
 def largest_loss(n: int, damping: Array) -> float:
-    """Return the largest damping rate."""
+    """Return the largest magnitude of a damping rate, from the damping matrix in modes."""
     top = 0.0
     for r in range(n):
         top = max(top, abs(damping[r * n + r]))
@@ -164,7 +177,10 @@ def largest_loss(n: int, damping: Array) -> float:
 
 @kernel
 def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
-    """Convert derivatives by a basis to those by mass, stiffness and damping in modes."""
+    """Convert derivatives by a modal basis to derivatives by the matrices in modes.
+
+    ``out`` contains derivatives by mass, stiffness and damping in modes, (3, n, n).
+    """
     squares = basis[2 * n * n :]
     inverse = basis[n * n :]
     damping = basis[2 * n * n + 2 * n :]
@@ -186,7 +202,7 @@ def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
 
 @kernel
 def _unmix_modes(n: int, squares: Array, damping: Array, out: Array) -> None:
-    """Propagate derivatives by the mixing of modes back to the matrices."""
+    """Propagate derivatives by the coefficients of `_mix_modes` back to the matrices in modes."""
     top = largest(n, squares)
     most = largest_loss(n, damping)
     for i in range(n):

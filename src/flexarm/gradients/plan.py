@@ -1,4 +1,4 @@
-"""Steps of a run, which are held when it is differentiated."""
+"""Sequence of steps of a run, fixed while the run is differentiated."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -14,16 +14,16 @@ from flexarm.loops.language import Ints
 
 @dataclass(frozen=True)
 class StepSequence:
-    """The steps of a phase of a run, which are held when it is differentiated.
+    """Steps of one phase of a run, fixed while the run is differentiated.
 
     Attributes
     ----------
     ends
-        Of the steps [s], the samples among them.
+        Step boundaries [s], sample times included.
     phase
-        In which nothing happens.
+        Part of the run, between events, that the steps cover.
     renewed
-        Whether modes are taken anew at the begin of each step; empty of a method without any.
+        Per step, 1 if modes are recomputed at its begin, else 0; empty for a method without modes.
     """
 
     ends: Array
@@ -32,20 +32,20 @@ class StepSequence:
 
     @property
     def lengths(self) -> Array:
-        """Lengths of the steps [s], equal where they differ only by rounding."""
+        """Step lengths [s], rounded so that lengths equal up to rounding errors are identical."""
         grain = self._grain
         return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
 
     @property
     def _grain(self) -> float:
-        """Time [s] of which the lengths are whole multiples."""
+        """Time increment [s] that step lengths are rounded to."""
         return 4 * float(np.spacing(self.ends[-1]))
 
     @cached_property
     def starts(self) -> Ints:
-        """Indices of the first step of each segment between checkpoints, and the end.
+        """Indices of the first step of each segment between checkpoints, then the number of steps.
 
-        Modes are computed again there.
+        For a method with modes, segments begin only at steps that recompute the modes.
         """
         count = len(self.ends) - 1
         able = np.flatnonzero(self.renewed) if len(self.renewed) else np.arange(count)
@@ -53,7 +53,7 @@ class StepSequence:
         return np.append(np.unique(able[places[places < len(able)]]), count)
 
     def begun(self, t: float) -> "StepSequence":
-        """Begin at another time [s], from which a step goes to the begin of these."""
+        """Return the sequence with one more step at its begin, from time t [s] to the old begin."""
         if abs(t - self.ends[0]) <= self._grain:
             return self
         phase = replace(self.phase, times=np.append(t, self.phase.times[1:]))
@@ -61,7 +61,7 @@ class StepSequence:
         return StepSequence(np.insert(self.ends, 0, t), phase, renewed)
 
     def until(self, t: float) -> "StepSequence":
-        """End at another time [s], to which a step goes from the end of these."""
+        """Return the sequence with one more step at its end, from the old end to time t [s]."""
         if abs(t - self.ends[-1]) <= self._grain:
             return self
         phase = replace(self.phase, times=np.append(self.phase.times[:-1], t))
@@ -70,5 +70,5 @@ class StepSequence:
 
 
 def roundings(times: Array) -> Array:
-    """Return the rounding error [s] of times: instants nearer than that are one."""
+    """Return the rounding tolerance [s] of each time, within which two instants count as equal."""
     return np.asarray(ROUNDING * np.maximum(np.abs(times), SOON))

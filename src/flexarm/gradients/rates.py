@@ -1,4 +1,4 @@
-"""Rates of a motion with all numbers of the arm as symbols, and their derivatives.
+"""Rates of a motion with all numbers of the arm as symbols, and derivatives of the rates.
 
 The state is y = (q, v, x): coordinates, rates, and states of servos and drives.
 """
@@ -24,19 +24,21 @@ WEIGHT, TANGENT, PULSE, DIRECTION = "weight", "tangent", "pulse", "direction"
 
 @dataclass(frozen=True)
 class RateFunctions:
-    """Compiled rates of a motion, with backward and forward derivatives."""
+    """Compiled rates of a motion, with derivatives in reverse and in forward mode."""
 
-    # A function (t, q, v) to u that takes the place of inputs and servos, or None.
+    # Control law: a CasADi function from (t, q, v) to inputs u, which replaces inputs and servos,
+    # or None.
     law: ca.Function | None = None
-    lookouts: tuple[EventFunction, ...] = ()  # what events look out for
+    lookouts: tuple[EventFunction, ...] = ()  # event functions of state-dependent events
 
     def member(self, name: str, formulation: Formulation, others: Others) -> BoundKernel:
-        """Compile one of them, which holds for other arms too.
+        """Return the compiled function of a given name, with numbers of the arm as inputs.
 
-        ``rates`` are accelerations and rates of the further states (a, dx), ``matrices`` mass,
-        stiffness and damping (M, K, D), ``seen`` what events look out for; after ``pulled `` with
-        ``weight^T d(...)`` by state, inputs and numbers, after ``pushed `` with their change along
-        tangents of these.
+        ``rates`` computes accelerations and rates of further states (a, dx), ``matrices`` mass,
+        stiffness and damping (M, K, D), ``seen`` the event functions.  The prefix ``pulled `` gives
+        the product of a row vector ``weight`` with the Jacobian by state, inputs and numbers; the
+        prefix ``pushed `` gives the change along tangents of state, inputs and numbers.  ``others``
+        returns further arms that the code is valid for.
         """
         how, _, what = name.rpartition(" ")
         trace = {"rates": self._trace, "matrices": self._matrices, "seen": self._seen}[what]
@@ -55,12 +57,12 @@ class RateFunctions:
         return ca.Function("matrices", symbols, results, function.name_in(), function.name_out())
 
     def _actuators(self, formulation: Formulation) -> Actuators:
-        """Return servos, if no law takes their place, and drive trains."""
+        """Return the servos and drive trains; no servos if a control law replaces them."""
         found = replace(actuators_of(formulation.model), lookouts=(), accounts=(), impulses=0)
         return found if self.law is None else replace(found, servos=())
 
     def _trace(self, formulation: Formulation) -> ca.Function:
-        """Trace the rates, with servos and drive trains whose numbers are symbols too."""
+        """Return the symbolic rates (a, dx), with numbers of servos and drive trains as symbols."""
         return self._picked(formulation, self._actuators(formulation), ("a", "dx"))
 
     def _seen(self, formulation: Formulation) -> ca.Function:
@@ -70,7 +72,7 @@ class RateFunctions:
     def _picked(
         self, formulation: Formulation, actuators: Actuators, wanted: tuple[str, ...]
     ) -> ca.Function:
-        """Trace some outputs of the motion, those that there are."""
+        """Return a symbolic function of the wanted outputs of the motion, without empty ones."""
         motion = motion_of(formulation, self.law, actuators)
         symbols = motion.sx_in()
         found = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))
@@ -115,7 +117,7 @@ def _pushed(rates: ca.Function) -> ca.Function:
 def _function(
     name: str, symbols: dict[str, Expr], more: dict[str, Expr], results: dict[str, Expr]
 ) -> ca.Function:
-    """Build a function whose last input are the numbers."""
+    """Return a CasADi function whose last input is the vector of numbers of the arm."""
     inputs = {k: s for k, s in symbols.items() if k != NUMBERS} | more
     inputs |= {NUMBERS: symbols[NUMBERS]}
     return ca.Function(

@@ -1,4 +1,4 @@
-"""Runs of an arm at values of its numbers: phases between events, and the steps of each."""
+"""Differentiable runs of an arm: simulation of the phases between events along recorded steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,23 +66,27 @@ from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 
-Arms = Callable[[], Mapping[str, Nearby]]  # that differ a little in one number, by its key
-Known = dict[tuple[int, ...], dict[Any, Array]]  # slopes by the numbers, after events
-APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
+Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one parameter, by key
+Known = dict[tuple[int, ...], dict[Any, Array]]  # derivatives by numbers, by past events
+APPROACHES = 3  # attempts to order an event and a nearby sample in time
 JUMPS = (
     "gradients: are for runs whose equations do not jump. Leave out dry friction (use "
     "'smooth' or 'lugre'), and brakes that slip or close at a speed."
 )
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
-# By method; of etd4 that of the states of servos: modes have weights of their own.
+# By method.  For etd4, the tableau that integrates states of servos; modes have their own weights.
 TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": etd4.TABLEAU}
-ROUNDS = 100  # of a run that is recorded, at a time
+ROUNDS = 100  # of step attempts per call of `record`
 
 
 def recorded(
     task: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> tuple[Array, Array, tuple[int, ...], float]:
-    """Run by the method: ends of its steps, where it takes modes, what it sees, its end."""
+    """Simulate a motion once; return step ends, mode renewal times, crossed events and end time.
+
+    All times are in [s].  The events are indices into the arm's events, none if the run reached the
+    end of the task.
+    """
     m, tries = make_ready(new_state(task, method, rtol, step)), method.renewed_after
     found, renewed, seen = [task.times[:1]], [], bool(beyond(m) >= 0)
     while m.t < m.t_end and not seen:
@@ -90,7 +94,8 @@ def recorded(
         code = record(m, ROUNDS, tries, begins, ends)
         if code == SEEN:
             seen = at_sight(m, np.array(task.equation.anchor)) is not None
-        # Nothing is there, or a corner of the equations that the motion goes on from.
+        # The event is not confirmed, or the equations have a corner, after which the motion goes
+        # on.
         if code > FINISHED and not seen and (code != SEEN or m.h_done == 0.0):
             raise SimulationError(
                 f"gradients: the run stops at t = {m.t:.4g} s. flexarm.simulate prints the reason."
@@ -104,9 +109,10 @@ def recorded(
 
 
 def divided(stops: Array, taken: Array, count: Array, finer: int = 1) -> Array:
-    """Divide the time between stops [s] into few steps, none longer than those that are taken.
+    """Return step ends [s] that include all stops, with steps no longer than recorded ones.
 
-    Those are counted at their ends; steps may be cut into finer parts.
+    ``taken`` are ends of recorded steps [s] and ``count`` their step numbers; ``finer`` multiplies
+    the number of steps between two stops.
     """
     passed = np.interp(stops, taken, count)
     parts = np.maximum(1, np.floor(np.diff(passed) + 0.999999)).astype(int) * finer
@@ -118,7 +124,7 @@ def divided(stops: Array, taken: Array, count: Array, finer: int = 1) -> Array:
 
 
 def apart(times: Array) -> Array:
-    """Sort times, and keep one of those that rounding makes two."""
+    """Return sorted times [s] without duplicates that differ by rounding only."""
     times = np.unique(times)
     near = np.append(True, np.diff(times) > roundings(times[1:]))
     kept = np.asarray(times[near])
@@ -127,7 +133,11 @@ def apart(times: Array) -> Array:
 
 
 def _refuse_jumps(model: Model, times: Array) -> None:
-    """Raise an error for states or forces that jump before the end, which have no gradients."""
+    """Raise SimulationError if states or forces of a run jump, so that no gradient exists.
+
+    Refused are events that are not differentiated, a start in an equilibrium, dry friction, and
+    brakes that can slip.
+    """
     refuse_events(model, float(times[-1]))
     refuse_at_start(model, Phase.of(model, times).done)
     start = DiscreteState.at_start(model)
@@ -143,20 +153,21 @@ def _refuse_jumps(model: Model, times: Array) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Differentiable:
-    """Runs of an arm as a function of its numbers, start and inputs.
+    """Runs of an arm as a differentiable function of parameters, start and inputs.
 
     Attributes
     ----------
     equation
-        Of the arm as it was given.
+        Equation of motion of the arm as given.
     parameters
-        Keys of the numbers that runs are differentiated by.
+        Model file keys of the numbers that runs are differentiated by.
     times
-        Of the samples [s], (T,).
+        Sample times [s], shape (T,).
     method, rtol, step, inputs, functions
-        How runs are made.
+        Integration method, relative tolerance, length of equal steps [s] (None: derived from the
+        tolerance), inputs by joint, and compiled rates of the motion.
     finer
-        Into how many parts each step by rk4 is cut.
+        Number of parts into which each step of rk4 is divided.
     """
 
     equation: Equation
@@ -170,17 +181,17 @@ class Differentiable:
     finer: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what makes states or forces jump before the end."""
+        """Raise SimulationError if states or forces jump before the end of the run."""
         _refuse_jumps(self.equation.model, self.times)
 
     def __repr__(self) -> str:
-        """Return a summary of one line."""
+        """Return a one-line summary: name of the arm, duration and parameters."""
         by = ", ".join(self.parameters) or "start and inputs"
         return f"Differentiable: {self.equation.model.arm.name} for {self.times[-1]:g} s by {by}"
 
     @property
     def values(self) -> Array:
-        """Values of the parameters in the arm as it was given, (k,)."""
+        """Values of the parameters in the arm as given, shape (k,)."""
         return parameter_values(self.equation.model.arm, self.parameters)
 
     def at(
@@ -194,30 +205,34 @@ class Differentiable:
         steps: Array | HybridTrajectory | None = None,
         like: HybridTrajectory | None = None,
     ) -> HybridTrajectory:
-        """Run the arm.
+        """Simulate the arm and return a trajectory that can be differentiated.
 
         Parameters
         ----------
         values
-            Of the parameters, (k,); those of the arm if None.
+            Parameter values, shape (k,); those of the arm if None.
         q, v
-            Where it starts, (n,) each; where the model file says if both are None, and 0 if one is.
-            Servos without a target hold the model file's start.
+            Initial coordinates and rates, shape (n,) each.  If both are None, the run starts where
+            the model file says; if one is None, it is zero.  Servos without a target hold the start
+            position of the model file.
         inputs
-            At the samples, with straight lines between them: of all driven joints, (T, inputs), or
-            by name, (T,) each.  Other joints have the inputs of the arm, as functions of time.
+            Inputs at the samples, linearly interpolated between them: an array (T, inputs) for all
+            driven joints, or a mapping from joint name to an array (T,).  Joints that are not in
+            the mapping have the inputs of the arm, as functions of time.
         offsets
-            By name of a driven joint: added to its input at all times.
+            Constants added to the inputs, by name of the driven joint.
         steps
-            Another run whose steps are taken, or their ends [s]; its own if None.  An event that
-            a quantity brings about may happen at another time than there, between the same samples.
+            Another run whose steps are used, or an array of step ends [s]; None to choose the
+            steps. A state-dependent event may then occur at another time than in the other run, but
+            between the same samples.
         like
-            A run of the arm at these values, from elsewhere: spares building it again.
+            Another run of the arm at the same parameter values, whose model is used instead of
+            building the model again.
 
         Returns
         -------
         HybridTrajectory
-            The run, and its derivatives.
+            The run, with methods that compute its derivatives.
         """
         model, arms, known = (
             self._arms(values) if like is None else self._near(like.parts[0].task.equation.model)
@@ -274,7 +289,10 @@ class Differentiable:
         return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
-        """Build the arm at values of its parameters; those of the last values are kept."""
+        """Return the model at parameter values, a builder of perturbed models, and a cache.
+
+        The last is a cache of derivatives.  The result for the latest values is reused.
+        """
         key, model = repr(np.array(values).tolist()), self.equation.model
         found = self._last.get(key)
         if found is None:
@@ -286,7 +304,10 @@ class Differentiable:
         return found
 
     def _near(self, model: Model) -> tuple[Model, Arms, Known]:
-        """Return an arm, a function that builds its neighbours in each parameter, and no slopes."""
+        """Return the model, a builder of perturbed models, and an empty cache of derivatives.
+
+        The builder returns models with a small change of one parameter, by parameter key.
+        """
         return model, cache(partial(nearby, model, self.parameters)), {}
 
     @cached_property
@@ -294,7 +315,7 @@ class Differentiable:
         return {}
 
     def _begin(self, model: Model) -> Phase:
-        """Return the first phase, events at time 0 included."""
+        """Return the first phase, with events at time 0 applied."""
         phase, discrete = Phase.of(model, self.times), DiscreteState.at_start(model)
         return phase.entered(
             transition_of(self.equation, model, discrete, 0.0, *start_state(model))
@@ -303,7 +324,7 @@ class Differentiable:
     def _plans(
         self, model: Model, steps: Array | HybridTrajectory | None
     ) -> tuple[StepSequence, ...]:
-        """Return the steps of another run; none if there is none."""
+        """Return the step sequences of a given run, one per phase; none if ``steps`` is None."""
         if steps is None:
             return ()
         if isinstance(steps, HybridTrajectory):
@@ -315,16 +336,16 @@ class Differentiable:
         return (StepSequence(steps, phase),)
 
     def jax(self) -> Callable[..., Any]:
-        """Return a function (values, q, v, inputs) to (q, v) at the samples for JAX.
+        """Return a JAX function that maps (values, q, v, inputs) to (q, v) at the samples.
 
-        It has its own gradient, by the adjoint; needs the package jax.
+        The function computes its gradient by the adjoint; the package jax is required.
         """
         return jax_function(self)
 
     def torch(self) -> Callable[..., Any]:
-        """Return a function (values, q, v, inputs) to (q, v) at the samples for PyTorch.
+        """Return a PyTorch function that maps (values, q, v, inputs) to (q, v) at the samples.
 
-        It has its own gradient, by the adjoint; needs the package torch.
+        The function computes its gradient by the adjoint; the package torch is required.
         """
         return torch_function(self)
 
@@ -335,19 +356,19 @@ class Differentiable:
 
     @property
     def start(self) -> tuple[Array, Array]:
-        """Coordinates and rates at the start of the arm as it was given, (n,) each."""
+        """Initial coordinates and rates of the arm as given, shape (n,) each."""
         return self._first.start.q, self._first.start.v
 
     @cached_property
     def input_samples(self) -> Array:
-        """Inputs of the arm as it was given, at the samples, (T, inputs)."""
+        """Inputs of the arm as given at the sample times, shape (T, inputs)."""
         values = [channel.at(self.times)[0] for channel in self._first.groups[0]]
         return np.array(values).reshape(-1, len(self.times)).T
 
     def _task(
         self, model: Model, q: Array | None, v: Array | None, phase: Phase
     ) -> tuple[InitialValueProblem, tuple[int, ...]]:
-        """Prepare the motion of a phase, and list the coordinates that brakes hold in it."""
+        """Return the initial value problem of a phase, and the coordinates that brakes hold."""
         n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
         model, holding = phase.situated(model), phase.discrete.holding(model)
         still = np.zeros(n)
@@ -375,7 +396,7 @@ class Differentiable:
         inputs: Array | Mapping[str, Array] | None,
         offsets: Mapping[str, float],
     ) -> InitialValueProblem:
-        """Replace inputs of a motion by values at the samples, and add offsets."""
+        """Return the problem with inputs replaced by sampled values, and with offsets added."""
         names, count = [channel.name for channel in task.groups[0]], len(self.times)
         if inputs is None:
             samples = {}
@@ -405,11 +426,14 @@ class Differentiable:
 
     @cached_property
     def _smooth(self) -> set[tuple[int, ...]]:
-        """Events after which no parameter changes a function of time, as far as known."""
+        """Phases, as indices of past events, that have passed `_refuse_functions_of_time`."""
         return set()
 
     def _refuse_functions_of_time(self, phase: Phase) -> None:
-        """Raise an error for a parameter that changes an input, target or prescribed motion."""
+        """Raise FlexarmError if a parameter changes an event time or a function of time.
+
+        Functions of time are inputs, targets and prescribed motions.
+        """
         if phase.done in self._smooth:
             return
         model = self.equation.model
@@ -435,13 +459,16 @@ class Differentiable:
     def _legs(
         self, model: Model, leg: RecordedTrajectory, phase: Phase
     ) -> tuple[list[RecordedTrajectory], Phase | None]:
-        """Choose the steps of a phase, and end it where a quantity brings an event about."""
+        """Return the trajectories of a phase, and the next phase (None at the end of the run).
+
+        A state-dependent event ends the phase early.
+        """
         plan, seen, t = self._plan(leg.task, phase)
         begin, end = float(phase.times[0]), float(phase.times[-1])
         for _ in range(APPROACHES):
             if not seen or t >= end - instant(end):
                 return [leg.by(plan)], phase.after(model, self.times, end, ())
-            if t <= begin + 4 * instant(begin):  # it is beyond its value already
+            if t <= begin + 4 * instant(begin):  # the quantity is beyond its value at the begin
                 done = phase.discrete.done.items()
                 refuse_at_once(model, [*seen, *(k for k, at in done if at == begin)], begin)
                 refuse_released(model, phase, seen)
@@ -455,9 +482,10 @@ class Differentiable:
     def _plan(
         self, task: InitialValueProblem, phase: Phase
     ) -> tuple[StepSequence, tuple[int, ...], float]:
-        """Choose the steps: equal ones, or those that a run by an adaptive method takes.
+        """Return the steps of a phase, the state-dependent events that end it, and their time [s].
 
-        Events that a quantity brings about, and when [s], come after them.
+        Steps are equal for a method in equal steps, and otherwise follow a run by the adaptive
+        method.
         """
         listed = jumps([channel for group in task.groups for channel in group])
         inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
@@ -504,32 +532,33 @@ def differentiable(
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
 ) -> Differentiable:
-    """Build runs of an arm that can be differentiated by its numbers, starts and inputs.
+    """Build runs of an arm that can be differentiated by parameters, start and inputs.
 
     Parameters
     ----------
     arm
         The arm.
     t_end, dt, rtol, step, formulation, inputs, control
-        As for `flexarm.simulate`; a law must be a CasADi function.
+        As for `flexarm.simulate`; a control law must be a CasADi function.
     parameters
         Keys of numbers in the model file, such as ``payload.mass`` or
         ``links.1.joint.servo.damping``.
     method
-        ``rk4`` in equal steps; ``dop853`` or ``etd4`` in as few steps between samples as a run by
-        it takes there; ``etd4`` takes modes where that run did.
+        ``rk4`` takes equal steps.  ``dop853`` and ``etd4`` take as few steps between samples as an
+        adaptive run by the method; ``etd4`` recomputes its modes where the adaptive run did.
 
     Returns
     -------
     Differentiable
-        Its ``at`` makes a run; ``gradient`` and ``sensitivities`` of that differentiate it.
+        Object whose method ``at`` returns a run; methods ``gradient`` and ``sensitivities`` of the
+        run compute derivatives.
 
     Raises
     ------
     SimulationError
-        If the arm cannot be simulated, or something in a run is not differentiated: quantities
-        that end it, ties of the tip, dry friction, brakes that slip, sampled servos, nodes of a
-        rail.
+        If the arm cannot be simulated, or if a run contains an element that is not differentiated:
+        quantities that end the run, ties of the tip, dry friction, brakes that slip, sampled
+        servos, nodes of a rail.
     """
     options = RunOptions.of(
         t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation,

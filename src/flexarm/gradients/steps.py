@@ -1,8 +1,8 @@
-"""Given steps of a one-step method in compiled loops.
+"""Integration by a one-step method along given steps, in compiled loops.
 
-A step adds accelerations at its stages, with weights for positions and for rates. An exponential
-method does so in modes of the arm, each with its own weights, and computes these modes again at
-given steps.
+A step adds accelerations at the stages, with separate weights for positions and for rates.  An
+exponential method adds them in elastic modes of the arm, with weights of each mode, and recomputes
+the modes at given steps.
 """
 
 from dataclasses import dataclass
@@ -22,31 +22,32 @@ NAN = float("nan")
 
 @dataclass(kw_only=True)
 class GivenSteps(Record):
-    """A motion in given steps."""
+    """Record of a motion along given steps, whose fields the kernels read and write."""
 
-    system: System  # rates of the state and what drives it
-    # size, stages: of the state; stages of the method.
+    system: System  # rates of the state, and channels of the inputs
+    # size, stages: length of the state; number of stages of the method.
     size: int
     stages: int
-    # a, squared, slopes, c: the method's table and its square, (stages + 1, stages) each with the
-    # new state as the last row; of an exponential method the polynomials that accelerations are
-    # taken to be in between, (stages + 1, stages, powers); and times of the stages.
+    # a, squared, slopes, c: the tableau and its square, (stages + 1, stages) each, with the new
+    # state as the last row; for an exponential method, the polynomials that interpolate
+    # accelerations, (stages + 1, stages, powers); nodes of the stages, as fractions of the step.
     a: Array
     squared: Array
     slopes: Array
     c: Array
-    # count, times, lengths: number of steps, their ends [s], (count + 1,), and lengths [s], those
-    # of one length alike.
+    # count, times, lengths: number of steps; step boundaries [s], (count + 1,); step lengths [s],
+    # (count,), identical for equal steps.
     count: int
     times: Array
     lengths: Array
-    # in_modes, renewed, basis: whether steps are taken in modes; whether they are taken anew at a
-    # step's begin, (count,); those in force, as in `flexarm.gradients.modes`.
+    # in_modes, renewed, basis: 1 if steps are computed in modes; per step, 1 if modes are
+    # recomputed at its begin, (count,); the present modal basis, as in `flexarm.gradients.modes`.
     in_modes: int
     renewed: Ints
     basis: Array
-    # matrices, matrix_table, matrix_q, matrix_v, matrix, room, square: compiled mass, stiffness and
-    # damping, what they read and write (3, n, n), and room.
+    # matrices, matrix_table, matrix_q, matrix_v, matrix, room, square: address and pointer table of
+    # the compiled mass, stiffness and damping matrices; inputs q and v; output (3, n, n); work
+    # arrays (n,) and (n, n).
     matrices: int
     matrix_table: Ints
     matrix_q: Array
@@ -54,30 +55,29 @@ class GivenSteps(Record):
     matrix: Array
     room: Array
     square: Array
-    # table_h, parts, swing, into: step for which weights are tabulated, and whether with their
-    # derivatives by squared frequencies and damping rates (3) or without (1): what becomes of the
-    # rate at the begin, (3, stages + 1, 2, n), and of accelerations at the stages, (3, stages + 1,
-    # stages, 2, n).
+    # table_h, parts, swing, into: step length for which weights are tabulated; 3 with derivatives
+    # by squared frequency and damping rate, else 1; weights of the rate at the step's begin, (3,
+    # stages + 1, 2, n), and of accelerations at the stages, (3, stages + 1, stages, 2, n).
     table_h: float = 0.0
     parts: int = 0
     swing: Array
     into: Array
-    ends_at: Ints  # which sample is at each of these times, -1 if none
+    ends_at: Ints  # index of the sample at each step boundary, -1 if none
     samples: Array  # states at the samples, (T, size)
-    # segments, starts, saved: number of segments between checkpoints, the steps they begin with,
-    # (segments + 1,), and the states there.
+    # segments, starts, saved: number of segments between checkpoints; first step of each segment,
+    # (segments + 1,); states at the checkpoints.
     segments: int
     starts: Ints
     saved: Array
-    stays: Ints  # whether a prescribed coordinate stays where a leg began, else it has a motion
-    # y, k, trial, places: state, its rates, a trial, and states and rates at the stages of the
-    # steps of a segment.
+    stays: Ints  # 1 for prescribed coordinates at rest since the phase began
+    # y, k, trial, places: present state; rates of the state; trial state; states and rates at the
+    # stages of all steps of a segment.
     y: Array
     k: Array
     trial: Array
     places: Array
-    # x, g, p, modal, answers: in modes: rates at a step's begin, accelerations at its stages beside
-    # the oscillators' own; rates of further states there; a modal state; room for responses.
+    # x, g, p, modal, answers: modal rates at the step's begin; modal forcing at the stages; rates
+    # of further states at the stages; a modal state; work array for oscillator responses.
     x: Array
     g: Array
     p: Array
@@ -87,9 +87,10 @@ class GivenSteps(Record):
 
 @kernel
 def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Array) -> int:
-    """Continue a run by rounds of step attempts; return how it ended.
+    """Continue a run by rounds of step attempts; return the exit code of the run.
 
-    Recorded are the begin of each round and the end of each accepted step [s].
+    The begin of each round is stored in ``begins`` and the end of each accepted step in ``ends``,
+    [s].
     """
     count = 0
     m.budget = 1
@@ -108,7 +109,7 @@ def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Arr
 
 @kernel
 def take_modes(s: GivenSteps) -> None:
-    """Compute the modes of mass and stiffness at the present state."""
+    """Compute the modal basis at the present state; set y[0] to NaN if there is none."""
     n = s.system.n
     for i in range(n):
         s.matrix_q[i] = s.y[i]
@@ -129,7 +130,10 @@ def take_modes(s: GivenSteps) -> None:
 
 @kernel
 def hold_matrices(s: GivenSteps, matrices: Array, mass: float) -> None:
-    """Decouple prescribed coordinates in mass, stiffness and damping."""
+    """Decouple prescribed coordinates in the mass, stiffness and damping matrices.
+
+    ``mass`` is the diagonal entry that prescribed coordinates get in the mass matrix.
+    """
     n = s.system.n
     for c in range(s.system.known):
         k = s.system.coordinates[c]
@@ -140,7 +144,10 @@ def hold_matrices(s: GivenSteps, matrices: Array, mass: float) -> None:
 
 @kernel
 def tabulate(s: GivenSteps, j: int, parts: int) -> None:
-    """Tabulate the weights of step j, or their derivatives too."""
+    """Tabulate the stage weights of step j for all modes.
+
+    With ``parts`` = 3, derivatives of the weights by squared frequency and by damping rate follow.
+    """
     h = s.lengths[j]
     n = s.system.n
     if h == s.table_h and s.parts >= parts:
@@ -167,7 +174,7 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
     for r in range(n):
         square = s.basis[2 * n * n + r]
         loss = s.basis[2 * n * n + n + r]
-        s.swing[n + r] = 1.0  # of the begin, whose derivatives are 0
+        s.swing[n + r] = 1.0  # weights at the begin, with derivatives 0
         if parts > 1:
             responses_along(square, loss, quarter, s.answers, more, last)
         responses(square, loss, quarter, s.answers)
@@ -187,7 +194,11 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
 
 @kernel
 def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
-    """Compute a mode's weights, or their derivative, at the stages of a step."""
+    """Compute the weights of mode r at the stages whose node is ``when``.
+
+    ``part`` 0 selects the weights; 1 and 2 select derivatives by squared frequency and damping
+    rate.
+    """
     n = s.system.n
     own = s.answers[(3 + part) * RESPONSES :]
     for i in range(s.stages + 1):
@@ -211,7 +222,7 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
 
 @kernel
 def to_modes(s: GivenSteps, v: Array, out: Array) -> None:
-    """Transform rates of coordinates to those of modes."""
+    """Transform coordinate rates, (n,), to modal rates; copy rates for a method without modes."""
     n = s.system.n
     if s.in_modes == 1:
         weigh(n, n, s.basis[n * n :], v, out)
@@ -222,7 +233,10 @@ def to_modes(s: GivenSteps, v: Array, out: Array) -> None:
 
 @kernel
 def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
-    """Compute the modal state at stage i of a step, or a derivative of it."""
+    """Compute the modal state at stage i of a step from rates x at its begin and accelerations g.
+
+    ``part`` 0 selects the state; 1 and 2 select derivatives by squared frequency and damping rate.
+    """
     n = s.system.n
     swing = s.swing[2 * (part * (s.stages + 1) + i) * n :]
     into = s.into[2 * (part * (s.stages + 1) + i) * s.stages * n :]
@@ -238,7 +252,7 @@ def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> N
 
 @kernel
 def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) -> None:
-    """Compute coordinates, rates and further states from a modal state at stage i."""
+    """Compute the state (coordinates, rates, further states) at stage i from its modal state."""
     n = s.system.n
     if s.in_modes == 1:
         weigh_both(n, s.basis, modal, y, out)
@@ -253,7 +267,10 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
 
 @kernel
 def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array) -> None:
-    """Store the rates (a, dx) at stage i."""
+    """Store the modal forcing g and the rates p of further states at stage i.
+
+    ``change`` contains accelerations and rates of further states, (a, dx).
+    """
     n = s.system.n
     to_modes(s, change, g[i * n :])
     if s.in_modes == 1:
@@ -267,7 +284,7 @@ def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array)
 
 @kernel
 def begin_step(s: GivenSteps, j: int, parts: int) -> None:
-    """Begin step j."""
+    """Tabulate the weights, select the channel pieces and compute the modal rates for step j."""
     tabulate(s, j, parts)
     enter_pieces(s.system, s.times[j] + rounding(s.times[j]))
     to_modes(s, s.y[s.system.n :], s.x)
@@ -284,7 +301,7 @@ def take_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
 
 @kernel
 def end_step(s: GivenSteps, j: int) -> None:
-    """Compute the state at the end of step j."""
+    """Compute the state at the end of step j, with prescribed coordinates on their given motion."""
     mix(s, 0, s.stages, s.x, s.g, s.modal)
     unfold(s, s.stages, s.modal, s.y, s.p, s.trial)
     for r in range(s.size):
@@ -294,7 +311,7 @@ def end_step(s: GivenSteps, j: int) -> None:
 
 @kernel
 def step(s: GivenSteps, j: int, places: Array) -> None:
-    """Advance by step j, and keep states and rates at its stages."""
+    """Advance the state by step j; store states and rates at its stages in ``places``."""
     begin_step(s, j, 1)
     for i in range(s.stages):
         place = places[2 * i * s.size :]
@@ -306,7 +323,7 @@ def step(s: GivenSteps, j: int, places: Array) -> None:
 
 @kernel
 def keep(s: GivenSteps, j: int) -> None:
-    """Keep the state at the begin of step j where a sample is."""
+    """Store the state at the begin of step j as a sample if a sample time coincides with it."""
     if s.ends_at[j] >= 0:
         for r in range(s.size):
             s.samples[s.ends_at[j] * s.size + r] = s.y[r]
@@ -314,7 +331,7 @@ def keep(s: GivenSteps, j: int) -> None:
 
 @kernel
 def advance(s: GivenSteps) -> None:
-    """Advance by all steps, with checkpoints."""
+    """Integrate the motion over all steps; store samples, and the state at each checkpoint."""
     prescribe(s.system, s.times[0], s.y)
     for segment in range(s.segments):
         for r in range(s.size):
@@ -329,7 +346,10 @@ def advance(s: GivenSteps) -> None:
 
 @kernel
 def hold_known(s: GivenSteps, y: Array) -> None:
-    """Reset entries of prescribed coordinates, which depend on their own values only."""
+    """Set the entries of prescribed coordinates in a derivative y of the state to zero.
+
+    Positions of prescribed coordinates that stay where the phase began are not changed.
+    """
     for c in range(s.system.known):
         if s.stays[c] == 0:
             y[s.system.coordinates[c]] = 0.0

@@ -1,4 +1,4 @@
-"""Tangents of a motion with given steps: the discrete motion is differentiated forward."""
+"""Tangents of a motion along given steps: forward-mode derivatives of the discretised motion."""
 
 from dataclasses import dataclass
 
@@ -26,46 +26,48 @@ from flexarm.loops.sums import weigh, weigh_both
 
 @dataclass(kw_only=True)
 class MotionTangents(GivenSteps):
-    """Tangents of a motion along given directions of numbers and starts."""
+    """Record of the tangents of a motion along given directions of numbers, inputs and start."""
 
-    # columns, numbers, matrix_numbers: how many directions, and of how many numbers of the rates
-    # and of the matrices.
+    # columns, numbers, matrix_numbers: number of directions; length of the number vectors of the
+    # rates and of the matrices.
     columns: int
     numbers: int
     matrix_numbers: int
-    # equations, table, turned, turned_table: the pushed rates and matrices.
+    # equations, table, turned, turned_table: addresses and pointer tables of the compiled functions
+    # ``pushed rates`` and ``pushed matrices``.
     equations: int
     table: Ints
     turned: int
     turned_table: Ints
-    # tangent, pulse, direction, change, matrix_direction, matrix_change: their inputs and outputs.
+    # tangent, pulse, direction, change, matrix_direction, matrix_change: inputs and outputs of the
+    # compiled functions.
     tangent: Array
     pulse: Array
     direction: Array
     change: Array
     matrix_direction: Array
     matrix_change: Array
-    # directions, matrix_directions, pulses, tangents, tangent_samples: by column: of the numbers;
-    # of the inputs, the same at all times; of the state now; of the state at the samples, (T,
-    # columns, size).
+    # directions, matrix_directions, pulses, tangents, tangent_samples: by column: tangents of the
+    # numbers; tangents of the inputs, constant in time; tangent of the present state; tangents of
+    # the states at the samples, (T, columns, size).
     directions: Array
     matrix_directions: Array
     pulses: Array
     tangents: Array
     tangent_samples: Array
-    # x_along, g_along, p_along, modal_along, basis_along: tangents of x, g and p, (columns, ...)
-    # each, of one modal state, and of the basis by column.
+    # x_along, g_along, p_along, modal_along, basis_along: tangents of x, g and p, by column;
+    # tangent of a modal state; tangents of the modal basis, by column.
     x_along: Array
     g_along: Array
     p_along: Array
     modal_along: Array
     basis_along: Array
-    more: Array  # room for a state
+    more: Array  # work array for a state
 
 
 @kernel
 def turn_modes(s: MotionTangents) -> None:
-    """Compute the change of the modes just computed along all columns."""
+    """Compute the tangents of the present modal basis along all directions."""
     n = s.system.n
     for column in range(s.columns):
         for r in range(s.size):
@@ -82,7 +84,10 @@ def turn_modes(s: MotionTangents) -> None:
 
 @kernel
 def go_along(s: MotionTangents, i: int, column: int, out: Array) -> None:
-    """Compute the tangent of a column at stage i, with s.modal the modal state there."""
+    """Compute the tangent of the state at stage i along one direction, the index ``column``.
+
+    The modal state at the stage is read from s.modal.
+    """
     n = s.system.n
     own = column * s.stages
     x = s.x_along[column * n :]
@@ -108,7 +113,7 @@ def go_along(s: MotionTangents, i: int, column: int, out: Array) -> None:
 
 @kernel
 def push_stage(s: MotionTangents, i: int) -> None:
-    """Propagate all tangents through the rates at the current stage."""
+    """Propagate the tangents along all directions through the rates at stage i."""
     n = s.system.n
     for column in range(s.columns):
         go_along(s, i, column, s.tangent)
@@ -130,7 +135,7 @@ def push_stage(s: MotionTangents, i: int) -> None:
 
 @kernel
 def keep_tangents(s: MotionTangents, j: int) -> None:
-    """Keep the tangents at the begin of step j where a sample is."""
+    """Store the tangents at the begin of step j if a sample time coincides with it."""
     block = s.columns * s.size
     if s.ends_at[j] >= 0:
         for r in range(block):
@@ -139,7 +144,7 @@ def keep_tangents(s: MotionTangents, j: int) -> None:
 
 @kernel
 def push(s: MotionTangents) -> None:
-    """Advance by all steps together with their tangents."""
+    """Integrate the motion over all steps, together with its tangents along all directions."""
     n = s.system.n
     prescribe(s.system, s.times[0], s.y)
     for column in range(s.columns):

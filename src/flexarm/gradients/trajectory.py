@@ -1,4 +1,4 @@
-"""A motion in recorded steps, its sensitivities and its adjoint."""
+"""A motion along recorded steps, with forward sensitivities and adjoint."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,41 +30,41 @@ from flexarm.model import Model, start_state
 
 @dataclass(frozen=True)
 class RunGradient:
-    """Derivatives of a function of a run's samples."""
+    """Derivatives of a scalar function of a run's samples by parameters, start and inputs."""
 
-    parameters: Array  # by the numbers of the arm, (k,)
-    # q, v: by the start, (n,) each.
+    parameters: Array  # derivatives by the parameters, (k,)
+    # q, v: derivatives by the initial coordinates and rates, (n,) each.
     q: Array
     v: Array
-    inputs: Array  # by the inputs at the samples, (T, inputs), with straight lines between them
+    inputs: Array  # derivatives by the inputs at the samples, (T, inputs), linear between
 
 
 @dataclass(frozen=True)
 class RecordedTrajectory:
-    """A motion in recorded steps.
+    """A motion integrated along recorded steps, and derivatives of its samples.
 
     Attributes
     ----------
     task
-        The motion.
+        Initial value problem of the motion.
     functions
-        Its compiled rates and their derivatives.
+        Compiled rates of the motion and their derivatives.
     parameters
-        Keys of the numbers that it is differentiated by.
+        Keys of the numbers that the motion is differentiated by.
     tableau, plan
-        The method and its steps.
+        Runge-Kutta tableau of the method, and the sequence of steps.
     nodes
-        Times [s] at which inputs are given, with straight lines between them.
+        Times [s] at which inputs are given; inputs are linear between them.
     arms
-        Function that returns arms which differ a little in one parameter, by its key.
+        Function that returns arms with a small change of one parameter, by parameter key.
     started
-        Whether the start is that of the model file, and moves with its numbers.
+        Whether the motion starts at the start of the model file, which depends on parameters.
     held
-        Coordinates that brakes hold where they are.
+        Indices of coordinates that brakes hold at rest.
     like
-        Another motion of the same arm, whose derivatives by numbers are taken.
+        Another motion of the same arm, whose derivatives by numbers are reused.
     known
-        Derivatives by the parameters that are known already, of all motions of the arm as it is.
+        Cache of derivatives by the parameters, shared by motions of the same arm.
     """
 
     task: InitialValueProblem
@@ -81,22 +81,23 @@ class RecordedTrajectory:
 
     @property
     def steps(self) -> Array:
-        """Ends of the steps [s], the samples among them."""
+        """Step boundaries [s], sample times included."""
         return self.plan.ends
 
     @property
     def t(self) -> Array:
-        """Times of the samples [s], (T,)."""
+        """Sample times [s], shape (T,)."""
         return self.task.times
 
     @cached_property
     def states(self) -> Array:
-        """Coordinates, rates, and states of servos and drives at the samples, (T, size).
+        """States at the samples, shape (T, size): coordinates, rates, servo and drive states.
 
         Raises
         ------
         SimulationError
-            If the motion grew without bound.
+            If a state is not finite, or if an attitude turns so far that its reference would
+            change.
         """
         self._rewind()
         advance(self._steps)
@@ -117,11 +118,11 @@ class RecordedTrajectory:
         return found
 
     def state_sensitivities(self, inputs: int = 0, first: Array | None = None) -> Array:
-        """Differentiate the whole states at the samples by the parameters, (T, size, k).
+        """Compute derivatives of the states at the samples by the parameters, shape (T, size, k).
 
-        With ``inputs``, by what is added to each of these at all times too: so many columns more.
-        ``first`` are derivatives of the first state and of what is carried, a column each, if they
-        are known.
+        ``inputs`` further columns contain derivatives by constants added to the inputs.  ``first``
+        has one row per number of the first state and per carried number of captured bodies, and
+        contains the derivatives of these; if None, the derivatives of the start are computed.
         """
         self.states  # noqa: B018  refuses a motion that has no end
         n, size, driven = self.n, self.size, len(self.task.groups[0])
@@ -171,9 +172,11 @@ class RecordedTrajectory:
         return np.swapaxes(record.tangent_samples.reshape(len(self.t), columns, size), 1, 2)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
-        """Pull derivatives by the states at the samples, (T, size), back.
+        """Compute the product of ``seeds`` with the Jacobian of the samples, by the adjoint.
 
-        They become those by the parameters and what is carried, the first state and the inputs.
+        ``seeds``, shape (T, size), are derivatives of a scalar function by the states at the
+        samples. Returned are derivatives of the function by parameters and carried numbers, by the
+        first state, (size,), and by the inputs at the nodes, (nodes, inputs).
         """
         self.states  # noqa: B018
         size, n = self.size, self.n
@@ -221,24 +224,25 @@ class RecordedTrajectory:
         )
 
     def by(self, plan: StepSequence) -> "RecordedTrajectory":
-        """Return the motion in other steps."""
+        """Return the motion along another sequence of steps."""
         return replace(self, task=replace(self.task, times=plan.phase.times), plan=plan)
 
     def begun(self, y: Array) -> "RecordedTrajectory":
-        """Begin at another state."""
+        """Return the motion started at another state y, shape (size,)."""
         q, v, x = np.split(y, [self.n, 2 * self.n])
         names = self.task.motion.actuators.state_names
         start = replace(self.task.start, q=q, v=v, x=dict(zip(names, x.tolist(), strict=True)))
         return replace(self, task=replace(self.task, start=start), started=False)
 
     def rates_at(self, sample: int) -> Array:
-        """Evaluate the rates of the state at the first or last sample, (size,)."""
+        """Return the time derivative of the state, shape (size,), at sample 0 or -1 (the last)."""
         return self._at(sample)[0]
 
     def looked(self, sample: int, event: int) -> tuple[float, Array, Array]:
-        """Evaluate an event function, and its derivatives by the state and by numbers.
+        """Return the value of an event function and its derivatives by the state and by numbers.
 
-        They are those at the first (0) or last (-1) sample, by the numbers of ``pulled seen``.
+        ``sample`` is 0 for the first sample or -1 for the last; the numbers are the inputs of the
+        compiled function ``pulled seen``.
         """
         _, buffers = self._at(sample)
         place = list(looks(self.model)).index(event)
@@ -252,7 +256,7 @@ class RecordedTrajectory:
         return float(found["seen"][place]), found["by_state"], found["by_number"]
 
     def _at(self, sample: int) -> tuple[Array, dict[str, Array]]:
-        """Evaluate the rates at the first or last sample, as steps there do; and what they read."""
+        """Return the rates at the first or last sample, and buffers of the compiled function."""
         system, buffers = system_of(
             self.task.equation, self._member("rates"), self.task.groups, works=0
         )
@@ -264,12 +268,12 @@ class RecordedTrajectory:
 
     @cached_property
     def nearby(self) -> Mapping[str, Nearby]:
-        """Arms that differ a little in one parameter, by its key."""
+        """Arms with a small change of one parameter, by parameter key."""
         return self.arms() if self.like is None else self.like.nearby
 
     @property
     def model(self) -> Model:
-        """The arm as it is in the phase."""
+        """Model of the arm in the phase of the motion."""
         return self.task.equation.model
 
     @property
@@ -279,7 +283,7 @@ class RecordedTrajectory:
 
     @property
     def size(self) -> int:
-        """Of the state."""
+        """Length of the state vector."""
         return 2 * self.n + self.task.motion.actuators.states
 
     @cached_property
@@ -287,7 +291,7 @@ class RecordedTrajectory:
         return GivenSteps(**self._fields[0])
 
     def _rewind(self) -> None:
-        """Reset the state and the channels to the start."""
+        """Reset the state and the current pieces of all channels to the start of the motion."""
         system, start = self._fields[0]["system"], self.task.start
         more = [start.x.get(name, 0.0) for name in self.task.motion.actuators.state_names]
         self._fields[0]["y"][:] = np.concatenate([start.q, start.v, more])
@@ -303,7 +307,7 @@ class RecordedTrajectory:
         return {}
 
     def _member(self, name: str) -> BoundKernel:
-        if name not in self._members:  # tables point to its constants as long as this lives
+        if name not in self._members:  # pointer tables refer to its constants
             formulation = self.task.equation.formulation
             self._members[name] = self.functions.member(name, formulation, self._others)
         return self._members[name]
@@ -312,7 +316,10 @@ class RecordedTrajectory:
         return _models(self.nearby)
 
     def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints]:
-        """Join a function to buffers, if there are any: its address and its table."""
+        """Return the address and the pointer table of a compiled function bound to buffers.
+
+        Without buffers, the address is 0 and the table is empty.
+        """
         if not buffers:
             return 0, np.zeros(0, dtype=np.int64)
         member = self._member(name)
@@ -323,7 +330,7 @@ class RecordedTrajectory:
         return member.table_address, table
 
     def along(self, name: str) -> Array:
-        """Return the derivatives of a function's numbers by the parameters, (numbers, k)."""
+        """Return derivatives of a function's numbers by the parameters, shape (numbers, k)."""
         if "matrices" in name and not len(self.plan.renewed):
             return np.zeros((0, len(self.nearby)))
         if self.like is not None:
@@ -335,9 +342,9 @@ class RecordedTrajectory:
 
     @cached_property
     def _fields(self) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
-        """Fields of the records of all passes, and the buffers that compiled code points to.
+        """Fields shared by the records of all passes, and buffers of the rates and of the matrices.
 
-        Those of the matrices are apart, none of a method without modes.
+        The buffers of the matrices are empty for a method without modes.
         """
         system, buffers = system_of(
             self.task.equation, self._member("rates"), self.task.groups, works=0
@@ -351,7 +358,7 @@ class RecordedTrajectory:
             matrices = {**parts, "anchor": buffers["anchor"], **zeros({"q": n, "v": n})}
         address, table = self._joined("matrices", matrices)
         ends = np.full(count + 1, -1, dtype=np.int64)
-        order = np.argsort(self.steps, kind="stable")  # about events some may go back
+        order = np.argsort(self.steps, kind="stable")  # near events, times of steps may decrease
         near = np.searchsorted(self.steps, self.t - roundings(self.t), sorter=order)
         ends[order[near]] = np.arange(len(self.t))
         every = int(np.diff(starts).max())
@@ -390,7 +397,7 @@ class RecordedTrajectory:
 
     @cached_property
     def _start_slopes(self) -> Array:
-        """Derivatives of the start by the parameters, (k, size)."""
+        """Derivatives of the start state by the parameters, shape (k, size)."""
         if self.like is not None and self.like.started == self.started:
             return self.like._start_slopes
         if self.started not in self.known:
@@ -399,7 +406,7 @@ class RecordedTrajectory:
             for k, each in enumerate(self.nearby.values() if self.started else ()):
                 there = np.array([np.concatenate(start_state(m)) for m in each.models])
                 found[k, : 2 * self.n] = each.weights @ (there - here)
-            self.known[self.started] = found  # whole: what is broken off is no slope
+            self.known[self.started] = found  # stored only when complete
         return self.known[self.started]
 
 

@@ -1,1 +1,1 @@
-"""Events through which a run is differentiated."""
+"""Derivatives of runs across events."""

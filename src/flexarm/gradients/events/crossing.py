@@ -1,12 +1,12 @@
-"""State-dependent events: their times, and the jump of derivatives there.
+"""State-dependent events: event times, and the jump of derivatives at an event.
 
-Steps stay as they are when a number changes, but the time t of the event moves. A run in the steps
-of another reaches the event by one more step, and returns by one more after it. Where the two runs
-are one, both have no length, and a step of any method changes with its length there as the state
-does with time: derivatives dy of the state become dy + (f - f') dt, with the rates f before and f'
-after the event, and dt what keeps the quantity at its value; where the state jumps to g(y, t), they
-become g_y dy + (g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I
-47(2), 204-220).
+Steps do not change with a parameter, but the time t of the event does.  A run along the steps of
+another run takes one more step to the event and one more after it; both have length 0 if the runs
+are identical.  The derivative of the state jumps from dy to dy + (f - f') dt, with the rates f
+before and f' after the event, and the change dt of the event time at which the event function
+keeps its value.  If the state jumps to g(y, t), the derivative after the event is
+g_y dy + (g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I 47(2),
+204-220).
 """
 
 from collections.abc import Callable, Mapping
@@ -33,39 +33,42 @@ from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.model import Model
 
-GRAZES = 1e-9  # of a quantity's size: one that would go beyond its value by less only touches it
-SETTLED = 1e-9  # of the last step: by how much the time of an event may be unsettled
-TANGENT = 1e-20  # of a unit: how long tangents are, whose products must vanish beside 1
+GRAZES = 1e-9  # of a quantity's size: least overshoot beyond its value
+SETTLED = 1e-9  # of the last step: convergence tolerance of the event time
+TANGENT = 1e-20  # complex step; products of two such steps are negligible
 
 
 @dataclass(frozen=True)
 class Slopes:
-    """Derivatives of state and bodies after events by those before, by numbers and by time."""
+    """Derivatives of the state after events by the state before, the parameters and the time.
 
-    by_state: Array  # (after, before), each the state and after it the bodies' numbers
+    The numbers of captured bodies follow the state.
+    """
+
+    by_state: Array  # (after, before): the state, then numbers of captured bodies
     by_parameters: Array  # (after, k)
     by_time: Array  # (after,)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Transition between two phases: rates, and bodies that the tip holds."""
+    """Transition between two phases: jump of the rates and of the bodies that the tip carries."""
 
-    equation: Equation  # of the arm as it was given
-    model: Model  # the arm
-    arms: Callable[[], Mapping[str, Nearby]]  # others that differ a little in a parameter, by key
+    equation: Equation  # equation of motion of the arm as given
+    model: Model  # model of the arm
+    arms: Callable[[], Mapping[str, Nearby]]  # perturbed models by key
     before: Phase
     after: Phase
-    t: float  # when they happen [s]
+    t: float  # time of the events [s]
 
     @property
     def jumps(self) -> bool:
-        """Whether rates, or what is carried, may change at all."""
+        """Whether the events can change the rates or the numbers of captured bodies."""
         again = caught_again(self.model)
         return any(e.capture or e.brake or e.let_go in again for e in self._events)
 
     def state(self, y: Array) -> tuple[Array, Phase]:
-        """Return the state after the events, and the phase with the discrete state then."""
+        """Return the state after the events, shape (size,), and the phase after the events."""
         n, found = self.model.size, y.copy()
         found[n : 2 * n], after = self._entered(
             self.model, self.before.discrete, *self._split(y), self.t
@@ -73,7 +76,11 @@ class Entry:
         return found, after
 
     def slopes(self, y: Array) -> Slopes:
-        """Differentiate that: by tangents, but for numbers of the model file, by differences."""
+        """Return derivatives of the state after the events by state, parameters and time.
+
+        Complex-step tangents give derivatives by state and time; finite differences give
+        derivatives by parameters.
+        """
         n, size, carried = self.model.size, len(y), self.before.carried
         given = np.concatenate([y[: 2 * n], carried, [self.t]])
 
@@ -106,7 +113,7 @@ class Entry:
     def _entered(
         self, model: Model, discrete: DiscreteState, q: Array, v: Array, t: float
     ) -> tuple[Array, Phase]:
-        """Apply the events, as a simulation does."""
+        """Return the rates and the phase after the events, applied as in a simulation."""
         transition = transition_of(self.equation, model, discrete, t, q, v)
         after = self.after.entered(transition)
         return transition.v, after
@@ -115,7 +122,7 @@ class Entry:
 def transition_of(
     equation: Equation, model: Model, discrete: DiscreteState, t: float, q: Array, v: Array
 ) -> Transition:
-    """Start a transition of an arm whose numbers differ from an equation's."""
+    """Return a transition at time t [s] of a model whose numbers may differ from the equation's."""
 
     def equation_in(state: DiscreteState) -> ComplexKinetics:
         return ComplexKinetics.of(equation, state.model(model))
@@ -125,17 +132,17 @@ def transition_of(
 
 @dataclass(frozen=True)
 class Crossing:
-    """Jump of derivatives at an event.
+    """Jump of the derivatives of the state at an event.
 
-    They are of the state, followed by the numbers of captured bodies.
+    Vectors contain the state, followed by the numbers of captured bodies.
     """
 
-    # by_before, by_number: how what is after it follows from what is before it, and from the
-    # parameters, at one time.
+    # by_before, by_number: derivatives of the values after the event, at a fixed time, by the
+    # values before the event and by the parameters.
     by_before: Array
     by_number: Array
-    # off_before, off_number, gap: derivatives of the time at which it happens by what is before it
-    # and by the parameters; what that time changes after it.
+    # off_before, off_number, gap: derivatives of the event time by the values before the event and
+    # by the parameters; derivative of the values after the event by the event time.
     off_before: Array
     off_number: Array
     gap: Array
@@ -144,7 +151,7 @@ class Crossing:
     def between(
         cls, before: RecordedTrajectory, after: RecordedTrajectory, entry: Entry
     ) -> "Crossing | None":
-        """Compute the jump of derivatives from one phase to the next; None without a jump."""
+        """Return the jump of derivatives from one phase to the next; None if there is no jump."""
         event, y, k = before.plan.phase.ended, before.states[-1], len(before.parameters)
         size = len(y) + len(before.plan.phase.carried)
         slopes = Slopes(np.eye(size), np.zeros((size, k)), np.zeros(size))
@@ -174,7 +181,7 @@ class Crossing:
         return cls(by_before, by_number, np.append(by_state, off[k:]) / rate, off[:k] / rate, gap)
 
     def pushed(self, slopes: Array) -> Array:
-        """Propagate derivatives, one column each, from before the event to after it."""
+        """Return derivatives after the event from those before, one column per direction."""
         late, found = self.off_before @ slopes, self.by_before @ slopes
         count = len(self.off_number)
         late[:count] += self.off_number
@@ -182,7 +189,10 @@ class Crossing:
         return np.asarray(found + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Propagate derivatives back to before the event; return them with those by numbers."""
+        """Return derivatives by the values before the event, and by parameters (reverse mode).
+
+        ``by`` are derivatives by the values after the event.
+        """
         late = float(self.gap @ by)
         return by @ self.by_before + late * self.off_before, by @ self.by_number + (
             late * self.off_number
@@ -192,7 +202,11 @@ class Crossing:
 def reached(
     leg: RecordedTrajectory, plan: Callable[[float], StepSequence], t: float
 ) -> RecordedTrajectory:
-    """End a phase where its event function is zero, near a time [s] (Newton)."""
+    """Return a phase that ends at its event, whose time is found by Newton's method from t [s].
+
+    ``plan`` returns the steps of the phase for an end time.  SimulationError is raised if the
+    quantity only touches its value.
+    """
     event, model, moved = plan(t).phase.ended, leg.model, np.inf
     value = value_of(model, event)
     while True:
@@ -218,7 +232,10 @@ def reached(
 def ended(
     leg: RecordedTrajectory, plan: StepSequence, event: int, t: float
 ) -> list[RecordedTrajectory]:
-    """End a phase by an event near a time [s]: whole steps, and a partial one to the event."""
+    """Return the parts of a phase that an event near time t [s] ends.
+
+    The first part has the whole steps before the event, the second a partial step to the event.
+    """
     ends, phase, found = plan.ends[plan.ends < t - 2 * instant(t)], plan.phase, []
     last = float(ends[-1])
     if len(ends) > 1:
@@ -237,13 +254,16 @@ def ended(
 
 
 def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> tuple[float, float]:
-    """Return the event function and its rate at a sample of a phase."""
+    """Return the residual of the event condition at a sample, and its time derivative.
+
+    The residual is the event function less ``value``.
+    """
     found, by_state, _ = leg.looked(sample, event)
     return found - value, float(by_state @ leg.rates_at(sample))
 
 
 def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None:
-    """Raise an error for a phase whose servos have other states than those of the first."""
+    """Raise SimulationError if the servos of two phases have different states."""
     one, two = (task.motion.actuators.state_names for task in (first, other))
     if one != two:
         raise SimulationError(
@@ -254,11 +274,11 @@ def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None
 
 @dataclass(frozen=True)
 class HybridTrajectory:
-    """A run in parts, from one event to the next, and the derivatives of its samples."""
+    """A run as a sequence of motions between events, and derivatives of its samples."""
 
     parts: tuple[RecordedTrajectory, ...]
-    t: Array  # times of the samples [s], (T,)
-    entries: tuple[Entry | None, ...]  # between two parts; None within a phase
+    t: Array  # sample times [s], (T,)
+    entries: tuple[Entry | None, ...]  # transitions between parts; None within a phase
 
     @property
     def n(self) -> int:
@@ -267,27 +287,27 @@ class HybridTrajectory:
 
     @property
     def steps(self) -> Array:
-        """Ends of the steps [s], the samples among them."""
+        """Step boundaries [s] of all parts, sample times included."""
         ends = [part.steps[:-1] for part in self.parts]
         return np.concatenate([*ends, self.parts[-1].steps[-1:]])
 
     @cached_property
     def states(self) -> Array:
-        """Coordinates, rates, and states of servos and drives at the samples, (T, size)."""
+        """States at the samples, shape (T, size): coordinates, rates, servo and drive states."""
         return self._joined([part.states for part in self.parts])
 
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
-        """Jump of derivatives at the begin of each phase; None without a jump."""
+        """Jump of derivatives at the begin of each part; None where there is no jump."""
         found: list[Crossing | None] = [None]
         for a, b, entry in zip(self.parts, self.parts[1:], self.entries, strict=False):
             found.append(None if entry is None else Crossing.between(a, b, entry))
         return found
 
     def state_sensitivities(self, inputs: int = 0) -> Array:
-        """Differentiate the whole states at the samples by the parameters, (T, size, k).
+        """Compute derivatives of the states at the samples by the parameters, shape (T, size, k).
 
-        With ``inputs``, also by a constant addition to each of these: so many more columns.
+        ``inputs`` further columns contain derivatives by constants added to the inputs.
         """
         found: list[Array] = []
         slopes: Array | None = None
@@ -300,9 +320,11 @@ class HybridTrajectory:
         return self._joined(found)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
-        """Propagate derivatives by the states at the samples, (T, size), back.
+        """Compute the product of ``seeds`` with the Jacobian of the samples, by the adjoint.
 
-        They become derivatives by the parameters, the first state and the inputs.
+        ``seeds``, shape (T, size), are derivatives of a scalar function by the states at the
+        samples. Returned are derivatives of the function by the parameters, (k,), by the first
+        state, (size,), and by the inputs at the samples, (T, inputs).
         """
         size, count = seeds.shape[1], len(self.parts[0].parameters)
         by = np.zeros(size + len(self.parts[-1].plan.phase.carried))
@@ -323,31 +345,35 @@ class HybridTrajectory:
 
     @property
     def q(self) -> Array:
-        """Coordinates at the samples, (T, n)."""
+        """Coordinates at the samples, shape (T, n)."""
         return self.states[:, : self.n]
 
     @property
     def v(self) -> Array:
-        """Rates at the samples, (T, n)."""
+        """Rates at the samples, shape (T, n)."""
         return self.states[:, self.n : 2 * self.n]
 
     def sensitivities(self) -> tuple[Array, Array]:
-        """Differentiate all samples by the parameters, forward: of q and of v, (T, n, k) each."""
+        """Compute derivatives of q and v at the samples by the parameters, shape (T, n, k) each.
+
+        Tangents are propagated forward, one for each parameter.
+        """
         rows = self.state_sensitivities()
         return rows[:, : self.n], rows[:, self.n : 2 * self.n]
 
     def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
-        """Differentiate a function of the samples by all inputs of the run, backward.
+        """Compute derivatives of a scalar function of the samples by parameters, start and inputs.
 
         Parameters
         ----------
         by_q, by_v
-            Derivatives of the function by the samples of q and v, (T, n) each; 0 if None.
+            Derivatives of the function by q and v at the samples, shape (T, n) each; ``by_v`` is 0
+            if None.
 
         Notes
         -----
-        It takes some five times as long as the run, however many parameters there are.  States are
-        kept at checkpoints alone, whose number is the root of the number of steps.
+        The adjoint takes about five times as long as the run, for any number of parameters.  States
+        are stored at checkpoints only, about the square root of the number of steps.
         """
         n, seeds = self.n, np.zeros(self.states.shape)
         seeds[:, :n] = real_numbers("by_q", by_q, (len(seeds), n))
@@ -358,7 +384,10 @@ class HybridTrajectory:
 
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
-        """Return which times of each phase are samples; one between two phases is of the second."""
+        """Mask of the times of each part that are samples.
+
+        A boundary between two parts belongs to the later part.
+        """
         found = []
         for part in self.parts:
             near = np.minimum(np.searchsorted(self.t, part.t - roundings(part.t)), len(self.t) - 1)

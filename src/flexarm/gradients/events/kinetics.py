@@ -1,4 +1,4 @@
-"""Pose, velocity and inertia of an arm with tangents, for the transitions of events."""
+"""Mass matrix, tip pose and tip velocity of an arm with tangents, for transitions at events."""
 
 from dataclasses import dataclass, replace
 
@@ -17,17 +17,17 @@ QUANTITIES = ("mass_matrix", "tip_jacobian", "tip_pose")
 
 @dataclass(frozen=True)
 class ComplexKinetics:
-    """An equation at complex coordinates, and with a complex load: imaginary parts are tangents.
+    """Mass matrix, tip Jacobian and tip pose at complex coordinates and a complex load.
 
-    It is compiled with its derivatives by coordinates and load, which are exact.
+    Imaginary parts are tangents, computed by compiled derivatives by coordinates and load.
     """
 
-    equation: Equation  # which takes its load as an input
+    equation: Equation  # equation of motion with the load as an input
     load: Array  # tangent of the load's numbers
 
     @classmethod
     def of(cls, equation: Equation, model: Model) -> "ComplexKinetics":
-        """Build that of a model, whose tip may carry a body with a tangent."""
+        """Build the kinetics of a model; a complex tip body gives the load and its tangent."""
         numbers = model.links[-1].tip_body.numbers
         model = replace(model.loaded(Inertia.of_numbers(numbers.real)), load_given=True)
         formulation = replace(equation.formulation, model=model)
@@ -35,28 +35,31 @@ class ComplexKinetics:
 
     @property
     def model(self) -> Model:
-        """The arm."""
+        """Model of the arm."""
         return self.equation.model
 
     def mass_matrix(self, q: Array) -> Array:
-        """Compute the mass matrix, (n, n)."""
+        """Compute the mass matrix, shape (n, n)."""
         return self._values(q)[0].reshape(len(q), -1).T
 
     def tip_jacobian(self, q: Array) -> Array:
-        """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
+        """Compute the Jacobian of the tip, linear rows over angular rows, in world axes, (6, n)."""
         return self._values(q)[1].reshape(len(q), -1).T
 
     def tip_pose(self, q: Array) -> tuple[Array, Array]:
-        """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
+        """Compute the rotation matrix (3, 3) and the position (3,) of the tip in the world."""
         rotation, position = self._values(q)[2:]
         return rotation.reshape(3, 3).T, position
 
     def tip_velocity(self, q: Array, v: Array) -> Array:
-        """Compute the tip's velocity [m/s] over its angular one [rad/s], in world axes, (6,)."""
+        """Compute the tip velocity, linear [m/s] over angular [rad/s], in world axes, (6,)."""
         return self.tip_jacobian(q) @ v
 
     def _values(self, q: Array) -> list[Array]:
-        """Evaluate all of them, column by column, with tangents if there are any."""
+        """Return mass matrix, tip Jacobian, rotation and position, flattened column by column.
+
+        The arrays are complex if the coordinates are complex or the load has a tangent.
+        """
         function = self.equation.compile("kinetics with tangents", _trace, level="quick")
         found = function.call(q.real, q.imag, *self.equation.given, self.load)
         count = len(found) // 2
@@ -66,7 +69,10 @@ class ComplexKinetics:
 
 
 def _trace(formulation: Formulation) -> ca.Function:
-    """Trace the quantities and their tangents: q, tangent of q, anchors, load, and its tangent."""
+    """Return a symbolic function of mass matrix, tip Jacobian and tip pose, and of their tangents.
+
+    The inputs are q, tangent of q, reference attitudes, load and tangent of the load.
+    """
     functions = [trace(formulation, name) for name in QUANTITIES]
     symbols = dict(zip(functions[0].name_in(), functions[0].sx_in(), strict=True))
     values: list[Expr] = []

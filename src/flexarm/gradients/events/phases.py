@@ -20,25 +20,30 @@ from flexarm.model import Model
 from flexarm.spatial import Pose
 
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
-CARRIED = 1e-2  # of numbers whose squares equations hold: by how much others differ in them
-LIES, DRIFTS = 12, 19  # numbers of a pose, and of a body that drifts
+CARRIED = 1e-2  # difference step; equations are quadratic in these numbers
+LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a run without events."""
+    """A part of a run between two events."""
 
-    times: Array  # that it keeps [s], its begin and end included
-    done: tuple[int, ...] = ()  # events before it
-    ended: int = -1  # by which event it ends, if a quantity brings that about; else -1
-    # What holds and loads the arm; before the last events until their transition is applied.
+    times: Array  # sample times [s], with begin and end of the phase
+    done: tuple[int, ...] = ()  # indices of the events before the phase
+    ended: int = -1  # index of the state-dependent event at its end, or -1
+    # Discrete state: held bodies, brakes, servos.  It precedes the last events until their
+    # transition is applied.
     discrete: DiscreteState = field(default_factory=DiscreteState)
 
     @classmethod
     def of(
         cls, model: Model, times: Array, begin: float | None = None, done: tuple[int, ...] = ()
     ) -> "Phase":
-        """Start a phase at a time [s], the first of the times if None, until an event."""
+        """Return the phase from time ``begin`` [s] to the next event time.
+
+        Event times are those at which an event occurs or a state-dependent event becomes active.
+        If ``begin`` is None, the phase begins at the first of ``times``.
+        """
         begin = float(times[0]) if begin is None else begin
         due = [
             (event.at, event.title, k)
@@ -52,13 +57,16 @@ class Phase:
         return cls(times_of(times, begin, end), done)
 
     def after(self, model: Model, times: Array, t: float, seen: tuple[int, ...]) -> "Phase | None":
-        """Return the next phase from a time [s] on, after the given events; None at the end."""
+        """Return the next phase, from time t [s] on; None at the end of the run.
+
+        ``seen`` are indices of the state-dependent events at t.
+        """
         if times[-1] - t <= instant(float(times[-1])):
             return None
         return Phase.of(model, times, t, (*self.done, *seen))
 
     def entered(self, transition: Transition) -> "Phase":
-        """Apply the transition into the phase, from the discrete state before."""
+        """Return the phase with the discrete state after the events before the phase."""
         transition.apply([k for k in self.done if k not in transition.discrete.done])
         again = caught_again(transition.model)
         freed = {name: each for name, each in transition.discrete.freed.items() if name in again}
@@ -66,12 +74,15 @@ class Phase:
 
     @property
     def _carried_poses(self) -> dict[str, Pose]:
-        """Poses of captured bodies in the tip's frame."""
+        """Poses of captured bodies in the tip frame, by body name."""
         return {name: each for name, each in self.discrete.held.items() if name != PAYLOAD}
 
     @property
     def carried(self) -> Array:
-        """Numbers of the poses of captured bodies in the tip's frame, and of their drift."""
+        """Pose numbers of captured bodies, then state numbers of drifting bodies, as one vector.
+
+        A pose in the tip frame has 12 numbers, and the state of a drifting body 19.
+        """
         held = [_lies(each) for each in self._carried_poses.values()]
         freed = [
             np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin])
@@ -80,7 +91,7 @@ class Phase:
         return np.concatenate([np.zeros(0), *held, *freed])
 
     def carrying(self, numbers: Array) -> "Phase":
-        """Return the phase with other such numbers."""
+        """Return the phase with other numbers of captured and drifting bodies, as in `carried`."""
         rows, more = np.split(numbers, [LIES * len(self._carried_poses)])
         rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
         held = {name: _pose(row) for name, row in zip(self._carried_poses, rows, strict=True)}
@@ -92,13 +103,13 @@ class Phase:
         return replace(self, discrete=discrete)
 
     def situated(self, model: Model) -> Model:
-        """Return an arm as it is in the phase."""
+        """Return a model with the discrete state of the phase applied."""
         return self.discrete.servoed(self.discrete.model(model))
 
     def nearby(self, model: Model, arms: Callable[[], Mapping[str, Nearby]]) -> dict[str, Nearby]:
-        """Return arms with a small change of one number in the phase, by its key.
+        """Return models in the phase with a small change of one number each, by key of the number.
 
-        After them come those that differ in a body that the tip has captured.
+        The parameters come first, then the numbers of captured and drifting bodies (``carried 0``).
         """
         found = {
             key: replace(each, models=tuple(self.situated(model) for model in each.models))
@@ -107,14 +118,14 @@ class Phase:
         for k, step in enumerate(CARRIED * np.eye(len(self.carried))):
             ways = (
                 (step, -step) if k < LIES * len(self._carried_poses) else (step,)
-            )  # the arm knows no other
+            )  # the model does not depend on numbers of drifting bodies
             models = (self.carrying(self.carried + way).situated(model) for way in ways)
             weights = np.array([1.0, -1.0]) / (2 * CARRIED) if len(ways) > 1 else np.zeros(1)
             found[f"carried {k}"] = Nearby(tuple(models), weights)
         return found
 
     def bounds(self, model: Model) -> tuple[Array, Array]:
-        """Return the bounds of the event functions; infinite for those not active now."""
+        """Return lower and upper bounds of the event functions; infinite for inactive events."""
         found, begin = [], float(self.times[0])
         for k, look in looks(model).items():
             event = model.arm.events[k]
@@ -134,13 +145,13 @@ def _pose(numbers: Array) -> Pose:
 
 
 def caught_again(model: Model) -> set[str]:
-    """Name the bodies that several events capture."""
+    """Return the names of bodies that more than one event captures."""
     names = [event.capture for event in model.arm.events if event.capture is not None]
     return {name for name in names if names.count(name) > 1}
 
 
 def looks(model: Model) -> dict[int, EventFunction]:
-    """List the event functions by event; without distances, which are refused before the end."""
+    """Return the event functions by index of the event, except distances of drifting bodies."""
     return {
         k: EventFunction.of(model, event.when.quantity)
         for k, event in enumerate(model.arm.events)
@@ -149,7 +160,10 @@ def looks(model: Model) -> dict[int, EventFunction]:
 
 
 def value_of(model: Model, event: int) -> float:
-    """Return the value at which an event happens; its square where the function is a square."""
+    """Return the value of the event function at which an event occurs.
+
+    If the event function is the square of a quantity, this is the square of the quantity's value.
+    """
     when = model.arm.events[event].when
     assert when is not None
     low, high = EventFunction.of(model, when.quantity).bounds(when)
@@ -157,13 +171,13 @@ def value_of(model: Model, event: int) -> float:
 
 
 def until_the_end(model: Model, times: Array) -> Array:
-    """Cut samples [s] at an event that ends the run at a time."""
+    """Return the samples [s] up to the first event that ends the run at a given time."""
     ends = [each.at for each in model.arm.events if each.end and each.at]
     return times_of(times, 0.0, min([float(times[-1]), *ends]))
 
 
 def refuse_events(model: Model, end: float) -> None:
-    """Raise an error for events before the end of a run that cannot be differentiated."""
+    """Raise SimulationError for an event before time ``end`` [s] that is not differentiable."""
     require_quantities(model)
     for k, event in enumerate(model.arm.events):
         at = event.after if event.at is None else event.at
@@ -194,7 +208,7 @@ def _refuse(model: Model, k: int, at: float) -> None:
 
 
 def refuse_at_start(model: Model, events: Sequence[int]) -> None:
-    """Raise an error for a run that begins with an event at which rates jump."""
+    """Raise SimulationError if an event at the start of a run captures a body or closes a brake."""
     for event in (model.arm.events[k] for k in events):
         if event.capture or event.brake:
             raise SimulationError(
@@ -204,9 +218,9 @@ def refuse_at_start(model: Model, events: Sequence[int]) -> None:
 
 
 def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: float) -> None:
-    """Raise an error for an event whose time [s] is beyond a sample in the run with given steps.
+    """Raise SimulationError if a sample or another event lies between two times of an event.
 
-    The same holds beyond the time of another event, since the phases of the two runs would differ.
+    ``there`` is the event's time [s] in the run whose steps are used, ``here`` in the present run.
     """
     apart = instant(max(there, here))
     marks = [each.after if each.at is None else each.at for each in model.arm.events]
@@ -222,7 +236,7 @@ def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: 
 
 
 def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
-    """Raise an error for events that open brakes which others have closed at the same instant."""
+    """Raise SimulationError if two events at one instant close and release the same brake."""
     begin, events = float(phase.times[0]), model.arm.events
     done = phase.discrete.done.items()
     before = [events[k] for k, t in done if abs(t - begin) <= 4 * instant(begin)]
@@ -236,7 +250,7 @@ def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
 
 
 def refuse_at_once(model: Model, events: Sequence[int], t: float) -> None:
-    """Raise an error for events of several quantities at one time [s]."""
+    """Raise SimulationError if events with different conditions occur at the same time t [s]."""
     found = [each for each in (model.arm.events[k].when for k in events) if each is not None]
     if any(each != found[0] for each in found):
         raise SimulationError(

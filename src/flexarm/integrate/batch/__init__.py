@@ -1,1 +1,1 @@
-"""Many runs at once."""
+"""Many runs at once, on CPU cores or on a GPU."""

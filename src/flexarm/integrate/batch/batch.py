@@ -1,4 +1,4 @@
-"""Many arms stepped together from outside: inputs in, states out, some begun anew."""
+"""Batches of arms that advance together step by step, with inputs and resets from outside."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from flexarm.model import Model
 from flexarm.model.designs import build_designs, built
 from flexarm.spatial import rebase
 
-FEWEST = 4  # Runge-Kutta steps in a step
+FEWEST = 4  # least number of Runge-Kutta steps in a batch step
 
 
 def batch(
@@ -42,26 +42,26 @@ def batch(
     device: Literal["cpu", "gpu"] = "cpu",
     parameters: Sequence[Mapping[str, Any]] | None = None,
 ) -> "Batch":
-    """Build many arms that are stepped together, for learning and for control of your own.
+    """Build a batch of arms that advance together, for learning and for control loops of your own.
 
     Parameters
     ----------
     arm
         The arm.
     count
-        How many.
+        Number of arms.
     dt
-        Time of a step, over which inputs are held [s]; inside it are as many equal Runge-Kutta
-        steps as the fastest mode needs.
+        Duration of a step [s], during which inputs are constant; it is divided into as many equal
+        Runge-Kutta steps as the fastest mode needs.
     device
-        ``gpu`` steps them on the first NVIDIA GPU.
+        ``cpu``, or ``gpu`` for the first NVIDIA GPU.
     parameters
         By arm: values by their key in the model file, such as ``{"payload.mass": 2.0}``.
 
     Returns
     -------
     Batch
-        All at the start that the model file states.
+        The arms, all at the start that the model file states.
     """
     require_count("count", count, 1, SimulationError)
     dt = require_number("dt", dt, SimulationError, unit="s")
@@ -81,7 +81,7 @@ def batch(
 
 
 def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
-    """Return one mapping per arm, empty ones if none is given."""
+    """Return a list of one mapping per arm; all are empty if ``given`` is None."""
     if given is None:
         return [{}] * count
     found = listed(given)
@@ -91,7 +91,11 @@ def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
 
 
 def _task(model: Model) -> InitialValueProblem:
-    """Prepare the motion of an arm, or refuse one that needs more than equal steps."""
+    """Return the initial value problem of an arm for a batch, or raise SimulationError.
+
+    Refused are events, brakes, dry friction, a start in an equilibrium, backlash, limits of coil
+    currents, and sampled servos.
+    """
     refuse_alone(model)
     task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model))
     actuators = task.motion.actuators
@@ -105,26 +109,26 @@ def _task(model: Model) -> InitialValueProblem:
 
 @dataclass(frozen=True)
 class InPlace:
-    """Arrays of a batch where they lie, for ``from_dlpack`` of other packages."""
+    """Arrays that share memory with a batch, for ``from_dlpack`` of other packages."""
 
     # t, q, v, u: times [s], (count, 1), coordinates and rates, (count, n), inputs, (count, inputs).
     t: Array | DeviceArray
     q: Array | DeviceArray
     v: Array | DeviceArray
     u: Array | DeviceArray
-    # What t, q and v are the first columns of: for JAX, which takes no part of an array.
+    # Array whose first columns are t, q and v: for JAX, which does not accept parts of an array.
     rows: Array | DeviceArray
 
 
 class Batch:
-    """Arms that are stepped together.
+    """Arms that advance together in steps of equal duration.
 
     Attributes
     ----------
     dt, substeps
-        Time of a step [s], and the Runge-Kutta steps in it.
+        Duration of a step [s], and number of Runge-Kutta steps in it.
     names, input_names
-        Coordinates and inputs, in the order of their columns.
+        Names of coordinates and of inputs, in the order of their columns.
     """
 
     def __init__(
@@ -157,12 +161,12 @@ class Batch:
         return len(self._which)
 
     def __repr__(self) -> str:
-        """Return a summary of one line."""
+        """Return a one-line summary: number of arms, name, step [s] and Runge-Kutta steps."""
         name = self._kinds[0].equation.model.arm.name
         return f"Batch of {len(self)} times {name}: {self.dt:g} s in {self.substeps} steps"
 
     def _seen(self) -> Array:
-        """Return times and states of all arms as they are now."""
+        """Return times, states and reference attitudes of all arms, one row per arm."""
         if self._stale or self._lent:
             for mine, engine in self._engines:
                 self._rows[mine] = engine.rows()
@@ -170,19 +174,19 @@ class Batch:
         return self._rows
 
     def in_place(self) -> "InPlace":
-        """Return times, coordinates, rates and inputs in place, for other packages.
+        """Return times, coordinates, rates and inputs as arrays that share memory with the batch.
 
         Returns
         -------
         InPlace
             Arrays that ``torch.from_dlpack``, ``jax.dlpack.from_dlpack``, ``cupy.from_dlpack`` and
-            ``numpy.from_dlpack`` take without a copy, on the processor and on a GPU.  What is
-            written there counts: ``step()`` takes the inputs that are there.
+            ``numpy.from_dlpack`` accept without a copy, in memory of the CPU or of a GPU.  Values
+            written to the arrays change the batch: ``step()`` uses the inputs written there.
 
         Raises
         ------
         SimulationError
-            If arms have several structures, and so no common array.
+            If arms have several structures, so that there is no common array.
         """
         if len(self._engines) > 1:
             raise SimulationError(
@@ -197,31 +201,31 @@ class Batch:
 
     @property
     def t(self) -> Array:
-        """Times since each was begun [s], (count,)."""
+        """Times since the last reset of each arm [s], shape (count,)."""
         return self._seen()[:, 0].copy()
 
     @property
     def q(self) -> Array:
-        """Coordinates, (count, n)."""
+        """Coordinates, shape (count, n)."""
         return self._seen()[:, 1 : 1 + len(self.names)].copy()
 
     @property
     def v(self) -> Array:
-        """Rates, (count, n)."""
+        """Rates, shape (count, n)."""
         n = len(self.names)
         return self._seen()[:, 1 + n : 1 + 2 * n].copy()
 
     @property
     def anchors(self) -> Array:
-        """Attitudes that angles of a free base, then of spherical joints, count from.
+        """Reference attitudes of a free base, then of spherical joints, shape (count, 3 k, 3).
 
-        World from anchor axes, one below the other, (count, 3 k, 3).  They are measured anew as
-        they turn.
+        Angles are relative to the reference attitudes.  The k rotation matrices (3, 3) of an arm,
+        from anchor axes to world axes, are stacked, and are updated as the arm turns.
         """
         return self._seen()[:, 1 + self._size :].reshape(len(self), -1, 3).copy()
 
     def step(self, u: Any = None) -> Array:
-        """Step all arms with inputs that are held.
+        """Advance all arms by one step with constant inputs; return which arms have ended.
 
         Parameters
         ----------
@@ -231,20 +235,26 @@ class Batch:
         Returns
         -------
         ndarray
-            Which arms are where their run would end: at a limit, bent beyond the model, or at no
-            number, (count,) of bool.  They go on being stepped until they are reset.
+            Mask, shape (count,), of arms whose run would end: at a limit, bent beyond the validity
+            of the model, or with a state that is not finite.  Such arms continue to advance until
+            they are reset.
         """
         self.advance(u)
         return self.ended
 
     def advance(self, u: Any = None) -> None:
-        """Step all arms, and look at none: nothing is copied from a GPU.
+        """Advance all arms by one step, without checking which arms have ended.
 
         Parameters
         ----------
         u
-            Inputs, (count, inputs), or (inputs,) for all; an array of doubles in the memory of the
-            GPU, of torch, JAX or CuPy, is used as it lies.  None for those of `in_place`.
+            Inputs, shape (count, inputs), or (inputs,) for all arms.  An array of doubles in GPU
+            memory, of torch, JAX or CuPy, is used without a copy.  None selects the inputs of
+            `in_place`.
+
+        Notes
+        -----
+        States stay on a GPU, unless the arm has reference attitudes.
         """
         if u is None:
             for _, engine in self._engines:
@@ -256,7 +266,7 @@ class Batch:
             self._measure_anew()
 
     def _measure_anew(self) -> None:
-        """Measure angles from where attitudes are now, of arms that near their singularity."""
+        """Update the reference attitudes of arms whose angles approach a singularity."""
         rows, n, some = self._seen(), len(self.names), False
         for k, first in enumerate(self._kinds[0].equation.model.attitudes):
             place = 1 + self._size + 9 * k
@@ -268,7 +278,7 @@ class Batch:
             engine.take(rows[mine])
 
     def _step_in_place(self, u: Any) -> bool:
-        """Step with an array of another package that lies on the GPU; tell whether it does."""
+        """Step with an input array in GPU memory; return whether the array could be used."""
         shape = (len(self), len(self.input_names))
         try:
             place = pointer_in_place(u, shape, CUDA)
@@ -279,7 +289,7 @@ class Batch:
         return self._engines[0][1].step_at(place)
 
     def _step_with(self, u: Any) -> None:
-        """Step with inputs that lie on the processor."""
+        """Step with inputs in CPU memory, shape (count, inputs) or (inputs,)."""
         given = require_array("u", u, SimulationError)
         shape = (len(self), len(self.input_names))
         if given.shape not in (shape, shape[1:]):
@@ -293,7 +303,7 @@ class Batch:
 
     @property
     def ended(self) -> Array:
-        """Which arms are where their run would end, (count,) of bool."""
+        """Mask of arms whose run would end, shape (count,)."""
         states = self._seen()[:, 1 : 1 + 2 * len(self.names)]
         found = ~np.all(np.isfinite(states), axis=1)
         for mine, rows, low, high in self._limits:
@@ -303,15 +313,15 @@ class Batch:
         return np.asarray(found)
 
     def reset(self, which: Any = None, starts: Sequence[Mapping[str, float]] | None = None) -> None:
-        """Begin arms anew, at time 0.
+        """Reset arms to time 0 and to their start.
 
         Parameters
         ----------
         which
-            Numbers of the arms, or (count,) of bool; all if None.
+            Indices of the arms, or a mask (count,) of bool; all arms if None.
         starts
-            By arm that is begun: coordinates by name, and rates as ``NAME.rate``, in place of the
-            file's.
+            By arm that is reset: initial coordinates by name, and rates as ``NAME.rate``, which
+            replace the start of the model file.
         """
         rows = self._chosen(which)
         given = None if starts is None else _mappings("starts", starts, len(rows))
@@ -330,7 +340,7 @@ class Batch:
             engine.take(self._rows[mine])
 
     def _chosen(self, which: object) -> Ints:
-        """Read which arms are meant."""
+        """Return the indices of the arms that ``which`` selects."""
         numbers = np.arange(len(self))
         if which is None:
             return numbers
@@ -344,7 +354,7 @@ class Batch:
         return np.array(found, dtype=np.int64)
 
     def tip(self) -> Array:
-        """Return the tips' positions [m], (count, 3)."""
+        """Return the tip positions [m], shape (count, 3)."""
         places = np.zeros((len(self), 3))
         q, v = self.q, self.v
         for task, mine in zip(
@@ -358,12 +368,15 @@ class Batch:
 
 
 def _row(task: InitialValueProblem) -> Array:
-    """Return time, state and reference attitudes of an arm at its start."""
+    """Return the row of an arm at its start: time 0, state and reference attitudes."""
     return np.concatenate([[0.0], task.state, anchor_of(task)])
 
 
 def _groups(keys: Sequence[Hashable], which: Ints) -> list[slice | Ints]:
-    """Find the arms of kinds that have a key in common, in the order of the keys."""
+    """Return the indices of arms whose kinds have equal keys, one entry per distinct key.
+
+    ``keys`` has one key per kind, and ``which`` is the index of each arm's kind.
+    """
     numbers = {key: k for k, key in enumerate(dict.fromkeys(keys))}
     if len(numbers) == 1:
         return [slice(None)]
@@ -373,18 +386,24 @@ def _groups(keys: Sequence[Hashable], which: Ints) -> list[slice | Ints]:
 
 
 def _structure(task: InitialValueProblem) -> Hashable:
-    """Return a key of arms that go together: operations, wrenches, motions, targets."""
+    """Return a key that is equal for arms that one engine can advance together.
+
+    Such arms have the same operations, wrenches, prescribed motions and targets.
+    """
     return id(member_of(task).structure), repr(task.groups[1:])
 
 
 def _watched(task: InitialValueProblem) -> Array:
-    """Return the rows of the quantities with limits, (count, 2 n)."""
+    """Return coefficients of the quantities with limits, linear in (q, v), shape (count, 2 n)."""
     found = [each.row for each in task.watches if each.what]
     return np.array(found).reshape(-1, 2 * len(task.equation.model.names))
 
 
 def _limits(tasks: Sequence[InitialValueProblem]) -> tuple[Array, Array, Array]:
-    """Return the quantities with limits, (count, 2 n), and each arm's limits, (N, count)."""
+    """Return coefficients of the quantities with limits, and the low and high limits.
+
+    The coefficients have shape (count, 2 n), and each array of limits (N, count) for N arms.
+    """
     bounds = [[(each.low, each.high) for each in task.watches if each.what] for task in tasks]
     low, high = np.array(bounds).reshape(len(tasks), -1, 2).transpose(2, 0, 1)
     return _watched(tasks[0]), low, high

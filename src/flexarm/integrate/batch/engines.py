@@ -1,4 +1,4 @@
-"""Steps of arms that go together: one by one on the processor, one per thread on a GPU."""
+"""Steps of arms of equal structure: one after the other on the CPU, or one per GPU thread."""
 
 import weakref
 from collections.abc import Sequence
@@ -21,30 +21,31 @@ from flexarm.loops.threads import ThreadRecord
 
 @dataclass
 class BatchSteps(Record):
-    """Steps of arms, one arm after the other."""
+    """Record of the Runge-Kutta steps of several arms."""
 
-    system: System  # rates of an arm; its inputs are no channels, but come from outside
-    # count, size, inputs, turned: number of arms, length of the state y of one, number of its
-    # inputs, and of the numbers of its reference attitudes.
+    system: System  # rates of an arm; inputs are set from outside, not channels
+    # count, size, inputs, turned: number of arms; per arm, length of the state y, number of inputs,
+    # and length of the reference attitudes.
     count: int
     size: int
     inputs: int
     turned: int
-    # h, steps: step [s], and how many are taken at a time.
+    # h, steps: step length [s], and number of steps per call.
     h: float
     steps: int
-    # y, f, total, trial: state, rates, a sum of rates, a trial state.
+    # y, f, total, trial: state, rates, weighted sum of rates, trial state.
     y: Array
     f: Array
     total: Array
     trial: Array
-    anchor: Array  # attitudes that angles of a free base and of balls are relative to
-    # rows, held: time, state and reference attitudes of each arm, (count, 1 + size + turned), and
-    # inputs that are held, (count, inputs).
+    anchor: Array  # reference attitudes of a free base and of spherical joints
+    # rows, held: time, state and reference attitudes of each arm, (count, 1 + size + turned);
+    # constant inputs, (count, inputs).
     rows: Array
     held: Array
-    # entry, first, stride: the entry of the equations' table that points to an arm's numbers, where
-    # those of the first are, and from one arm to the next [bytes]; entry -1 if all have the same.
+    # entry, first, stride: index of the pointer to an arm's numbers in the equations' pointer
+    # table, or -1 if all arms have the same numbers; address of the first arm's numbers; distance
+    # between arms [bytes].
     entry: int = -1
     first: int = 0
     stride: int = 0
@@ -52,7 +53,10 @@ class BatchSteps(Record):
 
 @kernel
 def step_arm(s: BatchSteps, row: Array, held: Array) -> None:
-    """Advance an arm by its steps, from its time and state."""
+    """Advance one arm by its Runge-Kutta steps with constant inputs ``held``.
+
+    ``row`` contains the time, state and reference attitudes of the arm; time and state are updated.
+    """
     t = row[0]
     h = s.h
     for i in range(s.size):
@@ -89,7 +93,7 @@ def step_arm(s: BatchSteps, row: Array, held: Array) -> None:
 
 @kernel
 def step_all(s: BatchSteps) -> int:
-    """Advance all arms by their steps; return that they can go on."""
+    """Advance all arms by their Runge-Kutta steps; return 0."""
     for k in range(s.count):
         if s.entry >= 0:
             s.system.table[s.entry] = s.first + k * s.stride
@@ -99,7 +103,7 @@ def step_all(s: BatchSteps) -> int:
 
 
 def member_of(task: InitialValueProblem) -> BoundKernel:
-    """Return the machine code of a motion, with its numbers."""
+    """Return the compiled equations of a motion, bound to the numbers of its arm."""
     compiled = task.motion.compiled()
     assert isinstance(compiled, BoundKernel)
     return compiled
@@ -108,7 +112,10 @@ def member_of(task: InitialValueProblem) -> BoundKernel:
 def _steps(
     task: InitialValueProblem, h: float, steps: int, count: int = 1
 ) -> tuple[BatchSteps, dict[str, Array]]:
-    """Build the record of arms' steps; their inputs are no channels, but given from outside."""
+    """Build the record of several arms' steps, and the buffers of the compiled equations.
+
+    Inputs are not functions of time; they are set before each step.
+    """
     actuators = task.motion.actuators
     system, buffers = system_of(
         task.equation, task.motion.compiled(), task.groups,
@@ -128,13 +135,13 @@ def _steps(
 
 
 def anchor_of(task: InitialValueProblem) -> Array:
-    """Return the reference attitudes of an arm's angles, (9 k,), none of an arm without any."""
+    """Return the reference attitudes of an arm's angles at the start, shape (9 k,), k may be 0."""
     model = task.equation.model
     return model.start_anchors.ravel() if model.attitudes else np.zeros(0)
 
 
 class CpuBatch:
-    """Steps of arms that go together, on the processor, one after the other."""
+    """Steps of arms of equal structure on the CPU, one arm after the other."""
 
     def __init__(self, tasks: Sequence[InitialValueProblem], h: float, steps: int) -> None:
         self._steps, self._buffers = _steps(tasks[0], h, steps, len(tasks))
@@ -143,39 +150,39 @@ class CpuBatch:
         self._steps.first, self._steps.stride = self._numbers.ctypes.data, self._numbers.strides[0]
 
     def step(self, held: Array | None) -> None:
-        """Step with inputs, or with those that are there."""
+        """Advance all arms with inputs ``held``, (count, inputs); use stored inputs if None."""
         if held is not None:
             self._steps.held[:] = held
         step_all(self._steps)
 
     def step_at(self, place: int) -> bool:
-        """Step with inputs at an address of a GPU: not here."""
+        """Return False: inputs at a GPU address cannot be used on the CPU."""
         return False
 
     def rows(self) -> Array:
-        """Return times and states."""
+        """Return times, states and reference attitudes, one row per arm."""
         return self._steps.rows
 
     @property
     def columns(self) -> int:
-        """Number of columns of times and states."""
+        """Number of columns of `rows`."""
         return int(self._steps.rows.shape[1])
 
     def view(self, first: int, last: int) -> Array:
-        """Return columns of times and states, in place."""
+        """Return columns from ``first`` up to ``last`` of `rows`, without a copy."""
         return self._steps.rows[:, first:last]
 
     def inputs(self, count: int) -> Array:
-        """Return the inputs, in place."""
+        """Return the first ``count`` columns of the stored inputs, without a copy."""
         return self._steps.held[:, :count]
 
     def take(self, rows: Array) -> None:
-        """Continue from other times and states."""
+        """Set times, states and reference attitudes of all arms."""
         self._steps.rows[:] = rows
 
 
 class GpuBatch:
-    """Steps of arms that go together, on a GPU, an arm per thread."""
+    """Steps of arms of equal structure on a GPU, one arm per thread."""
 
     def __init__(self, tasks: Sequence[InitialValueProblem], h: float, steps: int) -> None:
         gpu().enter()
@@ -203,7 +210,7 @@ class GpuBatch:
             weakref.finalize(self, array.free)
 
     def step(self, held: Array | None) -> None:
-        """Step with inputs, or with those that are there."""
+        """Advance all arms with inputs ``held``, (count, inputs); use stored inputs if None."""
         if held is not None:
             self._held.values[:] = held
             self._held.send()
@@ -216,28 +223,28 @@ class GpuBatch:
         gpu().finish()
 
     def step_at(self, place: int) -> bool:
-        """Step with inputs at an address of the GPU."""
+        """Advance all arms with inputs at an address in GPU memory; return True."""
         self._launch(Borrowed(place))
         return True
 
     def rows(self) -> Array:
-        """Return times and states."""
+        """Return times, states and reference attitudes, one row per arm, copied from the GPU."""
         return self._rows.fetch()
 
     @property
     def columns(self) -> int:
-        """Number of columns of times and states."""
+        """Number of columns of `rows`."""
         return int(self._rows.values.shape[1])
 
     def view(self, first: int, last: int) -> DeviceArray:
-        """Return columns of times and states, in place."""
+        """Return columns from ``first`` up to ``last`` of `rows` in GPU memory, without a copy."""
         return self._rows.view(first, last, self)
 
     def inputs(self, count: int) -> DeviceArray:
-        """Return the inputs, in place."""
+        """Return the first ``count`` columns of the stored inputs in GPU memory, without a copy."""
         return self._held.view(0, count, self)
 
     def take(self, rows: Array) -> None:
-        """Continue from other times and states."""
+        """Set times, states and reference attitudes of all arms, and copy these to the GPU."""
         self._rows.values[:] = rows
         self._rows.send()

@@ -1,4 +1,4 @@
-"""Many runs on a GPU: the loop that every integrator shares, a run per thread."""
+"""Many runs on a GPU, one run per thread, in the integration loop that all methods share."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +23,13 @@ from flexarm.loops.language import DOUBLE, LoopSource
 from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved, rows_of
 from flexarm.loops.threads import ThreadRecord
 
-WORK = 40_000_000  # operations of a thread in one launch, about
-SHARE = 0.4  # of the free memory
+WORK = 40_000_000  # approximate operations of a thread in one kernel launch
+SHARE = 0.4  # fraction of the free GPU memory that a portion uses
 DONE = -1  # code of a run that has ended
 
 
 def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
-    """Refuse what a GPU does not do, by name, and a machine without one."""
+    """Raise an error if a GPU cannot run the method or an arm, or if there is no GPU."""
     if not method.on_gpu:
         able = ", ".join(each.name for each in METHODS.values() if each.on_gpu)
         raise SimulationError(
@@ -54,9 +54,9 @@ def solve_on_gpu(
     method: Method,
     progress: Callable[[int], None] | None = None,
 ) -> list[Solution]:
-    """Solve motions; those whose equations have the same operations go together.
+    """Solve initial value problems on a GPU; problems with equal operations share a kernel.
 
-    `progress` is called with the number of motions that are done.
+    `progress` is called with the number of problems that are solved.
     """
     refuse_on_gpu(method, tasks)
     done = progress or (lambda count: None)
@@ -80,29 +80,30 @@ def solve_on_gpu(
 def solve_starts_on_gpu(
     task: InitialValueProblem, states: Array, method: Method
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Solve one motion from many first states, without an object for each.
+    """Solve one initial value problem from many initial states on a GPU, as arrays.
 
     Parameters
     ----------
     task
-        The motion.
+        The problem.
     states
-        First states, (count, size).
+        Initial states, shape (count, size).
     method
-        One that keeps the tolerance itself.
+        An adaptive method.
 
     Returns
     -------
     samples, finished
-        States at the task's times, (count, T, size), and which went to the end, (count,); the
-        others stopped, or need the processor on their way, and have no meaning.
+        States at the sample times, (count, T, size), and mask of runs that reached the end,
+        (count,).  Samples of other runs, which stopped or need the CPU on their way, are
+        undefined.
     """
     refuse_on_gpu(method, [task])
     return GpuRuns([GpuRun(task, method)]).solve_all(states)
 
 
 def _solve(runs: Sequence["GpuRun"], progress: Callable[[int], None]) -> list[Solution]:
-    """Solve motions, group by group."""
+    """Run groups of equal structure one after the other; return solutions in the order of runs."""
     groups: dict[tuple[int, ...], list[GpuRun]] = {}
     for run in runs:
         groups.setdefault(run.structure, []).append(run)
@@ -118,21 +119,25 @@ def _solve(runs: Sequence["GpuRun"], progress: Callable[[int], None]) -> list[So
 
 @dataclass(eq=False)
 class GpuRun:
-    """A run on a GPU."""
+    """One run on a GPU: its problem, its method and its solution."""
 
-    # task, method, step: what is solved, by what, and its equal steps [s].
+    # task, method, step: problem, integration method, and length of equal steps [s], None for an
+    # adaptive method.
     task: InitialValueProblem
     method: Method
     step: float | None = None
-    # m, anchors: the record of the run, made when it is needed on the processor; attitudes that a
-    # free base's angles are relative to, from which sample on.
+    # m, anchors: integrator state on the CPU, built when it is needed; reference attitudes of the
+    # angles, by index of the first sample.
     m: IntegratorState | None = None
     anchors: list[tuple[int, Array]] = field(default_factory=list)
-    solution: Solution | None = None  # when it has ended
+    solution: Solution | None = None  # set when the run has ended
 
     @property
     def equations(self) -> dict[str, tuple[BoundKernel, str]]:
-        """The compiled equations that the method calls, by the field of their address."""
+        """Compiled functions that the method calls, by the record field of the function's address.
+
+        Each function is paired with the record field of its pointer table.
+        """
         motion = self.task.motion
         listed = {"equations": (motion.compiled(), "table")}
         if self.method.solves_vibrations:
@@ -140,32 +145,35 @@ class GpuRun:
         return {
             key: (each, table)
             for key, (each, table) in listed.items()
-            if isinstance(each, BoundKernel)  # as all are whose numbers are inputs
+            if isinstance(each, BoundKernel)  # true of functions whose numbers are inputs
         }
 
     @property
     def structure(self) -> tuple[int, ...]:
-        """Key of the compiled equations: runs go together if they share them."""
+        """Key of the compiled functions; runs with equal keys share a kernel."""
         return tuple(id(member.structure) for member, _ in self.equations.values())
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Key of runs that differ in their first state alone."""
+        """Key that is equal for runs that differ in their initial state only."""
         task = self.task
         shared = (task.motion, task.vibration, task.groups, task.measures, task.watches)
         return (*map(id, shared), task.wanted, self.step)
 
     def begin(self) -> IntegratorState:
-        """Build the state of the run."""
+        """Build the integrator state of the run at its start."""
         return new_state(self.task, self.method, self.task.wanted, self.step)
 
     def thread(self, m: IntegratorState) -> ThreadRecord:
-        """Find all that the record points to."""
+        """Return the integrator state as a thread record, with all arrays the state points to."""
         constants = [array for each, _ in self.equations.values() for array in each.constants]
         return ThreadRecord(m, [*m.buffers.values(), *constants])
 
     def after(self, code: int, row: Array, samples: Array, program: GpuProgram) -> bool:
-        """Do what a launch has ended with; tell whether the run goes on."""
+        """Handle the exit code of a kernel launch; return whether the run goes on.
+
+        ``row`` and ``samples`` are updated if the run goes on, and the solution is set if it ends.
+        """
         if self.m is None:
             self.m = make_ready(self.begin())
             self.anchors = [(0, np.array(self.task.equation.anchor, dtype=float))]
@@ -181,7 +189,7 @@ class GpuRun:
 
 
 class GpuRuns:
-    """Runs of one structure."""
+    """Runs of equal structure, computed by one GPU kernel."""
 
     def __init__(self, runs: Sequence[GpuRun]) -> None:
         self.runs = runs
@@ -203,13 +211,13 @@ class GpuRuns:
         self._templates = np.array([self.program.row(thread) for thread in threads])
 
     def portions(self, count: int | None = None) -> list[slice]:
-        """Cut the runs, or so many, into portions that the GPU's memory holds."""
+        """Return slices of the runs, or of ``count`` runs, each of which fits in GPU memory."""
         each = DOUBLE.itemsize * (self.program.size + self.width)
         most = max(1, int(SHARE * gpu().free / each))
         return [slice(k, k + most) for k in range(0, count or len(self.runs), most)]
 
     def rows(self, some: slice) -> Array:
-        """Return the numbers of a portion's runs at their start."""
+        """Return the record entries of the selected runs at their start, one row per run."""
         rows = self._templates[self._which[some]]
         states = np.array([run.task.state for run in self.runs[some]])
         for name in ("y", "y_old"):
@@ -217,7 +225,10 @@ class GpuRuns:
         return np.asarray(rows)
 
     def solve_all(self, states: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Run from first states, (N, size): samples, (N, T, size), and which went to the end."""
+        """Run from initial states, (N, size); return samples and which runs reached the end.
+
+        The samples have shape (N, T, size), the mask of runs (N,).
+        """
         rows = np.tile(self._templates[:1], (len(states), 1))
         for name in ("y", "y_old"):
             rows[:, self.program.place(name)] = states
@@ -240,7 +251,7 @@ class GpuRuns:
                 array.free()
 
     def solve(self, some: slice) -> Iterator[int]:
-        """Run a portion to its end; say now and then how many have ended."""
+        """Run a portion to its end; yield the number of ended runs after each kernel launch."""
         runs = self.runs[some]
         count = len(runs)
         codes = GpuArray(np.zeros(count, dtype=np.int64))
@@ -274,7 +285,7 @@ class GpuRuns:
     def _settle(
         self, runs: Sequence[GpuRun], over: Array, codes: Array, rows: Array, samples: Array
     ) -> bool:
-        """End runs, or see to what they stopped for; tell whether some go on."""
+        """Handle the runs that stopped in a kernel launch; return whether any run goes on."""
         changed = False
         for k in np.flatnonzero(over).tolist():
             run = runs[k]
@@ -288,7 +299,7 @@ class GpuRuns:
         return changed
 
     def _finished(self, run: GpuRun, row: Array, samples: Array) -> Solution:
-        """Collect a run that nothing stopped."""
+        """Return the solution of a run that reached its end within the kernel."""
         place, ints, task = self.program.place, row.view(np.int64), run.task
         count, size = len(task.times), len(task.state)
         anchor = np.array(task.equation.anchor, dtype=float)
@@ -305,7 +316,7 @@ class GpuRuns:
 
 
 def _program(run: GpuRun, threads: Sequence[ThreadRecord]) -> GpuProgram:
-    """Compile the loop for runs of one structure."""
+    """Build the GPU program of the integration loop for runs of one structure."""
     method = run.method
     bound: dict[str, LoopSource | CalledEquations] = {"step": method.step}
     bound["sample"] = method.sample or method.step  # without one, nothing calls it

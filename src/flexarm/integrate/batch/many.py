@@ -1,4 +1,4 @@
-"""Many runs of one arm: parameters, initial states and inputs vary; one compile, all cores."""
+"""Many runs of an arm with varied parameters, initial states and inputs, in parallel."""
 
 import os
 import threading
@@ -82,49 +82,49 @@ def simulate_many(
     allow_long: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
-    """Simulate variations of an arm side by side.
+    """Simulate variations of an arm in parallel.
 
     Parameters
     ----------
     arm
         The arm.
     t_end, dt, method, formulation, paper, tip_rotation, nodes
-        As for `flexarm.simulate`; ``auto`` chooses once, for the first run.
+        As for `flexarm.simulate`; ``auto`` selects one method for all runs, from the first run.
     rtol
-        As for `flexarm.simulate`, for all runs or by run.
+        As for `flexarm.simulate`: one value for all runs, or a list by run.
     parameters
         By run: values by their key in the model file, such as ``{"payload.mass": 2.0}``.
     starts
-        By run: initial coordinates by name, and rates as ``NAME.rate``, in place of the file's.
-        Of an arm with ``start: equilibrium``, all coordinates of joints and links.
+        By run: initial coordinates by name, and rates as ``NAME.rate``, which replace those of the
+        model file.  For an arm with ``start: equilibrium``, all coordinates of joints and links.
     inputs
         By run: inputs by joint, as for `flexarm.simulate`.
     control
-        A CasADi function as for `flexarm.simulate`, for all runs or by run; a list that holds one
-        function many times compiles it once.
+        A CasADi function as for `flexarm.simulate`, for all runs, or a list by run.  A function
+        that occurs several times in the list is compiled once.
     wrenches
         As for `flexarm.simulate`, the same for all runs.
     workers
-        Threads; one per core if None.
+        Number of threads; one per core if None.
     device
-        ``gpu`` runs them on the first NVIDIA GPU, each in a thread of its own, by the methods rk4,
-        dop853 or etd4; nothing but NVIDIA's driver is needed.
+        ``cpu``, or ``gpu`` for the first NVIDIA GPU, with one thread per run.  Methods on a GPU are
+        rk4, dop853 and etd4; NVIDIA's driver is the only requirement.
     allow_long
-        Whether to run what is estimated to take more than an hour of CPU or 4 GB, all together.
+        Whether to simulate even if the estimate for all runs exceeds an hour of CPU time or 4 GB.
     progress
-        Called with the number of runs that are done.
+        Called with the number of runs that are finished.
 
     Returns
     -------
     list of Run
-        In the order given, for `flexarm.runs_dataset` to put together.  All lists must be of one
-        length, or None.
+        Runs in the given order, which `flexarm.runs_dataset` combines.
 
     Notes
     -----
-    Equations are traced and compiled once: the numbers of an arm are inputs of the machine code.  A
-    parameter that changes which numbers are 0 or 1 costs another trace.  With ``dop853``, as many
-    runs as a vector register holds go abreast in common steps.
+    All lists must have equal length.  Equations are traced and compiled once, because the numbers
+    of an arm are inputs of the machine code; a parameter that changes which numbers are 0 or 1
+    requires another trace.  With ``dop853``, runs are integrated in groups with common steps, one
+    run per lane of a vector register.
     """
     laws, wanted = _each("control", control), _each("rtol", rtol)
     count = _count(parameters, starts, inputs, laws, wanted)
@@ -188,7 +188,7 @@ def simulate_many(
 
 
 def _kept_momentum(task: InitialValueProblem, run: Run, found: Solution) -> Run:
-    """Solve a motion again, as `flexarm.simulate` does, if the momentum of a free base drifts."""
+    """Return the run, solved again in smaller tolerances if the momentum of a free base drifts."""
 
     def solved(tolerance: float) -> tuple[Run, Solution]:
         if tolerance == task.wanted:
@@ -206,11 +206,14 @@ def _kept_momentum(task: InitialValueProblem, run: Run, found: Solution) -> Run:
 def solve_on_cores(
     tasks: Sequence[InitialValueProblem], chosen: Method, workers: int | None = None
 ) -> Iterator[Solution]:
-    """Solve motions on so many threads, one per core if None; in their order."""
+    """Solve initial value problems on ``workers`` threads; yield the solutions in order.
+
+    If ``workers`` is None, there is one thread per core.
+    """
     for task in tasks:
         refuse_states(chosen, task)
     width = native_width() if chosen.abreast else 1
-    # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
+    # CasADi is not safe in threads: threads only run what is compiled here.
     for task in {id(task.motion): task for task in tasks}.values():
         make_ready(new_state(task, chosen, task.wanted))
     batches = [tasks[k : k + width] for k in range(0, len(tasks), width)]
@@ -220,7 +223,7 @@ def solve_on_cores(
 
     def go_on(t: float) -> None:
         if given_up.is_set():
-            raise KeyboardInterrupt  # ends the run that is at work
+            raise KeyboardInterrupt  # stops the present run
 
     def some(batch: Sequence[InitialValueProblem], lanes: BoundKernel | None) -> list[Solution]:
         if not chosen.adaptive:
@@ -239,7 +242,7 @@ def solve_on_cores(
 
 
 def refuse_alone(model: Model, start: Mapping[str, WithUnit] | None = None) -> None:
-    """Raise an error if an arm can only be run on its own, by `flexarm.simulate`.
+    """Raise SimulationError if an arm can only be simulated alone, by `flexarm.simulate`.
 
     Parameters
     ----------
@@ -251,7 +254,7 @@ def refuse_alone(model: Model, start: Mapping[str, WithUnit] | None = None) -> N
     Raises
     ------
     SimulationError
-        If it has events, brakes or dry friction, or if some of its coordinates start in an
+        If the arm has events, brakes or dry friction, or if some of its coordinates start in an
         equilibrium.
     """
     if model.arm.events or holders(model):
@@ -286,7 +289,7 @@ def _tasks(
     starts: Sequence[Mapping[str, WithUnit]] | None,
     acting: tuple[Acting, ...],
 ) -> list[InitialValueProblem]:
-    """Prepare every run; what does not vary is shared."""
+    """Return the initial value problem of every run; equations and motions are shared if equal."""
     tasks: list[InitialValueProblem] = []
     made: Equation | None = None
     base: InitialValueProblem | None = None
@@ -317,7 +320,7 @@ def _tasks(
 
 
 def _each(name: str, given: Any) -> list[Any] | None:
-    """Return a value that is given by run as a list; None if it is given for all runs."""
+    """Return an argument given by run as a list; return None if it is given for all runs."""
     if not isinstance(given, Sequence | np.ndarray):
         return None
     if isinstance(given, str):
@@ -350,7 +353,7 @@ def _count(
 
 
 def started_at(task: InitialValueProblem, start: Mapping[str, WithUnit]) -> InitialValueProblem:
-    """Begin a motion at other coordinates and rates, by name."""
+    """Return the initial value problem with other initial coordinates and rates, by name."""
     q, v = task.start.q.copy(), task.start.v.copy()
     names = list(task.equation.model.names)
     units = {axis.name: axis.unit for axis in task.equation.model.axes}
@@ -366,14 +369,14 @@ def started_at(task: InitialValueProblem, start: Mapping[str, WithUnit]) -> Init
     started = replace(task, start=replace(task.start, q=q, v=v), groups=_targets(task, q))
     started.__dict__["watches"] = task.watches
     refuse_outside(task.watches, q, v)
-    # What errors are measured in depends on where sliding links start, and on nothing else here.
+    # Quantities in which errors are measured depend on the start of sliding links only.
     if not any(part.body.range is not None for part in task.equation.model.links):
         started.__dict__["measures"] = task.measures
     return started
 
 
 def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
-    """Set the targets of servos without one to where a run starts."""
+    """Return the channels, with the start q as target of every servo that has no target."""
     servos = task.motion.actuators.servos
     if all(each.servo.target or each.servo.rate for each in servos):
         return task.groups
@@ -382,10 +385,10 @@ def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
 
 
 def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
-    """Compile as many motions as there are lanes for one register.
+    """Compile the equations of several motions, one motion per lane of a vector register.
 
-    None if they cannot go abreast: their operations differ, a base is free, there is a law or a
-    servo, or an arm may touch something.
+    Returned is None if the motions need separate functions: their operations differ, or an arm has
+    a free base or spherical joint, a control law, a servo or a contact.
     """
     members = [task.motion.compiled() for task in tasks]
     if any(_is_alone(task) for task in tasks):
@@ -401,28 +404,28 @@ def _is_alone(task: InitialValueProblem) -> bool:
 
 @dataclass(frozen=True)
 class LaneProblem(InitialValueProblem):
-    """Motions in common steps, each in its lane of a vector register."""
+    """Several motions with common steps, one motion per lane of a vector register."""
 
     lanes: tuple[InitialValueProblem, ...] = ()
-    compiled: BoundKernel | None = None  # equations of all of them
+    compiled: BoundKernel | None = None  # compiled equations of all lanes
 
     @cached_property
     def measures(self) -> Measures:
-        """Quantities in which errors are measured, lane by lane."""
+        """Quantities in which errors are measured, of one lane after the other."""
         return _spread_measures([each.measures for each in self.lanes])
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
-        """Bounds that end the run, lane by lane."""
+        """Quantities whose bounds end the run, of one lane after the other."""
         return _spread_watches([each.watches for each in self.lanes])
 
     @property
     def state(self) -> Array:
-        """The initial states, side by side."""
+        """Initial states of all lanes, interleaved: the lane is the fastest index."""
         return np.stack([each.state for each in self.lanes], axis=1).ravel()
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Join the compiled equations to the channels of all lanes."""
+        """Return the rates of all lanes as one system, and buffers of the compiled equations."""
         assert self.compiled is not None
         return system_of(self.equation, self.compiled, self.groups, lanes=len(self.lanes))
 
@@ -433,9 +436,9 @@ def solve_abreast(
     method: Method,
     progress: Callable[[float], None] | None = None,
 ) -> list[Solution] | None:
-    """Solve motions in common steps, as small as the hardest needs.
+    """Solve motions in common steps, as short as the most demanding motion needs.
 
-    None if one of them has to stop before the end.
+    Returned are the solutions by motion, or None if a motion stops before its end.
     """
     width = len(tasks)
     groups = tuple(

@@ -1,4 +1,4 @@
-"""Integrators, one file each, and their registry."""
+"""Integration methods, and their registry by name."""
 
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods.dop853 import DOP853

@@ -1,20 +1,24 @@
-"""The symmetric eigenproblem in compiled loops: K by L of M = L L^T, tridiagonal, then diagonal."""
+"""The symmetric generalised eigenproblem K x = w^2 M x in compiled loops.
+
+With M = L L^T, the matrix L^-1 K L^-T is reduced to tridiagonal and then to diagonal form.
+"""
 
 import math
 
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 
-ALIKE = 1e-9  # squared frequencies whose modes are not told apart, of the larger one
-NOTHING = 1e-13  # and of the largest of all, which rounding leaves of those that are 0
-SWEEPS = 20  # of rotations, at most
+ALIKE = 1e-9  # relative difference of squared frequencies that count as equal
+NOTHING = 1e-13  # of the largest: rounding error of squared frequencies of 0
+SWEEPS = 20  # largest number of sweeps of Jacobi rotations
 
 
 @kernel
 def cholesky(n: int, a: Array) -> int:
-    """Factorise a symmetric matrix as L L^T, with L^T in its upper half; 0 if positive definite.
+    """Factorise a symmetric matrix as L L^T, with L^T in its upper half.
 
-    Here and below the innermost loop runs along a row, so that it fills vector registers.
+    Return 0, or 1 if the matrix is not positive definite.  Here and below the innermost loop runs
+    along a row, so that it fills vector registers.
     """
     for j in range(n):
         row = a[j * n :]
@@ -43,7 +47,7 @@ def transpose(n: int, a: Array) -> None:
 
 @kernel
 def reduce_pencil(n: int, upper: Array, a: Array) -> None:
-    """Replace A by L^-1 A^T L^-T, with L^T in the upper half of ``upper``."""
+    """Replace the symmetric matrix A by L^-1 A L^-T, with L^T in the upper half of ``upper``."""
     transpose(n, a)
     _substitute(n, upper, a, 0)
     transpose(n, a)
@@ -55,7 +59,7 @@ def reduce_pencil(n: int, upper: Array, a: Array) -> None:
 
 @kernel
 def _substitute(n: int, upper: Array, a: Array, half: int) -> None:
-    """Replace A by L^-1 A, all of it or its upper half."""
+    """Replace A by L^-1 A: the whole matrix (``half`` = 0) or its upper half (``half`` = 1)."""
     for i in range(n):
         row = a[i * n :]
         first = half * i
@@ -70,10 +74,11 @@ def _substitute(n: int, upper: Array, a: Array, half: int) -> None:
 
 @kernel
 def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> None:
-    """Reduce a symmetric matrix by reflections: Q A Q^T has d on and e beside its diagonal.
+    """Reduce the symmetric matrix A to tridiagonal form by Householder reflections.
 
-    A reflection is applied as the matrix is read for the next one.  Its vector is left in its row
-    of A and its factor in the column.  There is room for n numbers in w.
+    Q A Q^T has the diagonal d and the off-diagonal e.  A reflection is applied while the matrix is
+    read for the next one; its vector is left in a row of A and its factor in a column.  w is a work
+    array of n numbers.
     """
     for i in range(n):
         w[i] = 0.0
@@ -114,7 +119,7 @@ def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> 
 
 @kernel
 def _reflection(n: int, k: int, a: Array, d: Array, e: Array) -> float:
-    """Replace row k by its Householder vector; return the factor of the reflection."""
+    """Replace row k of A by its Householder vector; return the factor of the reflection."""
     total = 0.0
     for j in range(k + 1, n):
         total += a[k * n + j] * a[k * n + j]
@@ -159,9 +164,10 @@ def _reflected_rows(n: int, a: Array, q: Array, sums: Array) -> None:
 
 @kernel
 def diagonalise(n: int, q: Array, d: Array, e: Array, turns: Array) -> int:
-    """Turn d and e into eigenvalues by shifted rotations; rows of q follow.  0 if it converged.
+    """Compute the eigenvalues of a tridiagonal matrix by implicit QL; return 0 if it converged.
 
-    There are 2n turns, room for cosines and sines.
+    d is the diagonal, replaced by the eigenvalues, and e the off-diagonal.  The rotations are
+    applied to the rows of q.  ``turns`` is a work array of 2n numbers.
     """
     for first in range(n):
         for sweep in range(60):
@@ -181,7 +187,7 @@ def diagonalise(n: int, q: Array, d: Array, e: Array, turns: Array) -> int:
 
 @kernel
 def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array, turns: Array) -> None:
-    """Do one implicit QL sweep on the block from first to last."""
+    """Apply one implicit QL sweep to the block ``first`` to ``last`` of a tridiagonal matrix."""
     g = (d[first + 1] - d[first]) / (2.0 * e[first])
     r = math.sqrt(g * g + 1.0)
     g = d[last] - d[first] + e[first] / (g + (r if g >= 0.0 else -r))
@@ -215,7 +221,10 @@ def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array, turns: A
 
 @kernel
 def _turn_rows(n: int, first: int, last: int, q: Array, turns: Array) -> None:
-    """Rotate neighbouring rows from the last to the first into each other."""
+    """Apply plane rotations to neighbouring rows of q, from the last pair to the first.
+
+    ``turns`` contains the cosine and the sine of each rotation.
+    """
     for i in range(last - 1, first - 1, -1):
         c = turns[2 * i]
         s = turns[2 * i + 1]
@@ -232,7 +241,11 @@ def _turn_rows(n: int, first: int, last: int, q: Array, turns: Array) -> None:
 def congruence(
     n: int, rows: Array, down: int, across: int, matrix: Array, room: Array, out: Array
 ) -> None:
-    """Compute R A R^T of a matrix whose rows begin ``down`` apart and go on ``across``."""
+    """Compute R A R^T for the matrix A, all (n, n).
+
+    Rows of R begin ``down`` numbers apart, and entries of a row are ``across`` numbers apart, so
+    that R may be a stored matrix or its transpose.
+    """
     some = 0
     for i in range(n * n):
         out[i] = 0.0
@@ -256,7 +269,7 @@ def congruence(
 
 @kernel
 def largest(n: int, squares: Array) -> float:
-    """Return the largest squared frequency."""
+    """Return the largest magnitude of a squared frequency."""
     top = 0.0
     for r in range(n):
         top = max(top, abs(squares[r]))
@@ -274,11 +287,11 @@ def gap(top: float, one: float, other: float) -> float:
 
 @kernel
 def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Array) -> None:
-    """Turn modes of one frequency, such as those of free joints, into those that damping has.
+    """Rotate modes of equal frequency, such as those of free joints, so that damping is diagonal.
 
-    Of such modes any combination is one: without this rounding would choose.  ``damping`` is in
-    modes; Jacobi's rotations.  They get the frequency of the first one, so that of three in a row
-    of which only neighbours are alike the third is of one frequency with both others or with none.
+    Any combination of such modes is a mode, and without damping rounding errors would select one.
+    ``damping`` is the damping matrix in modes; the rotations are Jacobi's.  Such modes get the
+    squared frequency of the first mode, so that equality of frequencies is transitive.
     """
     top = largest(n, squares)
     for s in range(n):
@@ -310,7 +323,10 @@ def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Ar
 
 @kernel
 def _turn_pair(n: int, a: Array, one: int, other: int, apart: int, c: float, s: float) -> None:
-    """Turn two rows or columns into each other, which begin somewhere and go on so far apart."""
+    """Rotate two rows or columns of a matrix into each other by an angle with cosine c and sine s.
+
+    ``one`` and ``other`` are the indices of the first entries; ``apart`` is the stride.
+    """
     for k in range(n):
         x = a[one + k * apart]
         y = a[other + k * apart]

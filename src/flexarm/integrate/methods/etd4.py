@@ -1,9 +1,10 @@
-"""An exponential Runge-Kutta method in renewed elastic modes.
+"""The exponential Runge-Kutta method etd4, of order 4, in elastic modes that are recomputed.
 
-Stages, weights and nodes are those of Butcher's method of order 5 in six stages, whose last row is
-the quartic through the force at the quarters of a step (Journal of the Australian Mathematical
-Society 4, 1964).  Here each stage has a polynomial with the same integral, so that modes are solved
-exactly; and an embedded cubic leaves the middle out.
+Stages, weights and nodes are those of Butcher's method of order 5 in six stages, whose new state
+integrates the quartic through the force at the quarters of a step (Journal of the Australian
+Mathematical Society 4, 1964).  Here the force up to each stage is a polynomial with the same
+integral, so that modal oscillators are solved exactly.  The error estimate uses an embedded cubic
+without the middle of the step.
 """
 
 import math
@@ -20,15 +21,19 @@ from flexarm.integrate.problem import table_of
 from flexarm.integrate.tolerance import RULES
 from flexarm.links.base import Array
 
-# Tries of steps, also those that fail, for which a basis is kept: on a GPU all arms renew at once.
+# Step attempts, rejected ones included, between renewals of the modes: on a GPU all arms renew at
+# the same attempt.
 RENEWAL = 24
 
-# Parts of the step at which the stages are, the new state the last, and what its error is of.
+# Nodes of the stages, of the new state and of the error estimate, as fractions of the step.
 NODES = np.array([0.0, 0.25, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0])
 
 
 def _through(*stages: int) -> Array:
-    """Return the polynomial through values at stages, (STAGES, POWERS): coefficients of each."""
+    """Return Lagrange polynomials of the step fraction through stages, shape (STAGES, POWERS).
+
+    Row j contains the coefficients of the polynomial that multiplies the value at stage j.
+    """
     found = np.zeros((STAGES, POWERS))
     powers = np.vander(NODES[list(stages)], increasing=True)
     found[list(stages), : len(stages)] = np.linalg.inv(powers).T
@@ -36,7 +41,11 @@ def _through(*stages: int) -> Array:
 
 
 def _forces() -> Array:
-    """Return what the force is taken to be on the way to each stage, (stages, STAGES, POWERS)."""
+    """Return polynomials of the force up to each stage, the new state and the error.
+
+    The coefficients have the shape (ERROR + 1, STAGES, POWERS): row of the tableau, stage whose
+    force is multiplied, and power of the step fraction.
+    """
     found = np.zeros((ERROR + 1, STAGES, POWERS))
     found[1], found[2], found[4] = _through(0), _through(0, 1), _through(0, 2, 3)
     found[3] = 2 * _through(0, 2)
@@ -51,7 +60,7 @@ def _forces() -> Array:
 
 FORCES = _forces()
 _POWERS = np.arange(1, POWERS + 1)
-# Integrals of these, (stages, STAGES): weights of the method that solves further states.
+# Integrals of FORCES, (stages, STAGES): weights of the Runge-Kutta method for further states.
 WEIGHTS = np.einsum("ijk,ik->ij", FORCES, NODES[:, None] ** _POWERS / _POWERS)
 TABLEAU = Tableau(
     a=tuple(WEIGHTS[k, :k] for k in range(1, NEW)), b=WEIGHTS[NEW, :NEW], c=NODES[:NEW]

@@ -1,4 +1,4 @@
-"""Explicit Runge-Kutta methods, from their tables."""
+"""Explicit Runge-Kutta steps and dense output from a tableau."""
 
 import math
 from collections.abc import Sequence
@@ -17,25 +17,25 @@ from flexarm.loops.sums import weigh
 
 @dataclass(kw_only=True)
 class RungeKuttaState(IntegratorState):
-    """A run by an explicit Runge-Kutta method."""
+    """Record of a run by an explicit Runge-Kutta method."""
 
-    # stages, extra: number of stages, the rate at the new state not counted, and of those that
-    # dense output adds.
+    # stages, extra: number of stages, without the evaluation at the new state, and of additional
+    # stages of the dense output.
     stages: int
     extra: int
-    # a, b, c, e, e3: the method's table: ``a`` and ``c`` include the row of the new state and the
-    # extra stages; two error estimates.
+    # a, b, c, e, e3: the tableau, where ``a`` and ``c`` include the new state and the additional
+    # stages; weights of two error estimates.
     a: Array
     b: Array
     c: Array
     e: Array
     e3: Array
     k: Array  # rates at the stages, (stages + 1 + extra, size)
-    # terms, d: degree of the dense output, and its table (terms - 3, stages + 1 + extra).
+    # terms, d: degree of the dense output, and its coefficients, (terms - 3, stages + 1 + extra).
     terms: int
     d: Array
     polynomial: Array  # dense output of the last step, (terms, size)
-    trial: Array  # a state
+    trial: Array  # trial state
 
 
 Row = Sequence[float] | Array
@@ -43,7 +43,7 @@ Rows = Sequence[Row]
 
 
 def coefficients(rows: Rows, width: int) -> Array:
-    """Return rows of numbers as an array (rows, width), with zeros to their right."""
+    """Return rows of different lengths as an array (rows, width), padded with zeros."""
     table = np.zeros((len(rows), width))
     for r, row in enumerate(rows):
         table[r, : len(row)] = row
@@ -52,51 +52,51 @@ def coefficients(rows: Rows, width: int) -> Array:
 
 @dataclass(frozen=True)
 class Tableau:
-    """Coefficients of an explicit Runge-Kutta method.
+    """Tableau of an explicit Runge-Kutta method.
 
-    Rows end with their last coefficient that is not 0.
+    Each row ends with its last coefficient that is not 0.
     """
 
-    a: Rows  # of the stages from the second on
-    b: Row  # of the new state
-    c: Row  # times of the stages, as parts of the step
+    a: Rows  # rows of the stages, from the second on
+    b: Row  # weights of the new state
+    c: Row  # times of the stages, as fractions of the step
     # Error estimates: weights less those of the embedded formulas, as for Dormand and Prince's
-    # method of order 8; none of a method in equal steps.
+    # method of order 8; empty for a method in equal steps.
     e: Row = ()
     e3: Row = ()
-    # Stages after the new state that dense output adds: their rows and times.
+    # Additional stages of the dense output, after the new state: rows and times.
     extra_a: Rows = ()
     extra_c: tuple[float, ...] = ()
-    d: Rows = ()  # of the dense output's terms beyond the cubic ones
+    d: Rows = ()  # coefficients of the dense output beyond cubic terms
 
     @property
     def stages(self) -> int:
-        """Number of stages; the rate at the new state is not one."""
+        """Number of stages, without the evaluation at the new state."""
         return len(self.b)
 
     @property
     def upper(self) -> Array:
-        """Coefficients of the stages and, last, of the new state, (stages + 1, stages)."""
+        """Rows of the stages and, last, of the new state, shape (stages + 1, stages)."""
         return coefficients(((), *self.a, self.b), self.stages)
 
     @property
     def weights(self) -> Array:
-        """Weights of the new state and of the two error estimates, (3, stages + 1)."""
+        """Weights of the new state and of the two error estimates, shape (3, stages + 1)."""
         return coefficients((self.b, self.e, self.e3), self.stages + 1)
 
     @property
     def nodes(self) -> Array:
-        """Times of the stages and of the new state, (stages + 1,)."""
+        """Times of the stages and the new state as fractions of the step, shape (stages + 1,)."""
         return np.append(self.c, 1.0)
 
     @property
     def table(self) -> Array:
-        """Coefficients of all rows, those of dense output included, square."""
+        """Rows of the stages, the new state and the dense output stages, as a square array."""
         rows = ((), *self.a, self.b, *self.extra_a)
         return coefficients(rows, len(rows))
 
     def begin(self, shared: dict[str, Any]) -> RungeKuttaState:
-        """Build the state of a run by this method from the fields that all methods share."""
+        """Build the state of a run by the method, from the fields that all methods share."""
         width, size, terms = len(self.table), shared["size"], 3 + len(self.d)
         b, e, e3 = (row.copy() for row in self.weights)
         dense = coefficients(self.d, width).ravel() if len(self.d) else np.zeros(1)
@@ -117,7 +117,7 @@ class Tableau:
 
 @kernel
 def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
-    """Compute the rate at stage i of a step from t."""
+    """Compute the rates of the state at stage i of a step h from the time t and the state y."""
     width = m.stages + 1 + m.extra
     weigh(i, m.size, m.k, m.a[i * width :], m.trial)
     for r in range(m.size):
@@ -127,7 +127,7 @@ def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
 
 @kernel
 def combined(m: RungeKuttaState, weights: Array, out: Array) -> None:
-    """Sum the rates of all stages with weights, times the step."""
+    """Compute the weighted sum of the rates of all stages, times the step length."""
     weigh(m.stages + 1, m.size, m.k, weights, out)
     for r in range(m.size):
         out[r] *= m.h
@@ -135,7 +135,7 @@ def combined(m: RungeKuttaState, weights: Array, out: Array) -> None:
 
 @kernel
 def explicit_step(m: RungeKuttaState) -> int:
-    """Try one step."""
+    """Attempt one step: compute the new state and the error over the tolerance; return 0."""
     for r in range(m.size):
         m.k[r] = m.f[r]
     for i in range(1, m.stages):
@@ -161,7 +161,10 @@ def explicit_step(m: RungeKuttaState) -> int:
 
 @kernel
 def prepare_dense(m: RungeKuttaState) -> None:
-    """Compute the extra stages and the polynomial of the last step (Hairer, Norsett & Wanner)."""
+    """Compute the dense output of the last step: additional stages and polynomial.
+
+    The formulas are those of Hairer, Norsett & Wanner.
+    """
     h = m.h_done
     width = m.stages + 1 + m.extra
     for i in range(m.stages + 1, width):
@@ -182,7 +185,7 @@ def prepare_dense(m: RungeKuttaState) -> None:
 
 @kernel
 def explicit_sample(m: RungeKuttaState) -> int:
-    """Evaluate the dense output of the last step."""
+    """Evaluate the dense output of the last step at m.sample_time; return 0."""
     if m.sample_ready == 0:
         prepare_dense(m)
     x = (m.sample_time - m.t_old) / m.h_done

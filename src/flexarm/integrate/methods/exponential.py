@@ -1,14 +1,14 @@
-"""Exponential Runge-Kutta in the elastic modes of the arm where it is.
+"""Exponential Runge-Kutta steps in the elastic modes of the arm at a reference state.
 
-Near a reference state the arm is ``x_i'' + c_i x_i' + w_i^2 x_i = g_i`` in the modes of its mass
-and stiffness there, with a slowly changing g.  Each mode's oscillator is solved exactly and only g
-is interpolated, so that steps may be longer than the periods of fast modes.  Within a step x counts
-from where the step begins: rounding of large joint angles does not get into the deflections.
+Near the reference state, a modal coordinate satisfies ``x_i'' + c_i x_i' + w_i^2 x_i = g_i`` with a
+slowly changing forcing g.  The modal oscillators are solved exactly and only g is interpolated, so
+that steps may be longer than the periods of fast modes.  Within a step, x is relative to the step's
+begin, so that rounding errors of large joint angles do not enter the deflections.
 
-On the way to each stage, g is a polynomial through its values at the stages before: a tableau of
-polynomials, whose integrals are those of a Runge-Kutta method.  Further states (works, servos)
-are solved by that method.  The last row is the error estimate: the quartic through g over the step
-less a cubic through fewer of its values, as each mode answers it.
+Up to each stage, g is a polynomial through its values at earlier stages; the integrals of these
+polynomials are the tableau of a Runge-Kutta method, which integrates further states (works,
+servos).  The error estimate is the modal response to the quartic through g over the step less a
+cubic through fewer values of g.
 """
 
 from flexarm.integrate.methods.eigen import (
@@ -43,7 +43,7 @@ from flexarm.loops.sums import weigh, weigh_both
 
 @kernel
 def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
-    """Cut a prescribed coordinate loose from a matrix."""
+    """Set row and column k of a matrix (n, n) to zero, except for the given diagonal entry."""
     for i in range(n):
         matrix[i * n + k] = 0.0
         matrix[k * n + i] = 0.0
@@ -52,7 +52,7 @@ def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
 
 @kernel
 def renew(m: ExponentialState) -> int:
-    """Compute the modes of mass and stiffness at the present state; return 0 if there are some."""
+    """Compute the modal basis at the present state; return 0, or 1 if there is none."""
     n = m.system.n
     find_matrices(m, m.y)
     keep_masses(m)
@@ -75,7 +75,7 @@ def renew(m: ExponentialState) -> int:
 
 @kernel
 def see_modes(m: ExponentialState) -> None:
-    """Compute the modes in coordinates of those that errors are measured in."""
+    """Compute the modes, by rows, in the coordinates in which errors are measured."""
     n = m.system.n
     for r in range(n):
         row = m.measured[r * n :]
@@ -92,9 +92,9 @@ def find_modes(
     n: int, mass: Array, stiffness: Array, damping: Array,
     modes: Array, inverse: Array, squares: Array, losses: Array, room: Array,
 ) -> int:  # fmt: skip
-    """Find the modes of matrices; 0 if there are some.
+    """Compute the modes of mass and stiffness matrices; return 0, or 1 if there are none.
 
-    Mass is used up, and stiffness becomes the damping in modes.
+    The mass matrix is overwritten, and the stiffness matrix is replaced by the damping in modes.
     """
     if cholesky(n, mass) != 0:
         return 1
@@ -112,7 +112,10 @@ def find_modes(
 
 @kernel
 def _modes_from_rotation(n: int, upper: Array, modes: Array, inverse: Array, room: Array) -> None:
-    """Compute modes, rows of V^T L^-1, and their inverse L V, from V^T in ``inverse``."""
+    """Compute modes, the rows of V^T L^-1, and the inverse L V, from V^T in ``inverse``.
+
+    L^T is in the upper half of ``upper``.
+    """
     transpose(n, inverse)
     for i in range(n - 1, -1, -1):
         row = modes[i * n :]
@@ -139,7 +142,7 @@ def _modes_from_rotation(n: int, upper: Array, modes: Array, inverse: Array, roo
 
 @kernel
 def tabulate(m: ExponentialState) -> None:
-    """Tabulate the oscillators' responses at the quarters of the step m.h."""
+    """Tabulate the responses of the modal oscillators at the quarters of the step m.h."""
     if m.table_h == m.h:
         return
     n = m.system.n
@@ -157,7 +160,7 @@ def tabulate(m: ExponentialState) -> None:
 
 @kernel
 def remainder(m: ExponentialState, x: Array, f: Array, g: Array) -> None:
-    """Find what acceleration is left beside the oscillators' own at a modal state x."""
+    """Compute the modal forcing g from the rates f of the state and the modal state x."""
     n = m.system.n
     weigh(n, n, m.inverse, f[n:], g)
     for r in range(n):
@@ -166,7 +169,7 @@ def remainder(m: ExponentialState, x: Array, f: Array, g: Array) -> None:
 
 @kernel
 def accelerate(m: ExponentialState, x: Array, g: Array, out: Array) -> None:
-    """Compute the accelerations of modes in a modal state x."""
+    """Compute the modal accelerations from the modal state x and the forcing g."""
     n = m.system.n
     for r in range(n):
         out[r] = g[r] - m.squares[r] * x[r] - m.losses[r] * x[n + r]
@@ -174,9 +177,10 @@ def accelerate(m: ExponentialState, x: Array, g: Array, out: Array) -> None:
 
 @kernel
 def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array) -> None:
-    """Move all modes on to a stage, into the modal state m.modal.
+    """Compute the modal state m.modal at a stage, from the responses in ``table``.
 
-    They begin where x is 0, with so much of the rates there: all, or none.
+    Modal displacements begin at 0, and modal rates at ``begin`` (1 or 0) times the
+    modal rates m.x at the step's begin.
     """
     n = m.system.n
     for r in range(n):
@@ -196,7 +200,7 @@ def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array)
 
 @kernel
 def evaluate(m: ExponentialState, stage: int) -> None:
-    """Evaluate the equations at a stage, into its rows of g and p."""
+    """Evaluate the rates at a stage; store modal forcing g and rates p of further states."""
     n = m.system.n
     part = m.nodes[stage]
     drive(m, stage, m.h, 1.0, m.answers[(int(4.0 * part) - 1) * n * RESPONSES :])
@@ -215,7 +219,7 @@ def evaluate(m: ExponentialState, stage: int) -> None:
 
 @kernel
 def goes_on(m: ExponentialState) -> int:
-    """Return 1 if the step begins where the last trial ended, in the same basis."""
+    """Return 1 if the step begins where the last trial ended, in the same modal basis, else 0."""
     if m.age == 0 or m.h_done == 0.0:
         return 0
     for i in range(2 * m.system.n):
@@ -226,7 +230,7 @@ def goes_on(m: ExponentialState) -> int:
 
 @kernel
 def begin_step(m: ExponentialState) -> None:
-    """Find rates of modes and g at the step's begin."""
+    """Compute the modal rates and the modal forcing g at the step's begin."""
     n = m.system.n
     if goes_on(m) == 1:
         for r in range(n):
@@ -241,7 +245,10 @@ def begin_step(m: ExponentialState) -> None:
 def solution(
     m: ExponentialState, table: Array, begin: Array, h: float, tau: float, out: Array
 ) -> None:
-    """Solve the oscillators up to a time within a step, and add up powers."""
+    """Compute the state at a time tau within a step, from modal oscillators and integrated powers.
+
+    ``begin`` is the state at the step's begin, and ``table`` contains the responses at tau.
+    """
     n = m.system.n
     drive(m, NEW, h, 1.0, table)
     weigh_both(n, m.modes, m.modal, begin, out)
@@ -261,10 +268,11 @@ def solution(
 
 @kernel
 def find_powers(m: ExponentialState) -> None:
-    """Find powers in the middle and at the end of a step anew, where the solution is.
+    """Evaluate the powers in the middle and at the end of a step again, at the solution itself.
 
-    Stages are off it to either side.  A hard servo answers that by a large force, whose power is a
-    square: it does not cancel, and works never forget it.  Powers become parabolas through these.
+    Stages deviate from the solution to either side.  A stiff servo responds with a large force,
+    whose power is quadratic: its error does not cancel, but accumulates in the works.  Powers
+    become parabolas through begin, middle and end of the step.
     """
     n = m.system.n
     extra = m.size - 2 * n
@@ -289,7 +297,7 @@ def find_powers(m: ExponentialState) -> None:
 
 @kernel
 def exponential_step(m: ExponentialState) -> int:
-    """Try one step."""
+    """Attempt one step; return 0, or 1 if the modal basis cannot be computed."""
     n = m.system.n
     if m.age >= m.renewal and renew(m) != 0:
         m.error = 1e300
@@ -309,7 +317,7 @@ def exponential_step(m: ExponentialState) -> int:
 
 @kernel
 def finish(m: ExponentialState) -> None:
-    """Evaluate the equations at the trial state, and measure its error."""
+    """Evaluate the rates at the trial state, and compute the error of the step, m.error."""
     n = m.system.n
     h = m.h
     extra = m.size - 2 * n
@@ -344,10 +352,10 @@ def finish(m: ExponentialState) -> None:
 
 @kernel
 def find_power_within(m: ExponentialState) -> None:
-    """Evaluate powers at a quarter of the last step, where the solution is.
+    """Evaluate the powers at a quarter of the last step, for samples within the step.
 
-    Powers become cubics through these and those of `find_powers`, with the same integrals over the
-    step: works within it are as exact as at its end.
+    Powers become cubics through these values and those of `find_powers`, with the same integral
+    over the step, so that works within the step are as accurate as at the end.
     """
     n = m.system.n
     extra = m.size - 2 * n
@@ -364,7 +372,7 @@ def find_power_within(m: ExponentialState) -> None:
 
 @kernel
 def exponential_sample(m: ExponentialState) -> int:
-    """Solve the oscillators up to a time within the last step."""
+    """Compute the state at the time m.sample_time within the last step; return 0."""
     if m.servoed == 1 and m.sample_ready == 0:
         find_power_within(m)
     n = m.system.n

@@ -1,21 +1,21 @@
-"""Linear oscillators in closed form."""
+"""Responses of linear oscillators in closed form or by power series."""
 
 import math
 
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 
-POWERS = 5  # of time, whose answers are found: 1 to t^4/24
+POWERS = 5  # number of force terms whose responses are computed: 1 to t^4/24
 RESPONSES = POWERS + 2
-TERMS = 18  # of a series, within whose reach the last is below 1e-19
+TERMS = 18  # of the power series; the last term is below 1e-19
 
 
 @kernel
 def responses(square: float, loss: float, t: float, out: Array) -> None:
-    """Compute how ``x'' + loss x' + square x = g`` answers, from rest, at time t.
+    """Compute responses of ``x'' + loss x' + square x = g``, from rest, at time t.
 
-    out holds s and s' for a unit impulse, then the answers X1 to X5 to g = 1, t, t^2/2, t^3/6,
-    t^4/24; the rate of X1 is s, that of each other is the answer before it.
+    out contains s and s', the response to a unit impulse and its rate, then X1 to X5, the responses
+    to g = 1, t, t^2/2, t^3/6, t^4/24.  The rate of X1 is s, and the rate of X2 is X1, and so on.
     """
     rest = square - 0.25 * loss * loss
     # the closed form divides by square, where a large loss leaves differences of large numbers
@@ -65,7 +65,7 @@ def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def _series(square: float, loss: float, t: float, out: Array) -> None:
-    """Sum the series of X4 and X5, whose terms share factors; the equation gives the rest."""
+    """Sum the power series of X4 and X5; compute the other responses by the equation of motion."""
     fall = loss * t
     turn = square * t * t
     a = 1.0
@@ -91,7 +91,7 @@ def _series(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def fill_in(square: float, loss: float, t: float, out: Array) -> None:
-    """Find the other answers from X4 and X5 by the equation."""
+    """Compute s, s' and X1 to X3 from X4 and X5 by the equation of motion."""
     out[4] = t * t * t * t / 24.0 - loss * out[5] - square * out[6]
     out[3] = t * t * t / 6.0 - loss * out[4] - square * out[5]
     out[2] = 0.5 * t * t - loss * out[3] - square * out[4]
@@ -101,9 +101,10 @@ def fill_in(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def add_time(square: float, loss: float, t: float, begin: Array, out: Array) -> None:
-    """Advance responses by t; ``begin`` holds those at t, and may be ``out``.
+    """Advance the responses in ``out`` by the time t; ``begin`` contains the responses at t.
 
-    The state at t moves on freely, and the rest of the force begins at t.
+    The state at t moves freely, and the polynomial force is expanded about t.  ``begin`` may be
+    ``out``.
     """
     s = out[0]
     ds = out[1]

@@ -1,9 +1,9 @@
-"""The work of prescribed coordinates, of which modes that swing within a step have a share.
+"""Work of prescribed coordinates, including the part of modes that oscillate within a step.
 
 The force that moves a prescribed coordinate contains the accelerations of all modes, each times a
-mass.  A few values of it within a step tell nothing of a mode that swings there: the share of such
-modes is integrated with their oscillators.  Masses and prescribed rates change slowly: their
-products are parabolas in time.
+mass.  Few evaluations per step do not resolve modes that oscillate within the step, so the work of
+such modes is integrated with their oscillators.  A pull is the coupling mass of a mode times the
+rates of prescribed coordinates; it changes slowly, and is a parabola in time.
 """
 
 from dataclasses import dataclass
@@ -16,76 +16,77 @@ from flexarm.loops.language import Array, Ints, run_equations
 
 BEGIN, END = 0, 1  # rows of `masses`
 AT_BEGIN, AT_MIDDLE, AT_END = 0, 1, 2  # rows of `pulls`
-STAGES = 7  # of a step: where it begins, five within, and the new state
+STAGES = 7  # of a step: its begin, five more, and the new state
 NEW, ERROR = 6, 7  # rows of the tableau: the new state, the error estimate
 
 
 @dataclass(kw_only=True)
 class ExponentialState(IntegratorState):
-    """A run by an exponential Runge-Kutta method."""
+    """Record of a run by an exponential Runge-Kutta method."""
 
-    # matrices, matrix_table, mass, stiffness, damping: compiled mass, elastic and damping matrices,
-    # and where they write them, (n, n).
+    # matrices, matrix_table, mass, stiffness, damping: address and pointer table of the compiled
+    # matrices; mass, stiffness and damping matrix, (n, n) each.
     matrices: int
     matrix_table: Ints
-    # matrix_q, matrix_v: where they read the state.
+    # matrix_q, matrix_v: coordinates and rates at which the matrices are evaluated.
     matrix_q: Array
     matrix_v: Array
     mass: Array
     stiffness: Array
     damping: Array
-    # renewal, age: tries of steps for which a basis is kept, and how many it has served.
+    # renewal, age: step attempts between renewals of the modes, and attempts since the last
+    # renewal.
     renewal: int
     age: int
-    # modes, inverse, squares, losses: the basis and its inverse by rows (n, n), squared frequencies
-    # and damping rates.
+    # modes, inverse, squares, losses: modes by rows and their inverse, (n, n) each; squared
+    # frequencies; damping rates.
     modes: Array
     inverse: Array
     squares: Array
     losses: Array
-    measured: Array  # the modes by rows, in those that errors are measured in, (n, n)
-    # forces, weights, nodes: by stage and, in its last rows, of the new state and the error: the
-    # polynomials that g is taken to be in between, by coefficients (8, 7, powers), their integrals
-    # (8, 7), and parts of the step (8).
+    measured: Array  # modes by rows, in coordinates of the error measure, (n, n)
+    # forces, weights, nodes: by stage and, in the last rows, of the new state and the error:
+    # coefficients of the polynomials that interpolate g, (8, 7, powers); their integrals, (8, 7);
+    # nodes as fractions of the step, (8,).
     forces: Array
     weights: Array
     nodes: Array
-    # table_h, answers, part: step for which the oscillators' responses are tabulated, at its
-    # quarters, (4, n, responses); room for one more.
+    # table_h, answers, part: step length for which oscillator responses are tabulated; responses at
+    # its quarters, (4, n, responses); responses at one more time.
     table_h: float
     answers: Array
     part: Array
-    # masses, masses_at: rows of the mass matrix of prescribed coordinates at the step's begin and
-    # its end (2, known, n), and these times.
+    # masses, masses_at: mass matrix rows of prescribed coordinates at the step's begin and end, (2,
+    # known, n), and these times [s].
     masses: Array
     masses_at: Array
-    # passed, pulls, swings: whether modes swing within the step while prescribed coordinates move;
-    # what their accelerations add to the power of these, each by its own, at the step's begin,
-    # middle and end (3, n); their accelerations at the stages (7, n).
+    # passed, pulls, swings: 1 if modes oscillate within the step while prescribed coordinates move;
+    # pulls at the step's begin, middle and end, (3, n): factors of modal accelerations in the power
+    # of prescribed coordinates; modal accelerations at the stages, (7, n).
     passed: int
     pulls: Array
     swings: Array
-    servoed: int  # whether servos drive it: powers are found in the middle of steps too
-    # x, g, p: modal state at the step's begin (2n), its first half 0; g at the stages, the new
-    # state among them (7, n); rates of works and servos' states likewise, of works of prescribed
-    # coordinates without pulls.
+    servoed: int  # 1 with servos: powers are also evaluated in mid-step
+    # x, g, p: modal state at the step's begin, (2n,), whose first half is 0; modal forcing at the
+    # stages and the new state, (7, n); rates of works and of servo states there, where the power of
+    # prescribed coordinates excludes pulls.
     x: Array
     g: Array
     p: Array
-    ended: Array  # modal state at the end of the last trial, from its begin (2n)
-    # modal, trial, k, e, room: a modal state or error, a state, its rates, an error in the modes
-    # that errors are measured in, and room for the eigenproblem.
+    ended: Array  # modal state at the end of the last trial, from its begin, (2n,)
+    # modal, trial, k, e, room: a modal state or error; a trial state; rates of the state; an error
+    # in coordinates of the error measure; work array for the eigenproblem.
     modal: Array
     trial: Array
     k: Array
     e: Array
     room: Array
-    renewals: int  # number of bases so far
+    renewals: int  # number of modal bases computed so far
 
 
 @kernel
 def find_matrices(m: ExponentialState, y: Array) -> None:
-    """Find mass, elastic and damping matrices at a state."""
+    """Compute the mass, stiffness and damping matrices at the state y."""
     n = m.system.n
     for i in range(n):
         m.matrix_q[i] = y[i]
@@ -95,7 +96,10 @@ def find_matrices(m: ExponentialState, y: Array) -> None:
 
 @kernel
 def _note(m: ExponentialState, row: int, t: float) -> None:
-    """Note the masses that were found last as those at a time."""
+    """Store the present mass matrix rows of prescribed coordinates as the rows at time t [s].
+
+    ``row`` is BEGIN or END of the step.
+    """
     n = m.system.n
     for c in range(m.system.known):
         k = m.system.coordinates[c]
@@ -106,13 +110,16 @@ def _note(m: ExponentialState, row: int, t: float) -> None:
 
 @kernel
 def keep_masses(m: ExponentialState) -> None:
-    """Keep the masses that were found last as those at the step's begin."""
+    """Store the present mass matrix rows of prescribed coordinates for the step's begin."""
     _note(m, BEGIN, m.t)
 
 
 @kernel
 def _find_masses(m: ExponentialState) -> None:
-    """Find the masses at both ends of the step, where they are not known."""
+    """Compute the mass matrix rows of prescribed coordinates at both ends of the step.
+
+    Rows at the begin are reused if the last step ended there.
+    """
     if m.masses_at[BEGIN] != m.t:
         if m.masses_at[END] == m.t:
             size = m.system.known * m.system.n
@@ -128,14 +135,14 @@ def _find_masses(m: ExponentialState) -> None:
 
 @kernel
 def _speed(m: ExponentialState, c: int, t: float) -> float:
-    """Compute the rate of a prescribed coordinate."""
+    """Return the rate of the prescribed coordinate c at time t [s]."""
     value: float = channel(m.system, m.system.inputs + m.system.wrenches + c, t, 1)
     return value
 
 
 @kernel
 def moves_past(m: ExponentialState) -> int:
-    """Return 1 if modes swing within the step while prescribed coordinates move."""
+    """Return 1 if modes oscillate within the step while prescribed coordinates move, else 0."""
     swings = 0
     for r in range(m.system.n):
         if m.squares[r] * m.h * m.h > 1.0:
@@ -150,7 +157,11 @@ def moves_past(m: ExponentialState) -> int:
 
 @kernel
 def _find_pulls(m: ExponentialState, node: int, t: float, one: int, other: int) -> None:
-    """Find pulls at a time, by the mean of two rows of masses."""
+    """Compute the pull of each fast mode: coupling mass times rates of prescribed coordinates.
+
+    ``node`` selects the row of pulls (begin, middle or end of the step) and t [s] is the time
+    there. Masses are the mean of the stored rows ``one`` and ``other``.
+    """
     n = m.system.n
     known = m.system.known
     for i in range(n):
@@ -170,7 +181,10 @@ def _find_pulls(m: ExponentialState, node: int, t: float, one: int, other: int) 
 
 @kernel
 def _pulled(m: ExponentialState, part: float, swings: Array) -> float:
-    """Return the power that modes with these accelerations take at a part of the step."""
+    """Return the power of prescribed coordinates due to accelerations of fast modes.
+
+    ``part`` is the fraction of the step, and ``swings`` contains the modal accelerations, (n,).
+    """
     n = m.system.n
     power = 0.0
     for r in range(n):
@@ -183,7 +197,7 @@ def _pulled(m: ExponentialState, part: float, swings: Array) -> float:
 
 @kernel
 def take_pulls_off(m: ExponentialState) -> None:
-    """Replace the power of modal pulls at the stages of a trial step by its exact integral."""
+    """Replace the work due to fast modes in a trial step, a stage sum, by an exact integral."""
     n = m.system.n
     extra = m.size - 2 * n
     _find_masses(m)
@@ -200,7 +214,7 @@ def take_pulls_off(m: ExponentialState) -> None:
 
 @kernel
 def pulled_error(m: ExponentialState, errors: Array) -> float:
-    """Return what errors of modes make of the work of prescribed coordinates."""
+    """Return the error of the work of prescribed coordinates due to errors of modal rates."""
     n = m.system.n
     total = 0.0
     for r in range(n):
@@ -210,7 +224,10 @@ def pulled_error(m: ExponentialState, errors: Array) -> float:
 
 @kernel
 def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
-    """Return g of a mode on the way to a stage, by a power of the part of the step."""
+    """Return a coefficient of the polynomial for the forcing g of mode r up to a stage.
+
+    ``power`` is the power of the step fraction.
+    """
     total = 0.0
     for j in range(stage):
         factor = m.forces[(stage * STAGES + j) * POWERS + power]
@@ -220,9 +237,11 @@ def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
 
 @kernel
 def pulled_work(m: ExponentialState, h: float, tau: float) -> float:
-    """Integrate what modes pull from the begin of a step of length h, to m.modal at tau.
+    """Return the work of prescribed coordinates due to fast modes, from a step's begin to time tau.
 
-    By parts: a pull is a parabola in time, and the equation of a mode gives the integral of x.
+    tau counts from the step's begin, m.modal is the modal state at tau, and h the step length.
+    Integrated by parts: a pull is a parabola in time, and the oscillator equation gives the
+    integral of the modal displacement.
     """
     n = m.system.n
     z = tau / h

@@ -1,4 +1,4 @@
-"""The Rosenbrock method RODAS of order 4(3), with the exact tangent."""
+"""The Rosenbrock method RODAS of order 4(3), with the exact Jacobian."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ DENSE = (
 )  # fmt: skip
 
 
-# Fields of what derivatives take and give, where their names are others.
+# Record fields of inputs and outputs of the derivatives, where the names differ.
 FIELDS = {"a": "acceleration", "force_by_a": "mass", "force_by_q": "by_q", "force_by_v": "by_v"}
 
 

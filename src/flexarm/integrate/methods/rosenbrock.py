@@ -1,4 +1,4 @@
-"""Linearly implicit Runge-Kutta steps with the exact tangent (Hairer & Wanner, RODAS)."""
+"""Linearly implicit Runge-Kutta steps with the exact Jacobian (Hairer & Wanner, RODAS)."""
 
 from dataclasses import dataclass
 
@@ -13,34 +13,34 @@ STAGES = 6
 
 @dataclass(kw_only=True)
 class RosenbrockState(IntegratorState):
-    """A run by a Rosenbrock method."""
+    """Record of a run by a Rosenbrock method."""
 
-    # tangent, tangent_table: compiled derivatives of the equations and the table of the pointers
-    # that they take.
+    # tangent, tangent_table: address and pointer table of the compiled Jacobian.
     tangent: int
     tangent_table: Ints
     acceleration: Array  # at the present state, (n,)
-    # mass, by_q, by_v, power_by_q, power_by_v, power_by_a: derivatives of the force that
-    # accelerations take, column after column (n, n), and of powers (works, n).
+    # mass, by_q, by_v, power_by_q, power_by_v, power_by_a: derivatives of the generalised force by
+    # accelerations, coordinates and rates, column-major (n, n), and derivatives of powers, (works,
+    # n).
     mass: Array
     by_q: Array
     by_v: Array
     power_by_q: Array
     power_by_v: Array
     power_by_a: Array
-    timely: int  # whether time itself is part of the equations
-    # gamma, alpha, d, a, c: the method's table; (6, 6) the last two.
+    timely: int  # 1 if the equations depend on time explicitly
+    # gamma, alpha, d, a, c: coefficients of the method; ``a`` and ``c`` have shape (6, 6).
     gamma: float
     alpha: Array
     d: Array
     a: Array
     c: Array
-    dense: Array  # table of the dense output, (2, 5)
-    # matrix, pivots: the factorised matrix of the stages.
+    dense: Array  # coefficients of the dense output, (2, 5)
+    # matrix, pivots: LU factors and pivots of the matrix of the stages.
     matrix: Array
     pivots: Ints
-    # stages, right, trial, drift, polynomial: stage vectors (6, size), a right side, a state, the
-    # rates' derivative by time, dense output.
+    # stages, right, trial, drift, polynomial: stage vectors, (6, size); right-hand side; trial
+    # state; partial derivative of the rates by time; dense output.
     stages: Array
     right: Array
     trial: Array
@@ -50,7 +50,10 @@ class RosenbrockState(IntegratorState):
 
 @kernel
 def factorise(n: int, a: Array, pivots: Ints) -> int:
-    """Factorise a matrix in place, column after column, with row exchanges; 0 if it is regular."""
+    """Factorise a column-major matrix (n, n) as LU in place, with row pivoting.
+
+    Return 0, or 1 if the matrix is singular.
+    """
     for k in range(n):
         column = a[k * n :]
         best = k
@@ -77,14 +80,14 @@ def factorise(n: int, a: Array, pivots: Ints) -> int:
 
 @kernel
 def subtract(n: int, factor: float, x: Array, y: Array) -> None:
-    """Subtract x times a factor from y."""
+    """Subtract the vector x times a factor from the vector y, both of length n."""
     for i in range(n):
         y[i] -= factor * x[i]
 
 
 @kernel
 def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
-    """Solve with a factorised matrix."""
+    """Solve a linear system for x in place, with the matrix and pivots from `factorise`."""
     for k in range(n):
         best = pivots[k]
         kept = x[k]
@@ -99,7 +102,10 @@ def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
 
 @kernel
 def linearise(m: RosenbrockState) -> int:
-    """Evaluate the tangent at the present state, and factorise the matrix of the stages."""
+    """Evaluate the Jacobian at the present state and factorise the matrix of the stages.
+
+    Return 0, or 1 if the matrix is singular.
+    """
     n = m.system.n
     drive(m.system, m.t)
     for i in range(n):
@@ -129,12 +135,12 @@ def linearise(m: RosenbrockState) -> int:
 
 @kernel
 def find_drift(m: RosenbrockState) -> None:
-    """Differentiate the rates by time, through the channels."""
+    """Compute the partial derivative of the rates by time, by a central difference."""
     for r in range(m.size):
         m.drift[r] = 0.0
     if m.timely == 0 and moving(m.system) == 0:
         return
-    small = 1e-2 * m.h  # of a shorter time the difference is rounding, as long as accelerations
+    small = 1e-2 * m.h  # [s]; for a shorter time rounding errors dominate the difference
     for r in range(m.size):
         m.trial[r] = m.y[r]
     rates(m.system, m.t + small, m.trial, m.drift)
@@ -147,7 +153,7 @@ def find_drift(m: RosenbrockState) -> None:
 
 @kernel
 def solve_stage(m: RosenbrockState, u: Array) -> None:
-    """Solve for a stage: eliminate positions, solve for rates, then positions and works."""
+    """Solve the linear system of a stage: first for rates, then for positions and works."""
     n = m.system.n
     g = 1.0 / (m.h * m.gamma)
     weigh(n, n, m.mass, m.right[n:], u[n:])
@@ -156,21 +162,21 @@ def solve_stage(m: RosenbrockState, u: Array) -> None:
     back_substitute(n, m.matrix, m.pivots, u[n:])
     for i in range(n):
         u[i] = (m.right[i] + u[n + i]) / g
-    for c in range(m.system.known):  # its rate is a function of time, not of the state
+    for c in range(m.system.known):  # prescribed rates depend on time only
         k = m.system.coordinates[c]
         u[k] = m.right[k] / g
     for i in range(m.system.works):
         value = m.right[2 * n + i]
         for j in range(n):
             value += m.power_by_q[i * n + j] * u[j] + m.power_by_v[i * n + j] * u[n + j]
-            # what accelerations change by in the stage
+            # contribution of the change of accelerations in the stage
             value += m.power_by_a[i * n + j] * (g * u[n + j] - m.right[n + j])
         u[2 * n + i] = value / g
 
 
 @kernel
 def rosenbrock_step(m: RosenbrockState) -> int:
-    """Try one step."""
+    """Attempt one step; return 0, or 1 if the matrix of the stages is singular."""
     size = m.size
     if linearise(m) != 0:
         m.error = 1e300
@@ -205,7 +211,7 @@ def rosenbrock_step(m: RosenbrockState) -> int:
 
 @kernel
 def rosenbrock_sample(m: RosenbrockState) -> int:
-    """Evaluate the dense output of the last step."""
+    """Evaluate the dense output of the last step at m.sample_time; return 0."""
     size = m.size
     if m.sample_ready == 0:
         for p in range(2):
