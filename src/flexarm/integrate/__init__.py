@@ -1,1 +1,1 @@
-"""Motion in time: simulate an arm and keep the run."""
+"""Time integration: simulate the motion of an arm, and record it as a run."""

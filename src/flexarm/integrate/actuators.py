@@ -33,8 +33,8 @@ from flexarm.model import Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
 
-NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # no part of expressions
-STATE_FLOOR = 1e-2  # [rad], [m]: an integral that moves a joint by less needs no digits
+NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # not in the expressions
+STATE_FLOOR = 1e-2  # [rad], [m]: joint motion by an integral below which its error is irrelevant
 UNITS = tuple(
     {name: tuple(float(i == k) for i in range(3))} for name in ("force", "torque") for k in range(3)
 )
@@ -42,38 +42,38 @@ UNITS = tuple(
 
 @dataclass(frozen=True)
 class Acting:
-    """A wrench of the state in an arm's equations: its law, and where its factors are in w."""
+    """A wrench that depends on time and state: its law, and the index of its first factor in w."""
 
     law: ca.Function
     first: int
 
     def __repr__(self) -> str:
-        """Return a text that determines its expressions."""
+        """Return a text that is the same for wrenches with the same symbolic expressions."""
         return f"wrench {self.first} {self.law.serialize()}"
 
     def put(self, w: Expr, t: Expr, q: Expr, v: Expr) -> Expr:
-        """Trace the factors of all wrenches with its own."""
+        """Return the factors w of all wrenches, those of this wrench set to the law's values."""
         after = self.first + len(UNITS)
         return ca.vertcat(w[: self.first], ca.densify(ca.vec(self.law(t, q, v))), w[after:])
 
 
 @dataclass(frozen=True)
 class Servoed:
-    """A servo at work."""
+    """A servo with its data in the equations of motion: input, measured row, gain, limit, state."""
 
     name: str  # of the joint's coordinate
-    column: int  # of its input in u
-    row: Array  # what gives the position that it sees from q, (n,)
-    # As the model file has it.
+    column: int  # index of the servo's input in u
+    row: Array  # measured position per coordinate: position = row @ q, (n,)
+    # Data of the model file.
     servo: Servo[float, float, float, float, float, AnyProfile, AnyProfile]
     gain: float  # effort at the joint per input
     limit: float  # largest input either way; infinite if there is none
-    state: int | None  # place of its integral among the states, or None
-    in_place: bool  # whether it acts on what it sees, as a spring and a damper would
+    state: int | None  # index of the integral among the actuator states, or None
+    in_place: bool  # whether the servo acts where it measures, like a spring and a damper
 
     @property
     def key(self) -> str:
-        """Text that determines its expressions."""
+        """Text that is the same for servos with the same symbolic expressions."""
         gains = self.servo.model_dump_json(exclude=NO_GAINS)
         follows = "position" if self.servo.rate is None else "rate"
         limits = f"{self.gain} {self.limit}{' sampled' if self.servo.period is not None else ''}"
@@ -81,11 +81,11 @@ class Servoed:
 
     @property
     def remembers(self) -> bool:
-        """Whether it has an integral, or is sampled and so holds something."""
+        """Whether the servo has memory: an integral term or a sampling period."""
         return self.state is not None or self.servo.period is not None
 
     def profile(self, q: Array) -> AnyProfile:
-        """Return the target as a function of time; without one, the position at coordinates q."""
+        """Return the target as a function of time; without a target, the constant position at q."""
         servo = self.servo
         if servo.rate is not None:
             return servo.rate
@@ -94,7 +94,10 @@ class Servoed:
     def answer(
         self, u: Expr, q: Expr, v: Expr, target: tuple[Expr, Expr], x: Expr
     ) -> tuple[Expr, Expr]:
-        """Trace the input, u included, and rate of the integral x."""
+        """Return expressions of the input, servo and u added up and limited, and of the rate of x.
+
+        x is the integral term of the servo, u the input without the servo.
+        """
         row = constant(self.row)
         total, rate = self.asks(u, ca.dot(row, q), ca.dot(row, v), target, x)
         return self.kept(total), rate
@@ -102,7 +105,10 @@ class Servoed:
     def asks(
         self, u: Expr, position: Expr, speed: Expr, target: tuple[Expr, Expr], x: Expr
     ) -> tuple[Expr, Expr]:
-        """Compute the input of the control law, u included, and the rate of its integral x."""
+        """Return the input of the control law before limiting, and the rate of the integral term x.
+
+        The input includes u; the rate includes the correction for a limited input (anti-windup).
+        """
         servo, (wanted, moving) = self.servo, target
         stiffness, damping = servo.stiffness or 0.0, servo.damping or 0.0
         if servo.rate is not None:
@@ -118,7 +124,7 @@ class Servoed:
         return total, (share + self.kept(total) - total) / over
 
     def kept(self, total: Expr) -> Expr:
-        """Cut an input at its limit."""
+        """Return an input clipped to plus or minus the servo's limit."""
         return _within(total, self.limit)
 
 
@@ -127,7 +133,7 @@ def _within(value: Expr, limit: float) -> Expr:
 
 
 def servos(model: Model) -> tuple[Servoed, ...]:
-    """List the servos of an arm in the order of its inputs."""
+    """Return the servos of a model in the order of the model's inputs."""
     found: list[Servoed] = []
     states = 0
     for column, axis in enumerate(axis for axis in model.axes if axis.driven):
@@ -148,28 +154,28 @@ def servos(model: Model) -> tuple[Servoed, ...]:
 class Actuators:
     """Servos, friction, windings, ties and event functions in an arm's equations of motion."""
 
-    # servos, slipping, bristles, windings, ties: what drives joints beside their inputs, rubs with
-    # a state of its own, or holds the tip.
+    # servos, slipping, bristles, windings, ties: elements that drive joints beside the inputs, rub,
+    # or connect the tip to a point.
     servos: tuple[Servoed, ...] = ()
     slipping: tuple[Slipping, ...] = ()
     bristles: tuple[Bristle, ...] = ()
     windings: tuple[Winding, ...] = ()
     ties: tuple[SpringDamper, ...] = ()
-    accounts: tuple[str, ...] = ()  # what energy is lost in, by name, as far as it is told apart
-    # Quantities that are computed along, for what happens when one crosses a value.
+    accounts: tuple[str, ...] = ()  # names of the accounts of dissipated energy
+    # Event functions, evaluated with the equations.
     lookouts: tuple[EventFunction, ...] = ()
-    wrenches: tuple[Acting, ...] = ()  # those that follow time and state
-    # How many rates of impulses follow the powers: those of outer forces on an arm on a free base.
+    wrenches: tuple[Acting, ...] = ()  # wrenches that depend on time and state
+    # Number of rates of impulses after the powers: of outer forces on an arm on a free base.
     impulses: int = 0
 
     @property
     def works(self) -> int:
-        """Number of powers in the equations: works, and losses by name."""
+        """Number of powers that the equations return: one per work, and one per loss account."""
         return WORKS + len(self.accounts)
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states: integrals of servos, bristles, currents."""
+        """Names of the actuator states: servo integrals, bristle deflections, winding currents."""
         return (
             *(each.name for each in self.servos if each.state is not None),
             *(each.name for each in self.bristles),
@@ -178,7 +184,7 @@ class Actuators:
 
     @property
     def targets(self) -> int:
-        """Number of targets: one of each servo, three of each tie."""
+        """Number of target functions of time: one per servo, three (x, y, z) per tie."""
         return len(self.servos) + 3 * len(self.ties)
 
     @property
@@ -188,17 +194,17 @@ class Actuators:
 
     @property
     def answers(self) -> bool:
-        """Whether any servo answers at all times, and not at samples."""
+        """Whether any servo acts in continuous time, that is, without a sampling period."""
         return self.sampled < len(self.servos)
 
     @property
     def states(self) -> int:
-        """Number of states."""
+        """Number of actuator states."""
         return len(self.state_names)
 
     @property
     def floors(self) -> Array:
-        """Least ranges that errors of the states are measured in."""
+        """Least ranges of the actuator states by which integration errors are scaled, (states,)."""
         servos = [each for each in self.servos if each.state is not None]
         return np.array([
             *(STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0) / abs(each.gain)
@@ -209,7 +215,7 @@ class Actuators:
 
     @property
     def key(self) -> str:
-        """All of it as a text, which determines the expressions."""
+        """Text that is the same for actuators with the same symbolic expressions."""
         return _told((
             *(*self.servos, *self.slipping, *self.bristles, *self.windings, *self.ties),
             *(*self.accounts, *self.lookouts, *self.wrenches),
@@ -218,16 +224,20 @@ class Actuators:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is added to the equations."""
+        """Whether there are no actuators, so that nothing is added to the arm's equations."""
         return not any(getattr(self, each.name) for each in fields(self))
 
     @property
     def drives(self) -> bool:
-        """Whether drive trains are part of it."""
+        """Whether the equations contain slipping friction, bristles, windings or ties."""
         return bool(self.slipping or self.bristles or self.windings or self.ties)
 
     def own(self, model: Model) -> dict[str, Callable[[Model], Any]]:
-        """List the kinds of which it has what a model has, and what lists them."""
+        """Return functions that list a model's actuators, by kind, for kinds equal to the model's.
+
+        A kind is ``servos``, ``bristles`` or ``windings``; it is left out if these actuators have
+        none, or others than the model.
+        """
         return {
             kind: made
             for kind, made in KINDS.items()
@@ -236,16 +246,19 @@ class Actuators:
 
     @property
     def is_in_basis(self) -> bool:
-        """Whether all servos act at the place that they measure, as springs and dampers would."""
+        """Whether all continuous-time servos act where they measure, like a spring and damper."""
         return all(each.in_place for each in self.servos if each.servo.period is None)
 
     @property
     def gives_way(self) -> bool:
-        """Whether a servo has a largest effort, at which it damps nothing."""
+        """Whether any servo has an effort limit, at which the servo provides no damping."""
         return any(each.servo.effort is not None for each in self.servos)
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
-        """Return stiffness and damping of servos that act where they measure, (n, n)."""
+        """Return stiffness and damping matrices, (n, n) each, of servos acting where they measure.
+
+        Sampled servos are left out.
+        """
         K, D = np.zeros((2, model.size, model.size))
         for stiffness, damping, sees in self.gains():
             K += stiffness * sees
@@ -253,14 +266,22 @@ class Actuators:
         return K, D
 
     def gains(self) -> Iterator[tuple[Any, Any, Array]]:
-        """Iterate over stiffness, damping and measured direction (n, n) of these servos."""
+        """Yield stiffness, damping and the matrix row^T row, (n, n), of unsampled in-place servos.
+
+        An in-place servo acts where it measures; the row takes coordinates to the measured
+        position.
+        """
         for each in self.servos:
             if each.in_place and each.servo.period is None:
                 sees = np.outer(each.row, each.row)
                 yield each.servo.stiffness or 0.0, each.servo.damping or 0.0, sees
 
     def symbols(self) -> dict[str, Expr]:
-        """Create the symbols in use: targets with rates, states, efforts of brakes, held inputs."""
+        """Return new CasADi symbols by name, for the actuator arguments that are in use.
+
+        r: targets, then target rates; x: states; b: brake effort and friction direction of each
+        slipping element; h: inputs that sampled servos hold.
+        """
         sizes = {"r": 2 * self.targets, "x": self.states, "b": 2 * len(self.slipping),
                  "h": self.sampled}  # fmt: skip
         return {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
@@ -268,7 +289,7 @@ class Actuators:
     def shares(
         self, model: Model, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, b: Expr
     ) -> tuple[Share, Expr, list[Expr]]:
-        """Trace what drive trains and ties add, the inputs that act on the arm, and currents."""
+        """Return contributions of drive trains and ties, the acting inputs, and motor currents."""
         share, currents = Share(ca.SX(v.shape[0], 1)), []
         columns = ca.vertsplit(u) if u.shape[0] else []
         place = sum(each.state is not None for each in self.servos)
@@ -290,7 +311,10 @@ class Actuators:
         return share, ca.vertcat(*columns), currents
 
     def looks(self, seen: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
-        """Trace what is looked out for, and its rate where accelerations give it."""
+        """Return expressions of the event functions (``seen``) and of their rates (``seen_rate``).
+
+        The rate is 0 for an event function whose rate does not follow from accelerations.
+        """
         values = ca.vertcat(*(each.trace(seen) for each in self.lookouts))
         smooth = ca.DM([each.smooth for each in self.lookouts])
         state = ca.vertcat(seen.t, seen.q, seen.v, *seen.x.values())
@@ -298,7 +322,7 @@ class Actuators:
         return {"seen": ca.densify(values), "seen_rate": ca.densify(smooth * rate)}
 
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, h: Expr) -> tuple[Expr, Expr]:
-        """Trace the inputs with what servos add or hold, and the rates of the servos' states."""
+        """Return expressions of the inputs, servo action included, and of servo integral rates."""
         columns, rates = ca.vertsplit(u), []
         count, sampled = self.targets, 0
         for k, each in enumerate(self.servos):
@@ -322,7 +346,7 @@ def _told(parts: Sequence[Any]) -> str:
 
 
 def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
-    """Trace mass, elastic and damping matrices, servos included."""
+    """Return a CasADi function of mass, stiffness and damping matrices, servo gains included."""
     function = trace(formulation, "matrices")
     if not actuators.servos:
         return function
@@ -343,13 +367,15 @@ def motion_of(
     *,
     accelerated: bool = False,
 ) -> ca.Function:
-    """Trace accelerations and powers of an arm under a law, servos, brakes and lookouts.
+    """Return the CasADi function of accelerations and powers, including law, actuators and events.
 
-    With accelerations a as an input instead, the force that they take beyond what acts.
+    If `accelerated`, accelerations a are an input, and the first output, ``missing``, is the
+    generalised force that they require beyond the forces that act.
 
-    Inputs by name, those in use: t, targets r, states x, efforts b of what slips, what sampled
-    servos hold h, q, v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the
-    states, seen and seen_rate.
+    Inputs by name, where in use: time t, targets r, actuator states x, slip data b, held inputs of
+    sampled servos h, coordinates q, rates v, inputs u, wrench factors w, prescribed accelerations
+    given, anchor.  Outputs: a, power, and where in use the law's inputs u, rates dx of the states,
+    event functions seen and their rates seen_rate.
     """
     if law is None and actuators.idle and not accelerated:
         return trace(formulation, "motion")
@@ -396,14 +422,14 @@ def motion_of(
 
 
 def _called(function: ca.Function, given: Mapping[str, Expr]) -> list[Expr]:
-    """Call a traced function by names."""
+    """Return the outputs of a CasADi function whose inputs are given by name."""
     return list(function.call([given[name] for name in function.name_in()], True, False))
 
 
 def _powers(
     model: Model, power: Expr, share: Share, actuators: Actuators, q: Expr, v: Expr
 ) -> Expr:
-    """Trace the powers with what drive trains put in and take, and after them the accounts."""
+    """Return the powers, drive trains included, followed by the power of each loss account."""
     if not (actuators.drives or actuators.accounts):
         return power
     lost = sum(share.taken.values(), ca.SX(0))
@@ -422,7 +448,7 @@ def actuators_of(
     told_apart: tuple[str, ...] | None = None,
     lookouts: Sequence[EventFunction] = (),
 ) -> Actuators:
-    """List what drives an arm, and where its drive trains have corners that steps end at."""
+    """Return the actuators of a model, with event functions at the corners of drive-train laws."""
     kept = accounts(model) if told_apart is None else told_apart
     wound = windings(model)
     seen = (*lookouts, *_corners(model, wound))
@@ -434,12 +460,12 @@ def actuators_of(
 
 
 def impulses(model: Model) -> int:
-    """Return how many impulses a run of an arm keeps account of: those of a free base, or none."""
+    """Return the number of impulse components in the state: 6 for a free base, 0 otherwise."""
     return IMPULSES if model.floats and has_momentum(model) else 0
 
 
 def _corners(model: Model, wound: Sequence[Winding]) -> list[EventFunction]:
-    """List where equations have corners: ends of backlash, limits of currents, bends of rails."""
+    """Return event functions at corners of the equations: backlash, current limits, rail jumps."""
     found = [
         EventFunction("place", part.exposed, corner=jump)
         for part in model.links

@@ -1,6 +1,6 @@
-"""Drive trains in a run: bristles and windings, which have states, and friction that sticks.
+"""Drive-train elements in a run: bristles, motor windings, ties, and friction with stick-slip.
 
-Each adds a generalised force, what it takes [W] by name, and what it stores.
+Each element adds a generalised force, dissipated powers [W] by account, and stored energy [J].
 """
 
 import math
@@ -26,39 +26,39 @@ from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.model import Axis, Model
 from flexarm.spatial import Expr, constant
 
-BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # what is lost in
-STILL = 1e-100  # of the Stribeck speed: nothing that is seen
-PRESLIDING = 1e-3  # of the deflection at which bristles slide: needs no digits
-LITTLE_CURRENT = 1e-3  # of that which stalls at a volt, or of the limit
+BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss accounts
+STILL = 1e-100  # least rate over the Stribeck speed: without effect on results
+PRESLIDING = 1e-3  # share of the sliding deflection below which errors are irrelevant
+LITTLE_CURRENT = 1e-3  # least current over the stall current at 1 V, or over the limit
 
 
 @dataclass
 class Share:
-    """Forces, powers and state rates that drive trains add to an arm's equations."""
+    """Sum of the forces, powers and state rates that drive-train elements add to the equations."""
 
     push: Expr  # generalised force, (n,)
-    # fed, moved: power [W] that inputs put in beside that of their effort, and that of what moves
-    # ties.
+    # fed, moved: power [W] of the inputs beside the power of their efforts, and power [W] of the
+    # moving points that ties connect the tip to.
     fed: Expr = 0.0
     moved: Expr = 0.0
-    # What is dissipated beside what the arm's own equations say [W], by account.
+    # Power dissipated in addition to that of the arm's own equations [W], by account.
     taken: dict[str, Expr] = field(default_factory=dict)
-    rates: list[Expr] = field(default_factory=list)  # of the states
+    rates: list[Expr] = field(default_factory=list)  # rates of the states
     stored: Expr = 0.0  # energy in states [J]
-    # Force [N] over torque about the world's origin [N m] that ties put on the arm, (6,).
+    # Force [N], then torque about the world's origin [N m], of ties on the arm, (6,).
     outer: Expr = 0.0
 
     def take(self, account: str, power: Expr) -> None:
-        """Add a loss of power [W] to an account."""
+        """Add a dissipated power [W] to a loss account."""
         self.taken[account] = self.taken.get(account, 0.0) + power
 
 
 @dataclass(frozen=True)
 class Bristle:
-    """Friction by bristles (LuGre), or without their damping Dahl's, against ``row @ v``.
+    """Bristle friction (LuGre, or Dahl without damping) at the rate ``row @ v``.
 
-    The deflection z of the bristles follows ``z' = v - k |v| z/g(v)``, the effort is
-    ``k z + d z'``.
+    The bristle deflection z follows ``z' = v - k |v| z/g(v)`` with stiffness k and sliding effort
+    g; the friction effort is ``k z + d z'`` with damping d.
     """
 
     name: str
@@ -70,11 +70,11 @@ class Bristle:
 
     @property
     def floor(self) -> float:
-        """Least range that errors of its state are measured in."""
+        """Least range of the bristle deflection by which integration errors are scaled."""
         return PRESLIDING * self.friction.holds / self.stiffness
 
     def share(self, v: Expr, z: Expr, to: Share) -> None:
-        """Trace what it adds."""
+        """Add the generalised force, state rate, loss and stored energy to the sum `to`."""
         row = constant(self.row)
         rate = ca.dot(row, v)
         moved = rate - self.stiffness * ca.fabs(rate) * z / sliding(self.friction, rate)
@@ -87,7 +87,7 @@ class Bristle:
 
 @dataclass(frozen=True)
 class Winding:
-    """A motor's winding; its current is a state if it has an inductance."""
+    """Winding of a motor; the current is a state if the winding has an inductance."""
 
     name: str
     account: str
@@ -103,27 +103,31 @@ class Winding:
 
     @property
     def floor(self) -> float:
-        """Least range that errors of its state are measured in [A]."""
+        """Least range of the current [A] by which integration errors are scaled."""
         return LITTLE_CURRENT * (self.motor.current_limit or 1 / (self.motor.resistance or 1.0))
 
     @property
     def joint(self) -> str:
-        """Name of its joint's axis."""
+        """Name of the axis that the motor drives."""
         return self.name.removesuffix(".current")
 
     def without_inductance(self) -> "Winding":
-        """Return the winding without inductance, whose current follows its input at once."""
+        """Return the winding with inductance removed: the current follows the input at once."""
         return replace(self, motor=self.motor.model_copy(update={"inductance": None}))
 
     def settled(self, u: float, v: Array) -> float:
-        """Compute the steady current [A] of an input, without the limit."""
+        """Compute the steady-state current [A] for an input u at rates v, without limit."""
         if self.motor.input == "current":
             return u
         induced = self.motor.torque_constant * self.ratio * float(self.row @ v)
         return (u - induced) / (self.motor.resistance or 1.0)
 
     def share(self, u: Expr, v: Expr, x: Expr | None, to: Share) -> tuple[Expr, Expr]:
-        """Trace what it adds; give the input that acts like its current, and the current."""
+        """Add powers, losses and state rate to `to`; return effective input and current [A].
+
+        The effective input is the one for which the arm's equations yield the torque of the
+        current.
+        """
         motor, limit = self.motor, self.motor.current_limit or math.inf
         if motor.input == "current":
             current = u if limit == math.inf else ca.fmin(ca.fmax(u, -limit), limit)
@@ -146,7 +150,7 @@ class Winding:
             to.rates.append(growing)
             growing = inductance * growing * x
             to.stored = to.stored + inductance * x**2 / 2
-        # The arm's equations know the winding as a damper: what that takes is no heat.
+        # The arm's equations contain the winding as a damper, whose power is not heat.
         heat, damped = motor.resistance * current**2, induced**2 / motor.resistance
         to.fed = to.fed + growing + heat - damped
         to.take(self.account, heat)
@@ -156,14 +160,17 @@ class Winding:
 
 @dataclass(frozen=True)
 class SpringDamper:
-    """A tie of the arm's tip to a place, which comes as three targets."""
+    """Spring and damper (a tie) between the arm's tip and a point, positioned by three targets."""
 
     account: str
     stiffness: float
     damping: float
 
     def share(self, model: Model, q: Expr, v: Expr, place: tuple[Expr, Expr], to: Share) -> None:
-        """Trace what it adds where its place and velocity are given, (3,) each."""
+        """Add the tie's force, loss, power and stored energy to the sum `to`.
+
+        `place` is position [m] and velocity [m/s] of the point that the tip is tied to, (3,) each.
+        """
         jacobian = end_jacobian(model, q)[0]
         tip = end_frame(model, q)[1]
         off, rate = tip - place[0], jacobian @ v - place[1]
@@ -180,27 +187,30 @@ class StickSlip:
     """Stick-slip element of a coordinate: dry friction, a brake, or both."""
 
     name: str  # of the coordinate
-    # axis, index: the axis that it is of, and its place in q.
+    # axis, index: axis of the coordinate, and index of the coordinate in q.
     axis: Axis
     index: int
     frictions: dict[str, AnyFriction]  # by account
-    # Effort of the axis's brake, infinite if it never slips; None if it has none here.
+    # Effort of the axis's brake, infinite if the brake never slips; None without a brake here.
     brake: float | None
 
     def capacity(self, *, braked: bool) -> float:
-        """Return the effort beyond which it slips."""
+        """Return the largest effort that the element can hold, with its brake closed or open."""
         held = sum(each.holds for each in self.frictions.values())
         return held + (self.brake or 0.0 if braked else 0.0)
 
     @property
     def able(self) -> bool:
-        """Whether it can slip at all."""
+        """Whether the element can slip: it has dry friction, or a brake of finite effort."""
         return bool(self.frictions) or (self.brake is not None and math.isfinite(self.brake))
 
 
 @dataclass(frozen=True)
 class Slipping:
-    """A holder that can slip: efforts of brake and friction come as inputs, 0 while it holds."""
+    """Stick-slip element in the equations, with brake effort and friction direction as inputs.
+
+    Both inputs are 0 while the element sticks.
+    """
 
     index: int
     brake: str
@@ -208,13 +218,13 @@ class Slipping:
 
     @classmethod
     def of(cls, holder: StickSlip) -> "Slipping":
-        """Build it from a stick-slip element."""
+        """Build the element of the equations from a stick-slip element of the model."""
         brake = holder.brake is not None and math.isfinite(holder.brake)
         account = f"{holder.axis.name}: {BRAKE}" if brake else ""
         return cls(holder.index, account, tuple(holder.frictions.items()))
 
     def share(self, braking: Expr, way: Expr, v: Expr, to: Share) -> None:
-        """Trace what it adds: the brake's effort, and friction that way (-1, 0, 1)."""
+        """Add brake effort, friction in direction `way` (-1, 0, 1), and losses to the sum `to`."""
         rate, total = v[self.index], ca.SX(0)
         if self.brake:
             total = braking
@@ -229,7 +239,7 @@ class Slipping:
 
 
 def sliding(friction: AnyFriction, rate: Expr) -> Expr:
-    """Effort of dry friction that slides at a rate, either way."""
+    """Return the magnitude of dry friction effort at a sliding rate, Stribeck effect included."""
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb
     # At standstill a power of 0 has no derivative by its exponent, and NaN times 0 is NaN.
@@ -238,7 +248,7 @@ def sliding(friction: AnyFriction, rate: Expr) -> Expr:
 
 
 def bristles(model: Model) -> tuple[Bristle, ...]:
-    """List bristles of friction and of transmissions with hysteresis."""
+    """Return the bristle elements of a model: LuGre friction, and hysteresis of transmissions."""
     found = []
     for axis in model.axes:
         for side, (row, friction) in rubbing(model, axis).items():
@@ -262,7 +272,7 @@ def bristles(model: Model) -> tuple[Bristle, ...]:
 
 
 def windings(model: Model) -> tuple[Winding, ...]:
-    """List the motors of driven axes."""
+    """Return the motor windings of the driven axes of a model."""
     found = []
     for column, axis in enumerate(axis for axis in model.axes if axis.driven):
         drive = axis.acts.drive
@@ -274,12 +284,12 @@ def windings(model: Model) -> tuple[Winding, ...]:
 
 
 def holders(model: Model) -> dict[str, StickSlip]:
-    """List what may hold coordinates, by coordinate.
+    """Return the stick-slip elements of a model by coordinate name.
 
     Raises
     ------
     SimulationError
-        If a brake or dry friction cannot hold what it is on.
+        If a brake or dry friction acts on a hub that pinned shapes of the link rotate.
     """
     found: dict[str, StickSlip] = {}
     for axis in model.axes:
@@ -300,12 +310,12 @@ def holders(model: Model) -> dict[str, StickSlip]:
 
 
 def held_coordinate(model: Model, axis: Axis) -> int:
-    """Return the coordinate that a brake holds: the motor's, or the joint's.
+    """Return the index of the coordinate that an axis's brake holds: the motor's, or the joint's.
 
     Raises
     ------
     SimulationError
-        If nothing can hold it.
+        If the brake acts on a hub that pinned shapes of the link rotate.
     """
     if axis.motor is not None:
         return axis.motor
@@ -323,9 +333,9 @@ def _require_hub(model: Model, axis: Axis) -> None:
 
 
 def accounts(model: Model) -> tuple[str, ...]:
-    """Name what losses of drive trains and of brakes that slip are told apart by.
+    """Return the names of the loss accounts of drive trains, stick-slip elements and ties.
 
-    Smooth friction and dampers of joints are, where the arm has anything of the kind.
+    If a model has any such loss, smooth friction and joint dampers have accounts too.
     """
     own = [each.account for each in bristles(model)]
     own += [each.account for each in windings(model)]
@@ -341,12 +351,12 @@ def accounts(model: Model) -> tuple[str, ...]:
 
 
 def tie_account(name: str) -> str:
-    """Name what a tie loses energy in."""
+    """Return the name of the account of a tie's dissipated energy."""
     return f"tie {name}"
 
 
 def told(model: Model, q: Expr, v: Expr) -> dict[str, Expr]:
-    """Trace what is lost along axes by the arm's own equations [W], by account."""
+    """Return expressions of powers [W] dissipated by the arm's own equations, by loss account."""
     return {
         f"{axis.name}: {where}": power
         for axis in model.axes

@@ -1,4 +1,4 @@
-"""Build a run from a solution: everything that follows from its samples."""
+"""Build a run from a solution: all results, evaluated at the samples."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, replace
@@ -30,7 +30,7 @@ SAMPLED = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "moment
 def run_of(
     task: InitialValueProblem, method: Method, solution: Solution, rtol: float, why: str
 ) -> Run:
-    """Evaluate what a run keeps at every sample."""
+    """Return the run of a solution, with all results evaluated at the samples."""
     n = task.equation.model.size
     q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
     placed = replace(task.equation, anchor=solution.anchors)
@@ -77,7 +77,7 @@ def run_of(
 
 
 def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
-    """Compute what a run keeps of the momenta of an arm on a free base, (T, 15)."""
+    """Return the momenta of an arm on a free base, in inertial axes, at the samples, (T, 15)."""
     found, rate = np.hstack(placed.inertial_momentum(q, v)), placed.model.orbit
     if rate:
         t, row = ca.SX.sym("t"), ca.SX.sym("row", found.shape[1])
@@ -87,7 +87,7 @@ def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
 
 
 def _own_inputs(task: InitialValueProblem, solution: Solution) -> bool:
-    """Return whether the inputs are those of the model file."""
+    """Return whether the inputs are those of the model file, without a control law."""
     stated = {axis.name: axis.acts.input for axis in task.equation.model.axes}
     same = (each.profile == (stated[each.name] or STILL) for each in task.groups[0])
     law = task.motion.law or (solution.held is not None and not task.motion.actuators.sampled)
@@ -95,7 +95,7 @@ def _own_inputs(task: InitialValueProblem, solution: Solution) -> bool:
 
 
 def _feedback(law: ca.Function, task: InitialValueProblem) -> tuple[Array, Array]:
-    """Compute stiffness and damping of a control law at the start, (n, n) each."""
+    """Return symmetric stiffness and damping matrices, (n, n), of a control law at the start."""
     n = task.equation.model.size
     q, v = ca.MX.sym("q", n), ca.MX.sym("v", n)
     u = law(float(task.times[0]), q, v)
@@ -107,7 +107,7 @@ def _feedback(law: ca.Function, task: InitialValueProblem) -> tuple[Array, Array
 
 
 def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
-    """Compute the inputs at the samples, (T, inputs)."""
+    """Return the inputs at the samples, servo action included, (T, inputs)."""
     n = task.equation.model.size
     count = len(solution.times)
     if solution.held is not None and not task.motion.actuators.sampled:
@@ -140,14 +140,14 @@ def _states_of(task: InitialValueProblem, solution: Solution) -> Array:
 
 
 def _targets(task: InitialValueProblem, times: Array) -> Array:
-    """Evaluate targets, and after them their rates, (2 targets, T)."""
+    """Return targets of servos and ties, then target rates, at times [s], (2 targets, T)."""
     rows = [channel.at(times) for channel in task.groups[3]]
     both = np.array(rows).reshape(-1, 3, len(times))
     return np.concatenate([both[:, 0], both[:, 1]])
 
 
 def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveData:
-    """Evaluate what drive trains push and store, and their states, at the samples."""
+    """Return generalised forces, stored energy and states of drive trains at the samples."""
     model, actuators, n = task.equation.model, task.motion.actuators, task.equation.model.size
     x, v = _states_of(task, solution), solution.states[:, n : 2 * n]
     q, anchors = solution.states[:, :n], solution.anchors
@@ -172,7 +172,7 @@ def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveDat
 
 
 def _held(task: InitialValueProblem, solution: Solution) -> Array:
-    """Return held inputs and integrals of sampled servos at the samples, (T, 2 servos)."""
+    """Return held inputs, then integral terms, of sampled servos at the samples, (T, 2 servos)."""
     if solution.held is not None:
         return solution.held
     return np.zeros((len(solution.times), 2 * task.motion.actuators.sampled))
@@ -181,7 +181,7 @@ def _held(task: InitialValueProblem, solution: Solution) -> Array:
 def _integrals(
     task: InitialValueProblem, solution: Solution, states: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Return integrals and held inputs of servos at the samples, by name."""
+    """Return integral terms and held inputs of servos at the samples, by name."""
     servos = task.motion.actuators.servos
     found = {integral_of(x.name): states[x.name] for x in servos if x.state is not None}
     held, sampled = _held(task, solution), [x for x in servos if x.servo.period is not None]
@@ -192,7 +192,7 @@ def _integrals(
 
 
 def of_model(run: Run, model: Model) -> Run:
-    """Show a leg as a run of the arm with no joint locked: inputs of locked joints are 0."""
+    """Return a phase's run in terms of the unlocked model, with zero inputs of locked joints."""
     u = np.zeros((len(run.t), len(input_names(model))))
     for k, name in enumerate(input_names(run.model)):
         u[:, input_names(model).index(name)] = run.u[:, k]
@@ -200,7 +200,7 @@ def of_model(run: Run, model: Model) -> Run:
 
 
 def joined(first: Run, second: Run) -> Run:
-    """Join two phases; the instant between them is kept once, after the change."""
+    """Return two successive phases as a run; the common instant is taken from the second phase."""
     kept = slice(0, -1)
     changes: dict[str, Any] = {
         name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])

@@ -1,4 +1,4 @@
-"""Control laws in a run: what is one, and a law in Python at work."""
+"""Control laws in a run: checks of CasADi laws, and sampled laws in Python or CasADi."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ LONGEST_DELAY = 100_000  # periods
 
 
 def refuse_misfit(law: ca.Function, model: Model) -> None:
-    """Refuse what is no control law in CasADi, or one whose arguments or result do not fit."""
+    """Raise an error unless `law` is a CasADi function (t, q, v) to u that fits the model."""
     require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u; a Python function "
                  "goes into flexarm.Sampled(law, period)", SimulationError)  # fmt: skip
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
@@ -47,7 +47,10 @@ def refuse_misfit(law: ca.Function, model: Model) -> None:
 
 
 def no_number(answer: Array, names: tuple[str, ...], t: float) -> str:
-    """Return a message that names a joint without a finite input; empty if there is none."""
+    """Return an error message that names an input without a finite value.
+
+    The message is empty if all inputs are finite.
+    """
     finite = np.isfinite(answer)
     if np.all(finite):
         return ""
@@ -57,17 +60,16 @@ def no_number(answer: Array, names: tuple[str, ...], t: float) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Sensors(Summarised):
-    """Encoders of all moving joints, and strain gauges; the place of a base that moves.
+    """Sensors of an arm: encoders of moving joints, strain gauges, coordinates of a moving base.
 
     Attributes
     ----------
     names
-        What is measured: the base, joints and motors, then gauges, z of them.
+        Names of the z readings: base, joints and motors, then gauges.
     measure
-        A function of (q, v) of the arm that gives readings and their rates, (z,) each.
+        CasADi function of (q, v) of the arm that returns readings and their rates, (z,) each.
     estimate
-        A function of readings and their rates that gives (q, v) as the controller's model has
-        them.
+        CasADi function of readings and their rates that returns (q, v) of the controller's model.
     """
 
     names: tuple[str, ...]
@@ -80,33 +82,33 @@ class Sensors(Summarised):
 
 @dataclass(frozen=True, repr=False)
 class Sampled(Summarised):
-    """A control law as a computer runs it: asked at a fixed rate, its inputs held between.
+    """A control law run on a computer: called at a fixed rate, its inputs held between calls.
 
     Attributes
     ----------
     law
-        A function in Python or CasADi of time [s], coordinates and rates, that gives the inputs in
-        the order of the driven joints.  One that remembers may have a method ``begin``, which every
-        run calls first: it gives the law to ask.
+        Python or CasADi function of time [s], coordinates and rates that returns the inputs in the
+        order of the driven joints.  A law with memory may have a method ``begin``, which every run
+        calls first and which returns the law to call.
     period
         Time between two calls [s].
     sensed
-        What the law sees; the whole state if None.
+        Sensors whose readings the law gets; the exact state if None.
     delay
-        Time from a sample to the input that follows from it [s], a multiple of the period.  Before
-        the first has come through, the first input of the law holds.
+        Delay from a sample to the resulting input [s], a multiple of the period.  Until the first
+        delayed input is due, the first input of the law is held.
     limits
-        Largest input, one or one per driven joint; none if None.  ``file``: what ``limits.effort``
-        of the model file allows, and no limit where it says nothing.
+        Largest input, one number or one per driven joint; unlimited if None.  ``file``: the limits
+        that ``limits.effort`` of the model file implies, unlimited where it is not given.
     noise
-        Standard deviation of readings, one or one per reading, new at every sample.
+        Standard deviation of the reading noise, one number or one per reading, new at every sample.
     quantum
-        Step of the readings' converter, likewise; 0 is none.
+        Quantisation step of the readings, one number or one per reading; 0 for none.
     seed
-        Of the noise: equal seeds give equal runs.
+        Seed of the noise: equal seeds give equal runs.
     rates
-        ``measured``: rates of readings are exact.  ``difference``: they are differences of the
-        last two readings, noise and steps included.
+        ``measured``: rates of readings are exact.  ``difference``: rates are backward differences
+        of the last two readings, noise and quantisation included.
     """
 
     law: Callable[[float, Array, Array], Any]
@@ -130,7 +132,7 @@ class Sampled(Summarised):
         return Summary(f"Sampled law, asked every {self.period:g} s", tuple(lines))
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be asked."""
+        """Raise an error if the law is not callable, or an option is invalid."""
         if not callable(self.law):
             raise SimulationError(
                 f"Sampled: law must be a function (t, q, v) to u, got {shown(self.law)}"
@@ -156,11 +158,11 @@ class Sampled(Summarised):
 
     @property
     def behind(self) -> int:
-        """Periods that an input is late by."""
+        """Delay of the inputs in sampling periods."""
         return round(self.delay / self.period)
 
     def begin(self, model: Model) -> "Computer":
-        """Return the law at work on an arm from time 0 on.
+        """Return the law ready to be sampled on an arm from time 0 on.
 
         Raises
         ------
@@ -186,7 +188,7 @@ class Sampled(Summarised):
 
 
 def require_sensors_fit(sensed: object, law: object, model: Model | None = None) -> None:
-    """Refuse sensors of another arm, and a law of another state than they give."""
+    """Raise an error if sensors do not fit the model, or a law does not fit the sensors."""
     require_kind("sensed", sensed, Sensors, "Sensors, as sensors() returns")
     assert isinstance(sensed, Sensors)
     n, seen = sensed.estimate.numel_out(0), sensed.measure.numel_in(0)
@@ -215,7 +217,7 @@ def _spread(name: str, value: float | Sequence[float], count: int) -> Array:
 
 @dataclass
 class Computer:
-    """A sampled law in a run, and what it remembers from sample to sample."""
+    """A sampled law during a run, with its memory: inputs delayed so far, and the last reading."""
 
     control: Sampled
     law: Callable[[float, Array, Array], Any]
@@ -227,7 +229,7 @@ class Computer:
     last: Array | None = None
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
-        """Sample the law, and return the input to hold; an invalid answer is returned as it is."""
+        """Return the input to hold from time t on; an invalid answer of the law unchanged."""
         given = self.law(t, *self._seen(q, v))
         answer = real_answer(given)
         if answer is not None and isinstance(self.law, ca.Function):
@@ -241,7 +243,7 @@ class Computer:
         return self.waiting.popleft()
 
     def _seen(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Read the sensors and make a state of it."""
+        """Return coordinates and rates estimated from readings with noise and quantisation."""
         sensed = self.control.sensed
         if sensed is not None:
             q, v = (np.array(each).ravel() for each in sensed.measure(q, v))
@@ -258,7 +260,7 @@ class Computer:
 
 
 def real_answer(given: object) -> Array | None:
-    """Read an answer as an array of real numbers, None if it is none."""
+    """Return the answer of a law as an array of real numbers, or None if it is not numeric."""
     try:
         found = np.asarray(given)
         real = given is not None and found.dtype.kind in "biufO"
@@ -280,10 +282,10 @@ class ServoMemory:
 
 
 def integral_of(joint: str) -> str:
-    """Name the integral of a servo among what a run keeps."""
+    """Return the name under which a run records the integral term of a joint's servo."""
     return f"{joint}.integral"
 
 
 def held_of(joint: str) -> str:
-    """Name what a sampled servo holds, likewise."""
+    """Return the name under which a run records the held input of a joint's sampled servo."""
     return f"{joint}.held"

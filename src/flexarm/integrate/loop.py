@@ -1,4 +1,4 @@
-"""The loop that every integrator shares: steps, samples, boundaries."""
+"""Integration loop shared by all methods: steps, samples, bounds and events."""
 
 import math
 
@@ -7,15 +7,15 @@ from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, run_kernel
 
-# What ended a call of `march`.
+# Return codes of `march`.
 RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED, SEEN = 0, 1, 2, 3, 4, 5
 GROWTH, SHRINKAGE, SAFETY = 2.0, 0.2, 0.9
-UNEVEN = 0.8  # of the largest step
+UNEVEN = 0.8  # bound of every other step, over the largest step
 
 
 @kernel
 def beyond(m: IntegratorState) -> int:
-    """Find the first quantity looked out for that was out of its bounds at last, or -1."""
+    """Return the index of the first event function out of bounds at the last evaluation, or -1."""
     for k in range(m.lookouts):
         if m.seen[k] < m.seen_low[k] or m.seen[k] > m.seen_high[k]:
             return k
@@ -24,7 +24,7 @@ def beyond(m: IntegratorState) -> int:
 
 @kernel
 def note_seen(m: IntegratorState) -> None:
-    """Note what is looked out for at t, where the equations were evaluated at last."""
+    """Record event functions and their rates at t, where the equations were last evaluated."""
     for k in range(m.lookouts):
         m.seen_here[k] = m.seen[k]
         m.rate_here[k] = m.seen_rate[k]
@@ -32,7 +32,10 @@ def note_seen(m: IntegratorState) -> None:
 
 @kernel
 def peaks(m: IntegratorState, first: int) -> int:
-    """Find a quantity, from a number on, whose cubic over the step leaves its bounds, or -1."""
+    """Return the first event function, from index `first`, whose cubic leaves its bounds, or -1.
+
+    The cubic interpolates values and rates at both ends of the last step.
+    """
     for k in range(first, m.lookouts):
         change = m.seen[k] - m.seen_here[k]
         begin = m.h_done * m.rate_here[k]
@@ -53,7 +56,7 @@ def peaks(m: IntegratorState, first: int) -> int:
 
 @kernel
 def peek(m: IntegratorState, t: float, row: int) -> int:
-    """Evaluate event functions within the last step; return one out of its bounds, or -1."""
+    """Evaluate event functions at t in the last step; return the first out of bounds, or -1."""
     m.sample_time = t
     run_kernel(m.sample, m)
     rates(m.system, t, m.sampled, m.aside)
@@ -66,7 +69,7 @@ def peek(m: IntegratorState, t: float, row: int) -> int:
 
 @kernel
 def slips_within(m: IntegratorState) -> int:
-    """Return 1 if an event function leaves its bounds at quarters of the step, or at extrema."""
+    """Return 1 if an event function leaves its bounds at quarters or extrema of a step, else 0."""
     if m.peeks == 0 or m.sample == 0:
         return 0
     count = m.lookouts
@@ -99,7 +102,7 @@ def slips_within(m: IntegratorState) -> int:
 
 @kernel
 def outside(m: IntegratorState, y: Array) -> int:
-    """Find the first watched quantity that is out of its bounds, or -1."""
+    """Return the index of the first watched quantity out of bounds in state y, or -1."""
     n = 2 * m.system.n
     for r in range(m.watches):
         value = 0.0
@@ -112,7 +115,7 @@ def outside(m: IntegratorState, y: Array) -> int:
 
 @kernel
 def healthy(m: IntegratorState) -> int:
-    """Return 1 if the trial step is made of finite numbers."""
+    """Return 1 if the trial state and its error are finite, else 0."""
     if not math.isfinite(m.error):
         return 0
     for i in range(m.size):
@@ -123,7 +126,7 @@ def healthy(m: IntegratorState) -> int:
 
 @kernel
 def keep_samples(m: IntegratorState) -> None:
-    """Keep the states at all times that the last step has passed."""
+    """Record the states at all sample times that the last step has passed."""
     while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
         row = m.kept * m.size
         if m.times[m.kept] >= m.t - rounding(m.t) or m.sample == 0:
@@ -140,7 +143,10 @@ def keep_samples(m: IntegratorState) -> None:
 
 @kernel
 def next_stop(m: IntegratorState) -> float:
-    """Return the time that no step may cross: a jump, the end or, in equal steps, a sample."""
+    """Return the next time that no step may cross [s].
+
+    It is a jump of a channel or the end; for fixed steps also a sample.
+    """
     stop = m.t_end
     if m.next_break < m.break_count:
         stop = min(stop, m.breaks[m.next_break])
@@ -151,7 +157,7 @@ def next_stop(m: IntegratorState) -> float:
 
 @kernel
 def accept(m: IntegratorState) -> None:
-    """Accept the trial step."""
+    """Accept the trial step: its end becomes the present state."""
     m.t_old = m.t
     m.h_done = m.h
     m.t = m.t + m.h
@@ -166,7 +172,7 @@ def accept(m: IntegratorState) -> None:
 
 @kernel
 def resize(m: IntegratorState) -> float:
-    """Return the factor of the next step that follows from the error."""
+    """Return the ratio of the next step to the present one, from the error estimate."""
     power = 1.0 / float(m.order)
     error = max(m.error, 1e-10)
     if m.error > 1.0:
@@ -180,9 +186,9 @@ def resize(m: IntegratorState) -> float:
 
 @kernel
 def touch(m: IntegratorState) -> int:
-    """Tighten the tolerance at the first contact; return 1 if this is the first.
+    """Tighten the tolerance at the first contact; return 1 if this is the first, else 0.
 
-    It stays when the arm is free again: the next impact magnifies what was wrong in flight.
+    The tolerance stays tight after separation: the next impact magnifies errors of the free flight.
     """
     if m.touched[0] != 0.0 or m.obstacles.touched == 0:
         return 0
@@ -194,7 +200,7 @@ def touch(m: IntegratorState) -> int:
 
 @kernel
 def pass_breaks(m: IntegratorState) -> None:
-    """Switch the functions of time that jump at t."""
+    """Switch channels (functions of time) that jump at t to their next piece."""
     if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
         while m.next_break < m.break_count and m.breaks[m.next_break] <= m.t:
             m.next_break += 1
@@ -206,7 +212,7 @@ def pass_breaks(m: IntegratorState) -> None:
 
 @kernel
 def pass_stops(m: IntegratorState) -> None:
-    """Switch functions of time at t, and pass stops that are too near for a step."""
+    """Switch channels that jump at t, and pass stops that are too near for a step."""
     while True:
         pass_breaks(m)
         if m.t >= m.t_end or next_stop(m) - m.t > rounding(m.t):
@@ -217,7 +223,7 @@ def pass_stops(m: IntegratorState) -> None:
 
 @kernel
 def _begin(m: IntegratorState) -> None:
-    """Evaluate the initial state for the first step, and keep it."""
+    """Evaluate the equations at the initial state, and record the first sample."""
     enter_pieces(m.system, m.t)
     rates(m.system, m.t, m.y, m.f)
     note_seen(m)
@@ -229,7 +235,7 @@ def _begin(m: IntegratorState) -> None:
 
 @kernel
 def choose_step(m: IntegratorState, stop: float, most: float) -> int:
-    """Choose a step of at most `most` [s] that crosses no stop; return whether it ends there."""
+    """Set a step up to `most` [s] that does not cross `stop`; return 1 if it ends there, else 0."""
     left = stop - m.t
     m.h = min(m.wish, m.largest * (UNEVEN if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
     m.h = min(m.h, most)
@@ -246,7 +252,7 @@ def choose_step(m: IntegratorState, stop: float, most: float) -> int:
 
 @kernel
 def is_rejected(m: IntegratorState, good: int) -> int:
-    """Return whether the error rejects the trial step, and shorten the next one if so."""
+    """Return 1 if the error rejects the trial step, and then shorten the next step; else 0."""
     if m.adaptive == 0 or (good == 1 and m.error <= 1.0):
         return 0
     m.rejections += 1
@@ -257,7 +263,11 @@ def is_rejected(m: IntegratorState, good: int) -> int:
 
 @kernel
 def choose_next(m: IntegratorState, at_stop: int) -> None:
-    """Choose the next step by the error of an accepted one; one cut at a stop lengthens none."""
+    """Set the next step size by the error of the accepted step.
+
+    If the step was cut short at a stop and its error allows growth, the larger of the intended and
+    the grown step size is taken.
+    """
     if m.adaptive == 1:
         change = resize(m)
         wish = m.h * change
@@ -267,9 +277,9 @@ def choose_next(m: IntegratorState, at_stop: int) -> None:
 
 @kernel
 def march(m: IntegratorState) -> int:
-    """Step until the end, a watched bound, a failure, or the budget of trials is spent.
+    """Integrate until the end, a bound, an event, a failure or the trial budget; return a code.
 
-    The first time it makes the start ready.
+    The first call evaluates the initial state.
     """
     if m.kept == 0:
         _begin(m)

@@ -1,4 +1,4 @@
-"""The contract of an integrator: its kernels, and facts about it."""
+"""Interface of an integrator: kernels and properties."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from flexarm.loops.kernel import Kernel
 
 @dataclass(frozen=True)
 class ToleranceRule:
-    """Share of a run's tolerance that a step of a method may take."""
+    """Rule of a method for the tolerance per step, given the tolerance of a run."""
 
     # Tolerance per step of a run of some fifty vibrations, by the run's tolerance and whether
     # vibrations die away.
@@ -36,55 +36,57 @@ class Method:
     Attributes
     ----------
     name
-        As users give it.
+        Name as users give it.
     order
-        Of the error at the end of a run.
+        Order of the error at the end of a run.
     adaptive
-        Whether it chooses its steps from an error estimate.
+        Whether step sizes are chosen by an error estimate.
     citation
-        Where it comes from.
+        Source in the literature.
     summary
-        What it is for, in a few words.
+        Purpose in a few words.
     step, sample
-        Kernels: one trial step; the state within the last step (None: steps end at samples).
+        Kernels for one trial step, and for the state within the last step (None: steps end at
+        samples).
     begin
-        Makes the state of a run by it from the fields that all methods share.
+        Builds the method's integrator state from the fields that all methods share.
     work
-        Operations of a trial step, about; loops count by the time that they take.
+        Approximate operations of a trial step; loops count by the time that they take.
     renewal
-        Operations of a renewal of what it keeps for many steps, if it does (``renewals`` counts
-        them).
+        Operations to renew data that the method reuses over many steps, None without such data
+        (``renewals`` counts renewals).
     renewed_after
-        Steps for which that is kept.
+        Number of steps between two renewals.
     rule
-        Share of a run's tolerance that a step may take; its numbers stand in
+        Share of a run's tolerance that a step may take; the numbers are in
         `flexarm.integrate.tolerance`.
     vibration_steps
-        Steps per second that it takes to follow vibrations at a tolerance of 1e-3; whether they
-        die away is the second argument.
+        Steps per second to follow vibrations at a tolerance of 1e-3; the second argument is whether
+        vibrations decay.
     input_steps
-        Steps that it takes per radian of an input or of a turn, likewise.
+        Steps per radian of an input or of a rotation, at a tolerance of 1e-3.
     implicit
-        Whether steps solve for the state, so that what is stiff and dies away makes none smaller.
+        Whether steps solve for the state, so that stiff decaying motion does not limit the step.
     solves_vibrations
-        Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
+        Whether fast modes accumulate no errors, since each mode is solved exactly.
     carries_states
-        Whether it can solve for states of servos too.
+        Whether the method can integrate actuator states.
     abreast
-        Whether several motions can go in common steps, each in its lane of a vector register.
+        Whether several motions can share steps, each in a lane of a vector register.
     on_gpu
-        Whether its kernels run on a GPU too.
+        Whether the kernels run on a GPU too.
     restart
-        Forgets what it keeps of the equations, which have changed (None: nothing).
+        Discards data kept of the equations after they have changed (None: nothing to discard).
     proven
-        Takes at full effort what it had compiled quickly, since the run has proven long (None:
+        Recompiles with full optimisation what was compiled quickly, once a run is long (None:
         nothing).
     stable
-        Largest product of a step and an eigenvalue's size, whatever its damping, of a method in
-        equal steps.
+        Largest stable product of step and eigenvalue magnitude, whatever the damping, of a
+        fixed-step method.
     reach
-        Largest product of a step and an eigenvalue's size.  Beyond its stability an explicit method
-        goes on as long as its error estimate lets it, which does not see the states within a step.
+        Largest product of step and eigenvalue magnitude.  Beyond the stability limit an explicit
+        method goes on as long as its error estimate allows, which does not see the states within a
+        step.
     """
 
     name: str
@@ -114,24 +116,24 @@ class Method:
 
 @dataclass(frozen=True)
 class Operations:
-    """Operations of the parts of a step."""
+    """Operation counts of the parts of an integration step."""
 
     n: int  # number of coordinates
     motion: MotionFunctions  # the equations and their derivatives
 
     @property
     def equations(self) -> int:
-        """Operations of one evaluation."""
+        """Operations of one evaluation of the equations of motion."""
         return self.motion.compiled().operations
 
     @property
     def tangent(self) -> int:
-        """Operations of the derivatives."""
+        """Operations of one evaluation of the derivatives of the equations."""
         return self.motion.slopes().operations
 
     @property
     def matrices(self) -> int:
-        """Operations of mass, elastic and damping matrices."""
+        """Operations of one evaluation of mass, stiffness and damping matrices."""
         return self.motion.matrices().operations
 
 

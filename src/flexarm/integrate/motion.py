@@ -1,4 +1,4 @@
-"""The compiled rates of a motion, and their derivatives."""
+"""Compiled equations of motion (accelerations and powers), and their derivatives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from flexarm.model import Model
 
 @dataclass(frozen=True)
 class MotionFunctions:
-    """The function that gives accelerations and powers, and its compiled derivatives."""
+    """Equations of motion with control law and actuators, compiled, and compiled derivatives."""
 
     equation: Equation  # the formulation
     # A function (t, q, v) to u that is part of the equations, or None.
@@ -28,31 +28,32 @@ class MotionFunctions:
 
     @property
     def ruled(self) -> bool:
-        """Whether a law of time and state is part of the equations: of inputs, or of a wrench."""
+        """Whether the equations contain a law of time and state, for inputs or for a wrench."""
         return self.law is not None or bool(self.actuators.wrenches)
 
     @property
     def timely(self) -> bool:
-        """Whether time is part of the equations: in a law, or in the axes of impulses in orbit."""
+        """Whether the equations depend on time, by a law or by the inertial axes of an orbit."""
         return self.ruled or bool(self.actuators.impulses and self.equation.model.orbit)
 
     def trace(self, formulation: Formulation | None = None) -> ca.Function:
-        """Trace it: see `motion_of`."""
+        """Return the CasADi function of accelerations and powers, see `motion_of`."""
         return self._of(formulation or self.equation.formulation)
 
     def compiled(self) -> Compiled:
-        """Compile it."""
+        """Return the compiled function of accelerations and powers."""
         return self._compile("motion", self.trace, "fast")
 
     def tangent(self) -> Compiled:
-        """Compile the derivatives of accelerations and powers by coordinates and rates."""
+        """Return compiled derivatives of accelerations and powers by coordinates and rates."""
         return self._compile("tangent", lambda f: _tangent(self.trace(f)), "quick")
 
     def slopes(self, level: Level = "quick") -> Compiled:
-        """Compile the derivatives of the force that accelerations take, and of powers.
+        """Return compiled derivatives of inverse-dynamics force and powers by q, v and a.
 
-        They take half the operations of those of accelerations, which need M inverted.  Those of
-        the force come column after column, as they are solved with.
+        They take half the operations of derivatives of accelerations, which need the inverse of the
+        mass matrix.  Derivatives of the force are stored by columns, the order in which systems are
+        solved.
         """
 
         def make(formulation: Formulation) -> ca.Function:
@@ -61,7 +62,7 @@ class MotionFunctions:
         return self._compile("slopes", make, level)
 
     def matrices(self) -> Compiled:
-        """Compile mass, elastic and damping matrices, servos included."""
+        """Return compiled mass, stiffness and damping matrices, servo gains included."""
         if not self.actuators.servos:
             return self.equation.compiled("matrices")
         return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
@@ -71,11 +72,11 @@ class MotionFunctions:
 
     @cached_property
     def _own(self) -> dict[str, Callable[[Model], Any]]:
-        """Functions that list actuators with numbers of the model, by kind."""
+        """Functions that list the actuators whose data are exactly those of a model, by kind."""
         return self.actuators.own(self.equation.model)
 
     def _acting(self, formulation: Formulation) -> Actuators:
-        """Return the actuators of an arm, with its numbers as symbols where the model has them."""
+        """Return the actuators, with parameters of the formulation's model (possibly symbols)."""
         read = {kind: made(formulation.model) for kind, made in self._own.items()}
         return replace(self.actuators, **read)
 
@@ -94,10 +95,10 @@ class MotionFunctions:
 
 @dataclass(frozen=True)
 class InterpretedMotion(MotionFunctions):
-    """Equations of motion for a short trial: CasADi evaluates them, nothing is compiled."""
+    """Equations of motion for a short trial, evaluated by CasADi without compilation."""
 
     def matrices(self) -> Compiled:
-        """Trace mass, elastic and damping matrices, servos included."""
+        """Return mass, stiffness and damping matrices for CasADi's evaluation, servos included."""
         return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
 
     def _compile(

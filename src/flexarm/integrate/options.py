@@ -1,6 +1,6 @@
-"""The options of a run: each is declared once, with its unit, its bounds and what it does.
+"""Options of a run, each declared once with unit, bounds and description.
 
-Nothing heavy is loaded to read them: the command line is made from them too.
+The command line is built from them too, so this module imports nothing slow to load.
 """
 
 import math
@@ -47,7 +47,7 @@ AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a run, as a field of `RunOptions` declares it."""
+    """Declaration of an option of a run, attached to a field of `RunOptions`."""
 
     help: str  # one line
     more: str = ""  # what else the reference says
@@ -59,7 +59,7 @@ class Option:
     flag: str = ""  # on the command line, with its value; empty if only Python has it
 
     def read(self, name: str, value: Any) -> Any:
-        """Return a value in SI, or raise an error that names the option."""
+        """Return a value in SI units, or raise an error that names the option."""
         if self.unit and self.bounds[0] == 0:
             return require_positive(name, value, SimulationError, unit=self.unit)
         if self.unit:
@@ -124,7 +124,7 @@ FUNCTION = partial(require_function, error=SimulationError)
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Options of a run, in SI; `of` checks what users give."""
+    """Options of a run, in SI units; `RunOptions.of` checks user input."""
 
     t_end: Annotated[
         float, Option("duration", unit="s", bounds=(SHORTEST, LONGEST), flag="--t-end S")
@@ -282,13 +282,13 @@ class RunOptions:
 
     @classmethod
     def of(cls, **given: Any) -> "RunOptions":
-        """Check options that a user gives; texts with units become numbers in SI.
+        """Build options from user input; texts with units become numbers in SI units.
 
         Raises
         ------
         SimulationError
-            If one is of the wrong kind or out of bounds, or some do not go together; the message
-            begins with the name of the option.
+            If an option is of the wrong kind or out of bounds, or options are incompatible; the
+            message begins with the name of the option.
         """
         return cls(
             **{
@@ -299,7 +299,7 @@ class RunOptions:
         )
 
     def __post_init__(self) -> None:
-        """Refuse options that do not go together, or are endless work."""
+        """Raise an error if options are incompatible, or take too many samples or steps."""
         t_end, dt, step, period = self.t_end, self.dt, self.step, getattr(self.control, "period", 0)
         if dt is not None and dt > t_end:
             raise SimulationError(f"dt: must be at most the duration, {t_end:g} s, got {dt:g}")
@@ -333,14 +333,14 @@ class RunOptions:
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether the method chooses its steps."""
+        """Whether the method chooses step sizes by an error estimate."""
         from flexarm.integrate.methods import METHODS
 
         return self.method == "auto" or METHODS[self.method].adaptive
 
     @property
     def tolerance(self) -> float:
-        """Tolerance of the solution: ``rtol``, or that of an energy audit."""
+        """Tolerance of the integration: ``rtol``, or a smaller one for an energy audit."""
         return min(self.rtol, AUDIT) if self.energy_audit else self.rtol
 
 
@@ -350,7 +350,7 @@ OPTIONS: dict[str, Option] = {
 
 
 def documented(text: str) -> str:
-    """Replace the reference to the table of options in a docstring by all options, for `help`."""
+    """Return a docstring with its reference to the options table replaced by all options."""
     lines = []
     for name, each in OPTIONS.items():
         about = each.help[0].upper() + each.help[1:]

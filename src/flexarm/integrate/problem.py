@@ -1,4 +1,4 @@
-"""Functions of time, error measures and limits of an arm, as an integrator uses them."""
+"""Functions of time, error scales and bounds of an arm, as integrators need them."""
 
 import itertools
 import math
@@ -30,8 +30,8 @@ from flexarm.spatial import NEGLIGIBLE
 
 # [rad] slope of a link's tip beyond which a run stops, of exact beams and of others
 STEEPEST, STEEPEST_SERIES = 2.5, 1.0
-ROUNDED = 1e-3  # of the tolerance: what rounding a place may take
-TIGHT = 1e-7  # a tolerance below is not asked of places far away
+ROUNDED = 1e-3  # rounding error of a position that is allowed, over the tolerance
+TIGHT = 1e-7  # least tolerance by which positions far away are bounded
 # Channels that are 0 and 1 at all times.
 STILL, ONE = (Constant[float](kind="constant", value=value) for value in (0.0, 1.0))
 MISSION_PORTS = ("r", "x", "dx", "b", "h", "seen", "seen_rate")  # of equations that have them
@@ -40,7 +40,7 @@ TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 
 @dataclass(frozen=True)
 class Channel:
-    """A function of time that drives an arm: input, wrench's factor, given motion, target.
+    """A function of time that drives an arm: input, wrench factor, prescribed motion, target.
 
     Its times count from ``begin`` [s]; ``offset`` is added to its values.
     """
@@ -52,7 +52,7 @@ class Channel:
 
     @property
     def pieces(self) -> Array:
-        """Rows of its pieces, see `flexarm.model.profiles.pieces`."""
+        """Pieces of the function, one per row, see `flexarm.model.profiles.pieces`."""
         rows = pieces(self.profile)
         if self.begin or self.offset:
             rows = rows.copy()
@@ -61,7 +61,7 @@ class Channel:
         return rows
 
     def at(self, times: Array) -> Array:
-        """Evaluate values, rates and accelerations at times [s], (3, T)."""
+        """Evaluate values, rates and accelerations at T times [s], (3, T)."""
         values = evaluate_at(self.profile, times - self.begin)
         values[0] += self.offset
         return values
@@ -69,41 +69,41 @@ class Channel:
 
 @dataclass(frozen=True)
 class Measures:
-    """Quantities in which errors are measured: linear in the coordinates, in groups."""
+    """Quantities, linear in the coordinates and grouped, whose ranges scale integration errors."""
 
-    # rows, rate_rows: one per quantity, (R, n), for coordinates and for modes.
+    # rows, rate_rows: coefficients, one row per quantity, (R, n), of coordinates and of modes.
     rows: Array
     rate_rows: Array
-    # What takes rates to those of modes, (lanes, n, n), one per arm if there are several.
+    # Matrices from rates to modal rates, (lanes, n, n), one per arm.
     to_modes: Array
     frequencies: Array  # of the modes [rad/s], (lanes, n), negative of those that do not vibrate
-    group: Ints  # group of each
-    # floor, rate_floor, pace: least range and rate of each group; the frequency at which
-    # deflections vibrate [rad/s].
+    group: Ints  # group of each quantity, (R,)
+    # floor, rate_floor, pace: by group, least range, least rate, and frequency at which deflections
+    # vibrate [rad/s].
     floor: Array
     rate_floor: Array
     pace: Array
     deflects: tuple[bool, ...]  # whether a group is a deflection; the others are joints and base
-    energy_floor: Array  # least energy [J] that errors of works are measured in, (lanes,)
-    # Least ranges of the states of servos and drives.
+    energy_floor: Array  # least energy [J] by which errors of works are scaled, (lanes,)
+    # Least ranges of the actuator states.
     state_floor: Array = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
 class Watch:
-    """A quantity of (q, v) that ends a run when it leaves its bounds."""
+    """A linear function of (q, v) that ends a run when it leaves its bounds."""
 
-    row: Array  # its coefficients, (2n,)
+    row: Array  # coefficients of (q, v), (2n,)
     # low, high: the bounds.
     low: float
     high: float
-    # What is at its bound, for the message; empty for the angle that only asks for a new anchor.
+    # Name of the quantity in messages; empty for an angle at whose bound the anchor is reset.
     what: str
-    remedy: str  # what to try
+    remedy: str  # advice in the message
 
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
-    """Return the table of pointers that compiled equations take, and the arrays behind it."""
+    """Return the pointer table that compiled equations take, and the arrays pointed to."""
     given = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
     kept = [buffers[port.name] for port in given]
     kept += [*compiled.constants, *(buffers[port.name] for port in compiled.outputs)]
@@ -114,9 +114,10 @@ def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, li
 def channels(
     model: Model, inputs: Mapping[str, AnyProfile], q: Array, begins: Mapping[str, float]
 ) -> tuple[list[Channel], ...]:
-    """List inputs, wrench factors, prescribed motions and targets of servos.
+    """Return the functions of time of an arm: inputs, wrench factors, prescribed motions, targets.
 
-    Servos without a target hold the coordinates q; targets count from times [s] by joint, or 0.
+    Servos without a target hold the coordinates q; targets count from the times [s] that `begins`
+    has by joint, or from 0.
     """
     driven = [
         Channel(axis.name, inputs.get(axis.name) or axis.acts.input or STILL)
@@ -140,12 +141,12 @@ def channels(
 
 
 def jumps(listed: Sequence[Channel]) -> Array:
-    """List the times at which any channel jumps, in order."""
+    """Return the times [s] at which any channel jumps, in order."""
     return np.array(sorted({each.begin + t for each in listed for t in breakpoints(each.profile)}))
 
 
 def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
-    """Refuse a run that goes on after a table has ended."""
+    """Raise an error if the table of a channel ends before the run does."""
     for each in listed:
         last = each.begin + last_time(each.profile)
         if last < t_end * (1 - 1e-12):
@@ -164,11 +165,11 @@ def system_of(
     works: int = WORKS,
     impulses: int = 0,
 ) -> tuple[System, dict[str, Array]]:
-    """Join compiled equations and channels.
+    """Build the record of compiled equations and channels, and return its arrays by name too.
 
-    With several lanes, each element of every array is that many numbers side by side, one per arm,
-    and channels are listed likewise.  The equations give so many powers and, after them, so many
-    rates of impulses.
+    With several lanes, each element of every array is `lanes` numbers side by side, one per arm,
+    and channels are listed likewise.  The equations return `works` powers, then `impulses` rates of
+    impulses.
     """
     model = equation.model
     listed = [channel for group in groups for channel in group]
@@ -221,7 +222,7 @@ def system_of(
 
 
 def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
-    """Choose the quantities in which errors are measured, at coordinates q."""
+    """Build the quantities by which errors are scaled, linearised at coordinates q."""
     rows: list[Array] = []
     group: list[int] = []
     floor: list[float] = []
@@ -264,7 +265,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
 
 
 def digit_watches(model: Model, wanted: float) -> list[Watch]:
-    """List the places so far away that what is left of 16 digits does not keep a tolerance."""
+    """Return bounds on positions beyond which double precision cannot meet a tolerance."""
     unit = np.eye(2 * model.size)
     farthest = ROUNDED * max(wanted, TIGHT) / float(np.finfo(float).eps)
     reach = max(sum(part.length for part in model.links), 1e-3)
@@ -284,10 +285,10 @@ def digit_watches(model: Model, wanted: float) -> list[Watch]:
 
 
 def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> list[Watch]:
-    """List what ends a run: limits of joints, the ends of sliding links, slopes too steep.
+    """Return all bounds at which a run ends: joint limits, ends of sliding links, tip slopes.
 
-    Also places that are too far away for a tolerance.  Limits of joints may be left out: equations
-    hold beyond them.
+    Bounds of positions by double precision are included.  Joint limits may be left out, since the
+    equations are valid beyond them.
     """
     n, found = model.size, digit_watches(model, wanted)
     unit = np.eye(2 * n)
@@ -340,7 +341,7 @@ def _limits(
 
 
 def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile]:
-    """Read inputs by joint: numbers, profiles, or profiles as a model file writes them."""
+    """Return input profiles by joint, from numbers, profiles or data as in a model file."""
     joints = {axis.name: axis.acts for axis in model.axes if axis.driven}
     found: dict[str, AnyProfile] = {}
     for name, value in inputs.items():

@@ -16,7 +16,10 @@ from flexarm.links.base import Array
 
 
 def no_number_near(m: IntegratorState, step: float) -> str:
-    """Return for which joint a law in CasADi gives no number here or a step on; empty if none."""
+    """Return a message that names an input without a finite value, now or one step ahead.
+
+    The message is empty if all inputs of the CasADi law are finite.
+    """
     problem, law = m.problem, m.problem.motion.law
     if law is None:
         return ""
@@ -32,7 +35,7 @@ def no_number_near(m: IntegratorState, step: float) -> str:
 
 
 class Sampler:
-    """Digital controllers in a run: when they were asked, and what they hold from then on."""
+    """Digital controllers in a run: sample times, and values held from each sample on."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
         self.problem, self.end = problem, float(problem.times[-1])
@@ -41,18 +44,21 @@ class Sampler:
         self.values: list[Array] = []
 
     def ask(self, m: IntegratorState) -> str:
-        """Ask controllers at the present state, and hold the answer; return why there is none."""
+        """Sample the controllers at the present state, and hold the results.
+
+        Returns an error message, empty if the sample is valid.
+        """
         raise NotImplementedError
 
     def at(self, times: Array) -> Array | None:
-        """Return what was held at given times, (T, ...); None if nothing was asked."""
+        """Return the values held at given times [s], one row per time; None without samples."""
         if not self.values:
             return None
         which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
         return np.array(self.values)[np.maximum(which, 0)]
 
     def _hold(self, m: IntegratorState, values: Array, later: float) -> None:
-        """Hold values until a later time [s]."""
+        """Record values that are held from now until a later time [s]."""
         self.times.append(m.t)
         self.values.append(values)
         rates(m.system, m.t, m.y, m.f)
@@ -61,19 +67,19 @@ class Sampler:
 
 
 class SampledLaw(Sampler):
-    """A sampled control law, which holds the inputs of all driven joints."""
+    """A sampled control law that holds the inputs of all driven joints."""
 
     def __init__(self, control: Sampled, problem: InitialValueProblem) -> None:
         super().__init__(problem)
         self.control, self.law = control, control.begin(problem.equation.model)
 
     def ask(self, m: IntegratorState) -> str:
-        """Ask the law at the present state, and hold its answer; return why it is none.
+        """Call the law at the present state, and hold its inputs; return an error message, or ''.
 
         Raises
         ------
         SimulationError
-            If the first answer is not of the right kind: then there is no run to keep.
+            If the first answer has the wrong type or shape, so that no run has begun.
         """
         n, names = m.system.n, self.problem.equation.input_names
         try:
@@ -98,7 +104,7 @@ class SampledLaw(Sampler):
 
 
 def _raised(error: Exception) -> str:
-    """Return in a line what a law raised, and where."""
+    """Return a one-line description of an exception that a law raised, with its place."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     try:
         text = " ".join(str(error).split())
@@ -109,7 +115,7 @@ def _raised(error: Exception) -> str:
 
 
 class SampledServos(Sampler):
-    """Sampled servos, which hold their inputs; their integrals are kept after these."""
+    """Sampled servos; each record has their held inputs, then their integral terms."""
 
     def __init__(self, m: IntegratorState) -> None:
         super().__init__(m.problem)
@@ -128,7 +134,7 @@ class SampledServos(Sampler):
         return np.concatenate([self.held, known])
 
     def ask(self, m: IntegratorState) -> str:
-        """Sample the servos that are due, and hold their inputs until the next one is."""
+        """Sample the servos that are due, and hold their inputs until the next sample."""
         for place in range(len(self.servos)):
             self._tick(m, place)
         due = [self._due(place) for place in range(len(self.servos))]

@@ -70,8 +70,8 @@ from flexarm.runs.curves import (
 )
 from flexarm.runs.run import Run
 
-MOST_PARTS = 8  # of an interval that nobody chose: enough for 4000 samples of a run
-CHEAP = 0.1  # seconds, by its operations: what a run may take to be run once more, closely
+MOST_PARTS = 8  # most parts of a default sample interval: 4000 samples of a run
+CHEAP = 0.1  # [s] by operation count: longest run that a closer solution repeats
 Solved = tuple[Run, Solution]
 
 
@@ -115,12 +115,13 @@ def simulate(
     Raises
     ------
     SimulationError
-        If it cannot begin, the formulation refuses the arm, or it would take too long.
+        If the run cannot begin, the formulation does not support the arm, or the run would take
+        too long.
 
     Warns
     -----
     LongRun
-        If it will take more than a minute of CPU, with what to change.
+        If the run will take more than a minute of CPU; the warning says what to change.
     """
     options = RunOptions.of(
         t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation,
@@ -135,7 +136,7 @@ simulate.__doc__ = documented(simulate.__doc__ or "")
 
 
 def run_arm(arm: Arm, options: RunOptions) -> Run:
-    """Simulate an arm by options that were checked."""
+    """Simulate an arm with options that were checked."""
     arm, acting = validated(arm), tuple[Acting, ...]()
     if options.wrenches is not None:
         arm, acting = acting_on(arm, options.wrenches)
@@ -147,27 +148,27 @@ def run_arm(arm: Arm, options: RunOptions) -> Run:
 
 
 class Simulation:
-    """A run under way.
+    """A simulation in progress.
 
     Parameters
     ----------
     equation
-        Of the arm.
+        Equation of motion of the arm.
     options
-        Of the run.
+        Options of the run.
     times
-        Times to keep [s].
+        Sample times [s].
     acting
-        Wrenches of the state, which the arm has.
+        Wrenches of time and state, whose unit wrenches the arm contains.
 
     Attributes
     ----------
     hybrid
-        Events, brakes and locks; None of an arm that has none of them.
+        Hybrid simulation of events, brakes and locks; None for an arm without any.
     first
-        The phase in which the method was chosen.
+        Initial-value problem of the phase in which the method was chosen.
     method, why, tolerance
-        The method that is in use, why it was chosen, and the tolerance of its steps.
+        Method in use, reason for its choice, and tolerance of the integration.
 
     Raises
     ------
@@ -209,7 +210,7 @@ class Simulation:
         consider([effort], allow_long=options.allow_long)
 
     def _hybrid(self) -> HybridSimulation | None:
-        """Return the events, brakes and locks of the run, None if there are none."""
+        """Return the hybrid simulation of events, brakes and locks; None if there are none."""
         model, options, arm = self.model, self.options, self.model.arm
         if options.locks:
             refuse_inputs(model, options.inputs, legs(model, options.locks, options.t_end))
@@ -225,7 +226,7 @@ class Simulation:
         return hybrid
 
     def _prepare(self, state: State) -> InitialValueProblem:
-        """Prepare the phase that begins at a state."""
+        """Return the initial-value problem of the phase that begins at a state."""
         options = self.options
         if self.hybrid is not None:
             return leg_task(
@@ -241,13 +242,13 @@ class Simulation:
         )  # fmt: skip
 
     def _choose(self, task: InitialValueProblem, tolerance: float) -> tuple[Method, str]:
-        """Choose the method of a phase, and say why."""
+        """Return the method of a phase, and the reason for the choice."""
         if not self.automatic:
             return METHODS[self.options.method], "asked for"
         return choose(task, tolerance, audit=self.options.energy_audit, period=self.period)
 
     def run(self) -> Run:
-        """Solve all phases, and return the run."""
+        """Integrate all phases, and return the run."""
         with signals_interrupt():
             run, solution = self._solve(self.first, None)
             if self.hybrid is not None:
@@ -262,7 +263,7 @@ class Simulation:
             return replace(whole, **ending)
 
     def _later_phases(self, hybrid: HybridSimulation, run: Run, solution: Solution) -> Run:
-        """Solve the phases after the first, from one event to the next."""
+        """Return the run after integrating the phases that follow the first, event by event."""
         state, task, t_end = self.state, self.first, self.options.t_end
         sought = [(state.t, hybrid.sought(state.t))]
         motions = [task.motion]  # whose machine code later phases use again
@@ -297,7 +298,7 @@ class Simulation:
         return replace(run, happenings=tuple(hybrid.log))
 
     def _solve(self, task: InitialValueProblem, before: Run | None) -> tuple[Run, Solution]:
-        """Solve a phase; return the run up to its end, and its solution."""
+        """Integrate a phase; return the run up to its end, and the solution of the phase."""
         options = self.options
         task = replace(task, times=split(task.times, self.parts))
         whole, live = partial(self._run_of, task, before), options.live
@@ -332,7 +333,7 @@ class Simulation:
         return self._with_closer(task, run), solution
 
     def _with_closer(self, task: InitialValueProblem, run: Run) -> Run:
-        """Attach a closer solution, computed on demand, to a cheap run of one phase."""
+        """Return the run, with a function that computes a closer solution if the run was cheap."""
         single = self.hybrid is None or self.hybrid.single
         once = single and self.law is None and self.options.step is None
         tried = run.statistics.steps + run.statistics.rejections
@@ -356,7 +357,7 @@ class Simulation:
         return run if before is None else joined(before, run)
 
     def _finished(self, run: Run) -> Run:
-        """Add events that did not happen, tables of wrenches, and the result of an audit."""
+        """Return the run with pending events, tables of wrenches and energy-audit result added."""
         if self.hybrid is not None:
             run = replace(run, pending=pending_events(self.hybrid, run, self._sought))
         run = told(run, self.acting) if self.acting else run
@@ -370,9 +371,10 @@ class Simulation:
 def parts_of(
     task: InitialValueProblem, method: Method, wanted: float, step: float | None = None
 ) -> int:
-    """Choose into how many parts to split intervals while it is not known what will vibrate.
+    """Return the number of parts to split sample intervals into, before vibrations are known.
 
-    A power of 2, `MOST_PARTS` at most; steps of rk4 end at the parts, which split none of them.
+    It is a power of 2, at most `MOST_PARTS`; steps of rk4 end at the parts, so no part is shorter
+    than a step.
     """
     fastest, interval = task.vibration.fastest, float(np.median(np.diff(task.times)))
     least = 0.0
@@ -386,9 +388,10 @@ def parts_of(
 
 
 def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
-    """Keep as many samples of intervals split into parts as it takes to draw the curves by lines.
+    """Return a solution with only the samples needed to draw the curves by straight lines.
 
-    A solution that goes on keeps those at the intervals' ends.
+    `parts` is the number of parts that each sample interval was split into.  A solution in progress
+    keeps the samples at the ends of the intervals.
     """
     if parts == 1:
         return solution
@@ -418,7 +421,7 @@ def _pick(solution: Solution, rows: npt.NDArray[np.int_]) -> Solution:
 
 
 def run_whole(arm: Arm, options: RunOptions) -> Run:
-    """Simulate an arm, and raise the interrupt of a run again, for callers that need all of it."""
+    """Simulate an arm with checked options; raise KeyboardInterrupt if the run was interrupted."""
     run = run_arm(arm, options)
     if run.status == "interrupted":
         raise KeyboardInterrupt(run.reason)
@@ -426,12 +429,15 @@ def run_whole(arm: Arm, options: RunOptions) -> Run:
 
 
 def simulate_whole(arm: Arm, **options: Any) -> Run:
-    """Simulate an arm as `simulate` does, for callers that need all of the run."""
+    """Simulate an arm as `simulate` does; raise KeyboardInterrupt if the run was interrupted."""
     return run_whole(arm, RunOptions.of(**options))
 
 
 def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Solution]:
-    """Return the run of a solution, and the solution; an interrupt meanwhile ends both."""
+    """Return the run of a solution, and the solution.
+
+    An interrupt during the evaluation of the run marks both as interrupted.
+    """
     run, late = finish(lambda: whole(solution))
     if late is None:
         return run, solution
@@ -440,12 +446,12 @@ def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Sol
 
 
 def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | None:
-    """Return the shortest period of a sampled law or servo [s], None if there is none.
+    """Return the shortest sampling period of a law or servo [s]; None if nothing is sampled.
 
     Raises
     ------
     SimulationError
-        If a servo would be asked too often.
+        If a servo would take too many samples.
     """
     if options.control is not None:
         return getattr(options.control, "period", None)
@@ -462,7 +468,7 @@ def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | 
 
 
 def refuse_states(method: Method, task: InitialValueProblem) -> None:
-    """Refuse a method that cannot solve for states of servos and drives."""
+    """Raise an error if a method cannot integrate the states of servos and drive trains."""
     if task.motion.actuators.states and not method.carries_states:
         others = ", ".join(each.name for each in METHODS.values() if each.carries_states)
         raise SimulationError(
@@ -472,23 +478,23 @@ def refuse_states(method: Method, task: InitialValueProblem) -> None:
 
 
 def closely(task: InitialValueProblem, method: Method, wanted: float, run: Run) -> Array:
-    """Solve a task at a smaller tolerance, and return the coordinates at a run's times, (T, n).
+    """Solve a task at a smaller tolerance; return the coordinates at a run's times, (T, n).
 
-    Angles of attitudes are those of the run, and the rotation from its attitude.
+    Attitude angles are those of the run plus the rotation vector from the attitude of the run.
 
     Parameters
     ----------
     task, method
-        The motion and how it is solved.
+        Initial-value problem, and integrator.
     wanted
-        The tolerance.
+        Tolerance.
     run
-        The run, whose times are among those that the task keeps.
+        Run whose times are among the sample times of the task.
 
     Raises
     ------
     KeyboardInterrupt
-        If it is interrupted: a part of it says nothing of the rest.
+        If the integration is interrupted, since its solution is incomplete.
     """
     solution = solve(new_state(task, method, wanted))
     if solution.ending.status == "interrupted":
@@ -508,7 +514,7 @@ def closely(task: InitialValueProblem, method: Method, wanted: float, run: Run) 
 def refuse_inputs(
     model: Model, inputs: Mapping[str, Any] | None, parts: Sequence[LockedPhase]
 ) -> None:
-    """Refuse inputs that cannot be read or end too soon, those of all legs before the first."""
+    """Raise an error if inputs are invalid, or end too soon in any phase."""
     read = read_inputs(model, inputs or {})
     for leg in parts:
         groups = channels(lock(model, leg.locked), read, start_state(model)[0], {})
@@ -518,26 +524,26 @@ def refuse_inputs(
 def solve_until_kept(
     tolerance: float, solve: Callable[[float], Solved], *, again: bool = True
 ) -> tuple[Run, Solution, float]:
-    """Solve a motion, again and ever closer while its momentum drifts beyond the run's ``rtol``.
+    """Solve a motion, tightening the tolerance while momentum drifts by more than ``rtol``.
 
-    Errors of a free base are allowed over the length of the arm.  What a base does may be far less,
-    and then steps that keep the tolerance need not keep the momentum.  It ends where a smaller
-    tolerance does not halve the drift: that is not of the integration.
+    Errors of a free base are scaled by the length of the arm.  The base may move far less, and then
+    steps within the tolerance need not conserve momentum.  The repetition ends where a smaller
+    tolerance does not halve the drift, which then is not due to the integration.
 
     Parameters
     ----------
     tolerance
-        The tolerance to begin with.
+        First tolerance.
     solve
-        Solves it at a tolerance.
+        Function that solves the motion at a tolerance.
     again
-        Whether it may be solved again.
+        Whether the motion may be solved more than once.
 
     Returns
     -------
     run, solution, tolerance
-        The best ones, and the tolerance of their steps.  Interrupted while it is solved again, the
-        last whole ones, marked so.
+        Best run and solution, and their tolerance.  After an interrupt during a repetition, the
+        last complete ones, marked as interrupted.
     """
     run, solution = solve(tolerance)
     while again and run.status != "interrupted" and tolerance / CLOSER >= TIGHTEST:

@@ -1,4 +1,4 @@
-"""Run an integrator from begin to end, and say how it ended."""
+"""Integrate an initial-value problem, and report how the integration ended."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -33,65 +33,65 @@ from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import rebase
 
-LONGEST = 0.05  # [s] of a call of the kernel, about
-# [s] of a step before one was timed, at most: so much, and so much for each operation.
+LONGEST = 0.05  # [s] intended duration of a call of the kernel
+# [s] longest duration of a step before one was timed: constant part, and part per operation.
 STEP, OPERATION = 2e-6, 16e-9
-PROVEN = 50_000  # tries of steps from which on a run is long
-BISECTIONS = 60  # of a step to find an event: all 52 bits of its time, and some to spare
-APPROACHES = 12  # to what a step has seen, each of them a fifth as long
-ASIDE = 0.1  # of the way to it: how far before and beyond it an approach ends
-NEAR = 1e-13  # of the station, to either side
+PROVEN = 50_000  # trial steps from which on a run is long
+BISECTIONS = 60  # of a step to locate an event: the 52 bits of its time, with a margin
+APPROACHES = 12  # steps towards an event, each a fifth as long as the one before
+ASIDE = 0.1  # distance before and beyond an event at which an approach ends, over the way to it
+NEAR = 1e-13  # relative distance from the station of a jump, to either side
 
 
 @dataclass(frozen=True)
 class Ending:
-    """End of a run."""
+    """End of a run: status and reason."""
 
     # ``finished``, ``stopped`` or ``interrupted``; ``running`` if it has not.
     status: str = "finished"
-    reason: str = ""  # when, what, and what to try; empty if it finished
+    reason: str = ""  # time, cause and remedy; empty if the run finished
 
 
 @dataclass
 class Solution:
-    """States at the times that were reached."""
+    """States at the sample times that were reached, with statistics of the integration."""
 
-    # times, states: the kept times (T,) and states (T, size).
+    # times, states: sample times (T,) and states (T, size).
     times: Array
     states: Array
     anchors: Array  # attitude that a free base's angles are relative to, (T, 3, 3)
-    ending: Ending = field(default_factory=Ending)  # how it ended
+    ending: Ending = field(default_factory=Ending)  # status and reason of the end
     # steps, rejections, evaluations, renewals, seconds: statistics; seconds of CPU.
     steps: int = 0
     rejections: int = 0
     evaluations: int = 0
     renewals: int = 0
     seconds: float = 0.0
-    # What digital controllers held at the kept times: inputs of a law, or inputs of servos and
-    # after them their integrals; None if there are none.
+    # Values held by digital controllers at the sample times: inputs of a law, or inputs of servos
+    # and then integrals of servos; None without digital controllers.
     held: Array | None = None
-    # Data that sampled servos hold at the end, by joint.
+    # Memory of sampled servos at the end, by joint.
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
-    # seen, value: which quantities that were looked out for ended it, and the value of the first.
+    # seen, value: indices of the event functions that ended the run, and value of the first.
     seen: tuple[int, ...] = ()
     value: float = 0.0
-    # Of what errors are measured in, as far as the motion has come.
+    # Ranges of the motion so far, by which errors are scaled.
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
 def new_state(
     problem: InitialValueProblem, method: Method, wanted: float, step: float | None = None
 ) -> IntegratorState:
-    """Return the state of a run by a method at the start, where nothing has been evaluated yet.
+    """Return the integrator state at the start of a run, before any evaluation of the equations.
 
     Parameters
     ----------
     problem, method
-        What is solved, by what.
+        The initial-value problem, and the integrator.
     wanted
         The tolerance of the run.
     step
-        The step of a method in equal steps [s]; chosen if None.
+        Step of a fixed-step method [s]; chosen if None.
     """
     limits = step_limits(problem, method, wanted, step)
     found: IntegratorState = method.begin(start_fields(problem, method, limits))
@@ -99,7 +99,7 @@ def new_state(
 
 
 def make_ready(m: IntegratorState) -> IntegratorState:
-    """Evaluate the start of a run, for its first step."""
+    """Evaluate the equations at the start of a run, and return the integrator state."""
     m.budget = 0
     march(m)  # no further than the start
     if m.lookouts:
@@ -113,10 +113,10 @@ def solve(
     control: Sampled | None = None,
     live: Callable[[Callable[[], Solution]], None] | None = None,
 ) -> Solution:
-    """Integrate over all sample times, or until something ends the run.
+    """Integrate over all sample times, or until an event, a failure or an interrupt.
 
-    Between blocks of steps, `progress` is called with the time reached and `live` with a function
-    that gives the solution so far.
+    Between blocks of steps, `progress` is called with the time reached [s], and `live` with a
+    function that returns the solution so far.
     """
     make_ready(m)
     anchors = [(0, np.array(m.problem.equation.anchor, dtype=float))]
@@ -151,7 +151,7 @@ def solve(
 
 
 def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
-    """Return how a run ends that is interrupted at a time [s]."""
+    """Return the ending of a run that was interrupted at a time [s]."""
     return Ending("interrupted", f"by {interrupt_name(stop)} at t = {t:.6g} s")
 
 
@@ -168,7 +168,7 @@ def _drive(
     proven = m.method.proven
     while ending is None:
         left = PROVEN - m.steps - m.rejections
-        if proven is not None and left > 0:  # to the step, whatever the clock said
+        if proven is not None and left > 0:  # an exact count, independent of the clock
             m.budget = min(m.budget, left)
         elif proven is not None:
             proven(m)
@@ -190,7 +190,7 @@ def after_march(
     sampler: Sampler | None,
     code: int,
 ) -> Ending | None:
-    """Do what a call of `march` has returned for; None if the run goes on."""
+    """Handle the return code of `march`; return the ending, or None if the integration goes on."""
     if code == FINISHED:
         if m.t >= (m.t_end if sampler is None else sampler.end):
             return Ending()
@@ -212,7 +212,7 @@ def _asked(sampler: Sampler, m: IntegratorState) -> Ending | None:
 
 
 def _anchor(m: IntegratorState, anchors: list[tuple[int, Array]]) -> None:
-    """Measure angles of attitudes from where they are now, before they near their singularity."""
+    """Reset the reference attitudes to the present ones, before angles near their singularity."""
     keep_samples(m)
     n = m.system.n
     turned = anchors[-1][1].copy()
@@ -225,7 +225,7 @@ def _anchor(m: IntegratorState, anchors: list[tuple[int, Array]]) -> None:
 
 
 def start_anew(m: IntegratorState) -> None:
-    """Restart at a state at which the equations or their coordinates have changed."""
+    """Restart the integration at a state at which the equations or their coordinates changed."""
     rates(m.system, m.t, m.y, m.f)
     note_seen(m)
     m.h_done = 0.0
@@ -234,7 +234,7 @@ def start_anew(m: IntegratorState) -> None:
 
 
 def _at_bound(m: IntegratorState) -> Ending:
-    """Find when a watched quantity left its bounds within the last step, and end there."""
+    """Return the ending at the time when a watched quantity left its bounds in the last step."""
     watch = m.problem.watches[m.watched]
 
     def value_at(t: float) -> float:
@@ -253,13 +253,13 @@ def _at_bound(m: IntegratorState) -> Ending:
 
 
 def _keep_until(m: IntegratorState, t: float) -> None:
-    """Keep the states at all sample times of the last step before a time [s]."""
+    """Record the states at all sample times of the last step before a time [s]."""
     while m.kept < m.wanted and m.times[m.kept] < t:
         _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
 
 
 def turn_corners(m: IntegratorState) -> None:
-    """Set the bounds of corners of the equations to the side on which the arm is now."""
+    """Set the bounds of event functions at corners of the equations to the arm's present side."""
     for k, look in enumerate(m.problem.motion.actuators.lookouts):
         if look.corner is not None:
             above = m.seen[k] > look.corner
@@ -268,9 +268,9 @@ def turn_corners(m: IntegratorState) -> None:
 
 
 def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
-    """Find when a quantity that is looked out for left its bounds within the last step, if so.
+    """Locate the first event in the last step, set the state to it, and return the ending.
 
-    At a corner of the equations the motion goes on with a new step.
+    Returns None if there is no event, or at a corner of the equations, where integration restarts.
     """
     scratch = np.zeros(m.size)
 
@@ -279,11 +279,11 @@ def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
         return bool(beyond.python(m) >= 0)
 
     late = m.peak
-    if not is_beyond(late):  # the cubic through the step's ends only seemed to be, or it rounds so
+    if not is_beyond(late):  # only the cubic through the step's ends is, or by rounding
         late = _other_sight(m, is_beyond)
     seen = beyond.python(m)
     lookouts = m.problem.motion.actuators.lookouts
-    held = seen >= 0 and lookouts[seen].kind == "state"  # a current stays there to the last digit
+    held = seen >= 0 and lookouts[seen].kind == "state"  # a current stays exactly at its limit
     if late >= 0 and not (m.adaptive and held):
         late = _approached(m, late, is_beyond)
     if late < 0:
@@ -295,7 +295,7 @@ def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
     is_beyond(late)
     ends = m.problem.motion.actuators.lookouts[beyond.python(m)].corner is None
     _keep_until(m, late if ends else late - instant(late))
-    m.t = late  # from here on nothing can be told of what was within the step
+    m.t = late  # from here on there is no dense output of the step
     m.y[:] = state
     _pass_nodes(m, anchor)
     if ends:
@@ -310,7 +310,10 @@ def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
 def _first_beyond(
     early: float, late: float, is_beyond: Callable[[float], bool], near: float = 0.0
 ) -> float:
-    """Find when a quantity left its bounds between two times [s], to a part of the way to it."""
+    """Return the time [s] at which a quantity leaves its bounds, by bisection of an interval.
+
+    The result is accurate to the fraction `near` of the way from `early`.
+    """
     begin = early
     for _ in range(BISECTIONS):
         middle = 0.5 * (early + late)
@@ -321,9 +324,10 @@ def _first_beyond(
 
 
 def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bool]) -> float:
-    """Approach an event by ever shorter steps: one across a corner of the equations errs.
+    """Return the time [s] of an event, approached by ever shorter steps; -1 if it disappears.
 
-    The last step is then a short one about it.  -1 if nothing is seen from near by.
+    A step across a corner of the equations has a large error; the last step about the event is
+    short.
     """
     steps, end = m.steps, m.t
     for _ in range(APPROACHES):
@@ -340,7 +344,7 @@ def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bo
         if not is_beyond(late):
             late = -1.0
             keep_samples(m)
-            if m.t < end:  # from nearer by it would seem to be there again
+            if m.t < end:  # a shorter step would show the event again
                 _step_to(m, end)
                 late = end if is_beyond(end) else -1.0
             break
@@ -349,7 +353,7 @@ def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bo
 
 
 def _step_to(m: IntegratorState, t: float) -> None:
-    """Step to a time [s]."""
+    """Integrate by a single step to a time [s]."""
     m.h = t - m.t
     run_kernel(m.step, m)
     accept(m)
@@ -359,7 +363,7 @@ def _step_to(m: IntegratorState, t: float) -> None:
 
 
 def _pass_nodes(m: IntegratorState, anchor: Array) -> None:
-    """Change the speeds of carriages that have passed a jump of their rail's curvature."""
+    """Change the speeds of carriages that have passed a curvature jump of their rail."""
     n = m.system.n
     for k, look in enumerate(m.problem.motion.actuators.lookouts):
         within = m.seen_low[k] <= m.seen[k] <= m.seen_high[k]
@@ -371,10 +375,10 @@ def _pass_nodes(m: IntegratorState, anchor: Array) -> None:
 
 
 def _other_sight(m: IntegratorState, is_beyond: Callable[[float], bool]) -> float:
-    """Check the other event functions after a false alarm; return a time beyond bounds, or -1."""
+    """Return a time [s] at which another event function is out of bounds, or -1."""
     k = -1
     while True:
-        is_beyond(m.t)  # cubics go by what is seen at the step's end
+        is_beyond(m.t)  # cubics use the event functions at the step's end
         k = int(peaks(m, k + 1))
         if k < 0:
             return m.peak if slips_within(m) == 1 else -1.0
@@ -383,7 +387,7 @@ def _other_sight(m: IntegratorState, is_beyond: Callable[[float], bool]) -> floa
 
 
 def _state_at(m: IntegratorState, t: float) -> Array:
-    """Return the state within the last step; by a cubic if the method has no dense output."""
+    """Return the state at a time [s] in the last step, by dense output or cubic interpolation."""
     if not m.sample:
         x, h = (t - m.t_old) / m.h_done, m.h_done
         change = m.y - m.y_old
@@ -406,7 +410,7 @@ def _keep(m: IntegratorState, t: float, state: Array) -> None:
 
 def _failure(m: IntegratorState, code: int) -> Ending:
     when = f"at t = {m.t:.6g} s"
-    # An adaptive method has made its next trial a tenth of the one that failed.
+    # An adaptive method has set the next trial step to a tenth of the failed one.
     step = 10 * m.wish if m.method.adaptive else m.h
     known = no_number_near(m, step) or _singular_near(m, step)
     if known:
@@ -433,7 +437,7 @@ def _failure(m: IntegratorState, code: int) -> Ending:
 
 
 def _singular_near(m: IntegratorState, step: float) -> str:
-    """Return why a guarded equation is singular here or a step on; empty if it is not."""
+    """Return why a guarded equation is singular now or one step ahead; empty if it is regular."""
     for y in (m.y, m.y + step * m.f) if m.problem.equation.guarded else ():
         reason = m.problem.equation.singularity(y[: m.system.n])
         if reason:
@@ -444,7 +448,7 @@ def _singular_near(m: IntegratorState, step: float) -> str:
 def collect(
     m: IntegratorState, anchors: list[tuple[int, Array]], ending: Ending, seconds: float
 ) -> Solution:
-    """Copy the kept samples out of the record."""
+    """Build the solution from the samples that the integrator has recorded."""
     starts = [start for start, _ in anchors]
     which = np.searchsorted(starts, np.arange(m.kept), side="right") - 1
     out = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)).tolist()
@@ -467,22 +471,22 @@ def collect(
 def speeds_beyond(
     equation: Equation, q: Array, v: Array, index: int, jump: float
 ) -> tuple[Array, float]:
-    """Compute the speeds (n,) beyond a jump of the rail's curvature.
+    """Compute speeds (n,) after a jump of a rail's curvature, and work of prescribed motions [J].
 
-    The carriage takes another spin there at once.  What turns it acts along the station alone, and
-    does no work: all other momenta, and the energy, stay.  Given motions go on as they do; the work
-    [J] that this takes of them comes second.
+    The carriage's angular velocity jumps.  The constraint impulse acts along the station coordinate
+    only and does no work: all other momenta, and the energy, are conserved.  Prescribed coordinates
+    keep their speeds.
 
     Parameters
     ----------
     equation
-        Of the arm.
+        Equation of motion of the arm.
     q, v
-        Coordinates and speeds at the jump, (n,).
+        Coordinates and speeds at the jump, (n,) each.
     index
-        Of the station in q.
+        Index of the station in q.
     jump
-        The station at which it jumps [m].
+        Station of the curvature jump [m].
     """
     before, beyond = q.copy(), q.copy()
     step = np.copysign(NEAR * jump, v[index])
@@ -501,13 +505,13 @@ def speeds_beyond(
 def _with_energy(
     old: Array, new: Array, v: Array, found: Array, index: int, free: list[int]
 ) -> Array:
-    """Push a free station until the energy is what it was."""
+    """Return speeds (n,) with an impulse along the free station added that restores the energy."""
     inner = new[np.ix_(free, free)]
     along = np.zeros_like(v)
     along[free] = np.linalg.solve(inner, np.eye(len(v))[free, index])
 
     def energy(mass: Array, speed: Array) -> float:
-        """Kinetic energy of what is free, less that of given motions [J]."""
+        """Compute the kinetic energy of free coordinates less that of prescribed ones [J]."""
         still = speed.copy()
         still[free] = 0.0
         return float((speed - still) @ mass @ (speed - still) - still @ mass @ still) / 2
@@ -515,5 +519,5 @@ def _with_energy(
     excess = energy(new, found) - energy(old, v)
     slope, bend = float(found[free] @ inner @ along[free]), float(along[index])
     root = np.sqrt(max(slope**2 - 2 * bend * excess, 0.0))
-    # Masses of all else do not jump: the energy lets the station go on as it went.
+    # Other masses do not jump: with the same energy the station keeps its direction.
     return np.asarray(found + (np.copysign(root, v[index]) - slope) / bend * along)

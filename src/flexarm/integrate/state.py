@@ -1,7 +1,7 @@
-"""A run under way, and what its errors are measured in.
+"""State of an integration in progress, and the ranges by which its errors are scaled.
 
-The state is y = (q, v, work, x): n coordinates, n rates, what inputs, wrenches and prescribed
-coordinates have put in and what was dissipated so far [J], and the states of servos.
+The state vector is y = (q, v, work, x): n coordinates, n rates, works of inputs, wrenches and
+prescribed coordinates and dissipated energy so far [J], and actuator states.
 """
 
 import math
@@ -18,11 +18,11 @@ from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
 
-DIGITS = 1e-15  # of a number: what a step makes of its rounding, of double precision
-NOTED = 1e-3  # of what is allowed: less rounding is none
-FAR = 1.0 / 64.0  # of a step: looks are as near as this where nothing comes closer
-# Of the deepest that a contact can be: the way between looks that come closer, the way into it that
-# a step made again has, and the most that one may have.
+DIGITS = 1e-15  # relative rounding error of a number in a step, in double precision
+NOTED = 1e-3  # rounding error over the allowed error below which rounding is neglected
+FAR = 1.0 / 64.0  # least time between two contact evaluations, over the step
+# Over the deepest possible penetration: way between two evaluations at an approach, way into the
+# contact of a repeated step, and largest way into the contact of a step.
 LOOK, SHARE, MOST = 0.2, 0.4, 0.6
 STILL = 1e-30  # [m/s]
 SMALLEST_STEP = 1e-12  # of the run's duration
@@ -31,17 +31,16 @@ FEWEST_STEPS = 50
 
 @dataclass
 class Obstacles(Record):
-    """Contacts along a step."""
+    """Contacts of an arm, monitored along a step: distances, speeds and stiffness laws."""
 
     # count, n: number of contacts, none if there is nothing to look at, and of coordinates.
     count: int
     n: int
-    # equations, table: address of the compiled distances and the table of the pointers that they
-    # take.
+    # equations, table: address of the compiled distance functions, and table of their pointers.
     equations: int
     table: Ints
-    # q, v, distance, closing, speed: their inputs and outputs: how far each contact is from
-    # touching [m], how fast that falls and how fast its point moves [m/s].
+    # q, v, distance, closing, speed: inputs and outputs of the distance functions: distance of each
+    # contact [m], closing speed [m/s], and speed of the contact point [m/s].
     q: Array
     v: Array
     distance: Array
@@ -54,7 +53,7 @@ class Obstacles(Record):
 
 
 def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
-    """Build the record of an arm's contacts; arrays of its machine code are put in the buffers."""
+    """Build the record of an arm's contacts, and keep its work array alive in `buffers`."""
     contacts, n = equation.model.arm.contacts, equation.model.size
     names = ("q", "v", "distance", "closing", "speed")
     mine = {name: np.zeros(n if name in "qv" else len(contacts)) for name in names}
@@ -80,7 +79,7 @@ def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
 
 @kernel
 def look(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
-    """Evaluate distances at a part x of a step from y to y_new, by a cubic."""
+    """Evaluate contact distances at the fraction x of a step from y to y_new, by a cubic."""
     for i in range(o.n):
         before = h * y[o.n + i]
         after = h * y_new[o.n + i]
@@ -93,10 +92,10 @@ def look(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
 
 @kernel
 def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> float:
-    """Return the largest step [s], h at most, that resolves the depth of every contact.
+    """Return the largest step [s], at most h, that resolves the penetration of every contact.
 
-    Between looks no point comes nearer than the least distance: it is passed at its speed.  The
-    deepest that a contact can be is where it stores the kinetic energy [J].
+    Between two evaluations no point approaches faster than its speed.  The largest possible
+    penetration is the one that stores the given kinetic energy [J].
     """
     x = 0.0
     allowed = h
@@ -121,15 +120,15 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
 
 @dataclass(kw_only=True)
 class IntegratorState(Record):
-    """A run under way; methods append their own fields."""
+    """State of an integration in progress; each method appends its own fields."""
 
-    # problem, method, buffers: what is solved, by what, and the arrays that compiled equations read
-    # and write, by name.  Kernels do not see them.
+    # problem, method, buffers: initial-value problem, integrator, and arrays that compiled
+    # equations read and write, by name.  Kernels have no access to these three.
     problem: InitialValueProblem = field(metadata=UNSEEN)
     method: Method = field(metadata=UNSEEN)
     buffers: dict[str, Array] = field(metadata=UNSEEN, repr=False)
     system: System
-    obstacles: Obstacles  # what the arm may touch
+    obstacles: Obstacles  # contacts of the arm
     # step, sample: addresses of the method's kernels: one trial step, and the state within the last
     # step.
     step: int
@@ -163,27 +162,27 @@ class IntegratorState(Record):
     # error, last_error: of the trial and of the last accepted step, over the tolerance.
     error: float = 0.0
     last_error: float = 1e-2
-    # tolerance, strict, touched: per step, of the ranges below; what part of it is allowed once the
-    # arm has touched something, and whether it has: 1, or 0.
+    # tolerance, strict, touched: tolerance per step, relative to the ranges below; factor of the
+    # tolerance from the first contact on; 1 after the first contact, else 0.
     tolerance: float
     strict: float = 1.0
     touched: Array
-    # functionals, rows, rate_rows, groups, group_of: number of quantities that errors are measured
-    # in, their matrices (functionals, n) by coordinates and by modes, the groups that share a
-    # range, the group of each.
+    # functionals, rows, rate_rows, groups, group_of: number of quantities by which errors are
+    # scaled, matrices (functionals, n) of coordinates and of modes, number of groups that share a
+    # range, group of each quantity.
     functionals: int
     rows: Array
     rate_rows: Array
-    # to_modes, lanes, modes_per_lane, modal_places, modal_rates, frequencies: what takes
-    # coordinates to those of modes, (lanes, modes_per_lane, modes_per_lane), these, their rates and
-    # frequencies [rad/s], negative of modes that do not vibrate.
+    # to_modes, lanes, modes_per_lane, modal_places, modal_rates, frequencies: matrices from
+    # coordinates to modal ones, (lanes, modes_per_lane, modes_per_lane), modal coordinates, modal
+    # rates, and frequencies [rad/s], negative for modes that do not vibrate.
     to_modes: Array
     lanes: int
     modes_per_lane: int
     modal_places: Array
     modal_rates: Array
     frequencies: Array
-    # rounded, rounds: by how much rounding moves each mode in a step, and whether that is noted.
+    # rounded, rounds: rounding error of each mode in a step, and 1 if it is not negligible.
     rounded: Array
     rounds: int = 0
     groups: int
@@ -207,32 +206,31 @@ class IntegratorState(Record):
     most: Array
     energy: Array
     state_floor: Array
-    # watches, watch_rows, watch_low, watch_high, watched: quantities of (q, v) that must stay in
-    # their bounds, (watches, 2n); the one that did not.
+    # watches, watch_rows, watch_low, watch_high, watched: number, coefficients (watches, 2n) and
+    # bounds of quantities of (q, v) at which a run ends; index of the violated bound, or -1.
     watches: int
     watch_rows: Array
     watch_low: Array
     watch_high: Array
     watched: int = -1
-    # lookouts, seen, seen_rate, seen_low, seen_high: quantities that the equations compute along:
-    # what they and their rates were at the last evaluation, and the bounds within which nothing
-    # happens.
+    # lookouts, seen, seen_rate, seen_low, seen_high: number of event functions, values and rates at
+    # the last evaluation of the equations, and bounds within which no event happens.
     lookouts: int
     seen: Array
     seen_rate: Array
-    # seen_here, rate_here: what they were at t.
+    # seen_here, rate_here: values and rates of the event functions at t.
     seen_here: Array
     rate_here: Array
-    peak: float = 0.0  # time [s] within the last step at which one may have been beyond its bounds
-    # peeks, peeked, aside: whether quantities are looked at within steps too, what they were there,
-    # (5, lookouts), with their rates at the end, and room for rates.
+    peak: float = 0.0  # time [s] in the last step at which an event function may be out of bounds
+    # peeks, peeked, aside: 1 if event functions are evaluated within steps too; values there,
+    # (5, lookouts), then rates at the end, (lookouts,); work array for rates of the state.
     peeks: int
     peeked: Array
     aside: Array
     seen_low: Array
     seen_high: Array
-    # times, samples, kept, wanted: times to keep, their states, how many are kept, how many are
-    # wanted.
+    # times, samples, kept, wanted: sample times, states at them, number of recorded samples, number
+    # of all samples.
     times: Array
     samples: Array
     kept: int = 0
@@ -245,31 +243,31 @@ class IntegratorState(Record):
     steps: int = 0
     rejections: int = 0
     budget: int = 0
-    # sample_time, sample_ready: time asked of `sample`; whether the method has prepared for this
-    # step.
+    # sample_time, sample_ready: time [s] at which `sample` evaluates the state; whether dense
+    # output of this step is prepared.
     sample_time: float
     sample_ready: int = 0
     sampled: Array
 
 
-# What errors are measured in is measured over a whole run, of however many legs.
+# Fields of the ranges that scale errors, passed on from phase to phase of a run.
 RANGES = ("low", "high", "top", "least", "most", "energy", "touched")
 
 
 @dataclass(frozen=True)
 class StepLimits:
-    """The tolerance per step, and bounds of steps."""
+    """Tolerance per step, and bounds of the step size."""
 
     tolerance: float  # per step
     first: float  # the first trial step, or the equal step [s]
     largest: float = math.inf  # bound of the step [s]
-    strict: float = 1.0  # part of the tolerance that is allowed once the arm touches something
+    strict: float = 1.0  # factor of the tolerance from the first contact on
 
 
 def start_fields(
     problem: InitialValueProblem, method: Method, limits: StepLimits
 ) -> dict[str, Any]:
-    """Return the fields that the states of all methods share, at the start of a run."""
+    """Return initial values of the fields that the integrator states of all methods share."""
     (system, buffers), measured = problem.joined(), problem.measures
     y, breaks, watches = problem.state, problem.breaks, problem.watches
     size, times = len(y), problem.times.copy()
@@ -359,7 +357,7 @@ def start_fields(
 
 @kernel
 def find_modal(m: IntegratorState, x: Array, out: Array) -> None:
-    """Transform coordinates or rates to modes, lane by lane."""
+    """Transform coordinates or rates x to modal ones, `out`, lane by lane (one arm per lane)."""
     k = m.modes_per_lane
     for lane in range(m.lanes):
         for i in range(k):
@@ -371,7 +369,7 @@ def find_modal(m: IntegratorState, x: Array, out: Array) -> None:
 
 @kernel
 def find_modal_state(m: IntegratorState) -> None:
-    """Compute the rates of modes, and the rounding error of the coordinates in each mode."""
+    """Compute modal rates, and the rounding error of the coordinates in each mode."""
     k = m.modes_per_lane
     find_modal(m, m.y[m.system.n :], m.modal_rates)
     for lane in range(m.lanes):
@@ -384,17 +382,16 @@ def find_modal_state(m: IntegratorState) -> None:
 
 @kernel
 def counting(allowed: float, rounding: float) -> float:
-    """Return the share of an error that counts, so that tolerance and rounding add up.
+    """Return the weight of an error for which tolerance and rounding error add up.
 
-    Taken off instead, rounding would leave nothing of an error, and much of one a little larger:
-    steps would grow until they are rejected, again and again.
+    Subtracting the rounding error instead would let steps grow until they are rejected, repeatedly.
     """
     return allowed / (allowed + rounding)
 
 
 @kernel
 def widen(m: IntegratorState) -> None:
-    """Widen the ranges by the state at t."""
+    """Extend the ranges by which errors are scaled to the state at t."""
     n = m.system.n
     find_modal_state(m)
     for g in range(m.groups):
@@ -437,12 +434,12 @@ def widen(m: IntegratorState) -> None:
 
 @kernel
 def measure(m: IntegratorState, e: Array) -> float:
-    """Measure an error of the state in the ranges of the motion so far.
+    """Return the largest error of a state, relative to the ranges of the motion so far.
 
-    Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
-    vibrate apart: they are added up.  Modes that dampers keep from vibrating have no motion of
-    their own: of a rotor that a servo holds each is a part.  What rounding makes of a mode is
-    allowed beside the tolerance: no shorter step cures it.
+    Rate errors of modes that vibrate independently cancel in a deflection at single instants only:
+    their magnitudes are added up.  Errors of modes that dampers keep from vibrating are added with
+    sign.  Errors of rounding size are allowed beside the tolerance, since no shorter step reduces
+    them.
     """
     n = m.system.n
     find_modal(m, e, m.modal_places)
@@ -453,7 +450,7 @@ def measure(m: IntegratorState, e: Array) -> float:
 
 @kernel
 def measure_modal(m: IntegratorState, places: Array, rates: Array, more: Array) -> float:
-    """Measure an error of modes and of their rates, and one of works and further states."""
+    """Return the largest relative error of modal coordinates and rates, works, actuator states."""
     n = m.system.n
     worst = 0.0
     for r in range(m.functionals):
@@ -495,7 +492,7 @@ def measure_modal(m: IntegratorState, places: Array, rates: Array, more: Array) 
 
 @kernel
 def kinetic(m: IntegratorState, v: Array) -> float:
-    """Compute the kinetic energy at rates v [J], by the mass matrix at the start."""
+    """Return the kinetic energy at rates v [J], with the mass matrix of the initial state."""
     find_modal(m, v, m.modal_rates)
     twice = 0.0
     for i in range(m.system.n):

@@ -1,8 +1,8 @@
-"""The rates of a motion in compiled code: inputs and prescribed motions by their pieces, equations.
+"""Time derivative of an arm's state in compiled code, with its functions of time (channels).
 
-The state is y = (q, v, work, impulse, x): n coordinates, n rates, what inputs, wrenches and
-prescribed coordinates have put in and what was dissipated so far [J], of a free base the impulse
-[N s] and angular impulse [N m s] of outer forces so far, and the states of servos.
+The state is y = (q, v, work, impulse, x): n coordinates, n rates, works of inputs, wrenches and
+prescribed coordinates and dissipated energy so far [J], for a free base the impulse [N s] and
+angular impulse [N m s] of outer forces so far, and actuator states.
 """
 
 import math
@@ -14,35 +14,35 @@ from flexarm.loops.language import Array, Ints, Record, run_equations
 
 WORKS = 4
 IMPULSES = 6  # of outer forces and of their torques about the world's origin
-PRESCRIBED = 2  # of the works: what prescribed coordinates have put in
+PRESCRIBED = 2  # index, among the works, of the work of prescribed coordinates
 PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
-# Times this near are one instant: of the time itself, which is at least so many seconds.
+# Times closer than ROUNDING * max(|t|, SOON [s]) are one instant.
 ROUNDING, SOON = 1e-12, 1e-9
 
 
 @dataclass
 class System(Record):
-    """An arm's rates of change, and the functions of time that drive it."""
+    """Compiled equations of motion of an arm, their argument arrays, and its functions of time."""
 
     # n, channels: number of coordinates and of functions of time: inputs, wrench factors,
     # prescribed motions, targets of servos.
     n: int
     channels: int
-    # inputs, wrenches, known, targets, works, states: how many channels of each kind, how many
-    # integrals of powers and outer forces, and states of servos.
+    # inputs, wrenches, known, targets, works, states: numbers of channels of each kind, of
+    # integrals of powers and outer forces, and of actuator states.
     inputs: int
     wrenches: int
     known: int
     targets: int
     works: int
     states: int
-    energies: int  # how many of these integrals are energies: errors are measured in them
-    # equations, table: address of the compiled equations and the table of the pointers that they
-    # take.
+    energies: int  # number of these integrals that are energies, whose errors are controlled
+    # equations, table: address of the compiled equations, and table of the pointers that the
+    # equations take.
     equations: int
     table: Ints
-    # time, q, v, u, w, given, r, x, a, power, dx: their inputs and outputs; r holds the targets and
-    # after them their rates.
+    # time, q, v, u, w, given, r, x, a, power, dx: inputs and outputs of the equations; r contains
+    # targets, then target rates.
     time: Array
     q: Array
     v: Array
@@ -55,8 +55,8 @@ class System(Record):
     power: Array
     dx: Array
     coordinates: Ints  # indices of the prescribed coordinates
-    # pieces, first, current: rows of all channels, the first of each channel (and the end), the one
-    # in force.
+    # pieces, first, current: pieces (rows) of all channels; index of the first piece of each
+    # channel (and the end); index of the piece valid now.
     pieces: Array
     first: Ints
     current: Ints
@@ -65,16 +65,16 @@ class System(Record):
 
 @kernel
 def rounding(t: float) -> float:
-    """Return the time [s] about t that is one instant."""
+    """Return the time difference [s] below which times near t count as one instant."""
     return ROUNDING * max(abs(t), SOON)
 
 
-instant: Callable[[float], float] = rounding.python  # in Python, which loads no code for it
+instant: Callable[[float], float] = rounding.python  # in Python, without compiled code
 
 
 @kernel
 def enter_pieces(s: System, t: float) -> None:
-    """Select the piece of every function of time that holds from t on."""
+    """Select the piece of every channel (function of time) that is valid from t on."""
     for c in range(s.channels):
         k = s.current[c]
         while k + 1 < s.first[c + 1] and s.pieces[(k + 1) * PIECE] <= t:
@@ -84,7 +84,7 @@ def enter_pieces(s: System, t: float) -> None:
 
 @kernel
 def channel(s: System, c: int, t: float, order: int) -> float:
-    """Evaluate a channel's value (order 0), rate (1) or acceleration (2)."""
+    """Evaluate value (order 0), rate (1) or acceleration (2) of channel c at time t [s]."""
     row = s.current[c] * PIECE
     x = t - s.pieces[row + 1]
     size = s.pieces[row + 6]
@@ -109,7 +109,7 @@ def channel(s: System, c: int, t: float, order: int) -> float:
 
 @kernel
 def moving(s: System) -> int:
-    """Return 1 if any function of time changes within its piece."""
+    """Return 1 if any channel varies within its present piece, else 0."""
     for c in range(s.channels):
         for k in range(3, 7):
             if s.pieces[s.current[c] * PIECE + k] != 0.0:
@@ -119,7 +119,7 @@ def moving(s: System) -> int:
 
 @kernel
 def drive(s: System, t: float) -> None:
-    """Evaluate inputs, wrench factors and prescribed accelerations."""
+    """Evaluate inputs, wrench factors, prescribed accelerations and targets at time t [s]."""
     s.time[0] = t
     for c in range(s.inputs):
         s.u[c] = channel(s, c, t, 0)
@@ -135,7 +135,7 @@ def drive(s: System, t: float) -> None:
 
 @kernel
 def prescribe(s: System, t: float, y: Array) -> None:
-    """Set prescribed coordinates and rates to their given motions."""
+    """Set prescribed coordinates and rates in the state y to their functions of time."""
     for c in range(s.known):
         k = s.coordinates[c]
         y[k] = channel(s, s.inputs + s.wrenches + c, t, 0)
@@ -144,7 +144,7 @@ def prescribe(s: System, t: float, y: Array) -> None:
 
 @kernel
 def rates(s: System, t: float, y: Array, f: Array) -> None:
-    """Compute the rate of the state y at t; prescribed coordinates in y are put right."""
+    """Compute the time derivative f of the state y at t; set the prescribed entries of y."""
     n = s.n
     drive(s, t)
     prescribe(s, t, y)

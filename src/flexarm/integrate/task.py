@@ -38,7 +38,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, start_state
 
-DAMPED = 0.005  # damping ratio above which errors of vibrations die away
+DAMPED = 0.005  # damping ratio above which errors of vibrations decay
 CARRIES = 1e-3  # least share of a mode in a deflection or its rate that counts
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 TANGENT_WORK = 15_000  # operations of a motion above which its tangent takes minutes to compile
@@ -47,7 +47,7 @@ SAMPLES = 500  # least number of intervals of a run without dt
 
 
 def sample_times(t_end: float, dt: float | None) -> Array:
-    """Return the times to keep [s]: every dt from 0 on, and the end."""
+    """Return the sample times [s]: every dt from 0 on, and t_end; 500 intervals if dt is None."""
     if dt is None:
         return np.linspace(0.0, t_end, SAMPLES + 1)
     times = dt * np.arange(np.floor(t_end / dt * (1 + 1e-12)) + 1)
@@ -58,12 +58,12 @@ def sample_times(t_end: float, dt: float | None) -> Array:
 
 
 def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Equation:
-    """Build the equation of a model by a formulation that simulates it.
+    """Build the equation of motion of a model by a named formulation.
 
     Raises
     ------
     SimulationError
-        If the formulation refuses the arm.
+        If the formulation does not support the arm.
     """
     try:
         return formulation(name, model, paper=paper)
@@ -73,17 +73,17 @@ def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Eq
 
 @dataclass(frozen=True)
 class State:
-    """State in which a phase of a run begins."""
+    """State of a run at the beginning of a phase."""
 
     # q, v: coordinates and rates, (n,).
     q: Array
     v: Array
-    # Works, accounts [J] and impulses [N s], [N m s] so far; all 0 if empty.
+    # Works and dissipated energies [J], impulses [N s], [N m s] so far; all 0 if empty.
     works: Array = field(default_factory=lambda: np.zeros(0))
     t: float = 0.0  # time [s]
     anchor: Array = field(default_factory=lambda: np.zeros(0))  # reference attitudes of the angles
     brought: float = 0.0  # energy of bodies captured so far less that of bodies let go [J]
-    # x, memory: states of servos and drives by name; data that sampled servos hold, by joint.
+    # x, memory: states of servos and drive trains by name; memory of sampled servos by joint.
     x: Mapping[str, float] = field(default_factory=dict)
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
     ranges: Mapping[str, Array] = field(default_factory=dict)  # error scales of the run so far
@@ -113,37 +113,37 @@ def prepare(
     Parameters
     ----------
     model, times
-        The arm, and the times to keep [s].
+        The arm's model, and the sample times [s].
     inputs, control
         As for `flexarm.simulate`; inputs of locked joints are left out.
     equation
-        Its equation; by the default formulation if None.
+        Equation of motion; by the default formulation if None.
     locked
-        Names of the joints that are locked.
+        Names of the locked joints.
     start
         Initial state; that of the model file if None.
     actuators
         Servos, brakes and event functions; those of the model if None.
     home, begins
-        Coordinates that servos without a target hold (those of the start if None), and the time
-        [s] that targets count from, by joint.
+        Coordinates (n,) that servos without a target hold (those of the start if None), and the
+        time [s] from which targets count, by joint.
     held
-        Prescribed coordinates that stay where they are.
+        Indices of prescribed coordinates that stay at their initial values.
     ties
-        Places that the tip is tied to, as functions of time, three by three.
+        Positions that the tip is tied to as functions of time, three (x, y, z) per tie.
     efforts
-        Effort of each brake that can slip and direction of its friction, two by two.
+        Brake effort and friction direction of each element that can slip, two numbers per element.
     bounds
         Lower and upper bounds of the event functions.
     wanted
         Tolerance.
     compiles
-        Whether to compile the matrices too, which shows coordinates that move without inertia.
+        Whether to compile the matrices too, which detects coordinates that move without inertia.
 
     Raises
     ------
     SimulationError
-        If the state is out of bounds, or the equations are singular there.
+        If the initial state is out of bounds, or the equations are singular there.
     """
     equation = equation or formulation(DEFAULT, model)
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
@@ -177,7 +177,7 @@ def _constant(value: float) -> Constant[float]:
 
 
 def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:
-    """Refuse an initial state beyond a limit."""
+    """Raise an error if the initial state violates a bound at which runs end."""
     state = np.concatenate([q, v])
     for watch in watched:
         value = float(watch.row @ state)
@@ -197,19 +197,19 @@ class InitialValueProblem:
     motion: MotionFunctions
     # Functions of time: inputs, wrench factors, prescribed motions, targets of servos and ties.
     groups: tuple[list[Channel], ...]
-    times: Array  # times to keep [s]
+    times: Array  # sample times [s]
     start: State
     wanted: float = RTOL  # tolerance
-    # Effort of each brake that can slip and direction of its friction, two by two.
+    # Brake effort and friction direction of each element that can slip, two numbers per element.
     efforts: Array = field(default_factory=lambda: np.zeros(0))
     # Lower and upper bounds of the event functions.
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
-    # Vibration at the initial state, once computed; shared with copies.
+    # Vibration at the initial state, empty until computed; shared with copies.
     shaken: list[Vibration] = field(default_factory=list, repr=False)
 
     @property
     def vibration(self) -> Vibration:
-        """Vibration of the arm about its initial state; its matrices are compiled for it.
+        """Vibration of the arm linearised about its initial state, computed at first use.
 
         Raises
         ------
@@ -229,12 +229,12 @@ class InitialValueProblem:
 
     @property
     def damped(self) -> bool:
-        """Whether errors of vibrations die away, in all that errors are measured in."""
+        """Whether damping makes the integration errors of all modes with deflections decay."""
         return self.damping >= DAMPED
 
     @cached_property
     def damping(self) -> float:
-        """Least damping ratio of a mode that carries a deflection; 0 of a rigid arm."""
+        """Least damping ratio of the modes that carry a deflection; 0 for a rigid arm."""
         ratios = self.vibration.modes.ratios[self.carries]
         return float(ratios.min(initial=1.0)) if len(ratios) else 0.0
 
@@ -249,34 +249,34 @@ class InitialValueProblem:
 
     @cached_property
     def carries(self) -> NDArray[np.bool_]:
-        """Whether each mode carries a deflection, or its rate."""
+        """Whether each mode carries a deflection or its rate, (modes,)."""
         return np.asarray((np.maximum(*self.shares) > CARRIES).any(axis=0))
 
     @cached_property
     def measures(self) -> Measures:
-        """Quantities that errors are measured in."""
+        """Quantities and ranges by which integration errors are scaled."""
         found = measures(self.equation.model, self.start.q, self.vibration)
         states = self.motion.actuators.states
         return replace(found, state_floor=self.motion.actuators.floors) if states else found
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
-        """Limits of the state at which a run ends."""
+        """Bounds on the state at which a run ends."""
         return tuple(watches(self.equation.model, self.start.q, self.wanted))
 
     @property
     def jumps_inside(self) -> int:
-        """Number of jumps of channels while the arm moves."""
+        """Number of jumps of channels (functions of time) strictly inside the phase."""
         listed = self.breaks
         return int(np.sum((listed > self.times[0]) & (listed < self.times[-1])))
 
     @property
     def breaks(self) -> Array:
-        """Times at which channels jump [s]."""
+        """Times at which channels (functions of time) jump, in order [s]."""
         return jumps([channel for group in self.groups for channel in group])
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Bind the compiled equations to their channels; return their arrays by name too."""
+        """Return the compiled equations bound to their channels, and argument arrays by name."""
         actuators = self.motion.actuators
         system, buffers = system_of(
             self.equation, self.motion.compiled(), self.groups,
@@ -290,7 +290,7 @@ class InitialValueProblem:
 
     @property
     def peeks(self) -> bool:
-        """Whether an event function without a rate counts: an effort that holds a coordinate."""
+        """Whether an event function without a rate is active: an effort that holds a coordinate."""
         low, high = self.bounds
         looks = self.motion.actuators.lookouts[: len(low)]  # corners come after them
         pairs = zip(looks, np.minimum(-low, high), strict=True)
@@ -298,7 +298,7 @@ class InitialValueProblem:
 
     @property
     def state(self) -> Array:
-        """The initial state y."""
+        """Initial state y: coordinates, rates, works and impulses, actuator states."""
         actuators, start = self.motion.actuators, self.start
         works = start.works
         works = works if len(works) else np.zeros(actuators.works + actuators.impulses)
@@ -307,13 +307,13 @@ class InitialValueProblem:
 
 
 def tangent_pays(task: "InitialValueProblem") -> bool:
-    """Return whether an exact tangent is cheap, to compile and in every step."""
+    """Return whether an exact Jacobian is cheap to compile and to evaluate in every step."""
     small = task.equation.model.size <= TANGENT_PAYS
     return small and task.motion.compiled().operations <= TANGENT_WORK
 
 
 def has_strong_dampers(task: "InitialValueProblem", times: float = OUTSIDE) -> bool:
-    """Return whether dampers make decays so many times as fast as the fastest mode."""
+    """Return whether the largest eigenvalue exceeds the fastest elastic frequency times `times`."""
     return task.vibration.largest > times * task.vibration.fastest
 
 
@@ -324,16 +324,22 @@ def has_tables(model: Model) -> bool:
 
 
 def bumps(model: Model) -> bool:
-    """Return whether an arm may touch something, or come to a stop."""
+    """Return whether an arm has contacts or joint stops."""
     return bool(model.arm.contacts) or any(axis.acts.stops for axis in model.axes)
 
 
 def equal_step(
     method: Method, vibration: Vibration, duration: float, wanted: float, step: float | None
 ) -> float:
-    """Choose an equal step by the fastest mode and decay, or check the one that a user gives.
+    """Return a fixed step [s]: chosen by fastest mode and decay, or the user's if it is stable.
 
-    An error of a thousandth of the deflections takes about 0.4 over the fastest frequency.
+    A step of about 0.4 over the fastest frequency [rad/s] gives errors of a thousandth of the
+    deflections.
+
+    Raises
+    ------
+    SimulationError
+        If the user's step is too large for stability.
     """
     fastest, largest = max(vibration.fastest, 1e-12), max(vibration.steepest, 1e-12)
     if step is None:

@@ -1,7 +1,7 @@
-"""Tolerance per step at which a method keeps the tolerance of a run, and bounds of its steps.
+"""Tolerance per step at which a method meets the tolerance of a run, and bounds of steps.
 
-Errors of undamped vibrations add up over a run; those of damped ones die away.  The share of a
-run's tolerance that a step may take was measured, by method and by properties of the arm.
+Errors of undamped vibrations accumulate over a run; those of damped vibrations decay.  The share of
+a run's tolerance that a step may take was measured, by method and by properties of the arm.
 """
 
 import math
@@ -23,7 +23,7 @@ from flexarm.mechanics.drives import coulomb_frictions
 CALIBRATED = 50.0  # vibrations of the runs by which the tolerances per step below were measured
 LEAST = 1e-14  # least tolerance per step: near the rounding of double precision
 RAIL_LEAST = 1e-10  # least tolerance where a carriage passes a node of its rail, likewise
-UNSEEN = 0.05  # share in the deflections, relative to the tolerance: a mode with less may be wrong
+UNSEEN = 0.05  # share in the deflections, over the tolerance, below which a mode is neglected
 BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s returns most energy
 SPRINGY = 0.8  # restitution of a stop above which it does
 STRONG = 1.5  # ratio of the largest eigenvalue to the fastest mode above which dampers are strong
@@ -33,7 +33,7 @@ TURNED = 0.5
 
 
 def _etd4(wanted: float, damped: bool) -> float:
-    # Long steps see too little of fast modes that hardly matter in deflections, but in rates.
+    # Long steps do not resolve fast modes, which are small in deflections but not in rates.
     lasting = min(wanted, math.sqrt(1e-3 * wanted))
     return 0.08 * lasting if damped else 1.2e-5 * (wanted / 1e-3) ** 1.2
 
@@ -62,7 +62,10 @@ RULES = {
 def step_tolerance(
     problem: InitialValueProblem, method: Method, wanted: float, *, touching: bool = False
 ) -> float:
-    """Return the tolerance per step, touching or free."""
+    """Return the tolerance per step of a method, for a tolerance `wanted` of the run.
+
+    `touching` selects the tolerance from the first contact on.
+    """
     rule, model, actuators = method.rule, problem.equation.model, problem.motion.actuators
     followed = method.adaptive and method.reach < np.inf
     counted = _vibrations(problem, method, least=UNSEEN * wanted if followed else None)
@@ -90,10 +93,10 @@ def step_tolerance(
 
 
 def _vibrations(problem: InitialValueProblem, method: Method, least: float | None) -> float:
-    """Count the vibrations whose errors add up in a deflection, or its rate.
+    """Return the number of vibration periods whose errors accumulate in a deflection or its rate.
 
-    Those that damping has forgotten do not count.  Modes count by their shares; but where steps
-    follow even the fastest of at least a share, all of their errors may be in that one.
+    Periods count within the decay time of each mode, weighted by the share of the mode; with
+    `least`, all periods of each mode whose share is larger count.
     """
     modes = problem.vibration.modes
     memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
@@ -105,7 +108,7 @@ def _vibrations(problem: InitialValueProblem, method: Method, least: float | Non
 
 
 def _coupled(problem: InitialValueProblem) -> bool:
-    """Return whether strong dampers couple modes, so that errors of each add up before they die."""
+    """Return whether strong dampers couple modes, so that errors accumulate before they decay."""
     modes = problem.vibration.modes
     swings = np.where(problem.carries & (modes.ratios < 1), modes.frequencies, 0.0)
     decays = np.where(modes.ratios < 1, 0.0, modes.frequencies)
@@ -115,7 +118,10 @@ def _coupled(problem: InitialValueProblem) -> bool:
 def step_limits(
     problem: InitialValueProblem, method: Method, wanted: float, step: float | None = None
 ) -> StepLimits:
-    """Choose the tolerance per step and the bounds of steps; an equal step may be given [s]."""
+    """Return tolerance per step and bounds of steps.
+
+    `step` is the user's fixed step [s], if any.
+    """
     tolerance = step_tolerance(problem, method, wanted)
     touching = step_tolerance(problem, method, wanted, touching=True)
     duration, shaken = float(problem.times[-1]), problem.vibration

@@ -1,1 +1,1 @@
-"""Which method and step suit a run, and what it will take."""
+"""Choice of integrator and step for a run, and estimates of the run's cost."""

@@ -1,4 +1,4 @@
-"""Choose an integrator for a motion, and say why."""
+"""Choose the integrator of a motion, and explain the choice."""
 
 import hashlib
 import json
@@ -25,11 +25,11 @@ from flexarm.model.contents import write
 from flexarm.model.state import fingerprint
 
 EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
-PERIODS = 2  # of the slowest mode in a pilot
-FORGOTTEN = 2.0  # times that vibrations last, from which on a run is mostly without them
-LONG = 5000  # steps of dop853 from which on a pilot pays
-MOST = 5000  # steps of a heat
-# Parts of a pilot, and how many times the least work a method may take to go on after each.
+PERIODS = 2  # periods of the slowest mode in a trial run
+FORGOTTEN = 2.0  # duration of a run over that of vibrations above which most of it is quiet
+LONG = 5000  # steps of dop853 above which trial runs pay
+MOST = 5000  # most steps of a trial in one part of the motion
+# Fractions of a trial run, and largest work over the least work to go on after each.
 HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
 STIFF = ((0.25, 6.0), (1.0, 1.0))  # with an implicit method
 # A method gives up that has taken this part of the work of the one ahead, and would take as many
@@ -42,28 +42,31 @@ NEVER = 1.5
 def choose(
     task: InitialValueProblem, wanted: float, *, audit: bool, period: float | None = None
 ) -> tuple[Method, str]:
-    """Choose the method that takes least work to keep a tolerance.
+    """Return the method that meets a tolerance with least work, and the reason in words.
 
     Parameters
     ----------
     task
-        The motion.
+        Initial-value problem of the motion.
     wanted
-        Its tolerance.
+        Tolerance.
     audit
-        Whether its energy balance has to close.
+        Whether the energy balance has to close.
     period
-        Time for which a sampled law holds its inputs [s], if there is one.
+        Time for which a sampled law holds its inputs [s]; None without one.
 
     Notes
     -----
-    An exponential method steps past modes that are much faster than the slowest, an explicit one of
-    high order wins where they are close or the tolerance is tight, a linearly implicit one where
-    nothing vibrates for most of the motion, unless its tangent is too large.  Where that
-    does not tell, because stiffness may sit outside the links (in a control law, in a strong damper
-    or in dry friction) or a law cuts the steps, and where the motion is long enough to pay for it,
-    they run a race over its first part.  Their work is counted in operations, not in seconds, so
-    that the same motion gets the same method every time, and who won is kept in the cache.
+    An exponential method steps past modes that are much faster than the slowest.  An explicit
+    method of high order is best where frequencies are close or the tolerance is tight; a linearly
+    implicit method, unless its Jacobian is too large, where nothing vibrates for most of the
+    motion.
+
+    The frequencies do not decide if stiffness may lie outside the links (in a control law, a strong
+    damper or dry friction) or if a sampled law cuts the steps.  Then, and if the motion is long
+    enough to pay for it, the methods race over its first part.  Work is counted in operations, not
+    in seconds, so that the same motion always gets the same method; the winner is stored in the
+    cache.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
     servoed = bool(task.motion.actuators.servos)
@@ -105,7 +108,7 @@ def choose(
 
 
 def _told(task: InitialValueProblem, wanted: float, period: float | None) -> str:
-    """Digest all that a race depends on."""
+    """Return a hash of all data that determine which method wins the trial runs."""
     digest, equation, motion = hashlib.sha256(), task.equation, task.motion
     law = "" if motion.law is None else motion.law.serialize()
     load = equation.model.links[-1].tip_body  # its machine code may be of any
@@ -126,7 +129,7 @@ def _raced(
     wanted: float,
     period: float | None,
 ) -> tuple[str, str]:
-    """Race methods on a pilot; return the name of the best, and the ratios of their work."""
+    """Return the method with least work in trial runs, and a text with the ratios of work."""
     pilots = [Pilot(task, each, wanted, period) for each in rivals]
     costs, span = race(pilots, pilot_span(task), heats)
     best = min(costs, key=lambda name: costs[name])
@@ -140,7 +143,7 @@ def _raced(
 
 
 def _by_spectrum(task: InitialValueProblem, wanted: float) -> tuple[Method, str]:
-    """Choose by frequencies, damping and tolerance."""
+    """Return the method chosen by frequencies, damping and tolerance, and the reason."""
     spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
     smooth = tangent_pays(task) and wanted < 5e-3 and not task.jumps_inside
     if not task.motion.actuators.states and task.damped and smooth and _is_quiet(task, wanted):
@@ -153,7 +156,7 @@ def _by_spectrum(task: InitialValueProblem, wanted: float) -> tuple[Method, str]
 
 
 def _is_quiet(task: InitialValueProblem, wanted: float) -> bool:
-    """Return whether a damped arm hardly vibrates: its start excites nothing, or it decays soon."""
+    """Return whether a damped arm hardly vibrates: no excitation at the start, or early decay."""
     duration = float(task.times[-1] - task.times[0])
     lasting = -np.log(wanted) / (task.damping * task.vibration.slowest)
     if duration > FORGOTTEN * lasting:
@@ -169,24 +172,25 @@ def _is_quiet(task: InitialValueProblem, wanted: float) -> bool:
 def race(
     running: Sequence["Pilot"], whole: float, heats: Sequence[tuple[float, float]]
 ) -> tuple[dict[str, float], float]:
-    """Run methods over ever longer first parts of a motion until one is ahead of all others.
+    """Run methods over ever longer first parts of a motion until one needs the least work.
 
     Parameters
     ----------
     running
-        The methods on their way.
+        Trial runs of the methods.
     whole
-        The longest part [s].
+        Duration of the longest part [s].
     heats
-        Parts of it, and how many times the least work a method may take to go on after each.
+        Pairs of a fraction of `whole`, and the largest ratio of a method's work to the least work
+        with which the method goes on after that fraction.
 
     Returns
     -------
     dict
-        Operations that each would take for the whole motion by the last part that it was in, or
-        more; infinite if it failed.
+        Operations by method, extrapolated to the whole motion from the last part that the method
+        ran; infinite if the method failed.
     float
-        The time that the best one went [s].
+        Duration of the last part [s].
     """
     costs: dict[str, float] = {}
     slow = any(pilot.slow_at_first for pilot in running)
@@ -212,14 +216,14 @@ def race(
 
 
 def pilot_span(task: InitialValueProblem) -> float:
-    """Return the duration of a pilot [s]: some vibrations and a part of the run."""
+    """Return the duration of trial runs [s]: some vibration periods, at most 1/10 of the run."""
     duration = float(task.times[-1] - task.times[0])
     vibrations = PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
     return float(min(duration / 10, max(vibrations, duration / 50)))
 
 
 class Pilot:
-    """A method on the first part of a motion, and the operations that it takes."""
+    """Trial run of a method over the first part of a motion, which counts operations."""
 
     def __init__(
         self, task: InitialValueProblem, method: Method, wanted: float, period: float | None
@@ -235,7 +239,7 @@ class Pilot:
 
     @property
     def work(self) -> float:
-        """Operations so far, about."""
+        """Approximate number of operations so far."""
         m = self.march
         return (m.steps + m.rejections) * self.per_step + (
             getattr(m, "renewals", 0) * self.per_renewal
@@ -244,10 +248,11 @@ class Pilot:
     def go(
         self, span: float, limit: float, enough: float = np.inf, hopeless: float = np.inf
     ) -> float:
-        """Advance to a time after the begin [s]; return the operations of the whole motion.
+        """Advance to `span` [s] after the begin; return estimated operations of the whole motion.
 
-        What comes after is taken to be like what was gone through last: a start is dearer.  It
-        gives up where it has taken more than a limit, or enough to see that the whole is hopeless.
+        The estimate extrapolates the latest part, since a start is more expensive.  The trial stops
+        early after more than `limit` operations, or after more than `enough` if the estimate
+        exceeds `hopeless`.
         """
         m, target = self.march, self.begin + span
         begun, half = m.t, 0.5 * (m.t + target)
@@ -268,7 +273,7 @@ class Pilot:
         return np.inf if self.failed else projected()
 
     def advance(self, target: float, steps: int = 50) -> bool:
-        """Advance by some trial steps towards a time [s]; return whether there is more to do."""
+        """Advance by some trial steps towards a time [s]; return whether it is still ahead."""
         m = self.march
         if m.t < target:
             m.t_end = min(target, self.begin + self.ticks * self.period)

@@ -31,7 +31,7 @@ TOO_LARGE = 4e9  # bytes
 # [s] of CPU: of an operation of compiled equations; of each of a model's, traced and compiled;
 # of building a link's integrals, over the 2.65th power of its shapes; of asking a law.
 OPERATION, TRACED, BUILT, ASKED = 8e-10, 2.8e-4, 1.4e-5, 2e-5
-KEPT = 300.0  # bytes of an answer of a law
+KEPT = 300.0  # [bytes] of memory per call of a law
 # CPU time [s] of a trial at most, by its operations; estimated time [s] of all runs from which on
 # one is tried, and of one run from which on its trial decides.
 PROBE, SURE = 0.3, 3.0
@@ -40,11 +40,11 @@ TRIED = 1e8  # operations after which a trial ends: CasADi evaluates them in som
 
 @dataclass(frozen=True)
 class Effort:
-    """Estimated cost of a simulation."""
+    """Estimated CPU time and memory of a simulation, with their main cause."""
 
     seconds: float  # CPU time [s]
-    memory: float  # what it keeps [bytes]
-    cause: str  # what makes it so much, and what to change
+    memory: float  # memory [bytes]
+    cause: str  # main cause, and advice to reduce it
 
 
 def consider(
@@ -53,14 +53,14 @@ def consider(
     allow_long: bool,
     remedy: str = "say --yes (in Python allow_long=True)",
 ) -> None:
-    """Warn of what takes more than a minute, refuse what takes more than an hour or 4 GB.
+    """Warn of more than a minute of CPU time, and refuse more than an hour or 4 GB.
 
-    `remedy` says how to allow it.
+    `remedy` tells the user how to run it all the same.
 
     Raises
     ------
     SimulationError
-        If it is too much, unless that is allowed.
+        If time or memory is too much and `allow_long` is not set.
     """
     seconds = sum(effort.seconds for effort in efforts)
     memory = sum(effort.memory for effort in efforts)
@@ -86,7 +86,7 @@ def _time(seconds: float) -> str:
 
 
 def shape_numbers(arm: Arm) -> list[int]:
-    """Count the elastic coordinates of each link before anything is built."""
+    """Return the number of elastic coordinates of each link, before a model is built."""
     found = []
     for index, link in enumerate(arm.links):
         number = 0
@@ -103,7 +103,7 @@ def shape_numbers(arm: Arm) -> list[int]:
 
 
 def preparation(arm: Arm, samples: int) -> Effort:
-    """Estimate what building, tracing and compiling an arm takes, and keeping its samples."""
+    """Estimate the cost to build, trace and compile an arm, and the memory of its samples."""
     numbers = shape_numbers(arm)
     sizes = [800.0 + 115.0 * m**2 * JOINTS[link.joint.kind].tracing
              for m, link in zip(numbers, arm.links, strict=True)]  # fmt: skip
@@ -122,7 +122,7 @@ def preparation(arm: Arm, samples: int) -> Effort:
 
 
 def with_legs(effort: Effort, arm: Arm, legs: int) -> Effort:
-    """Add the CPU time of compiling so many later legs of a run."""
+    """Return an effort with the CPU time to compile the given number of later phases added."""
     each = preparation(arm, 0).seconds
     compiling = legs * each
     cause = effort.cause if effort.seconds >= compiling else (
@@ -136,7 +136,10 @@ def solution(
     task: InitialValueProblem, method: Method, wanted: float, *, duration: float,
     step: float | None, period: float | None, runs: int = 1,
 ) -> Effort:  # fmt: skip
-    """Estimate what solving one motion of many takes; if they take long, by trying its begin."""
+    """Estimate the cost to solve a motion, by a trial of its first part if the cost is high.
+
+    `runs` is the number of such motions, each of the given duration [s].
+    """
     rates, asked = _rates(task), 0.0 if period is None else duration / period
     needs = {name: duration * _steps_per_second(task, method, wanted, name, rate)
              for name, rate in rates.items()}  # fmt: skip
@@ -159,7 +162,7 @@ def solution(
 
 
 def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, float] | None:
-    """Estimate what a run takes by trying its start; work is counted in operations.
+    """Estimate the cost of a run by a trial of its start; work is counted in operations.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, f
 
 
 def by_count(task: InitialValueProblem, method: Method, steps: float) -> float:
-    """Return what trial steps take [s] by their operations: the same on every machine."""
+    """Return the CPU time of trial steps [s] by operation counts, equal on all machines."""
     pieces = Operations(task.equation.model.size, task.motion)
     work = method.work(pieces)
     if method.renewal is not None:
@@ -193,7 +196,7 @@ REMEDIES = {
 
 
 def _rates(task: InitialValueProblem) -> dict[str, float]:
-    """List what a motion has to follow [rad/s]."""
+    """Return the rates [rad/s] that steps have to resolve, by cause."""
     model = task.equation.model
     listed = [channel for group in task.groups for channel in group]
     sines = [float(np.abs(profile_pieces(each.profile)[:, 7]).max(initial=0.0)) for each in listed]
@@ -210,7 +213,7 @@ def _rates(task: InitialValueProblem) -> dict[str, float]:
 def _steps_per_second(
     task: InitialValueProblem, method: Method, wanted: float, what: str, rate: float
 ) -> float:
-    """Estimate the steps per second that follow a rate [rad/s]; measured on some twenty arms."""
+    """Return estimated steps per second to resolve a rate [rad/s], fitted on some twenty arms."""
     looser = method.rule.per_step(1e-3, task.damped) / step_tolerance(task, method, wanted)
     finer = float(looser ** (1 / method.order))
     if what == "elastic modes":
@@ -222,10 +225,10 @@ def _steps_per_second(
 def leg_method(
     chosen: Method, first: InitialValueProblem, task: InitialValueProblem, wanted: float
 ) -> Method:
-    """Return the method of a later phase of a run whose method was chosen in its first one.
+    """Return the method of a later phase, given the method chosen in the first phase.
 
-    Where brakes hold what is stiff outside the modes, and vibrations last, an implicit method takes
-    many times the work of one that follows those: of the two that do, the one that takes less.
+    Where brakes hold what made the first phase stiff, and vibrations last, an implicit method takes
+    many times the work of a method that follows vibrations: then the cheaper of DOP853 and ETD4.
     """
     acts = task.motion.actuators
     unknown = task.motion.ruled or acts.bristles or acts.windings or acts.ties  # how stiff they are
@@ -239,7 +242,7 @@ def leg_method(
 
 
 def _probe(pilot: Pilot, duration: float, most: float) -> tuple[float, float]:
-    """Try a motion for so many operations; return the CPU time [s] and steps of all of it."""
+    """Return estimated CPU time [s] and steps of a motion, from a trial of `most` operations."""
     m = pilot.march
 
     def mark() -> Array:

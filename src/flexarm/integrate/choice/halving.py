@@ -1,4 +1,4 @@
-"""Equal steps that keep a tolerance: the motion is run again in smaller ones and compared."""
+"""Fixed steps that meet a tolerance: a motion is solved again in smaller steps and compared."""
 
 from collections.abc import Callable, Generator
 from dataclasses import replace
@@ -14,7 +14,7 @@ from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.spatial import base_rotation_matrix
 
 TRIES = 8
-MARGIN = 2.0  # what an estimate of an error may be off by
+MARGIN = 2.0  # safety factor of an error estimate
 PHASE = 1 / 120  # of rk4: what a vibration lags behind in a radian, over that of a step^4
 
 
@@ -28,7 +28,7 @@ def solve_in_equal_steps(
     progress: Callable[[float], None] | None = None,
     live: Callable[[Callable[[], Solution]], None] | None = None,
 ) -> Solution:
-    """Solve a motion in equal steps that are small enough for a tolerance."""
+    """Solve a motion in fixed steps, refined until the solution meets a tolerance."""
     steps, found = refinement(task, method, wanted), None
     step = next(steps)
     while True:
@@ -44,17 +44,17 @@ def solve_in_equal_steps(
 
 
 def refinement(task: InitialValueProblem, method: Method, wanted: float) -> Refinement:
-    """Ask for solutions of a motion in ever smaller equal steps until one keeps a tolerance.
+    """Yield ever smaller fixed steps [s] until the solution sent back meets a tolerance.
 
-    It yields steps [s], is sent the solution by each, and returns the last one, whose seconds are
-    those of all.  An interrupted one is given as it is.
+    Returns the last solution, with the CPU time of all.  An interrupted solution is returned as it
+    is.
 
     Notes
     -----
-    Runs whose steps are in the ratio r differ by ``r^order - 1`` times the error of the finer one.
-    That is so once the longer steps are short for the fastest mode, and where forces are smooth;
-    the difference itself counts otherwise.
-    Those that stop are compared where both have samples, and must end alike.
+    Solutions whose steps have the ratio r differ by ``r^order - 1`` times the error of the finer
+    solution, once steps resolve the fastest mode and if forces are smooth; otherwise order 1 is
+    assumed.  Solutions that stop early are compared at common samples, and must end with the same
+    status.
     """
     smooth, fastest = is_smooth(task), task.vibration.fastest
     longest = float(np.median(np.diff(task.times)))  # steps end at samples
@@ -85,10 +85,10 @@ def refinement(task: InitialValueProblem, method: Method, wanted: float) -> Refi
 
 
 def is_smooth(task: InitialValueProblem) -> bool:
-    """Return whether forces have no corners, or only such as steps end at.
+    """Return whether forces have no corners, except those at which steps end.
 
-    Differences of two runs by equal steps tell less of their errors where there are some, as by
-    servos, whose targets and limits have corners, or springs that are tables.
+    Corners, as of servo targets and limits or of springs given by tables, make the difference of
+    two solutions a poor estimate of their errors.
     """
     model = task.equation.model
     corners = coulomb_frictions(model) or bumps(model) or has_tables(model)
@@ -96,7 +96,7 @@ def is_smooth(task: InitialValueProblem) -> bool:
 
 
 def _missed(ending: Ending, error: float, wanted: float) -> Ending:
-    """Return the ending of a run that finished without keeping its tolerance."""
+    """Return the ending of a run; the reason says so if the error exceeds the tolerance."""
     if ending.status != "finished" or error <= wanted:
         return ending
     return Ending(
@@ -113,7 +113,7 @@ def _error(
     task: InitialValueProblem,
     order: int,
 ) -> float:
-    """Estimate the error of the finer of two runs; infinite if they do not tell."""
+    """Return the estimated error of the finer of two solutions; infinite if not comparable."""
     # Steps end at samples, so that those taken are not in the ratio of those asked for.
     ratio = finer.steps * found.times[-1] / max(found.steps * finer.times[-1], 1e-300)
     alike = found.ending.status == finer.ending.status
@@ -123,7 +123,7 @@ def _error(
 
 
 def _difference(one: Solution, other: Solution, task: InitialValueProblem) -> float:
-    """Return the largest difference of a quantity, rate, work or state over its measure."""
+    """Return the largest difference of two solutions, over all scaled quantities and works."""
     measures, attitudes = task.measures, task.equation.model.attitudes
     n, actuators = task.equation.model.size, task.motion.actuators
     ends = np.cumsum([n, n, actuators.works, actuators.impulses]).tolist()
@@ -157,9 +157,9 @@ def _difference(one: Solution, other: Solution, task: InitialValueProblem) -> fl
 
 
 def rotations_between(anchors: Array, angles: Array, others: Array, other_angles: Array) -> Array:
-    """Compute the rotations from attitudes to others as vectors [rad], (T, 3).
+    """Return the rotation vectors [rad] from attitudes to other attitudes, (T, 3).
 
-    Each attitude is one of T anchors, (T, 3, 3), turned by angles, (T, 3).
+    Each attitude is an anchor, of T rotations (T, 3, 3), rotated by angles, (T, 3).
     """
     found = np.zeros_like(angles)
     for k, (anchor, other) in enumerate(zip(anchors, others, strict=True)):

@@ -1,4 +1,4 @@
-"""Vibration and decay of an arm about its start, for tolerances and bounds of steps."""
+"""Frequencies and decay rates of an arm about its start, for tolerances and bounds of steps."""
 
 from dataclasses import dataclass, replace
 
@@ -21,10 +21,10 @@ class VibrationModes:
     Attributes
     ----------
     frequencies, ratios
-        Sizes of the eigenvalues [rad/s] and damping ratios, (K,); 1 for a decay.
+        Magnitudes of the eigenvalues [rad/s] and damping ratios, (K,); ratio 1 for a decay.
     shapes
-        Coordinates, (n, K), so scaled that the squared sizes of a quantity's entries add up to its
-        compliance, about: that of one mode is what the mode carries of it.
+        Mode shapes in coordinates, (n, K), scaled so that the squared magnitudes of a quantity over
+        all modes add up to its compliance, approximately: each term is the share of one mode.
     """
 
     frequencies: Array
@@ -32,9 +32,10 @@ class VibrationModes:
     shapes: Array
 
     def carried(self, rows: Array, group: Ints, *, rates: bool = False) -> Array:
-        """Return the share of each mode in each group of quantities, (groups, K), or in rates.
+        """Return the share of each mode in each group of quantities or of rates, (groups, K).
 
-        It goes by the compliance that a mode carries times its period: what drives an arm is slow.
+        A share is the mode's part of the compliance, multiplied by its period except for rates:
+        excitation of an arm is slow.
         """
         squares = np.abs(rows @ self.shapes) ** 2
         squares = squares if rates else squares / self.frequencies
@@ -50,30 +51,32 @@ class VibrationModes:
 
 @dataclass(frozen=True)
 class Vibration:
-    """Vibration of an arm about a state."""
+    """Frequencies, modes and damping of an arm linearised about a state."""
 
     # slowest, fastest: least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
     slowest: float
     fastest: float
-    # largest, steepest: greatest size of an eigenvalue, vibration or decay [rad/s]; all damping
-    # counts.  The same where dry friction has come to rest.
+    # largest, steepest: largest magnitude of an eigenvalue [rad/s], all damping included, at the
+    # given rates, and with dry friction linearised at standstill.
     largest: float
     steepest: float
-    # basis, to_modes: undamped modes of unit mass by columns, and what takes rates to theirs, (n,
-    # n).
+    # basis, to_modes: undamped modes of unit mass by columns, and matrix from rates to modal rates,
+    # (n, n) each.
     basis: Array
     to_modes: Array
-    # Its modes with their damping.  Dry friction does not count: it damps nothing while it slips,
-    # and holds while it sticks.
+    # Damped modes without dry friction, which damps nothing in slip and holds in stick.
     modes: VibrationModes
     # Frequencies of the undamped modes [rad/s], (n,), 0 for motion without elastic energy, negative
     # of modes that dampers keep from vibrating.
     rates: Array
-    inertia: float  # half the sum of what all coordinates move, at unit rates [J]
+    inertia: float  # half the trace of the mass matrix, a kinetic energy at unit rates [J]
 
 
 def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Array) -> Vibration:
-    """Compute the elastic modes of matrices at rates v; prescribed coordinates do not move."""
+    """Compute the vibration of an arm from mass, stiffness and damping matrices at rates v.
+
+    Prescribed coordinates do not move.
+    """
     n = model.size
     open_ = np.array([i for i in range(n) if i not in model.prescribed], dtype=int)
     basis, to_modes, rates = np.eye(n), np.eye(n), np.zeros(n)
@@ -116,19 +119,19 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
 
 
 def damped_modes(squares: Array, losses: Array) -> VibrationModes:
-    """Find the damped modes in terms of the undamped ones.
+    """Compute the damped modes in terms of the k undamped ones.
 
     Parameters
     ----------
     squares
-        Squares of the undamped frequencies, 0 for modes without elastic energy.
+        Squares of the undamped frequencies, (k,), 0 for modes without elastic energy.
     losses
-        Damping matrix of the undamped modes.
+        Damping matrix of the undamped modes, (k, k).
 
     Notes
     -----
-    A damper strong enough to hold a joint damps nothing: the links vibrate as on a joint that is
-    locked.  The damped modes know, the undamped ones do not.
+    A damper strong enough to hold a joint dissipates nothing: the links vibrate as if the joint
+    were locked.  Damped modes show this, undamped modes do not.
     """
     elastic, k = squares > 0, len(squares)
     frequencies = np.sqrt(squares[elastic])
@@ -146,7 +149,7 @@ def damped_modes(squares: Array, losses: Array) -> VibrationModes:
 
 
 def largest_rate(squares: Array, losses: Array) -> float:
-    """Find the greatest size of an eigenvalue, or a bound of it for many coordinates [rad/s]."""
+    """Return the largest eigenvalue magnitude [rad/s]; an upper bound for many coordinates."""
     fastest = np.sqrt(squares[-1])
     loss = np.linalg.norm(losses, 2)
     if len(squares) <= MODERATE and loss > 2 * NOTABLE * fastest:
@@ -155,14 +158,14 @@ def largest_rate(squares: Array, losses: Array) -> float:
 
 
 def _system(squares: Array, losses: Array) -> Array:
-    """Return the matrix whose eigenvalues are those of damped modes, free motion at 0 left out."""
+    """Return the first-order system matrix of damped modes, without positions of rigid modes."""
     elastic = squares > 0
     size = np.sqrt(squares[elastic])
     return first_order(size * np.eye(len(elastic))[:, elastic], losses, size, elastic)
 
 
 def dry_damping(model: Model, v: Array) -> Array:
-    """Return the slope of dry friction at rates v, a part of the damping matrix, (n, n)."""
+    """Return the damping matrix of dry friction linearised at rates v, (n, n)."""
     result = np.zeros((model.size, model.size))
     for each in coulomb_frictions(model):
         result += each.slope(float(each.row @ v)) * np.outer(each.row, each.row)

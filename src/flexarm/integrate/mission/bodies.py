@@ -1,4 +1,4 @@
-"""Bodies that drift by themselves, are captured by an arm's tip and let go."""
+"""Free bodies: rigid bodies that drift, are captured by an arm's tip, and released."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,18 +18,18 @@ from flexarm.model import Model
 from flexarm.spatial import ACCUMULATED, IDENTITY, Inertia, Pose, rotation_from_angles, skew_matrix
 
 CLOSE = 1e-12  # tolerance of a free body's spin
-SERIES = 512  # samples of a period: no body whose motion digits tell has a wave beyond half of them
-CLOSED = 1e-9  # of its arm: how closely a body must come back after a period
+SERIES = 512  # samples per period: a predictable motion has no harmonic beyond half of them
+CLOSED = 1e-9  # largest deviation after a period, over the fixture's distance from the centre
 
 
 @dataclass(frozen=True)
 class FreeBodyState:
-    """A rigid body under gravity alone: that of the arm's world, or of its orbit."""
+    """State of a rigid body under gravity alone: uniform gravity, or that of an orbit."""
 
     inertia: Inertia  # about its fixture's frame
-    begin: float  # time [s] of what follows
+    begin: float  # time [s] of pose and velocities
     pose: Pose  # of the fixture in the world
-    # velocity, spin: of its centre of mass [m/s] and its own [rad/s], in world axes.
+    # velocity, spin: of the centre of mass [m/s], and angular velocity [rad/s], in world axes.
     velocity: Array
     spin: Array
     gravity: Array  # [m/s^2]
@@ -38,7 +38,7 @@ class FreeBodyState:
 
     @classmethod
     def of(cls, body: FreeBody, model: Model) -> "FreeBodyState":
-        """Begin as a model file says it."""
+        """Return the initial state of a free body of the model file."""
         pose = Pose(rotation_from_angles(body.rotation), np.array(body.position))
         inertia, spin = body_inertia(body.body), pose.rotation @ np.array(body.spin)
         arm = pose.rotation @ inertia.first / inertia.mass
@@ -47,7 +47,10 @@ class FreeBodyState:
 
     @classmethod
     def named(cls, name: str, model: Model) -> "FreeBodyState":
-        """Return a body of the model file by its name; the payload rests in the tip's frame."""
+        """Return the initial state of a body of the model file by name; the payload is at rest.
+
+        The pose of the payload is the tip frame.
+        """
         if name == PAYLOAD:
             inertia, still = body_inertia(model.arm.payload), np.zeros(3)
             return cls(inertia, 0.0, IDENTITY, still, still, np.array(model.gravity), model.orbit)
@@ -55,7 +58,7 @@ class FreeBodyState:
 
     @property
     def centre(self) -> Array:
-        """Its centre of mass in the world [m]."""
+        """Position of the centre of mass in the world [m], (3,)."""
         return np.asarray(self.pose.position + self.pose.rotation @ self._arm)
 
     @property
@@ -64,12 +67,12 @@ class FreeBodyState:
 
     @property
     def about_centre(self) -> Array:
-        """Inertia about its centre of mass in world axes [kg m^2], (3, 3)."""
+        """Inertia about the centre of mass in world axes [kg m^2], (3, 3)."""
         return np.asarray(self.pose.rotation @ self._own_inertia @ self.pose.rotation.T)
 
     @property
     def _own_inertia(self) -> Array:
-        """Inertia about its centre of mass in its own axes [kg m^2], (3, 3)."""
+        """Inertia about the centre of mass in body axes [kg m^2], (3, 3)."""
         cross = skew_matrix(self._arm)
         return np.asarray(self.inertia.second + self.inertia.mass * cross @ cross)
 
@@ -86,9 +89,9 @@ class FreeBodyState:
 
     @property
     def inertial_momentum(self) -> Array:
-        """Momentum [N s] over angular momentum [N m s] about the world's origin, (6,).
+        """Momentum [N s], then angular momentum [N m s] about the world's origin, (6,).
 
-        Against inertial axes: in an orbit those that its frame has at time 0.
+        Both are in inertial axes; in an orbit, those of the orbit's Hill frame at time 0.
         """
         turning = np.array([0.0, 0.0, self.orbit])
         linear = self.inertia.mass * (self.velocity + np.cross(turning, self.centre))
@@ -98,13 +101,14 @@ class FreeBodyState:
         return np.array(turned).ravel()
 
     def path(self) -> FixturePath:
-        """Return the path of the fixture.
+        """Return the closed-form path of the body's fixture.
 
         Raises
         ------
         SimulationError
-            If it has no closed form: off the centre of mass in orbit, where gravity turns the body,
-            or if the body spins so near to its unstable axis that rounding decides how.
+            If there is no closed form: in orbit for a fixture off the centre of mass, since gravity
+            rotates the body, or for a spin so near the unstable axis that rounding decides the
+            motion.
         """
         off_centre = bool(np.any(self.inertia.first))
         if self.orbit and off_centre:
@@ -124,10 +128,10 @@ class FreeBodyState:
         )
 
     def _circles(self) -> dict[float, Complex]:
-        """Return how the fixture circles the centre of mass: complex amplitudes [m] by rate.
+        """Return the fixture's motion about the centre of mass: complex amplitudes [m] by rate.
 
-        The attitude of a free body is one that repeats itself, turned uniformly about the angular
-        momentum (Landau and Lifshitz, Mechanics, section 37): a Fourier series, turned.
+        The attitude of a free body is a periodic rotation followed by a uniform rotation about the
+        angular momentum (Landau and Lifshitz, Mechanics, section 37): a Fourier series, rotated.
         """
         rotation = self.pose.rotation
         moments = self._own_inertia
@@ -161,9 +165,9 @@ class FreeBodyState:
         )
 
     def at(self, t: float) -> "FreeBodyState":
-        """Return its state at a time [s].
+        """Return the state of the body at a time [s].
 
-        Imaginary parts of the time and of the state are carried through as tangents.
+        Imaginary parts of the time and of the state are tangents, and transformed likewise.
         """
         passed = t - self.begin
         if passed == 0:
@@ -182,7 +186,7 @@ class FreeBodyState:
         return FreeBodyState(self.inertia, t, pose, velocity, spin, self.gravity)
 
     def _in_orbit(self, t: float) -> "FreeBodyState":
-        """Return its state at a time, in orbit: after Clohessy and Wiltshire, turned by gravity."""
+        """Return the state at a time [s] in orbit: Clohessy-Wiltshire path, gravity torque."""
         n, passed = self.orbit, t - self.begin
         a, b, c, s = hill_path(n, self.centre, self.velocity)
         cos, sin = np.cos(n * passed), np.sin(n * passed)
@@ -196,10 +200,10 @@ class FreeBodyState:
 
 
 def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
-    """Return a, b, c, s of a point's way ``a + b t + c cos n t + s sin n t`` in a Hill frame.
+    """Return a, b, c, s, (3,) each, of a path ``a + b t + c cos n t + s sin n t`` in a Hill frame.
 
-    After Clohessy & Wiltshire 1960; n is the rate [rad/s], place [m] and velocity [m/s] are those
-    at time 0.
+    After Clohessy & Wiltshire 1960; n is the orbital rate [rad/s], place [m] and velocity [m/s] are
+    those of the point at t = 0.
     """
     x, y, z = place
     u, v, w = velocity / rate
@@ -212,14 +216,14 @@ def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array,
 
 
 def tumbling_period(moments: Array, spin: Array) -> float | None:
-    """Return the time [s] after which the spin of a free body repeats, None if it is constant.
+    """Return the period [s] of the spin of a free body in body axes; None if the spin is constant.
 
     Parameters
     ----------
     moments
-        Inertia about the centre of mass in the body's axes [kg m^2], (3, 3).
+        Inertia about the centre of mass in body axes [kg m^2], (3, 3).
     spin
-        In the body's axes [rad/s], (3,).
+        Angular velocity in body axes [rad/s], (3,).
     """
     inertia, axes = np.linalg.eigh(moments)
     inertia = np.where(inertia > RANK * inertia[-1], inertia, 0.0)
@@ -242,7 +246,7 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
 
 
 def _turned_waves(waves: dict[float, Complex], axis: Array, rate: float) -> dict[float, Complex]:
-    """Turn waves, complex amplitudes by rate, uniformly about an axis."""
+    """Return waves (complex amplitudes by rate) rotated about an axis at a rate [rad/s]."""
     found: dict[float, Complex] = {}
     for own, amplitude in waves.items():
         along = axis * (axis @ amplitude)
@@ -263,7 +267,10 @@ def _turn_about(axis: Array, angle: float) -> Array:
 
 
 def _turned(rotation: Array, own: Array, momentum: Array, times: Array) -> Array:
-    """Turn a body with constant angular momentum, R' = R skew(J^-1 R^T L): (times, 3, 3)."""
+    """Return rotations (T, 3, 3) of a free body at T times [s], from R' = R skew(J^-1 R^T L).
+
+    R is the rotation, `own` the inverse inertia J^-1 in body axes, L the constant angular momentum.
+    """
 
     def rate(_: float, y: Array) -> Array:
         R = y.reshape(3, 3)
@@ -275,9 +282,11 @@ def _turned(rotation: Array, own: Array, momentum: Array, times: Array) -> Array
 def _turned_in_orbit(
     rotation: Array, own: Array, spin: Array, n: float, passed: float
 ) -> tuple[Array, Array]:
-    """Turn a body in a Hill frame: its attitude, and its spin [rad/s] against it in its own axes.
+    """Return rotation (3, 3) and spin [rad/s] (3,) of a body in a Hill frame after a time [s].
 
-    ``J w' = -w x J w + 3 n^2 x x J x`` with w against inertial axes and x away from the planet.
+    The spin is relative to the Hill frame, in body axes.  The spin w relative to inertial axes
+    follows from the torques ``-w x (J w)`` and ``3 n^2 x x (J x)``, with x the unit vector away
+    from the planet.
     """
     inverse = np.linalg.pinv(own, RANK)
 
@@ -305,7 +314,7 @@ def _solved(rate: Callable[[float, Array], Array], start: Array, times: Array) -
 
 
 def orthogonal(numbers: Array) -> Array:
-    """Return the rotation nearest to a matrix, (3, 3); one with tangents as it is."""
+    """Return the rotation matrix nearest to a matrix, (3, 3); complex matrices are not changed."""
     if np.iscomplexobj(numbers):
         return numbers.reshape(3, 3)
     u, _, vt = np.linalg.svd(numbers.reshape(3, 3))
@@ -315,14 +324,14 @@ def orthogonal(numbers: Array) -> Array:
 def released_body(
     body: FreeBodyState, tip: Pose, twist: Array, lies: Pose, t: float
 ) -> FreeBodyState:
-    """Return the motion of a body that the tip lets go at a time [s].
+    """Return the state of a body that the tip releases at a time [s].
 
     Parameters
     ----------
     body
-        The body; its pose and rates are replaced.
+        The body; its pose and velocities are replaced.
     tip, twist
-        Pose of the tip, and its velocity [m/s] over its spin [rad/s] in world axes, (6,).
+        Pose of the tip, and its velocity [m/s], then angular velocity [rad/s], in world axes, (6,).
     lies
         Pose of the body's fixture in the tip's frame.
     t

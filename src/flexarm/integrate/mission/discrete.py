@@ -1,4 +1,4 @@
-"""Discrete states: what holds an arm, drives it and hangs on its tip between two events."""
+"""Discrete states: locks, brakes, servo settings, held bodies and ties between two events."""
 
 import math
 from bisect import bisect_right
@@ -21,13 +21,13 @@ from flexarm.model import Axis, Model
 from flexarm.model.contents import freeze
 from flexarm.spatial import IDENTITY, Inertia, Pose
 
-FOLLOWED = {"target", "rate"}  # keys of a servo, of which it follows one
+FOLLOWED = {"target", "rate"}  # keys of a servo, of which at most one is set
 Locks = Mapping[str, Sequence[tuple[float, float]]]
 
 
 @dataclass(frozen=True)
 class LockedPhase:
-    """A part of a motion in which the same joints are locked."""
+    """Time interval [s] in which the set of locked joints is constant."""
 
     begin: float
     end: float
@@ -35,12 +35,12 @@ class LockedPhase:
 
 
 def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
-    """Cut a motion into legs.
+    """Return the phases of a run, from 0 to t_end, in which the set of locked joints is constant.
 
     Raises
     ------
     SimulationError
-        If a joint cannot be locked, or an interval is none.
+        If a joint cannot be locked, or an interval is empty.
     """
     joints = {axis.name: axis for axis in model.axes}
     for name, intervals in locks.items():
@@ -73,7 +73,7 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
 
 
 def instants(times: Iterable[float], t_end: float) -> list[float]:
-    """List 0, the times between and the end in order; those that differ by rounding are one."""
+    """Return the times 0, t_end and those between in order [s], merging times equal by rounding."""
     found = [0.0]
     for t in sorted(times):
         if t - found[-1] > instant(t) and t_end - t > instant(t_end):
@@ -82,14 +82,17 @@ def instants(times: Iterable[float], t_end: float) -> list[float]:
 
 
 def _instant(times: Sequence[float], t: float) -> float:
-    """Find the instant that a time belongs to: the end, or the last before it."""
+    """Return the last of the sorted times [s] that is not after t.
+
+    The end is returned if t equals the end by rounding.
+    """
     if times[-1] - t <= instant(times[-1]):
         return times[-1]
     return times[bisect_right(times, t) - 1]
 
 
 def lock(model: Model, names: Sequence[str]) -> Model:
-    """Hold joints of a model: they become prescribed, and everything else stays as it is."""
+    """Return the model with the named joints locked: prescribed, and otherwise unchanged."""
     if not names:
         return model
     links = []
@@ -113,7 +116,10 @@ def lock(model: Model, names: Sequence[str]) -> Model:
 
 
 def _held(acts: AnyActuated) -> AnyActuated:
-    """Prescribe a standstill to an axis of a joint; nothing that is held needs to stick or run."""
+    """Return the properties of a joint axis with a prescribed standstill in place of its actuation.
+
+    Servo, brake, motor and dry friction are left out.
+    """
     kept = acts.model_dump(
         exclude_unset=True,
         exclude={"input": True, "start": True, "actuation": True, "servo": True, "brake": True,
@@ -127,30 +133,28 @@ def _held(acts: AnyActuated) -> AnyActuated:
 
 
 def _with(joint: Any, axis: Axis) -> Any:
-    """Return a joint with the properties of one of its axes."""
+    """Return a joint with the properties of one of its axes replaced."""
     return joint.model_copy(update={axis.label: axis.acts}) if axis.label else axis.acts
 
 
 @dataclass(frozen=True)
 class DiscreteState:
-    """Locks, brakes, servos, bodies and ties of an arm between two events.
+    """Discrete state of an arm between two events: locks, brakes, servo settings, bodies and ties.
 
-    It says nothing of the numbers of the model file: an arm with other numbers may be in the same
-    discrete state.
+    It contains no parameters of the model file: arms with other parameters may share it.
     """
 
     locked: tuple[str, ...] = ()  # joints that are locked
     braked: frozenset[str] = frozenset()  # joints whose brakes are closed
-    # Coordinates that brakes or dry friction act on, with the direction in which each slips: 0 if
-    # it is held.
+    # Slip direction (-1, 1), or 0 in stick, of coordinates that brakes or dry friction act on.
     closed: Mapping[str, int] = field(default_factory=dict)
     # By joint: the time [s] that the target of its servo counts from, and the events that have
     # changed the model file's servo.
     servos: Mapping[str, tuple[float, tuple[int, ...]]] = field(default_factory=dict)
-    # Bodies that the tip holds: poses of their fixtures in its frame.
+    # Bodies that the tip holds: poses of their fixtures in the tip frame.
     held: Mapping[str, Pose] = field(default_factory=dict)
-    freed: Mapping[str, FreeBodyState] = field(default_factory=dict)  # bodies that it has let go
-    # What the tip is attached to: ties, the places where they were made and the times [s].
+    freed: Mapping[str, FreeBodyState] = field(default_factory=dict)  # bodies that were released
+    # Ties of the tip by name: tie, position of the tip [m] and time [s] when it was attached.
     ties: Mapping[str, tuple[Tie, Array, float]] = field(default_factory=dict)
     # Events that have happened, by their indices, with their times [s].
     done: Mapping[int, float] = field(default_factory=dict)
@@ -158,7 +162,7 @@ class DiscreteState:
 
     @classmethod
     def at_start(cls, model: Model, locked: tuple[str, ...] = ()) -> "DiscreteState":
-        """Return the discrete state that a model file describes."""
+        """Return the discrete state that the model file describes, with the given joints locked."""
         braked = frozenset(axis.name for axis in model.axes if axis.is_braked)
         closed = {
             name: 0
@@ -169,21 +173,21 @@ class DiscreteState:
 
     @property
     def key(self) -> str:
-        """Text that identifies its model."""
+        """Text that is the same for discrete states in which the arm has the same model."""
         stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
         held = [(name, each.rotation.tolist(), each.position.tolist())
                 for name, each in sorted(self.held.items())]  # fmt: skip
         return f"{self.locked} {stuck} {held}"
 
     def holding(self, model: Model) -> dict[str, int]:
-        """Return the coordinates that locks and brakes hold, by axis."""
+        """Return indices of the coordinates that locks, brakes or dry friction hold, by name."""
         axes = {axis.name: axis for axis in model.axes}
         found = {name: axes[name].index for name in self.locked}
         stuck = (name for name, slips in self.closed.items() if slips == 0)
         return found | {name: model.names.index(name) for name in stuck}
 
     def rigid(self, model: Model) -> list[int]:
-        """Return the coordinates that are held whatever it takes: by locks, and ideal brakes."""
+        """Return indices of coordinates held without effort limit: by locks and ideal brakes."""
         known = holders(model)
         return [
             index
@@ -192,11 +196,11 @@ class DiscreteState:
         ]
 
     def capacity(self, holder: StickSlip) -> float:
-        """Return the effort beyond which a coordinate slips."""
+        """Return the effort at which a stick-slip element begins to slip."""
         return holder.capacity(braked=holder.axis.name in self.braked)
 
     def loosened(self, model: Model) -> "DiscreteState":
-        """Return it with all brakes that can slip doing so: none of them holds an impulse."""
+        """Return the state in which all elements of limited effort slip and resist no impulse."""
         known = holders(model)
         closed = {
             name: slips or int(math.isfinite(self.capacity(known[name])))
@@ -205,11 +209,11 @@ class DiscreteState:
         return replace(self, closed=closed)
 
     def loaded(self, model: Model) -> bool:
-        """Whether the tip holds other bodies than at the start."""
+        """Return whether the tip holds other bodies than at the start."""
         return set(self.held) != set(_held_at_start(model))
 
     def model(self, model: Model) -> Model:
-        """Return the model of an arm in this state; that of the file if nothing differs."""
+        """Return the arm's model in this discrete state; the given model if nothing differs."""
         changed = lock(model, self.locked)
         held = self.holding(model)
         known = tuple(sorted({*changed.prescribed, *held.values()}))
@@ -218,12 +222,12 @@ class DiscreteState:
         return self._loaded(changed) if self.loaded(model) else changed
 
     def free_body(self, name: str, model: Model) -> FreeBodyState:
-        """Return a body that the tip does not hold, as it drifts.
+        """Return the state of a free body, which the tip does not hold.
 
         Raises
         ------
         SimulationError
-            If the tip holds it.
+            If the tip holds the body.
         """
         if name in self.held:
             raise SimulationError(
@@ -235,17 +239,20 @@ class DiscreteState:
         return replace(self.freed[name], inertia=own.inertia, gravity=own.gravity, orbit=own.orbit)
 
     def target_times(self) -> dict[str, float]:
-        """Return the times [s] that targets of servos count from, by joint; 0 if left out."""
+        """Return the time [s] from which each servo's target counts, by joint.
+
+        Joints whose servo no event has changed are left out: their targets count from 0.
+        """
         return {name: begin for name, (begin, _) in self.servos.items()}
 
     def servoed(self, model: Model) -> Model:
-        """Return a model with the servos of this state: its equations are the same."""
+        """Return the model with this state's servo settings; the arm's equations are unchanged."""
         if not self.servos:
             return model
         return replace(model, links=tuple(self._servoed(part, model) for part in model.links))
 
     def servo_changes(self, name: str, model: Model) -> dict[str, Any]:
-        """Return what events have changed of the servo of a joint."""
+        """Return the servo settings of a joint that events have changed, by model-file key."""
         found: dict[str, Any] = {}
         for k in self.servos[name][1]:
             more = model.arm.events[k].servo[name]
@@ -278,10 +285,7 @@ def _held_at_start(model: Model) -> dict[str, Pose]:
 
 
 def held_inertia(model: Model, name: str, pose: Pose) -> Inertia:
-    """Return the inertia of a body of the model file about the tip's frame, in which it lies.
-
-    It is that of a rod even if the pose is turned by no rotation, as in differences.
-    """
+    """Return the inertia, about the tip frame, of a held body whose fixture pose there is given."""
     named = {each.name: each.body for each in model.arm.bodies}
     body = model.arm.payload if name == PAYLOAD else named[name]
     assert body is not None

@@ -1,4 +1,4 @@
-"""Event functions: quantities of an arm that trigger events where they cross a value."""
+"""Event functions: scalar quantities of an arm that trigger events when they cross a threshold."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class EventArguments:
-    """Arguments of event functions: arm, time, coordinates, rates, states, efforts that hold."""
+    """Arguments of event functions: time, coordinates, rates, actuator states, holding efforts."""
 
     model: Model
     t: Expr
@@ -39,7 +39,7 @@ class EventArguments:
 
 @dataclass(frozen=True)
 class FixturePath:
-    """Path of a body's fixture: a polynomial in the time since it began, and waves about it."""
+    """Path of a body's fixture: a polynomial in the time since `begin`, plus sinusoidal waves."""
 
     begin: float  # [s]
     powers: tuple[Vector, ...]  # coefficients [m], [m/s], [m/s^2]
@@ -50,7 +50,10 @@ class FixturePath:
     def of(
         cls, begin: float, powers: Sequence[Array], waves: Mapping[float, Complex]
     ) -> "FixturePath":
-        """Build it of arrays; waves are complex amplitudes by rate, those of rounding left out."""
+        """Build the path from polynomial coefficients and complex wave amplitudes by rate.
+
+        Waves with amplitudes of rounding size are left out.
+        """
         size = max((float(np.abs(each).max()) for each in waves.values()), default=0.0)
         kept = {
             rate: each for rate, each in waves.items() if np.abs(each).max() > ACCUMULATED * size
@@ -63,11 +66,11 @@ class FixturePath:
 
     @property
     def fastest(self) -> float:
-        """Largest rate of a wave [rad/s]."""
+        """Largest angular rate of a wave [rad/s]; 0 without waves."""
         return max((rate for rate, _, _ in self.waves), default=0.0)
 
     def trace(self, t: Expr) -> Expr:
-        """Trace the place [m] at a time [s], or at some in a row."""
+        """Return an expression of the position [m] at T times [s] in a row, (3, T)."""
         passed = t - self.begin
         basis = [passed**k for k in range(len(self.powers))]
         columns = [ca.DM(each) for each in self.powers]
@@ -84,7 +87,7 @@ def _vector(values: Array) -> Vector:
 
 @dataclass(frozen=True)
 class EventFunction:
-    """A quantity that is looked out for."""
+    """A scalar quantity of an arm that is monitored for leaving its bounds."""
 
     # ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still, ``tip``
     # along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture, normal force of a
@@ -92,15 +95,15 @@ class EventFunction:
     kind: Literal[
         "place", "speed", "effort", "tip", "tip speed", "distance", "contact", "wind-up", "state",
     ]  # fmt: skip
-    index: int = 0  # of the coordinate, the axis, or the contact
+    index: int = 0  # index of the coordinate, axis or contact
     body: str = ""  # name of a body, or of a state
     path: FixturePath | None = None  # of a body's fixture
-    # Value at which the equations have a corner, so that steps end there; nothing else happens.
-    corner: float | None = field(default=None, repr=False)  # no part of expressions
+    # Value at which the equations have a corner, so that steps end there; no event happens.
+    corner: float | None = field(default=None, repr=False)  # not in the expressions
 
     @classmethod
     def of(cls, model: Model, quantity: str) -> "EventFunction":
-        """Read a quantity that `quantities` lists."""
+        """Build the event function of a quantity, given by a name that `quantities` lists."""
         name, _, what = quantity.rpartition(".")
         if name == "distance":
             return cls("distance", body=what)
@@ -116,27 +119,30 @@ class EventFunction:
 
     @property
     def squared(self) -> bool:
-        """Whether it is looked out for by its square, which is smooth where it is 0."""
+        """Whether the event function is the square of the quantity, which is smooth at 0."""
         return self.kind in ("tip speed", "distance")
 
     @property
     def fastest(self) -> float:
-        """Rate [rad/s] at which it may swing by itself, with a body that spins."""
+        """Fastest oscillation [rad/s] that a spinning body causes; 0 without a body."""
         return 0.0 if self.path is None else self.path.fastest
 
     @property
     def smooth(self) -> bool:
-        """Whether its rate follows from accelerations."""
+        """Whether the rate of the event function follows from accelerations."""
         return self.kind != "effort"
 
     def bounds(self, when: When) -> tuple[float, float]:
-        """Return the bounds, low and high, within which an event does not happen."""
+        """Return the bounds, low and high, between which the event does not happen.
+
+        The bounds are squared, with their signs, if the event function is a square.
+        """
         low = -math.inf if when.below is None else float(when.below)
         high = math.inf if when.above is None else float(when.above)
         return (low * abs(low), high * abs(high)) if self.squared else (low, high)
 
     def trace(self, seen: EventArguments) -> Expr:
-        """Trace the quantity, or its square."""
+        """Return an expression of the quantity, or of the square if `squared`."""
         if self.kind == "tip speed":
             return ca.sumsqr(end_jacobian(seen.model, seen.q)[0] @ seen.v)
         if self.kind == "tip":
@@ -177,7 +183,7 @@ class EventFunction:
 
 
 def currents(model: Model) -> tuple[str, ...]:
-    """Name the currents that are states: those of driven motors with an inductance."""
+    """Return the names of motor currents that are states: driven motors with an inductance."""
     driven = [(x.name, x.acts.drive) for x in model.axes if x.driven]
     motors = [(name, drive.motor) for name, drive in driven if drive is not None]
     return tuple(
@@ -186,7 +192,7 @@ def currents(model: Model) -> tuple[str, ...]:
 
 
 def quantities(model: Model) -> tuple[str, ...]:
-    """List the quantities that events may look out for."""
+    """Return the names of the quantities of a model that events can monitor."""
     turned = {model.names[k + i] for k in model.attitudes for i in range(3)}  # from an anchor
     places = [name for name in model.names if name not in turned]
     tip = [f"tip.{axis}" for axis in XYZ]
@@ -196,12 +202,12 @@ def quantities(model: Model) -> tuple[str, ...]:
 
 
 def require_quantities(model: Model) -> None:
-    """Refuse events that look out for what an arm does not have.
+    """Raise an error if an event monitors a quantity that the arm does not have.
 
     Raises
     ------
     SimulationError
-        If there is one.
+        If an event does.
     """
     known = quantities(model)
     for i, event in enumerate(model.arm.events):

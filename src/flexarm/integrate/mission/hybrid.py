@@ -40,12 +40,12 @@ from flexarm.runs.data import EventRecord, PendingEvent, RunData, RunLeg
 from flexarm.runs.run import Run
 from flexarm.spatial import ACCUMULATED
 
-BEGINNING = 1e-3  # [s] duration of a run of which the first instant alone is used
+BEGINNING = 1e-3  # [s] duration of a run of which only the first instant is used
 
 
 @dataclass(frozen=True)
 class Guard:
-    """An event function with what it triggers: an event, or a coordinate that sticks or slips."""
+    """Event function and its consequence: an event of the model file, or a stick-slip change."""
 
     lookout: EventFunction
     event: int = -1
@@ -53,18 +53,18 @@ class Guard:
 
 
 class HybridSimulation:
-    """A run in legs, each in its own discrete state.
+    """Simulation in phases (legs), each with its own discrete state.
 
     Parameters
     ----------
     model
         The arm.
     locks
-        Intervals of time in which joints are locked.
+        Time intervals [s] in which joints are locked, by joint.
     t_end
-        The end [s].
+        End time [s].
     equation
-        Makes the equation of a model.
+        Function that builds the equation of motion of a model.
     """
 
     def __init__(
@@ -80,27 +80,28 @@ class HybridSimulation:
         times += [t for e in self.events for t in ([e.after] if e.at is None else [e.at])]
         self.instants = instants([t for t in times if t > 0], t_end)
         self.start = self.discrete = DiscreteState.at_start(model, self._legs[0].locked)
-        # machine code is of any load where it changes
+        # where the load changes, one machine code takes any load
         self._loads = any(event.capture or event.let_go for event in self.events)
         self.log: list[EventRecord] = []
         self._equations: dict[str, Equation] = {}
-        self._places: dict[int, int] = {}  # of events in the log
+        self._places: dict[int, int] = {}  # index of each event in the log
         self._changes = (0.0, 0)
 
     @property
     def single(self) -> bool:
-        """Whether the run is of one leg, whatever happens."""
+        """Whether the run has one phase: no events, event functions or changes of locks."""
         return len(self.instants) == 2 and not self.looks and not self.events
 
     @property
     def plain(self) -> bool:
-        """Whether the arm is all the time as its model has it."""
+        """Whether the run has one phase, in which no lock or brake holds a coordinate."""
         return self.single and not self.discrete.holding(self.model)
 
     def foreseen_legs(self) -> int:
-        """Count the legs after the first whose equations are new, as far as events tell.
+        """Estimate how many phases after the first will need newly compiled equations.
 
-        Brakes that can slip stop their joints one after another; dry friction holds or slips once.
+        Several brakes of limited effort stop their joints one after another; each dry friction
+        element counts once.
         """
         held, locked = self.start.braked, {leg.locked for leg in self._legs}
         known, between = {held}, 0
@@ -118,12 +119,12 @@ class HybridSimulation:
         return len(known) + len(locked) - 2 + between + dry
 
     def leg(self, model: Model) -> RunLeg:
-        """Return what a run keeps of the present leg."""
+        """Return the record of the present phase: prescribed coordinates and changed tip body."""
         tip = model.links[-1].tip_body if self.discrete.loaded(self.model) else None
         return RunLeg(0, model.prescribed, tip)
 
     def _able(self) -> list[StickSlip]:
-        """List what can slip: brakes and dry friction of joints that are not locked."""
+        """Return the elements that can slip: brakes and dry friction of unlocked joints."""
         loose = (h for h in self._holders.values() if h.axis.name not in self.discrete.locked)
         return [holder for holder in loose if holder.able]
 
@@ -140,7 +141,10 @@ class HybridSimulation:
         return tuple(found)
 
     def equation(self, anchor: Array, discrete: DiscreteState | None = None) -> Equation:
-        """Return the equation of the present discrete state, or of another."""
+        """Return the equation of motion in the present discrete state, or in a given one.
+
+        `anchor` contains the reference attitudes that attitude angles are relative to.
+        """
         discrete = discrete or self.discrete
         if discrete.key not in self._equations:
             made = self._equation(replace(discrete.model(self.model), load_given=self._loads))
@@ -154,12 +158,13 @@ class HybridSimulation:
         *,
         law: bool = False,
     ) -> State:
-        """Return the state that a run begins in, events at time 0 included.
+        """Return the initial state of the run, after the events at time 0.
 
         Raises
         ------
         SimulationError
-            If there is no such state, or an event at time 0 cannot happen.
+            If there is no such state, an event at time 0 cannot happen or ends the run, or a
+            control law is combined with events that change servos.
         """
         locked = set(self.discrete.locked)
         state, self.home = first_state(self.model, start, inputs or {}, law=law, locked=locked)
@@ -178,11 +183,11 @@ class HybridSimulation:
         return state
 
     def leg_end(self, t: float) -> float:
-        """Return the time at which a leg from t ends, unless something happens before."""
+        """Return the time [s] of the next scheduled change after t, or the end of the run."""
         return next((each for each in self.instants if each - t > instant(t)), self.t_end)
 
     def actuators(self, model: Model) -> Actuators:
-        """Return what drives the arm in the present discrete state, and what is looked out for."""
+        """Return the actuators and event functions of a model in the present discrete state."""
         lookouts = tuple(self._placed(look) for look in self.looks)
         slipping = [Slipping.of(holder) for holder in self._able()]
         ties = [
@@ -194,7 +199,7 @@ class HybridSimulation:
         )
 
     def tied(self) -> list[Channel]:
-        """Return the places that the tip is tied to as functions of time, three by three."""
+        """Return the positions that the tip is tied to as functions of time, three per tie."""
         found = []
         for name, (tie, place, begin) in self.discrete.ties.items():
             still = [Constant[float](kind="constant", value=float(x)) for x in place]
@@ -202,7 +207,10 @@ class HybridSimulation:
         return found
 
     def _placed(self, look: Guard) -> EventFunction:
-        """Add to a distance the path of its body, or the first one if it no longer counts."""
+        """Return the event function of a guard; for a distance, with the path of the free body.
+
+        If the event can no longer happen, the path is that of the body from the start of the run.
+        """
         if look.lookout.kind != "distance":
             return look.lookout
         now = self.discrete if self._counts(look) else self.start
@@ -213,13 +221,16 @@ class HybridSimulation:
         return replace(look.lookout, path=path)
 
     def _counts(self, look: Guard) -> bool:
-        """Return whether an event is still to come; the distance of a body that is held is none."""
+        """Return whether a guard's event can still happen.
+
+        An event at a distance cannot happen while the tip holds the body.
+        """
         return look.event not in self.discrete.done and (
             look.lookout.kind != "distance" or look.lookout.body not in self.discrete.held
         )
 
     def sought(self, t: float) -> dict[int, EventFunction]:
-        """Return what a leg from a time [s] looks out for, by the number of the event."""
+        """Return the event functions of a phase that begins at time t [s], by event index."""
         return {
             look.event: self._placed(look)
             for look in self.looks
@@ -229,7 +240,10 @@ class HybridSimulation:
         }
 
     def efforts(self) -> Array:
-        """Return the effort of each brake that can slip, and the way in which friction acts."""
+        """Return brake effort and friction direction of each element that can slip, (2 m,).
+
+        The m elements are in the order of the slip data of the equations.
+        """
         found: list[float] = []
         for holder in self._able():
             way = -self.discrete.closed.get(holder.name, 0)
@@ -239,9 +253,11 @@ class HybridSimulation:
         return np.array(found, dtype=float)
 
     def bounds(self, state: State) -> tuple[Array, Array]:
-        """Return the bounds of what is looked out for; infinite where it does not count now.
+        """Return lower and upper bounds of all event functions, (m,) each.
 
-        What slips holds at standstill; what breaks away is there at first, but for rounding.
+        Bounds of inactive event functions are infinite.  A sticking coordinate is bounded by its
+        holding effort, a slipping coordinate by rate 0; the latter with a margin for rounding while
+        the coordinate breaks away from standstill.
         """
         rounded = ACCUMULATED * float(np.abs(state.v).max(initial=0.0))
         low, high = np.full(len(self.looks), -np.inf), np.full(len(self.looks), np.inf)
@@ -265,14 +281,14 @@ class HybridSimulation:
         return low, high
 
     def enter(self, state: State) -> State:
-        """Apply locks and events that are due at a time."""
+        """Return the state after locks and scheduled events that are due at the state's time."""
         t = state.t
         leg = next(leg for leg in reversed(self._legs) if leg.begin <= t + instant(t))
         self.discrete = replace(self.discrete, locked=leg.locked)
         return self._happen(self._due(t), state)
 
     def _due(self, t: float) -> list[int]:
-        """List events at times that have come."""
+        """Return the indices of scheduled events whose time has come."""
         return [
             i
             for i, event in enumerate(self.events)
@@ -280,7 +296,10 @@ class HybridSimulation:
         ]
 
     def seen(self, looks: Sequence[int], value: float, state: State) -> State:
-        """Apply what guards have triggered: all events that come at once, or one stick or slip."""
+        """Return the state after guards were triggered: simultaneous events, or one stick or slip.
+
+        `looks` are indices of the guards, `value` the value of the first guard's event function.
+        """
         look = self.looks[looks[0]]
         if look.event >= 0:
             own = [self.looks[k] for k in looks if k < len(self.looks)]  # then nodes
@@ -304,7 +323,7 @@ class HybridSimulation:
         return self._after(transition, state)
 
     def _happen(self, due: Sequence[int], state: State) -> State:
-        """Apply the events of one instant."""
+        """Return the state after events at one instant, and add the events to the log."""
         transition = self._transition(state)
         try:
             transition.apply(due)
@@ -316,12 +335,12 @@ class HybridSimulation:
         return self._after(transition, state)
 
     def _transition(self, state: State) -> Transition:
-        """Begin a transition from a state."""
+        """Return a transition that begins at a state."""
         equation = partial(self.equation, state.anchor)
         return Transition(self.model, equation, self.discrete, state.t, state.q, state.v)
 
     def _after(self, found: Transition, state: State) -> State:
-        """Adopt the discrete state after a transition; return the state, with energies."""
+        """Return the state after a transition; adopt the transition's discrete state."""
         self.discrete = found.discrete
         for k, lost in found.lost.items():
             if k >= 0:
@@ -337,7 +356,7 @@ class HybridSimulation:
 
 
 def times_of(times: Array, begin: float, end: float) -> Array:
-    """Pick the times to keep in a leg, its begin and end included."""
+    """Return the sample times [s] of a phase, including begin and end of the phase."""
     inside = times[(times > begin + instant(begin)) & (times < end - instant(end))]
     return np.concatenate([[begin], inside, [end]])
 
@@ -353,12 +372,12 @@ def leg_task(
     acting: tuple[Acting, ...] = (),
     compiles: bool = True,
 ) -> InitialValueProblem:
-    """Prepare the leg of a course that begins at a state.
+    """Build the initial-value problem of the phase that begins at a state.
 
     Raises
     ------
     SimulationError
-        If it cannot begin.
+        If the phase cannot begin.
     """
     equation, discrete = hybrid.equation(state.anchor), hybrid.discrete
     servoed = discrete.servoed(equation.model)
@@ -383,7 +402,7 @@ def leg_task(
 
 
 def after(task: InitialValueProblem, solution: Solution) -> State:
-    """Return the state in which a phase ended."""
+    """Return the state at the end of a phase that was solved."""
     before, n, last = task.start, task.equation.model.size, solution.states[-1]
     actuators = task.motion.actuators
     first = 2 * n + actuators.works + actuators.impulses
@@ -404,16 +423,16 @@ def after(task: InitialValueProblem, solution: Solution) -> State:
 def pending_events(
     hybrid: HybridSimulation, run: Run, sought: Sequence[tuple[float, Mapping[int, EventFunction]]]
 ) -> tuple[PendingEvent, ...]:
-    """Return the events that did not happen in a run, with the nearest that each came at a sample.
+    """Return the events that did not happen in a run, and the nearest approach of each event.
 
     Parameters
     ----------
-    course
-        The run's events, as they are at its end.
+    hybrid
+        The hybrid simulation at the end of the run.
     run
         The run.
     sought
-        By leg: its begin [s], and what it looked out for by the number of the event.
+        By phase: begin [s], and event functions by index of the event.
     """
     ends = [*(begin for begin, _ in sought[1:]), float(run.t[-1])]
     found = []
@@ -430,7 +449,7 @@ def pending_events(
 def _pending(
     event: Event, run: Run, spans: Sequence[tuple[EventFunction, NDArray[np.bool_]]]
 ) -> PendingEvent:
-    """Explain why an event did not happen that was looked for at some samples."""
+    """Return the reason why an event did not happen, and the nearest value at the given samples."""
     end = float(run.t[-1])
     if event.when is None:
         return PendingEvent(event.title, f"it is at {event.at:g} s, and the run ends at {end:g} s")

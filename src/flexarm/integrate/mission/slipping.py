@@ -1,6 +1,7 @@
-"""Rules by which brakes and dry friction hold or slip, the same in simulations and in exported C.
+"""Rules for stick and slip of brakes and dry friction, shared by simulations and exported C.
 
-The way of a coordinate says what is closed on it: it holds (0), slips (-1, 1), or is `OPEN`.
+The way of a coordinate is its stick-slip state: stick (0), slip in a direction (-1, 1), or `OPEN`
+if no brake or dry friction acts.
 """
 
 import math
@@ -9,12 +10,12 @@ from flexarm.loops.kernel import kernel
 from flexarm.spatial import ACCUMULATED
 
 OPEN = 2
-MOST_AT_ONCE = 200  # changes of ways at one instant, after which they are taken to have no end
+MOST_AT_ONCE = 200  # changes between stick and slip at one instant beyond which a run stops
 
 
 @kernel
 def way_moving(rate: float, largest: float) -> int:
-    """Return the way of a coordinate at a rate: within rounding of the largest rate it holds."""
+    """Return the stick-slip state at a rate: stick within rounding of the largest rate."""
     if abs(rate) <= ACCUMULATED * largest:
         return 0
     return 1 if rate > 0.0 else -1
@@ -22,7 +23,7 @@ def way_moving(rate: float, largest: float) -> int:
 
 @kernel
 def way_closed(way: int, rate: float, most: float) -> int:
-    """Return the way after a brake with a largest effort has closed."""
+    """Return the stick-slip state after a brake with the largest effort `most` has closed."""
     if way == 0 or not math.isfinite(most):
         return 0
     way_at_rate: int = way_moving(rate, 0.0)
@@ -31,10 +32,11 @@ def way_closed(way: int, rate: float, most: float) -> int:
 
 @kernel
 def way_next(way: int, effort: float, most: float, rate: float, change: float) -> int:
-    """Return the way of a coordinate that nothing else holds.
+    """Return the next stick-slip state of a coordinate that no lock holds.
 
-    It slips where an effort is beyond the most that holds it, and holds where it has come to rest:
-    where its rate is against the way, or 0 and about to be.
+    A sticking coordinate slips if its holding effort exceeds `most`.  A slipping coordinate sticks
+    if its rate opposes the slip direction, or if the rate is 0 and `change` is not in that
+    direction.
     """
     if way == 0:
         return -1 if effort > most else 1 if effort < -most else 0

@@ -1,4 +1,4 @@
-"""Initial states of runs: as the model file has it, in equilibrium, or at the end of another."""
+"""Initial states of runs: from the model file, in equilibrium, or at the end of another run."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
@@ -24,8 +24,8 @@ from flexarm.model.profiles import evaluate
 from flexarm.runs.data import RunData
 from flexarm.spatial import Inertia
 
-ROUNDS = 30  # of bringing joints to their targets
-SEEN = 1e-11  # [rad], [m], and of the place: how far from its target a servo may be
+ROUNDS = 30  # most iterations that correct joints to their targets
+SEEN = 1e-11  # [rad], [m], absolute or relative: allowed distance of a servo from its target
 
 
 def first_state(
@@ -36,10 +36,10 @@ def first_state(
     law: bool,
     locked: Set[str] = frozenset(),
 ) -> tuple[State, Array]:
-    """Return the state that a run begins in, and the coordinates that servos without a target hold.
+    """Return the initial state of a run, and coordinates (n,) that servos without target hold.
 
-    At the model file's start, in an equilibrium, or at the end of another run; servos hold the
-    state, but in an equilibrium with servos, which balance it, the model file's start.
+    The state is that of the model file, an equilibrium, or the end of another run.  Servos without
+    a target hold the initial coordinates; for the start ``equilibrium``, those of the model file.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def first_state(
 
 
 def state_of(model: Model, found: Equilibrium, works: Array) -> State:
-    """Begin in an equilibrium that was found before."""
+    """Return the initial state at an equilibrium, with prescribed coordinates of the model file."""
     if found.model.names != model.names:
         raise SimulationError(
             "start: the equilibrium's coordinates are not this arm's: "
@@ -76,12 +76,12 @@ def state_of(model: Model, found: Equilibrium, works: Array) -> State:
 def steady_state(
     model: Model, inputs: Mapping[str, Any], works: Array, *, locked: Set[str], law: bool
 ) -> State:
-    """Find the state in which nothing accelerates at time 0, at the speeds that joints start with.
+    """Compute the equilibrium at time 0: no acceleration, joints at the model file's speeds.
 
-    Servos balance loads where their targets are, and their integrals hold them; joints with an
-    input, and free ones, are where forces balance downhill of their start.  Joints that are locked
-    or braked, turn, or are driven by nothing stay at their start, and under a law all that are
-    driven.
+    Servos with an integral term hold their targets, and the integral balances the load.  Joints
+    with another servo or an input, and free joints, move to where forces balance.  Joints that are
+    locked, braked or moving, or driven without servo and input, stay at their start; under a
+    control law, all driven joints do.
 
     Raises
     ------
@@ -159,7 +159,11 @@ def _brought(
     push: Push,
     rates: Array,
 ) -> Equilibrium:
-    """Find the equilibrium in which servos see their targets, whatever sags behind what is held."""
+    """Return the equilibrium in which the positions that servos measure agree with their targets.
+
+    Joint positions are corrected iteratively by the difference between measured position and
+    target.
+    """
     joints = {name: wanted for name, (_, wanted) in goals.items()}
     try:
         for _ in range(ROUNDS):
@@ -181,7 +185,7 @@ def _brought(
 def _require_strength(
     model: Model, working: tuple[Servoed, ...], u: Array, v: Array, holding: Set[str]
 ) -> None:
-    """Refuse what servos that hold joints cannot give."""
+    """Raise an error if holding a joint exceeds the limit of its servo or of its motor current."""
     for each in working:
         if each.name in holding:
             _require_within(each.name, float(u[each.column]), each.limit, "its servo's limit")
@@ -193,7 +197,7 @@ def _require_strength(
 
 
 def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
-    """Return the currents [A] that inputs drive through windings in the long run, by winding."""
+    """Return steady-state currents [A] for inputs u at rates v, within limits, by winding."""
     found = {}
     for each in windings(model):
         limit = each.motor.current_limit or np.inf
@@ -210,7 +214,10 @@ def _require_within(name: str, value: float, limit: float, what: str) -> None:
 
 
 def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: Array) -> Any:
-    """Build a function of q: inputs, generalised forces of inputs and servos, derivative by q."""
+    """Return a function of q for the inputs, the generalised forces (n,), and their Jacobian by q.
+
+    The forces are those of inputs u and servos at rates v and targets r (target and rate by row).
+    """
     q, at_work = ca.SX.sym("q", model.size), Actuators(working)
     targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if working else ca.DM(0, 1)
     given = at_work.inputs(
@@ -233,7 +240,7 @@ def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: A
 
 
 def continued(model: Model, state: State, other: RunData) -> State:
-    """Return the state in which another run ended; prescribed coordinates are those of time 0."""
+    """Return the state at the end of another run, with prescribed coordinates of time 0."""
     if other.model.names != model.names:
         raise SimulationError(
             "start: the run's coordinates are not this arm's: "

@@ -1,6 +1,6 @@
-"""Transitions: what events and brakes change at one instant, in one order.
+"""Transitions: changes of an arm's state by events and brakes at one instant, in a fixed order.
 
-Simulation applies them, and gradients differentiate them.
+Simulations apply transitions, and gradients differentiate them.
 """
 
 import math
@@ -24,11 +24,11 @@ from flexarm.spatial import Pose, skew_matrix
 
 
 class Kinetics(Protocol):
-    """Functions of an equation that transitions use."""
+    """Functions of an equation of motion that transitions need: mass matrix and tip kinematics."""
 
     @property
     def model(self) -> Model:
-        """The arm."""
+        """The arm's model."""
 
     def mass_matrix(self, q: Array) -> Array:
         """Compute the mass matrix, (n, n)."""
@@ -37,34 +37,34 @@ class Kinetics(Protocol):
         """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
 
     def tip_jacobian(self, q: Array) -> Array:
-        """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
+        """Compute the tip's Jacobian in world axes, linear part, then angular part, (6, n)."""
 
     def tip_velocity(self, q: Array, v: Array) -> Array:
-        """Compute the tip's velocity [m/s] over its angular one [rad/s], in world axes, (6,)."""
+        """Compute velocity [m/s], then angular velocity [rad/s], of the tip in world axes, (6,)."""
 
 
 @dataclass
 class Transition:
-    """The state of an arm at one instant, which events change.
+    """State of an arm at one instant, which the events of that instant modify.
 
-    Numbers may be complex: imaginary parts are tangents, and come out as those after the events.
+    Numbers may be complex: imaginary parts are tangents, which the events transform as well.
 
     Attributes
     ----------
     model
-        The arm as the model file has it.
+        The arm as described in the model file.
     equation
-        Returns the equation of the arm in a discrete state.
+        Function that returns the equation of motion in a discrete state.
     discrete, t, q, v
         Discrete state, time [s], coordinates and rates, (n,) each.
     given
-        Work that prescribed coordinates do [J].
+        Work done by prescribed coordinates [J].
     lost
-        Energy that is dissipated, by event, and by -1 where none is the cause [J].
+        Dissipated energy [J] by index of the event that causes it; -1 if no event does.
     brought
-        Energy of ties that are made [J].
+        Energy stored in ties when they are attached [J].
     exchanged
-        Bodies that are captured, with 1, and let go, with -1.
+        Bodies that are captured, with factor 1, and released, with factor -1.
     """
 
     model: Model
@@ -79,23 +79,24 @@ class Transition:
     exchanged: list[tuple[FreeBodyState, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """List what may hold coordinates."""
+        """Compute the stick-slip elements of the model by coordinate name."""
         self.holders: Mapping[str, StickSlip] = holders(self.model)
 
     @property
     def events(self) -> Sequence[Event]:
-        """Events of the model file."""
+        """Events that the model file declares."""
         return self.model.arm.events
 
     def apply(self, due: Collection[int]) -> None:
-        """Apply the events of this instant, and stop coordinates that are held then.
+        """Apply the events with indices `due`, then stop all coordinates that are held rigidly.
 
-        Their order is that of `EFFECTS`, and of their titles: not that of the model file's list.
+        Actions are applied in the order of `EFFECTS`, equal actions in the order of event titles:
+        the order in the model file does not matter.
 
         Raises
         ------
         SimulationError
-            If one cannot happen.
+            If an event cannot happen.
         """
         due = sorted(due, key=lambda k: (self.events[k].title, self.events[k].model_dump_json()))
         done = {**self.discrete.done, **dict.fromkeys(due, self.t)}
@@ -108,7 +109,7 @@ class Transition:
         self.arrest()
 
     def turn(self, name: str, effort: float, rate: float) -> None:
-        """Switch a coordinate between stick and slip, by its holding effort or its rate."""
+        """Switch a coordinate between stick and slip, given its holding effort or its rate."""
         most = self.discrete.capacity(self.holders[name])
         way = way_next.python(self.discrete.closed[name], effort, most, rate, 0.0)
         self.v = self.v.copy()
@@ -117,7 +118,7 @@ class Transition:
         self.arrest()
 
     def arrest(self) -> None:
-        """Stop at once what is held now and moves: by locks and brakes that never slip."""
+        """Stop moving coordinates that locks or brakes of unlimited effort hold, by an impulse."""
         held = self.discrete.rigid(self.model)
         if not np.any(self.v[held]):
             return
@@ -128,7 +129,7 @@ class Transition:
         self._follow(found)
 
     def release(self, _: int, names: Sequence[str]) -> None:
-        """Open brakes; dry friction stays."""
+        """Open the brakes of the named joints; dry friction remains."""
         closed = {
             name: slips
             for name, slips in self.discrete.closed.items()
@@ -138,7 +139,7 @@ class Transition:
         self.discrete = replace(self.discrete, closed=closed, braked=braked)
 
     def let_go(self, _: int, name: str) -> None:
-        """Release a body that the tip holds."""
+        """Release a body from the tip; the body continues with the tip's velocity."""
         if name not in self.discrete.held:
             names = ", ".join(self.discrete.held) or "nothing"
             raise SimulationError(
@@ -154,7 +155,7 @@ class Transition:
         self.exchanged.append((body, -1.0))
 
     def capture(self, k: int, name: str) -> None:
-        """Join a body to the arm's tip at once: momenta are kept."""
+        """Join a free body to the arm's tip by an impulse that conserves momentum."""
         body = self.discrete.free_body(name, self.model).at(self.t)
         before = self._loose_equation()
         tip = Pose(*before.tip_pose(self.q))
@@ -168,7 +169,7 @@ class Transition:
         self._follow(found)
 
     def detach(self, k: int, name: str) -> None:
-        """Remove a tie, and with it the energy that it stores."""
+        """Remove a tie; the energy that the tie stores counts as dissipated."""
         if name not in self.discrete.ties:
             raise SimulationError(
                 f"{name} cannot be detached, since it is not attached at this time. "
@@ -179,14 +180,14 @@ class Transition:
         self.discrete = replace(self.discrete, ties=ties)
 
     def attach(self, _: int, tie: Tie) -> None:
-        """Tie the tip to a place; what the tie stores at once is brought."""
+        """Attach a tie to the tip; the energy that the tie stores at once is added to `brought`."""
         place = self.equation(self.discrete).tip_pose(self.q)[1]
         ties = {**self.discrete.ties, tie.name: (tie, place, self.t)}
         self.discrete = replace(self.discrete, ties=ties)
         self.brought += self._stored(tie.name)
 
     def brake(self, _: int, names: Sequence[str]) -> None:
-        """Close brakes: those that can slip do so where their joints move."""
+        """Close the brakes of the named joints; brakes of limited effort slip where joints move."""
         closed = dict(self.discrete.closed)
         for name, holder in self.holders.items():
             if holder.brake is not None and holder.axis.name in names:
@@ -196,15 +197,15 @@ class Transition:
         self.discrete = replace(self.discrete, closed=closed, braked=braked)
 
     def command(self, k: int, _: Mapping[str, dict[str, Any]]) -> None:
-        """Change servos."""
+        """Apply the changes of servo settings of event k."""
         self.discrete = commanded(self.discrete, k, self.model, self.t)
 
     def end(self, _: int, ends: bool) -> None:
-        """End the run."""
+        """Mark the run as ended."""
         self.discrete = replace(self.discrete, over=ends)
 
     def turn_brakes(self) -> None:
-        """Set closed brakes that can slip to slip where joints move, and to hold elsewhere."""
+        """Set closed elements of limited effort to slip where joints move, else to stick."""
         closed = dict(self.discrete.closed)
         largest = float(np.abs(self.v).max(initial=0.0))
         for name, holder in self.holders.items():
@@ -217,7 +218,7 @@ class Transition:
         return self.equation(self.discrete.loosened(self.model))
 
     def _follow(self, found: "Impulse") -> None:
-        """Adopt the rates after an impulse."""
+        """Adopt rates and work of an impulse, and update stick or slip of all coordinates."""
         self.v = found.v
         self.given += found.given
         self.turn_brakes()
@@ -226,13 +227,13 @@ class Transition:
         self.lost[k] = self.lost.get(k, 0.0) + energy
 
     def _cause(self, index: int) -> int:
-        """Find the event of this instant that has closed the brake of a coordinate, or -1."""
+        """Return the index of the event that closed a coordinate's brake at this instant, or -1."""
         names = {each.axis.name for each in self.holders.values() if each.index == index}
         now = (k for k, t in self.discrete.done.items() if t == self.t)
         return min((k for k in now if names & set(self.events[k].brake)), default=-1)
 
     def _stored(self, name: str) -> float:
-        """Return the energy of a tie [J]."""
+        """Return the energy stored in the spring of a tie [J]."""
         tie, place, begin = self.discrete.ties[name]
         if tie.path is not None:
             place = np.array([evaluate(each, self.t - begin)[0] for each in tie.path])
@@ -240,7 +241,7 @@ class Transition:
         return float(tie.stiffness * off @ off) / 2
 
     def _require_reach(self, name: str, away: float) -> None:
-        """Refuse to capture what is out of reach, some distance away [m]."""
+        """Raise an error if the distance `away` [m] from tip to body exceeds the body's reach."""
         reach = next(body.reach for body in self.model.arm.bodies if body.name == name)
         if away > reach:
             raise SimulationError(
@@ -266,12 +267,12 @@ EFFECTS: Mapping[str, Effect] = {
 
 
 def commanded(discrete: DiscreteState, k: int, model: Model, t: float) -> DiscreteState:
-    """Change servos by an event, at a time [s].
+    """Return the discrete state after event k has changed servo settings at time t [s].
 
     Raises
     ------
     SimulationError
-        If a servo cannot be changed so.
+        If the changed settings of a servo are invalid.
     """
     servos, axes = dict(discrete.servos), {axis.name: axis for axis in model.axes}
     for name, changes in model.arm.events[k].servo.items():
@@ -291,7 +292,7 @@ def commanded(discrete: DiscreteState, k: int, model: Model, t: float) -> Discre
 
 @dataclass(frozen=True)
 class Impulse:
-    """Change of an arm by an impulse."""
+    """Result of an impulse on an arm: rates, reaction impulses, work and dissipated energy."""
 
     v: Array  # rates after it, (n,)
     efforts: Array  # impulses along the coordinates that are prescribed, 0 along others, (n,)
@@ -307,20 +308,20 @@ def impulse(
     body: FreeBodyState | None = None,
     held: Sequence[int] = (),
 ) -> Impulse:
-    """Join a body to the arm's tip at once, or stop coordinates: momenta are kept.
+    """Compute rates after a body joins the tip or coordinates stop, by conservation of momentum.
 
-    Coordinates that are prescribed keep their rates, and take what impulse that needs.
+    Prescribed coordinates keep their rates; the result has the reaction impulses that this takes.
 
     Parameters
     ----------
     before, after
-        Equations before and after it.
+        Equations of motion before and after the impulse.
     q, v
-        Coordinates and rates before it, (n,).
+        Coordinates and rates before the impulse, (n,) each.
     body
-        A body that the tip captures.
+        Body that the tip captures, if any.
     held
-        Coordinates, prescribed after it, that stop.
+        Indices of coordinates that stop; they are prescribed after the impulse.
     """
     M, old = after.mass_matrix(q), before.mass_matrix(q)
     total, moving = old @ v, np.zeros(())

@@ -1,4 +1,4 @@
-"""Wrenches that follow time and state: a CasADi function, at a point of a link."""
+"""Wrenches that depend on time and state, given by a CasADi function, at a point of a link."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,15 +24,15 @@ class StateWrench:
     Attributes
     ----------
     law
-        A CasADi function of time [s], coordinates and rates, (n,) each, that gives force [N] and
+        CasADi function of time [s], coordinates and rates, (n,) each, that returns force [N], then
         torque [N m], (6,); it becomes part of the compiled equations.
     link
-        Name of the link, or ``base`` where it is free.
+        Name of the link, or ``base`` for a free base.
     at
-        The point, as a wrench of the model file has it: distance from the link's root [m], that
-        with the distances off the axis ``(x, y, z)``, or ``tip``.
+        Point as in a wrench of the model file: distance from the link's root [m], this distance
+        with the offsets from the axis as ``(x, y, z)`` [m], or ``tip``.
     frame
-        ``world``, or ``link`` for the axes of the section that carries the point.
+        ``world``, or ``link`` for the axes of the cross section that carries the point.
     """
 
     law: ca.Function
@@ -41,7 +41,7 @@ class StateWrench:
     frame: Literal["world", "link"] = "world"
 
     def __post_init__(self) -> None:
-        """Refuse what is no wrench."""
+        """Raise an error if law, link, point or frame is invalid."""
         if not isinstance(self.law, ca.Function):
             raise SimulationError(
                 "StateWrench: law must be a CasADi function (t, q, v) to force and torque, got "
@@ -62,12 +62,12 @@ class StateWrench:
 
 
 def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple[Acting, ...]]:
-    """Return an arm six unit wrenches for each of the state, and tell where they are.
+    """Return an arm with six unit wrenches added per state wrench, and laws with factor indices.
 
     Raises
     ------
     SimulationError
-        If one names a link that is not there.
+        If a wrench names a link that the arm does not have.
     """
     if given is None:
         return arm, ()
@@ -91,7 +91,7 @@ def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple
 
 
 def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
-    """Refuse laws whose arguments or result do not fit an arm."""
+    """Raise an error if arguments or result of a wrench's law do not have the sizes of the arm."""
     for each in acting:
         takes = [each.law.size_in(k) for k in range(each.law.n_in())]
         gives = [each.law.size_out(k) for k in range(each.law.n_out())]
@@ -105,7 +105,7 @@ def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
 
 
 def told(run: Run, acting: Sequence[Acting]) -> Run:
-    """Return a run whose arm has the wrenches of the state as tables of their values."""
+    """Return a run whose state wrenches are replaced by tables of their values at the samples."""
     if not acting:
         return run
     arm, place = run.model.arm, 0
@@ -125,7 +125,7 @@ def told(run: Run, acting: Sequence[Acting]) -> Run:
 
 
 def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Return the factors of wrenches as profiles, by their place."""
+    """Yield the index of each wrench factor, and its table of values at the samples of a run."""
     for each in acting:
         values = np.array(each.law(run.t[None, :], run.q.T, run.v.T))
         known = np.all(np.isfinite(values), axis=0)  # a run ends where a law has no value
@@ -142,7 +142,7 @@ def _told(unit: Wrench, factor: dict[str, Any]) -> Wrench:
 
 
 def _known(arm: Arm) -> list[tuple[str, tuple[Wrench, ...]]]:
-    """List the wrenches of an arm by what they act on, in the order of their factors."""
+    """Return pairs of name (base or link) and wrenches, in the order of the wrench factors."""
     base = [("base", arm.base.wrenches)] if isinstance(arm.base, FreeBase) else []
     links = zip(arm.link_names, (link.wrenches for link in arm.links), strict=True)
     return [*base, *links]
