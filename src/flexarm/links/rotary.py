@@ -7,7 +7,7 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import Integrals, Points, pair_sizes
-from flexarm.spatial import ALIKE, ROUNDING
+from flexarm.spatial import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,17 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
         J, angle = _sections(nodes)
         inertia -= np.diag(J.sum(axis=1))
         shape -= np.einsum("ag,agm->am", J, angle)
-        about, moved = np.sqrt(np.diag(i.rotary)), np.sqrt(np.diag(i.rotary_modal))
-        inertia, shape = _unlike(inertia, about, about), _unlike(shape, about, moved)
+        # Scales of the whole mass matrix, to which the rest is added (Schwarz).
+        about, moved = np.sqrt(np.diag(i.inertia.second)), np.sqrt(np.diag(i.modal_mass))
+        inertia = _less_dust(inertia, np.outer(about, about))
+        shape = _less_dust(shape, np.outer(about, moved))
         # Summed in the order of the equations of motion, so that what cancels there is exactly 0.
         turning = sum(
             np.cumsum((w[:, None] * rows)[:, :, None] * rows[:, None], axis=0)[-1]
             for w, rows in zip(J, angle, strict=True)
         )
         turning = np.triu(turning) + np.triu(turning, 1).T
-        modal = _unlike(_less_dust(modal, sizes) - turning, moved, moved)
+        modal = _less_dust(modal, sizes) - turning
     return Rotary(inertia, shape, _less_dust(modal, sizes))
 
 
@@ -67,14 +69,5 @@ def _sections(nodes: Collocation) -> tuple[Array, Array]:
 
 
 def _less_dust(rest: Array, size: Array) -> Array:
-    """Return an array with entries set to 0 that are rounding errors of numbers of a given size."""
-    return np.where(np.abs(rest) <= ROUNDING * size, 0.0, rest)
-
-
-def _unlike(rest: Array, rows: Array, columns: Array) -> Array:
-    """Replace by 0 the differences of integrals and sums over nodes that are alike.
-
-    They are relative to the largest value of such an integral (Schwarz), the product of the sizes
-    of its two functions.
-    """
-    return np.where(np.abs(rest) <= ALIKE * np.outer(rows, columns), 0.0, rest)
+    """Return the difference of two sums, each snapped, with rounding errors set to 0."""
+    return np.where(np.abs(rest) <= 3 * ROUNDING * size, 0.0, rest)
