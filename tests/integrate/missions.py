@@ -222,7 +222,7 @@ def judge(number: int) -> Outcome:
     faults = {
         f"did not end: {one.reason}": one.status not in ("finished", "stopped"),
         f"ended without time, cause and advice: {one.reason!r}": one.status == "stopped"
-        and not re.match(r"at t = [^:]+ s: .+[.:;] .+", one.reason),
+        and not re.search(r"\bat t = \S+ s\b.*[.:] [A-Z].+", one.reason),
         f"balance {balance:.1e}": not balance <= BALANCE,
         f"momentum changes by {gone:.1e}": not gone <= KEPT,
         "formulations differ in what happened": _events_of(one) != _events_of(other),
