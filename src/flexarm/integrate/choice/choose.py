@@ -28,7 +28,7 @@ EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the
 PERIODS = 2  # periods of the slowest mode in a trial run
 FORGOTTEN = 2.0  # duration of a run over that of vibrations above which most of it is quiet
 LONG = 5000  # steps of dop853 above which trial runs pay
-MOST = 5000  # most steps of a trial in one part of the motion
+MOST = 5e8  # operations after which a trial of one part of the motion ends: some 3 s by CasADi
 # Fractions of a trial run, and largest work over the least work to go on after each.
 HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
 STIFF = ((0.25, 6.0), (1.0, 1.0))  # with an implicit method
@@ -264,8 +264,8 @@ class Pilot:
                 return np.inf
             return self.work + (self.work - before) * (self.end - m.t) / gone
 
-        most = m.steps + m.rejections + MOST
-        while self.advance(target) and m.steps + m.rejections < most and self.work <= limit:
+        limit = min(limit, self.work + MOST)
+        while self.advance(target) and self.work <= limit:
             if self.work > enough and projected() > hopeless:
                 break
             if since == begun and m.t >= half:
