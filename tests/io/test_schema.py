@@ -35,7 +35,9 @@ def test_an_editor_learns_keys_units_and_choices_from_the_schema() -> None:
     assert set(read(RICH, "").data) <= set(document["properties"])
     assert document["additionalProperties"] is False
     link = document["$defs"]["Link"]["properties"]
-    assert link["length"]["x-unit"] == "m"
+    length = document["$defs"][link["length"]["$ref"].rpartition("/")[2]]
+    assert length["x-unit"] == "m"
+    assert length["anyOf"][0] == {"type": "number", "minimum": 0}
     kinds = {each["$ref"] for each in link["joint"]["oneOf"]}
     assert {"#/$defs/Revolute", "#/$defs/Sliding"} <= kinds
     assert document["$defs"]["Revolute"]["properties"]["kind"]["const"] == "revolute"

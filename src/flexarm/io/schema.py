@@ -1,22 +1,72 @@
 """JSON Schema of model files, for editors; ``python -m flexarm.io.schema`` regenerates the file."""
 
 import json
+from collections import Counter
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema
+
 from flexarm.arm import Arm
 
 
+class _WithoutTitles(GenerateJsonSchema):
+    """Generator of a schema without titles of keys, which only repeat the keys."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a model file."""
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return head | Arm.model_json_schema()
+    """Return the JSON Schema of a model file; equal physical quantities share one definition."""
+    document = _with_short_names(Arm.model_json_schema(schema_generator=_WithoutTitles))
+    quantities: dict[str, dict[str, Any]] = {}
+    document = _with_shared_quantities(document, quantities)
+    document["$defs"] |= {f"Quantity{n}": found for n, found in enumerate(quantities.values())}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | document
+
+
+def _with_short_names(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose definitions of generic classes are numbered: Profile1, Profile2."""
+    text, used = json.dumps(document), Counter[str]()
+    for name in [name for name in document["$defs"] if "_Annotated_" in name]:
+        short = name.partition("_Annotated_")[0].rpartition("__")[2]
+        used[short] += 1
+        text = text.replace(f'/{name}"', f'/{short}{used[short]}"')
+        text = text.replace(f'"{name}"', f'"{short}{used[short]}"')
+    renamed: dict[str, Any] = json.loads(text)
+    return renamed
+
+
+def _with_shared_quantities(part: Any, quantities: dict[str, dict[str, Any]]) -> Any:
+    """Return a part of a schema whose quantities (number, bounds, unit) are references.
+
+    New quantities are added to `quantities`, by their text.
+    """
+    if isinstance(part, list):
+        return [_with_shared_quantities(item, quantities) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "x-unit" not in part:
+        return {key: _with_shared_quantities(value, quantities) for key, value in part.items()}
+    own = {"default": part["default"]} if "default" in part else {}
+    quantity = {key: value for key, value in part.items() if key != "default"}
+    quantities.setdefault(json.dumps(quantity), quantity)
+    number = list(quantities).index(json.dumps(quantity))
+    return {"$ref": f"#/$defs/Quantity{number}"} | own
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as the text of the file in the package."""
-    return json.dumps(schema(), ensure_ascii=False, indent=1) + "\n"
+    """Return the JSON Schema as the text of the file in the package, a line per definition."""
+    document = schema()
+    definitions = document.pop("$defs").items()
+    lines = ",\n".join(f"{json.dumps(name)}:{_compact(found)}" for name, found in definitions)
+    return f'{_compact(document)[:-1]},\n"$defs":{{\n{lines}\n}}}}\n'
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def schema_path() -> Path:
