@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from flexarm.errors import ModelError
-from flexarm.links.imported.file import read_body, write_body
+from flexarm.links.imported.file import inspect_body, read_body, write_body
 from flexarm.links.integrals import Integrals
 from tests.apart import outcome_apart
 from tests.links.mutate_bodies import FORMATS, damage_file
@@ -75,6 +75,20 @@ def outcomes(form: str, seeds: range, folder: Path) -> Counter[str]:
 def test_damaged_files_of_bodies_are_imported_or_refused(form: str, tmp_path: Path) -> None:
     found = outcomes(form, range(SAMPLE), tmp_path)
     assert found["refused"] > 0
+
+
+def test_a_billion_shapes_at_no_nodes_are_refused_before_they_are_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "empty.npz", nodes=np.zeros((0, 3)), shapes=np.zeros((10**9, 0, 3)))
+    refuse = partial(refusal, tmp_path / "empty.npz")
+    said = outcome_apart(refuse, cpu=MOST_CPU, memory=MOST_MEMORY)
+    assert "shapes at most, got 1,000,000,000" in said
+
+
+def refusal(path: Path) -> str:
+    """Import a file that is refused; return the reasons."""
+    report, body = inspect_body(path)
+    assert body is None
+    return "; ".join(report.errors)
 
 
 @pytest.mark.campaign

@@ -407,6 +407,7 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
             arrays[into] = reader.read(named, shape, powers)
         if (count := reader.sizes.get("shapes", 0)) > MOST_SHAPES:
             findings.refuse((named,), f"must be {MOST_SHAPES} shapes at most, got {count:,}")
+            count = MOST_SHAPES
             break
     squares = reader.optional(f"{start}w2", ("shapes",))
     if squares is not None and not {"hertz", "stiffness"} & arrays.keys():
