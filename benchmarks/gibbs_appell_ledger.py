@@ -15,7 +15,7 @@ import casadi as ca
 
 from flexarm.formulations.gibbs_appell.chain import ChainLink
 from flexarm.formulations.gibbs_appell.terms import tilde
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, Scalar
 from flexarm_papers.korayem.counts import (
     DEFLECTIONS,
     JOINTS,
@@ -93,7 +93,7 @@ class Ledger:
         dense = (0, rows if diagonal else rows * columns)
         return self._enter(line, times, dense, a.own + b.own, a.full + b.full)
 
-    def scaled(self, line: str, factor: Expr, matrix: Value) -> Value:
+    def scaled(self, line: str, factor: Scalar, matrix: Value) -> Value:
         """Multiply every entry that is not zero."""
         own, full = factor * matrix.own, factor * matrix.full
         return self._enter(line, 1, (matrix.own.nnz(), 0), own, full)
@@ -104,7 +104,7 @@ class Ledger:
 
     def _enter(self, line: str, times: float, dense: Cost, made: Expr, full: Expr) -> Value:
         made, full = ca.sparsify(made), ca.sparsify(full)
-        own = ca.SX(made.sparsity(), ca.vertcat(*[_named(x) for x in made.nonzeros()]))
+        own = ca.SX(made.sparsity(), ca.vertcat(*[_named(x) for x in _entries(made)]))
         self.rows.append(Row(line, times, dense, made, own, full))
         return Value(own, full)
 
@@ -116,7 +116,7 @@ class Ledger:
         used = set[int]().union(*[_symbols(x) for x in self.wanted])
         kept: list[list[int]] = []
         for row in reversed(self.rows):
-            made, own = row.made.nonzeros(), row.own.nonzeros()
+            made, own = _entries(row.made), _entries(row.own)
             keep = [
                 k for k, x in enumerate(own) if any(y.element_hash() in used for y in ca.symvar(x))
             ]
@@ -130,7 +130,7 @@ class Ledger:
         for line in sorted(found, key=ORDER.index):
             for row, keep in zip(self.rows, kept, strict=True):
                 if row.line == line and keep:
-                    pool.append(ca.vertcat(*[row.full.nonzeros()[k] for k in keep]))
+                    pool.append(ca.vertcat(*[_entries(row.full)[k] for k in keep]))
             now = operations(pool)
             found[line]["formed"] = (now[0] - before[0], now[1] - before[1])
             before = now
@@ -142,7 +142,7 @@ class Ledger:
         for row, keep in zip(self.rows, kept, strict=True):
             if row.line != line:
                 continue
-            made = row.made.nonzeros()
+            made = _entries(row.made)
             known = _cost(made)
             costs = {
                 "stands": (row.times * row.dense[0], row.times * row.dense[1]),
@@ -153,6 +153,10 @@ class Ledger:
             for kind, cost in costs.items():
                 found[kind] = (found[kind][0] + cost[0], found[kind][1] + cost[1])
         return found
+
+
+def _entries(x: Expr) -> list[Expr]:
+    return [x.nz[k] for k in range(x.nnz())]
 
 
 def _named(x: Expr) -> Expr:

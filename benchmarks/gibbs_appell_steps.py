@@ -33,7 +33,7 @@ def counted_steps(n: int, flexible: int, m: int) -> dict[int, Pair]:
     step_9 = steps.sums(links, tables, places)
     matrices = [_links_only(getattr(step_9, field.name)) for field in fields(steps.Sums)]
     rows = symbols("given", size) - steps.generalised_forces(links, R, phi, chi, Q, size)
-    results = {
+    results: dict[int, list[Expr]] = {
         1: steps.rotations(links)[1:],
         2: [x for y in steps.motions(links, R, v, None, symbols("g", 3)) for x in y[1:]],
         3: [*forces[0][2:], *forces[1][1:]],
@@ -107,8 +107,8 @@ def generic_tables(
 ) -> tuple[list[list[Expr]], list[list[Expr]], steps.Sums]:
     """Give symbols for what steps 7, 8 and 9 hand on: jR_k, jr_Ok/Oj and the sums."""
     n = len(links)
-    tables = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
-    places = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]
+    tables: steps.Table = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
+    places: steps.Table = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for k in range(j + 1, n):
             tables[j][k] = R[k] if k == j + 1 else symbols("R", 3, 3)

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from flexarm.engine.numbers import as_numbers
 
 Array: TypeAlias = npt.NDArray[np.float64]
-Expr: TypeAlias = Any  # casadi.SX, MX, DM or float: CasADi's stubs have no type for all of them
+Expr: TypeAlias = ca.SX | ca.DM  # matrix of expressions, or of numbers
+Scalar: TypeAlias = Expr | float  # an expression or number of shape (1, 1), or a float
 ROUNDING = 1e-13  # rounding error of a number that is 0 or equals another, relative to its scale
 ALIKE = 1e-10  # largest relative difference of equal numbers, however small they are
 ACCUMULATED = 1e-12  # relative to the largest term: rounding error of a computed sum or of a run
@@ -173,12 +174,12 @@ class Inertia:
         return np.array([self.mass, *self.first, *upper], np.result_type(self.second, float))
 
     @classmethod
-    def of_symbols(cls, numbers: Expr) -> "Inertia":
+    def of_symbols(cls, numbers: ca.SX) -> "Inertia":
         """Return a body from ten symbols in the order of `numbers`; it counts as having mass."""
         return cls.of_numbers(np.array(as_numbers(numbers), dtype=object))
 
     @classmethod
-    def of_numbers(cls, numbers: Array) -> "Inertia":
+    def of_numbers(cls, numbers: npt.NDArray[Any]) -> "Inertia":
         """Return a body from ten numbers in the order of `numbers`."""
         mass, *first, xx, xy, xz, yy, yz, zz = numbers.tolist()
         second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]

@@ -354,7 +354,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
         lambda part: bent[part.name].points() if part.name in bent else None,
     )
     force = elastic_force(model, q, {name: each.effort(q) for name, each in bent.items()})
-    further = ca.vertcat(*[each.further for each in bent.values()])
+    further: Expr = ca.vertcat(*[each.further for each in bent.values()])
     further_places = [i for each in bent.values() for i in each.further_places]
     if integrals is not None:  # no link is exact
         bodies, force = [integrals.body(body) for body in bodies], integrals.force(force)
@@ -424,7 +424,9 @@ class _Tip:
         self, model: Model, index: int, q: Expr, ring: Ring, integrals: IntegralSymbols | None
     ) -> None:
         part, n = model.links[index], model.size
-        self.symbols, self.slopes, self.places = ca.SX(0, 1), ca.SX(0, n), list[int]()
+        self.symbols: Expr = ca.SX(0, 1)
+        self.slopes: Expr = ca.SX(0, n)
+        self.places: list[int] = []
         last = index == len(model.links) - 1 and not part.tip_body.weighs
         self.bent: BentSections | None = None
         if part.exact is not None:
@@ -434,7 +436,8 @@ class _Tip:
                 self.symbols, self.slopes = self.bent.symbols, self.bent.slopes
                 self.places = self.bent.places
         angle = ca.SX(3, 1) if last else body_of(model, part).cayley_angles(q)
-        constants, places = ca.SX(0, 1), list[int]()
+        constants: Expr = ca.SX(0, 1)
+        places: list[int] = []
         if self.bent is None:
             local = tip_section(model, part, q)
             turned, position = local.rotation, local.position
@@ -451,8 +454,8 @@ class _Tip:
         slope: Expr = ca.jacobian(ca.vec(ca.densify(E)), q)
         if self.symbols.numel():
             slope = slope + ca.jacobian(ca.vec(ca.densify(E)), self.symbols) @ self.slopes
-        columns = {i: ca.sparsify(ca.reshape(slope[:, i], 4, 4)) for i in part.own}
-        self.transform: tuple[Expr, dict[int, Expr]] = (E, columns)
+        columns: dict[int, Expr] = {i: ca.sparsify(ca.reshape(slope[:, i], 4, 4)) for i in part.own}
+        self.transform = (E, columns)
 
     def _name(
         self,

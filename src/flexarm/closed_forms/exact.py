@@ -167,7 +167,7 @@ def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
     Returns the angle symbols by axis, the symbols of the functions c_k, and the formula of each
     key.
     """
-    angles = {letter: ca.SX.sym(name) for letter, name in ANGLES.items()}
+    angles: dict[str, Expr] = {letter: ca.SX.sym(name) for letter, name in ANGLES.items()}
     a, b, c = *angles.values(), ca.SX.sym("c", FUNCTIONS + 2)
 
     def by(f: Expr, letter: str) -> Expr:
@@ -238,7 +238,7 @@ class _Section:
         rows = ((C, -y, -z), (y, yy, yz), (z, yz, zz))
         return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
-    def entire(self) -> Entire:
+    def entire(self) -> Entire[Expr]:
         """Return the symbols of the functions c_0 to c_5 of this section."""
         return Entire(*[self.symbols["c", str(k)] for k in range(6)])
 
@@ -276,7 +276,7 @@ class BentSections:
             rows = dict(zip("yz", map(constant, whole), strict=True))
             symbols += [each.symbols[key] for key in moving]
             slopes += [
-                sum(each.derivative(key, letter) * row for letter, row in rows.items())
+                sum((each.derivative(key, x) * row for x, row in rows.items()), ca.SX(0))
                 for key in moving
             ]
             self.places += [each.places[key] for key in moving]
@@ -332,7 +332,8 @@ class BentSections:
             rows = [*(constant(row[None]) for row in self.nodes.turn[:, g]), twist]
             for k in range(3):
                 places.append(each.rotation() @ about[:, k])
-                sweeps.append(sum(t[:, k] @ row for t, row in zip(turns, rows, strict=True)))
+                pairs = zip(turns, rows, strict=True)
+                sweeps.append(sum((t[:, k] @ row for t, row in pairs), ca.SX(0)))
         return [
             (
                 ca.vertcat(*[place[a] for place in places]),

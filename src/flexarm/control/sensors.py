@@ -195,11 +195,10 @@ def _part(model: Model, gauge: Gauge) -> LinkModel:
 
 
 def _columns(model: Model, part: LinkModel, gauge: Gauge, q: Expr) -> Expr:
-    """Return the curvature at a gauge per modal amplitude [1/m], shape (1, m).
-
-    Return None unless the link is a beam.
-    """
-    return body_of(model, part).curvature(q, gauge.axis, gauge.at)
+    """Return the curvature at a gauge per modal amplitude [1/m], shape (1, m)."""
+    columns = body_of(model, part).curvature(q, gauge.axis, gauge.at)
+    assert columns is not None  # a link with a gauge has sections
+    return columns
 
 
 def bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
@@ -235,7 +234,7 @@ def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
     """Raise an error if the gauges on a link do not determine its modal amplitudes."""
     fewest, part = min(rows.shape), body.part
     if fewest and ca.SX(rows).is_constant():
-        none = np.zeros(body.model.size)
+        none = ca.DM.zeros(body.model.size)
         along = [np.array(body.curvature(none, axis, x)) for x in np.linspace(0, 1, 41)]
         bends = max(float(np.abs(along).max()), 1e-300)
         fewest = int(np.linalg.matrix_rank(np.array(ca.DM(rows)) / bends, tol=1e-6))

@@ -58,8 +58,7 @@ class _Eliminated:
     """
 
     indices: tuple[int, ...]  # of the coordinates
-    gain: Expr | None = None
-    start: Expr | None = None
+    free: tuple[Expr, Expr] | None = None  # gain and start of free ones
     factors: Factors | None = None
     reaction: tuple[Expr, Expr, Expr] | None = None  # reach, size and pushed of prescribed ones
 
@@ -137,7 +136,7 @@ class _Sweep:
         inertia, force = outboard
         known = [i for i, k in enumerate(indices) if k in self.given]
         free = [i for i in range(len(indices)) if i not in known]
-        reaction = factors = gain = start = None
+        reaction = factors = affine = None
         if known:
             moved = ca.vertcat(*[self.given[indices[i]] for i in known])
             reaction = (reach[:, known], size[known, :], pushed[known])
@@ -147,10 +146,10 @@ class _Sweep:
             factors = Factors.of(size[free, free], shortest=True)
             right = factors.forward(ca.horzcat(reach[:, free].T, pushed[free]))
             solved = factors.scaled(right)
-            gain, start = solved[:, :6], solved[:, 6]
+            gain, start = affine = solved[:, :6], solved[:, 6]
             inertia = symmetric(inertia - right[:, :6].T @ gain)
             force = force + right[:, :6].T @ start
-        return _Eliminated(indices, gain, start, factors, reaction), inertia, force
+        return _Eliminated(indices, affine, factors, reaction), inertia, force
 
     def _pass_link(self, state: LinkState) -> _Passed:
         """Eliminate the accelerations of a link's amplitudes and of its joint's coordinates."""
@@ -164,7 +163,7 @@ class _Sweep:
         frame = tip_columns(state) if few is None else few.frame
         push = P @ frame
         inertia = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(P, local.position)
-        force = ca.vertcat(t.torque, t.force) + shift_force(pull, local.position)
+        force: Expr = ca.vertcat(t.torque, t.force) + shift_force(pull, local.position)
         momentum, rest = shift_force(push, local.position), frame.T @ pull
         if few is not None:
             momentum, rest = momentum @ constant(few.rows), constant(few.rows.T) @ rest
@@ -175,11 +174,12 @@ class _Sweep:
         along = symmetric(frame.T @ push)
         if few is not None:
             solved = few.solve(along, ca.horzcat(momentum.T, pushed))
-            own = _Eliminated(part.own, solved[:, :6], solved[:, 6])
-            inertia = symmetric(inertia - momentum @ own.gain)
-            force = force + momentum @ own.start
+            gain, start = solved[:, :6], solved[:, 6]
+            own = _Eliminated(part.own, (gain, start))
+            inertia = symmetric(inertia - momentum @ gain)
+            force = force + momentum @ start
         else:
-            modal = ca.sparsify(t.modal + along)
+            modal: Expr = ca.sparsify(t.modal + along)
             modal, momentum = self._with_rotor(state, part.own, modal, momentum)
             own, inertia, force = self._eliminate(
                 part.own, modal, momentum, pushed, (inertia, force)
@@ -297,15 +297,15 @@ class _Sweep:
         Stores the accelerations, and the efforts of prescribed coordinates, in the results of the
         sweep.
         """
-        solved = None
-        if kept.gain is not None:
-            solved = kept.start - kept.gain @ current
+        if kept.free is not None:
+            gain, start = kept.free
+            solved = start - gain @ current
             solved = solved if kept.factors is None else kept.factors.back(solved)
             moved = solved if basis is None else basis @ solved
             for i, k in enumerate(k for k in kept.indices if k not in self.given):
                 self.acceleration[k] = moved[i]
-        if basis is not None:
-            return solved
+            if basis is not None:
+                return solved
         moved = picked(self.acceleration, kept.indices)
         if kept.reaction is not None:
             reach, size, pushed = kept.reaction
@@ -338,7 +338,7 @@ class _Sweep:
         force = rotate(out.rotation, out.force) + base.force
         if 0 in self.given:
             a: Expr = ca.vertcat(*[self.given[k] for k in range(6)])
-            current = ca.vertcat(
+            current: Expr = ca.vertcat(
                 base.angular @ a[3:6] + base.turning_bias, base.rotation.T @ (a[0:3] + lift)
             )
             total = inertia @ current + force

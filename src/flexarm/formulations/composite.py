@@ -224,7 +224,8 @@ def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Column
     axes of the base.
     """
     matrix = ca.SX(model.size, model.size)
-    carried, rotation = ca.SX(6, 6), ca.SX.eye(3)
+    carried: Expr = ca.SX(6, 6)
+    rotation: Expr = ca.SX.eye(3)
     pending: Columns = []  # momentum columns of outboard coordinates
     for state in reversed(states):
         t, columns = state.terms, tip_columns(state)
@@ -301,7 +302,8 @@ def _rotor_force(rotor: Rotor, tip: Expr, spin: Expr, v: Expr, a: Expr | None) -
 
 
 def _base_block(matrix: Expr, base: BaseState, inertia: Expr, pending: Columns) -> None:
-    angular: Expr = base.angular
+    angular = base.angular
+    assert angular is not None  # the base moves
     columns = ca.vertcat(ca.horzcat(ca.SX(3, 3), angular), ca.horzcat(base.rotation.T, ca.SX(3, 3)))
     matrix[:6, :6] = symmetric(columns.T @ inertia @ columns)
     for k, column in pending:
@@ -317,7 +319,7 @@ def _newton_euler(
     accelerations, tips, start = _accelerate(model, base, states, a, gravity)
     result = ca.SX(model.size, 1)
     roots: list[Expr] = []
-    force = ca.SX(6, 1)
+    force: Expr = ca.SX(6, 1)
     for index in range(len(states) - 1, -1, -1):
         state = states[index]
         t, part = state.terms, state.part
@@ -370,8 +372,8 @@ def _accelerate(
     lift, spin = base.swept - pull, base.turning_bias
     if a is not None and base.angular is not None:
         lift, spin = lift + a[0:3], spin + base.angular @ a[3:6]
-    start = ca.vertcat(spin, base.rotation.T @ lift)
-    roots, tips, current = [], [], start
+    start: Expr = ca.vertcat(spin, base.rotation.T @ lift)
+    roots, tips, current = list[Expr](), list[Expr](), start
     for state in states:
         current = rotate(state.rotation.T, current)
         if state.offset is not None:

@@ -106,7 +106,7 @@ class KinematicInfluence(Formulation):
     def _walk(self, q: Expr, v: Expr, lift: Expr) -> list["InfluenceBody"]:
         if self.paper:
             model = replace(self.model, tip_rotation="first-order")
-            straight = ca.SX(model.size, 1)  # eq. 25 (erratum): undeflected
+            straight: Expr = ca.SX(model.size, 1)  # eq. 25 (erratum): undeflected
         else:
             model, straight = self.model, q
         walk = Walk(model, q, v, lift)
@@ -184,7 +184,7 @@ class InfluenceBody:
     def load(self, a: Expr | None) -> Expr:
         """Return the world force, torque and efforts that accelerations a need, (6 + k,)."""
         acceleration: Expr = ca.vertcat(self.rate.a, self.rate.alpha)
-        own = ca.SX(len(self.own), 1)
+        own: Expr = ca.SX(len(self.own), 1)
         if a is not None:
             acceleration = acceleration + self.J @ a  # (eq. 21)
             own = selection(self.own, a.shape[0]) @ a

@@ -16,7 +16,7 @@ from flexarm.mechanics.orbit.hill import feel_gradient, frame_acceleration, rigi
 from flexarm.mechanics.riding import RailStation, riding_columns, station
 from flexarm.mechanics.sections import picked
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import NO_INERTIA, Expr, Inertia, base_rotation, constant
+from flexarm.spatial import NO_INERTIA, Expr, Inertia, Scalar, base_rotation, constant
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
     return place if place.nnz() else None
 
 
-def spatial_inertia(mass: Expr, first: Expr, second: Expr) -> Expr:
+def spatial_inertia(mass: Scalar, first: Expr, second: Expr) -> Expr:
     """Return the spatial inertia (6, 6) of a body from mass, first moment and rotary inertia."""
     cross = ca.skew(first)
     return ca.vertcat(ca.horzcat(second, cross), ca.horzcat(cross.T, mass * ca.SX.eye(3)))

@@ -193,7 +193,8 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
     computed.
     """
     J = ca.SX(model.size, model.size)
-    phi, pending = ca.SX(4, 4), Columns()
+    phi: Expr = ca.SX(4, 4)
+    pending: Columns = []
     exact = model.tip_rotation == "cayley"
     for index in range(len(chain) - 1, -1, -1):
         link = chain[index]

@@ -57,7 +57,7 @@ class Transform:
 def steps(model: Model, q: Expr) -> list[LinkTransform]:
     """Return the joint transformations from the base on; a moving base counts as six joints."""
     result: list[LinkTransform] = []
-    base = homogeneous(model.base_anchor, constant(model.base_pose.position))
+    base: Expr | None = homogeneous(model.base_anchor, constant(model.base_pose.position))
     if model.base_moves:
         start = homogeneous(ca.DM.eye(3), constant(model.base_pose.position))
         anchor = homogeneous(model.base_anchor, ca.DM(3, 1))
@@ -69,8 +69,8 @@ def steps(model: Model, q: Expr) -> list[LinkTransform]:
         result[-1] = replace(result[-1], body=model.base_body)
         base = None
     for part in model.links:
-        before = pose_matrix(part.pose_FJ)
-        before = before if base is None else base @ before
+        placed = pose_matrix(part.pose_FJ)
+        before: Expr | None = placed if base is None else base @ placed
         base = None
         own = ca.SX.sym("q", len(part.carried_by))
         factors = part.motion.factors(own) if part.carried_by else []
@@ -125,9 +125,9 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
         return Transform(type(d)(make(d)), [], none, none)
     own, change = ca.SX.sym("d", m), ca.SX.sym("v", m)
     flat = ca.vec(ca.densify(ca.SX(make(own))))
-    columns = ca.jacobian(flat, own)
-    rate = columns @ change
-    bias = ca.jtimes(rate, own, change)
+    columns: Expr = ca.jacobian(flat, own)
+    rate: Expr = columns @ change
+    bias: Expr = ca.jtimes(rate, own, change)
     results = [flat, columns, rate, bias]
     value, columns, rate, bias = _put_in(results, [own, change], [d, rates])
     return Transform(
@@ -176,12 +176,12 @@ def _motions(factors: Factors, own: Expr, q: Expr) -> Iterator[Motion]:
         yield A, U, UU
 
 
-def _put_in(results: list[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
+def _put_in(results: Sequence[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
     """Return expressions with values substituted for some symbols; other symbols remain."""
     mine = {one.element_hash() for each in symbols for one in ca.symvar(each)}
     every = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(each)) for each in results]))
     others = ca.vertcat(*[one for one in every if one.element_hash() not in mine])
-    function: Expr = ca.Function("at", [*symbols, others], results)
+    function = ca.Function("at", [*symbols, others], results)
     return list(function(*values, others))
 
 

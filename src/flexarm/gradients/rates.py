@@ -14,7 +14,6 @@ from flexarm.integrate.actuators import Actuators, actuators_of, matrices_of, mo
 from flexarm.integrate.mission.event_functions import EventFunction
 from flexarm.model import NUMBERS, Model
 from flexarm.model.numbers import common_pattern
-from flexarm.spatial import Expr
 
 Others = Callable[[], Sequence[Model]]
 Derive = Callable[[ca.Function], ca.Function]
@@ -82,7 +81,7 @@ class RateFunctions:
         )
 
 
-def _taken_apart(rates: ca.Function) -> tuple[dict[str, Expr], Expr]:
+def _taken_apart(rates: ca.Function) -> tuple[dict[str, ca.SX], ca.SX]:
     symbols = dict(zip(rates.name_in(), rates.sx_in(), strict=True))
     return symbols, ca.vertcat(*rates.call(list(symbols.values()), True, False))
 
@@ -115,7 +114,7 @@ def _pushed(rates: ca.Function) -> ca.Function:
 
 
 def _function(
-    name: str, symbols: dict[str, Expr], more: dict[str, Expr], results: dict[str, Expr]
+    name: str, symbols: dict[str, ca.SX], more: dict[str, ca.SX], results: dict[str, ca.SX]
 ) -> ca.Function:
     """Return a CasADi function whose last input is the vector of numbers of the arm."""
     inputs = {k: s for k, s in symbols.items() if k != NUMBERS} | more

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -33,6 +33,7 @@ from flexarm.model import Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
 
+Value = TypeVar("Value", Expr, float)
 NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # not in the expressions
 STATE_FLOOR = 1e-2  # [rad], [m]: joint motion by an integral below which its error is irrelevant
 UNITS = tuple(
@@ -103,8 +104,8 @@ class Servoed:
         return self.kept(total), rate
 
     def asks(
-        self, u: Expr, position: Expr, speed: Expr, target: tuple[Expr, Expr], x: Expr
-    ) -> tuple[Expr, Expr]:
+        self, u: Value, position: Value, speed: Value, target: tuple[Value, Value], x: Value
+    ) -> tuple[Value, Value]:
         """Return the input of the control law before limiting, and the rate of the integral term x.
 
         The input includes u; the rate includes the correction for a limited input (anti-windup).
@@ -123,12 +124,12 @@ class Servoed:
         over = math.inf if servo.integral_time is None else servo.integral_time
         return total, (share + self.kept(total) - total) / over
 
-    def kept(self, total: Expr) -> Expr:
+    def kept(self, total: Value) -> Value:
         """Return an input clipped to plus or minus the servo's limit."""
         return _within(total, self.limit)
 
 
-def _within(value: Expr, limit: float) -> Expr:
+def _within(value: Value, limit: float) -> Value:
     return value if limit == math.inf else ca.fmin(ca.fmax(value, -limit), limit)
 
 
@@ -291,7 +292,7 @@ class Actuators:
     ) -> tuple[Share, Expr, list[Expr]]:
         """Return contributions of drive trains and ties, the acting inputs, and motor currents."""
         share, currents = Share(ca.SX(v.shape[0], 1)), []
-        columns = ca.vertsplit(u) if u.shape[0] else []
+        columns: list[Expr] = [*ca.vertsplit(u)] if u.shape[0] else []
         place = sum(each.state is not None for each in self.servos)
         for k, slipping in enumerate(self.slipping):
             slipping.share(b[2 * k], b[2 * k + 1], v, share)
@@ -323,14 +324,15 @@ class Actuators:
 
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, h: Expr) -> tuple[Expr, Expr]:
         """Return expressions of the inputs, servo action included, and of servo integral rates."""
-        columns, rates = ca.vertsplit(u), []
+        columns: list[Expr] = [*ca.vertsplit(u)]
+        rates: list[Expr] = []
         count, sampled = self.targets, 0
         for k, each in enumerate(self.servos):
             if each.servo.period is not None:
                 columns[each.column] = each.kept(columns[each.column] + h[sampled])
                 sampled += 1
                 continue
-            held = 0.0 if each.state is None else x[each.state]
+            held = ca.SX(0) if each.state is None else x[each.state]
             seen = columns[each.column]
             columns[each.column], rate = each.answer(seen, q, v, (r[k], r[count + k]), held)
             rates += [] if each.state is None else [rate]
@@ -382,10 +384,10 @@ def motion_of(
     pushed = bool(actuators.slipping or actuators.bristles or actuators.ties)
     name = "missing_force" if accelerated else "pushed_motion" if pushed else "motion"
     function = trace(formulation, name)
-    inputs = dict(zip(function.name_in(), function.sx_in(), strict=True))
+    inputs: dict[str, Expr] = dict(zip(function.name_in(), function.sx_in(), strict=True))
     q, v, u = (inputs[name] for name in "qvu")
     found: dict[str, Expr] = {}
-    added: dict[str, Expr] = {"t": ca.SX.sym("t")} | actuators.symbols()
+    added: dict[str, Expr] = {"t": ca.SX.sym("t"), **actuators.symbols()}
     r, x, b, h = (added.get(name, ca.SX(0, 1)) for name in "rxbh")
     if law is not None:
         u = found["u"] = ca.densify(law(added["t"], q, v))

@@ -24,7 +24,7 @@ from flexarm.mechanics.drives import (
 )
 from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.model import Axis, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Expr, Scalar, constant
 
 BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss accounts
 STILL = 1e-100  # least rate over the Stribeck speed: without effect on results
@@ -39,14 +39,14 @@ class Share:
     push: Expr  # generalised force, (n,)
     # fed, moved: power [W] of the inputs beside the power of their efforts, and power [W] of the
     # moving points that ties connect the tip to.
-    fed: Expr = 0.0
-    moved: Expr = 0.0
+    fed: Scalar = 0.0
+    moved: Scalar = 0.0
     # Power dissipated in addition to that of the arm's own equations [W], by account.
     taken: dict[str, Expr] = field(default_factory=dict)
     rates: list[Expr] = field(default_factory=list)  # rates of the states
-    stored: Expr = 0.0  # energy in states [J]
+    stored: Scalar = 0.0  # energy in states [J]
     # Force [N], then torque about the world's origin [N m], of ties on the arm, (6,).
-    outer: Expr = 0.0
+    outer: Scalar = 0.0
 
     def take(self, account: str, power: Expr) -> None:
         """Add a dissipated power [W] to a loss account."""
@@ -137,11 +137,12 @@ class Winding:
             return current, current
         induced = motor.torque_constant * self.ratio * ca.dot(constant(self.row), v)
         assert motor.resistance is not None
-        growing: Expr = 0.0
+        growing: Scalar = 0.0
         if x is None:
             current = (u - induced) / motor.resistance
             current = current if limit == math.inf else ca.fmin(ca.fmax(current, -limit), limit)
         else:
+            assert motor.inductance is not None
             current, inductance = x, motor.inductance
             growing = (u - motor.resistance * x - induced) / inductance
             if limit != math.inf:
@@ -225,9 +226,8 @@ class Slipping:
 
     def share(self, braking: Expr, way: Expr, v: Expr, to: Share) -> None:
         """Add brake effort, friction in direction `way` (-1, 0, 1), and losses to the sum `to`."""
-        rate, total = v[self.index], ca.SX(0)
+        rate, total = v[self.index], braking if self.brake else ca.SX(0)
         if self.brake:
-            total = braking
             to.take(self.brake, -braking * rate)
         for account, friction in self.frictions:
             effort = way * sliding(friction, rate)
@@ -238,13 +238,14 @@ class Slipping:
         to.push = to.push + unit
 
 
-def sliding(friction: AnyFriction, rate: Expr) -> Expr:
+def sliding(friction: AnyFriction, rate: Expr) -> Scalar:
     """Return the magnitude of dry friction effort at a sliding rate, Stribeck effect included."""
     if friction.static is None or friction.stribeck_speed is None:
-        return friction.coulomb
+        return friction.coulomb or 0.0
     # At standstill a power of 0 has no derivative by its exponent, and NaN times 0 is NaN.
     over = ca.fmax(ca.fabs(rate) / friction.stribeck_speed, STILL) ** friction.stribeck_exponent
-    return friction.coulomb + (friction.static - friction.coulomb) * ca.exp(-over)
+    effort: Expr = friction.coulomb + (friction.static - friction.coulomb) * ca.exp(-over)
+    return effort
 
 
 def bristles(model: Model) -> tuple[Bristle, ...]:

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.spatial import Expr, constant, settled
+from flexarm.spatial import Expr, Scalar, constant, settled
 
 Axis = Literal["x", "y", "z"]
 AXES: tuple[Axis, ...] = ("x", "y", "z")
@@ -32,7 +32,7 @@ class Field:
         """Return the sum of two fields."""
         return Field(self.x + other.x, self.y + other.y, self.z + other.z)
 
-    def __mul__(self, factor: Expr) -> "Field":
+    def __mul__(self, factor: Scalar) -> "Field":
         """Return the field multiplied by a scalar."""
         return Field(self.x * factor, self.y * factor, self.z * factor)
 

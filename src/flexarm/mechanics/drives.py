@@ -14,7 +14,7 @@ from flexarm.arm import Friction, SpringTable
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies.base import table_energy
 from flexarm.model import Axis, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Expr, Scalar, constant
 
 AnyFriction = Friction[Any, Any, Any, Any]
 ONSET = 0.01  # contact depth of full transmission damping, relative to the backlash
@@ -185,6 +185,7 @@ def windup(model: Model, axis: Axis, q: Expr) -> Expr:
     """Compute the wind-up: motor minus link position, plus the gear's kinematic error."""
     drive = axis.acts.drive
     assert drive is not None
+    assert axis.motor is not None
     wound = q[axis.motor] - ca.dot(constant(hub_row(model, axis)), q)
     error = drive.kinematic_error
     if error is not None:
@@ -198,11 +199,11 @@ def slack(axis: Axis, wound: Expr) -> Expr:
     drive = axis.acts.drive
     if drive is None or drive.backlash is None:
         return wound
-    half = drive.backlash / 2
+    half: float = drive.backlash / 2
     return ca.fmax(wound - half, 0) + ca.fmin(wound + half, 0)
 
 
-def windup_energy(model: Model, axis: Axis, q: Expr) -> Expr:
+def windup_energy(model: Model, axis: Axis, q: Expr) -> Scalar:
     """Return the elastic energy [J] of a transmission."""
     if axis.motor is None or axis.acts.drive is None:
         return 0.0
@@ -213,13 +214,16 @@ def spring_energy(stiffness: Any, wound: Expr) -> Expr:
     """Return the elastic energy [J] of a spring, from a stiffness or a force table."""
     if isinstance(stiffness, SpringTable):
         return table_energy(stiffness.deflection, stiffness.effort, wound)
-    return stiffness * wound**2 / 2
+    energy: Expr = stiffness * wound**2 / 2
+    return energy
 
 
 def _effort(stiffness: Any, wound: Expr) -> Expr:
     """Return the force or torque of a spring, from a stiffness or a force table."""
+    total: Expr
     if not isinstance(stiffness, SpringTable):
-        return stiffness * wound
+        total = stiffness * wound
+        return total
     x, y = stiffness.deflection, stiffness.effort
     slopes = [(y[k + 1] - y[k]) / (x[k + 1] - x[k]) for k in range(len(x) - 1)]
     total = y[0] + slopes[0] * (wound - x[0])
@@ -228,14 +232,15 @@ def _effort(stiffness: Any, wound: Expr) -> Expr:
     return total
 
 
-def _lever(axis: Axis, q: Expr) -> Expr:
+def _lever(axis: Axis, q: Expr) -> Scalar:
     """Return the derivative of a transmission's wind-up with respect to the motor position."""
     drive = axis.acts.drive
     error = None if drive is None else drive.kinematic_error
-    if drive is None or error is None:
+    if drive is None or error is None or axis.motor is None:
         return 1.0
     turns = error.per_turn * drive.gear_ratio
-    return 1 + error.amplitude * turns * ca.cos(turns * q[axis.motor] + error.phase)
+    lever: Expr = 1 + error.amplitude * turns * ca.cos(turns * q[axis.motor] + error.phase)
+    return lever
 
 
 def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
@@ -246,8 +251,9 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
     """
     drive = axis.acts.drive
     assert drive is not None
+    assert axis.motor is not None
     link = ca.dot(constant(hub_row(model, axis)), v)
-    damped = drive.damping * (_lever(axis, q) * v[axis.motor] - link)
+    damped = (drive.damping or 0.0) * (_lever(axis, q) * v[axis.motor] - link)
     if drive.backlash is None:
         return damped
     tight = slack(axis, windup(model, axis, q))

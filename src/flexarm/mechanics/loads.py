@@ -17,7 +17,7 @@ from flexarm.mechanics.sections import picked
 from flexarm.mechanics.stops import stop_energy, stop_loss
 from flexarm.model import Model, prescribed_motion
 from flexarm.model.profiles import evaluate
-from flexarm.spatial import Expr, Inertia, constant
+from flexarm.spatial import Expr, Inertia, Scalar, constant
 
 Load = tuple[int, Expr, Expr, Expr]  # index of a link; point, force and torque in the world
 
@@ -88,7 +88,7 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
     carrier, position = base_frame(model, q)
     pull = constant(model.gravity)
 
-    def lower(R: Expr, p: Expr, mass: Expr, first: Expr, second: Expr) -> Expr:
+    def lower(R: Expr, p: Expr, mass: Scalar, first: Expr, second: Expr) -> Expr:
         energy = -ca.dot(pull, mass * p + R @ first)
         if model.orbit:
             energy += orbit_energy(model.orbit, R, p, mass, first, second)
@@ -128,10 +128,10 @@ def dissipative_force(
             for k, row in zip(part.carried_by, ca.vertsplit(spun.T @ torque), strict=True):
                 result[k] += row
         for axis in part.axes:
-            row = constant(hub_row(model, axis))
+            hub = constant(hub_row(model, axis))
             result += axis_loss(model, axis, q, v, coulomb=coulomb)
             if axis.acts.stops is not None:
-                result += row * stop_loss(axis, ca.dot(row, q), ca.dot(row, v))
+                result += hub * stop_loss(axis, ca.dot(hub, q), ca.dot(hub, v))
     for each in point_forces(model, q, v, friction=coulomb, ends=ends):
         result -= each.attached.effort(each.lost, each.torque)
     return result

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 import casadi as ca
 
 from flexarm.model import Axis
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, Scalar
 
 
-def stop_energy(axis: Axis, place: Expr) -> Expr:
+def stop_energy(axis: Axis, place: Expr) -> Scalar:
     """Return the elastic energy [J] of a joint's stops; ``place`` is the hub's coordinate."""
     stops = axis.acts.stops
     return sum(stops.stiffness * deep**2 / 2 for deep, _ in _ends(axis, place)) if stops else 0.0
 
 
-def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Expr:
+def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Scalar:
     """Return the dissipative force of a joint's stops; ``place`` is the hub's coordinate.
 
     Notes
@@ -27,10 +27,11 @@ def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Expr:
         return 0.0
     assert stops.speed is not None
     loss = crossley(stops.restitution) / stops.speed
-    return sum(
+    force: Scalar = sum(
         way * stops.stiffness * deep * (ca.fmax(0, 1 + loss * way * rate) - 1)
         for deep, way in _ends(axis, place)
     )
+    return force
 
 
 def crossley(restitution: float) -> float:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Literal
 
+import casadi as ca
 import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
@@ -410,7 +411,7 @@ class Model:
     load_given: bool = False
     # Symbols that stand for its numbers, (k,), in a model that equations are traced of for others
     # too; None in one that is as it is.
-    symbols: Expr | None = None
+    symbols: ca.SX | None = None
 
     def __getstate__(self) -> dict[str, object]:
         """Return the dataclass fields without cached values such as the digest."""

@@ -1,9 +1,9 @@
 """Functions of time in the model file, evaluated with their first two derivatives."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -28,6 +28,7 @@ from flexarm.spatial import Expr
 
 AnyProfile = Profile[float]
 Values = tuple[float, float, float]
+X = TypeVar("X", float, npt.NDArray[np.float64], Expr)
 MAX_ROWS = 1_000_000
 MAX_TRACED = 1000  # largest number of pieces of a profile in an equation
 
@@ -69,7 +70,7 @@ def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
     return ca.vertcat(*_at(t - origin, piece, ca.sin, ca.cos))
 
 
-def _at(x: Any, piece: Sequence[Any], sin: Any, cos: Any) -> tuple[Any, Any, Any]:
+def _at(x: X, piece: Sequence[X], sin: Callable[[X], X], cos: Callable[[X], X]) -> tuple[X, X, X]:
     """Return value, rate and acceleration of a piece at time x [s] after its origin.
 
     The piece is given by its seven coefficients, in the order of `pieces`.

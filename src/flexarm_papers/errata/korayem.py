@@ -41,7 +41,7 @@ def _model() -> Model:
 @cache
 def _states() -> list[tuple[Expr, Expr]]:
     rng = np.random.default_rng(2)
-    model, found = _model(), []
+    model, found = _model(), list[tuple[Expr, Expr]]()
     small = np.array([DEFLECTION if "." in name else 1.0 for name in model.names])
     for _ in range(STATES):
         q, v = rng.uniform(-1, 1, (2, model.size))
@@ -86,7 +86,7 @@ def _eq_86(links: list[ChainLink], R: list[list[Expr]], s: steps.Sums) -> steps.
 
 def _step_9(links: list[ChainLink], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
     n = len(links)
-    U = [[ca.SX(3, 3) for _ in range(n)] for _ in range(n)]
+    U: steps.Table = [[ca.SX(3, 3) for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for k in range(n - 2, -1, -1):
             xi = s.xi[j][n - 2 if k == n - 2 else k + 1]  # the base case has xi_n-1

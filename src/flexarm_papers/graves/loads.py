@@ -13,6 +13,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, TipRotation, build
+from flexarm.spatial import Scalar
 from flexarm_papers.base import Found, Item, Table
 from flexarm_papers.readings import Grid, Reading, Scope, ways
 from flexarm_papers.runs import changed, difference, operations
@@ -278,7 +279,8 @@ def lumped(model: Model, *, own: bool) -> ca.Function:
         section, half = part.link.section, part.link.length / 2
         assert section is not None  # a beam, rigid or not
         assert section.mass_per_length is not None
-        mass, bent = 2 * half * section.mass_per_length, [0.0, 0.0]
+        mass = 2 * half * section.mass_per_length
+        bent: list[Scalar] = [0.0, 0.0]
         if part.body.one_length:
             shapes, at = part.beam.shapes, np.array([half])
             rows = [shapes.values("y", at)[0], shapes.values("z", at)[0]]

@@ -226,7 +226,8 @@ class ElementJacobian(Formulation):
         """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
         lumps = self._lumps(q)
         rates = ca.SX.sym("rates", self.model.size)
-        kinetic, weight = _kinetic_energy(lumps, rates), ca.SX(0)
+        kinetic = _kinetic_energy(lumps, rates)
+        weight: Expr = ca.SX(0)
         momentum = ca.gradient(kinetic, rates)
         force = ca.jtimes(momentum, q, rates) - ca.gradient(kinetic, q)  # (eq. 7: C q')
         if a is not None:

@@ -13,7 +13,7 @@ from flexarm.mechanics.bodies.terms import Terms
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.sections import Local, selection
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, Inertia, constant, skew_matrix, turn_z
+from flexarm.spatial import Expr, Inertia, Scalar, constant, skew_matrix, turn_z
 
 
 def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
@@ -31,7 +31,7 @@ class Lump:
     ``inertia`` and ``J_R`` refer to the same axes, which need not be the world's.
     """
 
-    mass: Expr
+    mass: Scalar
     r: Expr
     J_T: Expr
     inertia: Expr

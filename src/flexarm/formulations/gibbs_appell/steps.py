@@ -32,7 +32,9 @@ def motions(
     They are omega_i, omega'_i and r''_Oi. Without accelerations a the last two are the parts due to
     velocities, omega'_v,i and r''_Ov,i. ``lift`` is the acceleration of the base.
     """
-    omega, omega_d, r_dd = [ca.SX(3, 1)], [ca.SX(3, 1)], [lift]
+    omega: list[Expr] = [ca.SX(3, 1)]
+    omega_d: list[Expr] = [ca.SX(3, 1)]
+    r_dd = [lift]
     for before, link, turned in zip(links[:-1], links[1:], R[1:], strict=True):
         w, w_d, back = omega[-1], omega_d[-1], turned.T
         spin = w + before.theta_d
@@ -80,7 +82,8 @@ def gathered_forces(
     links: list[ChainLink], R: list[Expr], S: list[Expr], T: list[Expr]
 ) -> tuple[list[Expr], list[Expr]]:
     """Return the forces phi_i and torques chi_i of all outboard links, summed inward (step 4)."""
-    phi, chi = [ca.SX(3, 1)], [T[-1]]
+    phi: list[Expr] = [ca.SX(3, 1)]
+    chi = [T[-1]]
     for j in range(len(links) - 2, -1, -1):
         phi.insert(0, R[j + 1] @ (S[j + 1] + phi[0]))  # (eq. 100)
         chi.insert(0, T[j] + tilde(links[j].r) @ phi[0] + R[j + 1] @ chi[0])  # (eq. 99)
@@ -94,7 +97,7 @@ def deflection_forces(
 
     With accelerations a they include the last terms of eq. 44, with the opposite sign.
     """
-    result = []
+    result: list[Expr] = []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
         b = link.body
         rows = [
@@ -138,7 +141,7 @@ def generalised_forces(
 def compound_rotations(R: list[Expr]) -> Table:
     """Return the rotations jR_k between all pairs of links (step 7), (3, 3) each."""
     n = len(R)
-    table = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
+    table: Table = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for k in range(j + 1, n):
             table[j][k] = table[j][k - 1] @ R[k]  # (eq. 4)
@@ -152,12 +155,12 @@ def positions(links: list[ChainLink], R: Table) -> Table:
     jr_{Oi/Oj}, the vector from origin j to origin i in the axes of link j, is at [j][i].
     """
     n = len(links)
-    step = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]  # jr_{O(i+1)/Oi} at [j][i]
+    step: Table = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]  # jr_{O(i+1)/Oi} at [j][i]
     for i in range(n - 1):
         step[i][i] = links[i].r  # (eq. 60)
         for j in range(i - 1, -1, -1):
             step[j][i] = R[j][j + 1] @ step[j + 1][i]  # (eq. 3)
-    r = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]
+    r: Table = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]
     for i in range(n):
         for j in range(i + 1, n):
             r[i][j] = r[i][j - 1] + step[i][j - 1]  # (step 8)
@@ -257,7 +260,7 @@ def _joint_equations(
         for k, other in enumerate(links):
             if not other.variables:
                 continue
-            row = ca.SX(3, len(other.variables))
+            row: Expr = ca.SX(3, len(other.variables))
             if k < n - 1:
                 row = (s.sigma_k[j][k] - s.psi_k[j][k] - s.U_k[j][k]) @ other.theta_f  # (eq. 81)
                 row = row + (s.xi_k[j][k] + s.gamma[j][k]) @ other.r_f  # (eq. 81)
@@ -281,7 +284,8 @@ def _deflection_equations(
             other = links[k]
             if not link.variables or not other.variables:
                 continue
-            turn, push = ca.SX(3, len(other.variables)), ca.SX(3, len(other.variables))
+            turn: Expr = ca.SX(3, len(other.variables))
+            push: Expr = ca.SX(3, len(other.variables))
             if k < n - 1:
                 turned = s.sigma_jk[j][k] - s.psi_jk[j][k] - s.U_jk[j][k]
                 turn = (s.gamma_j[j][k] + s.xi_jk[j][k]) @ other.r_f + turned @ other.theta_f

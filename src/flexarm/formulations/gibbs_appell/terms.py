@@ -8,13 +8,14 @@ deflection, ``r_ij -> dr/d delta_ij``.
 """
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Expr, Scalar, constant
 
 _LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]).transpose(2, 0, 1)
 
@@ -51,7 +52,7 @@ class AccelerationEnergy:
     """
 
     # M, B2, B3, B8, B9: mass; eqs. 24, 25, 30, 31, (3, 3) each.
-    M: Expr
+    M: Scalar
     B2: Expr
     B3: Expr
     B8: Expr
@@ -76,7 +77,7 @@ class AccelerationEnergy:
         mine, its = (
             [getattr(body, f.name) for f in fields(AccelerationEnergy)] for body in (self, other)
         )
-        joined = [
+        joined: list[Any] = [
             tuple(x + y for x, y in zip(a, b, strict=True)) if isinstance(a, tuple) else a + b
             for a, b in zip(mine, its, strict=True)
         ]

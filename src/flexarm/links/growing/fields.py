@@ -149,7 +149,7 @@ class SlidingMotion:
         value = ca.vertcat(f.value, none, none)
         scales, other = constant(f.scales), constant(1 - f.scales)
         along = scales * f.slope + other * (f.value / self.length)
-        columns = [ca.vertcat(other * f.slope, along, none)]
+        columns: list[Expr] = [ca.vertcat(other * f.slope, along, none)]
         columns += [ca.vertcat(f.matrix[:, j], none, none) for j in range(self.d.shape[0])]
         moving = f.slope * self.out + f.rate
         along = scales * f.bend + other * (2 * turn * moving - 2 * turn**2 * f.value)

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.span import gauss_points
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, Scalar
 
 ROD = np.array([0.0, 1.0, 1.0]) / 12  # inertia of a rod about its centre by mass length^2
 # Points that integrate shapes of degree 3, and the square of their slopes.
@@ -17,7 +17,7 @@ CUBIC, STIFFENED = 4, 6
 class ElementSection:
     """Mass point of an element with its Jacobian by the link's own coordinates, in link axes."""
 
-    mass: Expr  # of the point [kg]
+    mass: Scalar  # of the point [kg]
     # Inertia about the axes [kg m^2], (3,): of the whole element if it is its only point.
     inertia: Expr
     # place, columns: position (3,), and velocity per rate of own coordinate (3, k).
@@ -36,7 +36,7 @@ class Vector:
     negative.
     """
 
-    mass: Expr  # [kg m^2], since the vector is dimensionless
+    mass: Scalar  # [kg m^2], since the vector is dimensionless
     # value, columns: the vector in the link's axes, (3,), and its rate per rate of own coordinate,
     # (3, k).
     value: Expr

@@ -6,7 +6,7 @@ import casadi as ca
 
 from flexarm.links.fields import Basis, Field, MovingField
 from flexarm.mechanics.bodies.terms import Terms, axial
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, Scalar
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,10 @@ class MaterialPoints:
 
     moving: MovingField  # positions, Jacobian by own coordinates, acceleration bias
     basis: Basis  # functions of position along the body, with integrals over the mass
-    scale: Expr | float  # factor of the masses of the basis
+    scale: Scalar  # factor of the masses of the basis
 
     @property
-    def mass(self) -> Expr:
+    def mass(self) -> Scalar:
         """Mass of the points [kg]."""
         return self.scale * self.basis.mass
 

@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.terms import Terms
-from flexarm.spatial import Expr, Inertia, Pose, constant
+from flexarm.spatial import Expr, Inertia, Pose, Scalar, constant
 
 
 class Moments(NamedTuple):
@@ -149,7 +149,7 @@ def trace_of(a: Expr, b: Expr) -> Expr:
     return ca.sum1(ca.sum2(a * b.T))
 
 
-def bordered(mass: Expr, mean: Expr, second: Expr) -> Expr:
+def bordered(mass: Scalar, mean: Expr, second: Expr) -> Expr:
     """Return ``int h h^T`` (4, 4) from mass, first moment (3,) and second moments (3, 3)."""
     return ca.vertcat(ca.horzcat(mass, mean.T), ca.horzcat(mean, second))
 

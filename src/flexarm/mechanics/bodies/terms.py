@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.mechanics.sections import Local
-from flexarm.spatial import Expr, Inertia, constant
+from flexarm.spatial import Expr, Inertia, Scalar, constant
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Terms:
     """Inertia of a link about L and its velocity-dependent forces, with k own coordinates."""
 
     # mass, first, second: mass [kg], first moment (3,), inertia matrix (3, 3).
-    mass: Expr
+    mass: Scalar
     first: Expr
     second: Expr
     # angular, linear: momentum per rate of own coordinate: about L and linear, (3, k) each.

@@ -12,7 +12,7 @@ from dataclasses import replace
 import casadi as ca
 
 from flexarm.mechanics.bodies.terms import Terms
-from flexarm.spatial import Expr, Inertia, constant
+from flexarm.spatial import Expr, Inertia, Scalar, constant
 
 
 def frame_acceleration(rate: float, p: Expr, v: Expr) -> Expr:
@@ -31,7 +31,7 @@ def frame_acceleration(rate: float, p: Expr, v: Expr) -> Expr:
 
 
 def gradient_force(
-    rate: float, R: Expr, p: Expr, mass: Expr, first: Expr, second: Expr
+    rate: float, R: Expr, p: Expr, mass: Scalar, first: Expr, second: Expr
 ) -> tuple[Expr, Expr]:
     """Compute torque and force that balance the gravity gradient on a body, in body axes.
 
@@ -81,7 +81,7 @@ def rotor_gradient(rate: float, x: Expr, axis: Expr, inertia: float) -> Expr:
     return -3 * rate * rate * inertia * ca.dot(x, axis) * ca.cross(x, axis)
 
 
-def orbit_energy(rate: float, R: Expr, p: Expr, mass: Expr, first: Expr, second: Expr) -> Expr:
+def orbit_energy(rate: float, R: Expr, p: Expr, mass: Scalar, first: Expr, second: Expr) -> Expr:
     """Compute the potential [J] of the gravity gradient and of the frame's rotation.
 
     The potential is ``-1/2 int r^T diag(3, 0, -1) n^2 r dm``; its sum with the kinetic energy in

@@ -117,7 +117,7 @@ class Exact(Shaped):
         (points,), found = self.points(own, 0 * own), list[Vector]()
         value, columns = points.moving.value, points.moving.columns
         masses = vector_masses(self.nodes)
-        for g in np.flatnonzero(masses):
+        for g in np.flatnonzero(masses).tolist():
             turned = [ca.vertcat(*[c.of(a)[g] for a in AXES]) for c in columns]
             place = ca.vertcat(*[value.of(a)[g] for a in AXES])
             found.append(Vector(float(masses[g]), place, ca.horzcat(*turned)))

@@ -48,6 +48,7 @@ class ExactSlidingMotion(SlidingMotion):
         per_rate = l * ca.horzcat(e.slope, e.matrix)
         bias, ways = 2 * out * t.rate + l * t.bias, list[tuple[Array | Expr, Expr]]()
         for rows, by in NodeMotion.of(nodes, t).ways:
+            assert isinstance(rows, np.ndarray)  # the nodes are fixed
             bias += scaled_rows(by, (l * (constant(rows) @ e.bend)).T)
             ways.append((constant(rows) @ per_rate, by))
         grown = type(l)(nodes.count, per_rate.shape[1])

@@ -262,6 +262,8 @@ def _momenta(nodes: Collocation, m: NodeMotion) -> tuple[Expr, Expr]:
                 products += constant(nodes.gram[s, s]) * both
             if along is across:
                 products = ca.triu2symm(ca.triu(products))
+            assert isinstance(rows, np.ndarray)  # others only where `nodes.few`
+            assert isinstance(others, np.ndarray)
             between = constant(rows.T) @ (products @ constant(others))
             modal += between if along is across else between + between.T
     return linear, ca.triu2symm(ca.triu(modal))

@@ -73,7 +73,7 @@ def strain_energy(nodes: Collocation, d: Expr) -> Expr:
     return total
 
 
-def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire] = ()) -> Expr:
+def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire[Expr]] = ()) -> Expr:
     """Compute the gradient (m,) of `strain_energy` in the amplitudes.
 
     ``known`` are the trigonometric functions at the nodes, if already computed.

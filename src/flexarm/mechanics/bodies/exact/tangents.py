@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Generic, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -20,6 +21,7 @@ from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.spatial import Expr, constant
 
+E = TypeVar("E", Expr, Array)
 Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each
 TERMS = 8  # of each polynomial: truncation error below rounding up to an angle of pi
 
@@ -133,54 +135,54 @@ def _in_space(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
 
 
 @dataclass(frozen=True)
-class Entire:
+class Entire(Generic[E]):
     """Entire functions of ``x = angle^2``; a trailing 1 or 2 denotes derivatives by x/2.
 
     C and S are the cosine and the sine over the angle, T = (1 - C)/x, G = (1 - S)/x; ``four`` and
     ``five`` are c_4 = (1/2 - T)/x and c_5 = (1/6 - G)/x.
     """
 
-    C: Expr
-    S: Expr
-    T: Expr
-    G: Expr
-    four: Expr
-    five: Expr
+    C: E
+    S: E
+    T: E
+    G: E
+    four: E
+    five: E
 
     @classmethod
-    def of(cls, x: Expr) -> "Entire":
+    def of(cls, x: E) -> "Entire[E]":
         """Compute the functions by their power series."""
         four, five = _series(x, 4), _series(x, 5)
         T, G = 0.5 - x * four, 1 / 6 - x * five
         return cls(1 - x * T, 1 - x * G, T, G, four, five)
 
     @cached_property
-    def S1(self) -> Expr:
+    def S1(self) -> E:
         """Derivative of S by x/2."""
         return self.G - self.T
 
     @cached_property
-    def G1(self) -> Expr:
+    def G1(self) -> E:
         """Derivative of G by x/2."""
         return 3 * self.five - self.four
 
     @cached_property
-    def T1(self) -> Expr:
+    def T1(self) -> E:
         """Derivative of T by x/2."""
         return 2 * self.four - self.G
 
     @cached_property
-    def S2(self) -> Expr:
+    def S2(self) -> E:
         """Second derivative of S by x/2."""
         return self.G1 - self.T1
 
     @property
-    def values(self) -> tuple[Expr, ...]:
+    def values(self) -> tuple[E, ...]:
         """G, T, S and their derivatives G1, T1, S1."""
         return self.G, self.T, self.S, self.G1, self.T1, self.S1
 
 
-def _series(x: Expr, k: int) -> Expr:
+def _series(x: E, k: int) -> E:
     """Return ``sum_n (-x)^n/(2n + k)!``, by Horner's rule."""
     last, *rest = reversed(_coefficients(k))
     total = 0 * x + last
