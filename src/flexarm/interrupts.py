@@ -37,20 +37,17 @@ def signals_interrupt() -> Iterator[list[int]]:
     caught = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
     for number in caught:
         signal.signal(number, stop)
+    interrupted = False
     try:
         yield noted
     except KeyboardInterrupt:
-        _restore(caught)
-        for number in noted[:1]:
-            signal.raise_signal(number)
+        interrupted = True
         raise
     finally:
-        _restore(caught)
-
-
-def _restore(numbers: list[int]) -> None:
-    for number in numbers:
-        signal.signal(number, signal.SIG_DFL)
+        for number in caught:
+            signal.signal(number, signal.SIG_DFL)
+        for number in noted[:1] if interrupted else ():
+            signal.raise_signal(number)
 
 
 def finish(work: Callable[[], T]) -> tuple[T, KeyboardInterrupt | None]:

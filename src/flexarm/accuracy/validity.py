@@ -203,7 +203,9 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     """Return the largest slope, strain, shortening and energy share of a link."""
     if not part.body.sectioned:
         return _of_body(body_of(model, part), t, q)
-    places, weights = _points(deformed(model, part, q[:1]))
+    link = deformed(model, part, q[:1])
+    places, weights = (np.pad(each, 1) for each in (link.points, link.weights))
+    places[-1] = link.end
     measured = [
         _block(model, part, q[rows], places, weights) for rows in blocks(len(t), len(places))
     ]
@@ -226,11 +228,6 @@ def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
     strain = float(body.largest_strain(q).max())
     told = None if math.isnan(strain) else strain
     return LinkValidity(part.name, slope, float(t[k]), told, "fibre", 0.0, 0.0, error)
-
-
-def _points(link: Deformed) -> tuple[Array, Array]:
-    """Return quadrature points and weights along a link, including both ends."""
-    return np.array([0.0, *link.points, link.end]), np.array([0.0, *link.weights, 0.0])
 
 
 def _block(

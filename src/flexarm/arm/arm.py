@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
-from flexarm.arm.joint import Carriage, Sliding
+from flexarm.arm.joint import DH, Carriage, Sliding
 from flexarm.arm.link import Link
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
 from flexarm.arm.part import (
@@ -205,19 +205,34 @@ class Arm(Part):
         return tuple(each.name or f"spring{i}" for i, each in enumerate(self.springs, 1))
 
     @model_validator(mode="after")
-    def _orbit_stands_alone(self) -> Self:
-        if not isinstance(self.base, FreeBase) or self.base.orbit is None:
-            return self
+    def _rules_of_an_arm(self, info: ValidationInfo) -> Self:
+        if isinstance(self.base, FreeBase) and self.base.orbit is not None:
+            self._check_orbit()
+        if self.contacts or self.springs:
+            self._check_points()
+        for i, link in enumerate(self.links):
+            if isinstance(link.joint, Carriage):
+                self._check_carriage(i, link.joint)
+        self._check_names()
+        if self.events or self.bodies:
+            self._check_events(info.context)
+        for i, link in enumerate(self.links):
+            if link.joint.dh is not None and link.joint.dh.a is not None:
+                self._check_dh_length(i, link.joint.dh, link.joint.dh.a)
+        for i, link in enumerate(self.links):
+            if isinstance(link.shapes, ClampedMass):
+                self._check_configuration(i, link.shapes)
+        return self
+
+    def _check_orbit(self) -> None:
         if any(self.gravity):
             raise fault("in an orbit the world falls. Say gravity: [0, 0, 0].", "gravity")
         if self.start == "equilibrium":
             raise fault(
                 "cannot be computed in an orbit, where a base at rest need not stay", "start"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _points_exist(self) -> Self:
+    def _check_points(self) -> None:
         require_distinct(self.contact_names, "contacts")
         require_distinct(self.spring_names, "springs")
         for i, contact in enumerate(self.contacts):
@@ -230,7 +245,6 @@ class Arm(Part):
         for i, spring in enumerate(self.springs):
             for k, point in enumerate(spring.between):
                 self._check_point(point, "springs", i, "between", k)
-        return self
 
     def _check_point(self, point: Point | Literal["tip"], *path: str | int) -> None:
         if point == "tip" or point.link is None or point.link == "base":
@@ -243,15 +257,11 @@ class Arm(Part):
         link = self.links[self.link_names.index(point.link)]
         link.check_place(point.at or "tip", *path, "at")
 
-    @model_validator(mode="after")
-    def _carriages_have_rails(self) -> Self:
-        for i, link in enumerate(self.links):
-            if isinstance(link.joint, Carriage):
-                rail = self.links[i - 1] if i else None
-                self._check_rail(rail, "links", i, "joint", "kind")
-                assert rail is not None
-                self._check_stations(link.joint, rail, "links", i, "joint")
-        return self
+    def _check_carriage(self, i: int, joint: Carriage) -> None:
+        rail = self.links[i - 1] if i else None
+        self._check_rail(rail, "links", i, "joint", "kind")
+        assert rail is not None
+        self._check_stations(joint, rail, "links", i, "joint")
 
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
         """Raise a validation error unless a carriage can ride on a link."""
@@ -287,8 +297,7 @@ class Arm(Part):
                     *path, *where, low=ends[0], high=ends[1],
                 )  # fmt: skip
 
-    @model_validator(mode="after")
-    def _names_differ(self) -> Self:
+    def _check_names(self) -> None:
         seen: dict[str, int] = {}
         for i, pair in enumerate(zip(self.link_names, self.joint_names, strict=True)):
             for name in pair:
@@ -301,44 +310,31 @@ class Arm(Part):
                         name=name,
                     )
                 seen[name] = i
-        return self
 
-    @model_validator(mode="after")
-    def _events_name_what_is_there(self, info: ValidationInfo) -> Self:
+    def _check_events(self, context: object) -> None:
         acts = [
             pair
             for i, link in enumerate(self.links)
             for pair in zip(self.axis_names(i), link.joint.axes.values(), strict=True)
         ]
-        require_events_fit(self.events, self.bodies, dict(acts), info.context)
-        return self
+        require_events_fit(self.events, self.bodies, dict(acts), context)
 
-    @model_validator(mode="after")
-    def _dh_lengths_agree(self) -> Self:
-        for i, link in enumerate(self.links):
-            dh = link.joint.dh
-            if dh is None or dh.a is None:
-                continue
-            previous = self.links[i - 1].length if i else 0.0
-            length = link.length if dh.convention == "standard" else previous
-            if abs(dh.a - length) > 1e-12 * max(1.0, abs(length)):
-                whose = "this link's" if dh.convention == "standard" else "the previous link's"
+    def _check_dh_length(self, i: int, dh: DH, a: float) -> None:
+        previous = self.links[i - 1].length if i else 0.0
+        length = self.links[i].length if dh.convention == "standard" else previous
+        if abs(a - length) > 1e-12 * max(1.0, abs(length)):
+            whose = "this link's" if dh.convention == "standard" else "the previous link's"
+            raise fault(
+                "must be {whose} length, {length} m ({convention} DH); leave it out",
+                "links", i, "joint", "dh", "a",
+                whose=whose, length=length, convention=dh.convention,
+            )  # fmt: skip
+
+    def _check_configuration(self, i: int, shapes: ClampedMass) -> None:
+        outboard = [n for k in range(i + 1, len(self.links)) for n in self.axis_names(k)]
+        for name in shapes.configuration:
+            if name not in outboard:
                 raise fault(
-                    "must be {whose} length, {length} m ({convention} DH); leave it out",
-                    "links", i, "joint", "dh", "a",
-                    whose=whose, length=length, convention=dh.convention,
+                    "'{name}' is no moving joint outboard of this link",
+                    "links", i, "shapes", "configuration", name, name=name,
                 )  # fmt: skip
-        return self
-
-    @model_validator(mode="after")
-    def _configurations_name_joints(self) -> Self:
-        for i, link in enumerate(self.links):
-            if isinstance(link.shapes, ClampedMass):
-                outboard = [n for k in range(i + 1, len(self.links)) for n in self.axis_names(k)]
-                for name in link.shapes.configuration:
-                    if name not in outboard:
-                        raise fault(
-                            "'{name}' is no moving joint outboard of this link",
-                            "links", i, "shapes", "configuration", name, name=name,
-                        )  # fmt: skip
-        return self

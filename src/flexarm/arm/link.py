@@ -18,7 +18,7 @@ from flexarm.arm.part import (
     fault,
     require_table,
 )
-from flexarm.arm.section import MaterialDamping, Section
+from flexarm.arm.section import MaterialDamping, Section, Station
 from flexarm.arm.shapes import (
     ArmModes,
     ClampedMass,
@@ -202,10 +202,12 @@ class Link(Terse):
             raise fault("a rigid root piece would not turn with a pinned root", "root_piece")
         if self.rigid and "shapes" in self.model_fields_set:
             raise fault("a rigid link has no shapes. Leave one of the two out.", "shapes")
-        self._check_stiffness()
-        self._check_stations()
-        self._check_work()
-        self._check_sliding()
+        if self.section is not None:
+            self._check_section(self.section)
+        if isinstance(self.joint, Sliding):
+            self._check_sliding(self.joint)
+        elif isinstance(self.shapes, ClampedMass) and self.shapes.follow:
+            raise fault("only a sliding link changes its length", "shapes", "follow")
         for i, shape in enumerate(self.quadratic_shapes):
             ends = shape.stations[0], shape.stations[-1]
             if ends[0] != 0.0 or abs(ends[1] - self.span) > 1e-9 * self.span:
@@ -216,7 +218,10 @@ class Link(Terse):
                     "stations",
                     span=self.span,
                 )
-        self._check_flexible_only()
+        if self.start_curve is not None:
+            self._check_start_curve(self.start_curve)
+        if not self.flexible:
+            self._check_rigid()
         for i, wrench in enumerate(self.wrenches):
             self.check_place(wrench.at, "wrenches", i, "at")
         return self
@@ -248,19 +253,19 @@ class Link(Terse):
         if not 0 <= along <= self.length:
             raise fault("is beyond the link's length", *path)
 
-    def _check_stiffness(self) -> None:
-        section = self.section
-        if section is None or self.rigid or section.shape is not None:
-            return
+    def _check_section(self, section: Section) -> None:
         source = section if section.stations is None else section.stations[0]
-        if not any((source.EIy, source.EIz, source.GJ, source.EA)):
+        stiff = section.shape or any((source.EIy, source.EIz, source.GJ, source.EA))
+        if not (stiff or self.rigid):
             raise fault(
                 "has no stiffness. Give EIz, EIy, GJ or EA, or say 'rigid: true'.", "section"
             )
+        if section.stations is not None:
+            self._check_stations(section.stations)
 
-    def _check_stations(self) -> None:
-        stations = self.section.stations if self.section is not None else None
-        if stations is not None and abs(stations[-1].at - self.span) > 1e-9 * self.span:
+    def _check_stations(self, stations: tuple[Station, ...]) -> None:
+        """Raise a validation error if stations miss the tip or take too long to integrate."""
+        if abs(stations[-1].at - self.span) > 1e-9 * self.span:
             raise fault(
                 "the last station must be at the end of the flexible span, {span} m",
                 "section",
@@ -269,11 +274,7 @@ class Link(Terse):
                 "at",
                 span=self.span,
             )
-
-    def _check_work(self) -> None:
-        """Raise a validation error if stations and shapes are too many to integrate in seconds."""
-        stations = self.section.stations if self.section is not None else None
-        if stations is None or not isinstance(self.shapes, Counted):
+        if not isinstance(self.shapes, Counted):
             return
         names = ("bending_y", "bending_z", "torsion", "stretch")
         asked = [getattr(self.shapes, name) for name in names]
@@ -288,11 +289,7 @@ class Link(Terse):
                 most=most,
             )
 
-    def _check_sliding(self) -> None:
-        if not isinstance(self.joint, Sliding):
-            if isinstance(self.shapes, ClampedMass) and self.shapes.follow:
-                raise fault("only a sliding link changes its length", "shapes", "follow")
-            return
+    def _check_sliding(self, joint: Sliding) -> None:
         if self.section is None:
             raise fault("a sliding link needs a section, since its beam comes out of the hub")
         if self.section.stations is not None:
@@ -322,9 +319,9 @@ class Link(Terse):
                     )
         if self.quadratic_shapes:
             raise fault("quadratic_shapes are for links of constant length", "quadratic_shapes")
-        self._check_exposed_range(self.joint)
-        start = self.joint.start.position
-        if self.joint.actuation != "prescribed" and (start is None or not 0 < start <= self.span):
+        self._check_exposed_range(joint)
+        start = joint.start.position
+        if joint.actuation != "prescribed" and (start is None or not 0 < start <= self.span):
             raise fault(
                 "the exposed length must start above 0 and at most at {span} m",
                 "joint",
@@ -346,16 +343,17 @@ class Link(Terse):
         if start is not None and not low <= start <= high:
             raise fault("is outside the joint's limits", "joint", "start", "position")
 
-    def _check_flexible_only(self) -> None:
-        if self.start_curve is not None and isinstance(self.joint, Sliding):
+    def _check_start_curve(self, curve: StartCurve) -> None:
+        if isinstance(self.joint, Sliding):
             raise fault("is for links that do not slide. Give 'start'.", "start_curve")
-        if self.start_curve is not None and self.start:
+        if self.start:
             raise fault("is given by amplitudes already. Leave 'start' out.", "start_curve")
-        if self.start_curve is not None and max(self.start_curve.stations) > self.span:
+        if max(curve.stations) > self.span:
             raise fault("lie along the flexible span of {span} m", "start_curve", "stations",
                         span=f"{self.span:g}")  # fmt: skip
-        if self.flexible:
-            return
+
+    def _check_rigid(self) -> None:
+        """Raise a validation error for keys that only flexible links have."""
         for name in (
             "damping",
             "material_damping",

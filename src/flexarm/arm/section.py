@@ -264,45 +264,41 @@ class Section(Properties):
             raise fault("mass_per_length is required")
         if self.shear and self.shape is None:
             raise fault("is of a section by its shape. Give GAy and GAz by number.", "shear")
-        self._check_shape()
-        self._check_stations()
+        if self.material is not None and self.shape is not None:
+            self._check_shape(self.material, self.shape)
+        if self.stations is not None:
+            self._check_stations(self.stations)
         return self
 
-    def _check_shape(self) -> None:
+    def _check_shape(self, material: Material, shape: Outline) -> None:
         """Raise a validation error if the section properties are beyond any arm's size."""
-        if self.material is None or self.shape is None:
-            return
         try:
-            shape_properties(
-                self.material, self.shape, rotary=self.rotary_inertia, shear=self.shear
-            )
+            shape_properties(material, shape, rotary=self.rotary_inertia, shear=self.shear)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise fault("with this material it gives {name} = {value}, beyond any arm's size. "
                         "Check the dimensions and their units.", "shape", name=first["loc"][0],
                         value=f"{first['input']:g}") from None  # fmt: skip
 
-    def _check_stations(self) -> None:
-        if self.stations is None:
-            return
+    def _check_stations(self, stations: tuple[Station, ...]) -> None:
         keys = [
             {name for name in Station.model_fields if getattr(s, name) is not None}
-            for s in self.stations
+            for s in stations
         ]
-        for i, station in enumerate(self.stations):
+        for i, station in enumerate(stations):
             if station.mass_per_length is None:
                 raise fault("mass_per_length is required at every station", "stations", i)
             if keys[i] != keys[0]:
                 odd = sorted(keys[i] ^ keys[0])[0]
                 raise fault("every station must give {odd}, or none", "stations", i, odd=odd)
-            if i and station.at < self.stations[i - 1].at:
+            if i and station.at < stations[i - 1].at:
                 raise fault("stations must be in order from the root", "stations", i, "at")
-            if i > 1 and station.at == self.stations[i - 2].at:
+            if i > 1 and station.at == stations[i - 2].at:
                 raise fault("at most two stations (a jump) at one place", "stations", i, "at")
-        if self.stations[0].at != 0.0:
+        if stations[0].at != 0.0:
             raise fault("the first station must be at 0, the root", "stations", 0, "at")
         for name in sorted(keys[0] - {"at"}):
-            values = [getattr(station, name) for station in self.stations]
+            values = [getattr(station, name) for station in stations]
             least = min((value for value in values if value), default=0.0)
             if max(values) > MOST_CHANGE * least:
                 raise fault("is more than {most} times that of another station. Make several "

@@ -45,7 +45,7 @@ from flexarm.io.model_file import validated
 from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
 from flexarm.linear_model import ElasticModes, LinearModel
 from flexarm.links.base import Array
-from flexarm.links.ends import link_length, own_inertia, piece_inertia
+from flexarm.links.ends import body_inertia, link_length, own_inertia
 from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
 from flexarm.mechanics.weightless import total_mass, weightless
@@ -198,7 +198,7 @@ def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkRep
             reflected_inertia=reflected_rotor(link),
         ),
         length=link_length(link),
-        mass=own_inertia(link).mass - hub_mass[1] + piece_inertia(link.tip_piece).mass,
+        mass=own_inertia(link).mass - hub_mass[1] + body_inertia(link.tip_piece).mass,
         hub_mass=sum(hub_mass),
         flexible=flexible_report(model, index, linear, pose) if link.flexible else None,
     )

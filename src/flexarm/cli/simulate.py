@@ -75,11 +75,12 @@ ARGUMENTS: tuple[str | Argument, ...] = (
 def run(args: argparse.Namespace) -> int:
     """Simulate an arm, write the requested files, print a summary; return the exit status."""
     options = given_options(args)
-    _require_endings(args)
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
     outputs["export"] = args.export
     outputs = {name: path for name, path in outputs.items() if path is not None}
-    require_outputs(args, *outputs.values())
+    if outputs or args.live:
+        _require_endings(args)
+        require_outputs(args, *outputs.values())
     arm = read_arm(args)
     from flexarm.integrate.simulate import run_arm
     from flexarm.runs.read import load_run

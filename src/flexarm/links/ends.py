@@ -11,7 +11,7 @@ not load the tip of the link: the tip of a rail carries only its own tip bodies.
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -48,8 +48,12 @@ def kept(make: Callable[[S], T]) -> Callable[[S], T]:
     return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))
 
 
-def body_inertia(body: Body | None) -> Inertia:
-    """Return the inertia of a body about the origin of the frame in which the body is given."""
+def body_inertia(part: Body | RigidPiece | None) -> Inertia:
+    """Return the inertia of a body about the origin of the frame in which the body is given.
+
+    Of a rigid end piece of a link this is the frame at its inboard end.
+    """
+    body = part.body if isinstance(part, RigidPiece) else part
     if body is None:
         return NO_INERTIA
     com = np.array(body.com)
@@ -61,11 +65,6 @@ def central_inertia(body: Body) -> Array:
     """Return the inertia matrix of a body about its centre of mass [kg m^2], shape (3, 3)."""
     xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def piece_inertia(piece: RigidPiece | None) -> Inertia:
-    """Return the inertia of a rigid end piece of a link about the frame at its inboard end."""
-    return NO_INERTIA if piece is None else body_inertia(piece.body)
 
 
 def framed(frame: Frame | None) -> Pose:
@@ -112,15 +111,7 @@ def hub_inertia(link: Link) -> Inertia:
 
 def _axis_rotation(link: Link) -> Array:
     """Return the rotation from joint axes in which z is the joint axis to the user's joint axes."""
-    return _rotation_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
-
-
-@lru_cache(maxsize=1024)
-def _rotation_to(axis: tuple[float, float, float]) -> Array:
-    """Return a read-only rotation matrix (3, 3) that maps z to an axis; results are cached."""
-    matrix = rotation_z_to(axis)
-    matrix.flags.writeable = False
-    return matrix
+    return rotation_z_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
 
 
 def joint_frame(link: Link) -> Pose:
@@ -138,7 +129,7 @@ def own_inertia(link: Link) -> Inertia:
     total = hub_inertia(link)
     if link.modal is not None:
         return total + read_body(link.modal.side_file).integrals.inertia
-    total = total + body_inertia(link.rigid_body) + piece_inertia(link.root_piece)
+    total = total + body_inertia(link.rigid_body) + body_inertia(link.root_piece)
     if link.section is None:
         return total
     span = _span_inertia(Span.of(link.section, link.span))
@@ -160,7 +151,7 @@ def tip_inertia(arm: Arm, index: int) -> Inertia:
     These are the tip piece, the inboard part of the next hub and, on the last link, the payload.
     """
     link = arm.links[index]
-    total = piece_inertia(link.tip_piece)
+    total = body_inertia(link.tip_piece)
     if rides(arm, index + 1):
         return total
     if index + 1 < len(arm.links):
@@ -252,7 +243,7 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
 def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
     link = arm.links[index]
     _, after, _ = joint_poses(link)
-    hub = hub_inertia(link) + piece_inertia(link.root_piece)
+    hub = hub_inertia(link) + body_inertia(link.root_piece)
     result = [math.inf] * 3
     for which, about in enumerate(link.joint.turns_about):
         state = hold(arm, index, which).state

@@ -18,7 +18,6 @@ from flexarm.links.ends import (
     joint_poses,
     link_length,
     own_inertia,
-    piece_inertia,
     rides,
     tip_inertia,
 )
@@ -225,7 +224,7 @@ def _root_body(link: Link, *, with_hub: bool) -> Inertia:
     """Return the inertia of the rigid bodies fixed in a link's root frame, without the span."""
     if not link.flexible:
         return own_inertia(link)
-    total = piece_inertia(link.root_piece)
+    total = body_inertia(link.root_piece)
     return total + hub_inertia(link) if with_hub else total
 
 

@@ -249,7 +249,7 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     neighbours, which is valid for any sampling interval.
     """
     curves = curves_of(model, q[0])
-    worst = _prediction_errors(curves, t, q, v)
+    worst = prediction_errors(curves, t, q, v)
     k = int(np.argmax(worst))
     if worst[k] <= CURVES:
         return ""
@@ -266,12 +266,7 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     )
 
 
-def unseen(model: Model, t: Array, q: Array, v: Array) -> float:
-    """Return the largest relative error of samples that cubics predict from their neighbours."""
-    return float(_prediction_errors(curves_of(model, q[0]), t, q, v).max())
-
-
-def _prediction_errors(curves: Curves, t: Array, q: Array, v: Array) -> Array:
+def prediction_errors(curves: Curves, t: Array, q: Array, v: Array) -> Array:
     """Return the relative error of samples predicted by cubics from their neighbours, per curve."""
     if len(t) < 3 or not len(curves.rows):
         return np.zeros(1)

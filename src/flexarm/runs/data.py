@@ -12,7 +12,7 @@ from flexarm.arm.summary import Summary
 from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.runs.curves import unseen, what_is_missed
+from flexarm.runs.curves import curves_of, prediction_errors, what_is_missed
 from flexarm.spatial import ACCUMULATED, Inertia
 
 if TYPE_CHECKING:
@@ -254,10 +254,12 @@ class RunData:
         motion = Motion(self.t, self.q, self.v, self.u, self.anchors, push, held, self.feedback)
         rtol = self.rtol if self.kept else None
         why = CARRIED if any(leg.tip is not None for leg in self.legs) else ""
+        curves = curves_of(self.model, self.q[0])
         found = run_errors(
             self.model, motion, self.validity, rtol=rtol, closer=self.closer,
             at_rest=None if self.at_rest is None else partial(self.at_rest, self), why=why,
-            unseen=unseen(self.model, self.t, self.q, self.v), steps=self.statistics.steps,
+            unseen=float(prediction_errors(curves, self.t, self.q, self.v).max()),
+            steps=self.statistics.steps,
             balance=max(self.balance_errors.values()),
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":

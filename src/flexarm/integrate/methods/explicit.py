@@ -50,67 +50,66 @@ def coefficients(rows: Rows, width: int) -> Array:
     return table
 
 
-@dataclass(frozen=True)
 class Tableau:
     """Tableau of an explicit Runge-Kutta method.
 
     Each row ends with its last coefficient that is not 0.
+
+    Parameters
+    ----------
+    a, b, c
+        Rows of the stages, from the second on; weights of the new state; times of the stages, as
+        fractions of the step.
+    e, e3
+        Error estimates: weights less those of the embedded formulas, as for Dormand and Prince's
+        method of order 8; empty for a method in equal steps.
+    extra_a, extra_c
+        Additional stages of the dense output, after the new state: rows and times.
+    d
+        Coefficients of the dense output beyond cubic terms.
+
+    Attributes
+    ----------
+    stages
+        Number of stages, without the evaluation at the new state.
+    table
+        Rows of the stages, the new state and the dense output stages, as a square array.
+    upper
+        Rows of the stages and, last, of the new state, (stages + 1, stages).
+    weights
+        Weights of the new state and of the two error estimates, (3, stages + 1).
+    nodes
+        Times of the stages and the new state as fractions of the step, (stages + 1,).
+    dense, extra
+        The coefficients of the dense output, (rows of d, len(table)), and times of its stages.
     """
 
-    a: Rows  # rows of the stages, from the second on
-    b: Row  # weights of the new state
-    c: Row  # times of the stages, as fractions of the step
-    # Error estimates: weights less those of the embedded formulas, as for Dormand and Prince's
-    # method of order 8; empty for a method in equal steps.
-    e: Row = ()
-    e3: Row = ()
-    # Additional stages of the dense output, after the new state: rows and times.
-    extra_a: Rows = ()
-    extra_c: tuple[float, ...] = ()
-    d: Rows = ()  # coefficients of the dense output beyond cubic terms
-
-    @property
-    def stages(self) -> int:
-        """Number of stages, without the evaluation at the new state."""
-        return len(self.b)
-
-    @property
-    def upper(self) -> Array:
-        """Rows of the stages and, last, of the new state, shape (stages + 1, stages)."""
-        return coefficients(((), *self.a, self.b), self.stages)
-
-    @property
-    def weights(self) -> Array:
-        """Weights of the new state and of the two error estimates, shape (3, stages + 1)."""
-        return coefficients((self.b, self.e, self.e3), self.stages + 1)
-
-    @property
-    def nodes(self) -> Array:
-        """Times of the stages and the new state as fractions of the step, shape (stages + 1,)."""
-        return np.append(self.c, 1.0)
-
-    @property
-    def table(self) -> Array:
-        """Rows of the stages, the new state and the dense output stages, as a square array."""
-        rows = ((), *self.a, self.b, *self.extra_a)
-        return coefficients(rows, len(rows))
+    def __init__(
+        self, a: Rows, b: Row, c: Row, e: Row = (), e3: Row = (), extra_a: Rows = (),
+        extra_c: tuple[float, ...] = (), d: Rows = (),
+    ) -> None:  # fmt: skip
+        self.stages, rows = len(b), ((), *a, b, *extra_a)
+        self.table = coefficients(rows, len(rows))
+        self.upper = self.table[: self.stages + 1, : self.stages]
+        self.weights = coefficients((b, e, e3), self.stages + 1)
+        self.nodes = np.append(c, 1.0)
+        self.dense, self.extra = coefficients(d, len(rows)), extra_c
 
     def begin(self, shared: dict[str, Any]) -> RungeKuttaState:
         """Build the state of a run by the method, from the fields that all methods share."""
-        width, size, terms = len(self.table), shared["size"], 3 + len(self.d)
+        width, size, terms = len(self.table), shared["size"], 3 + len(self.dense)
         b, e, e3 = (row.copy() for row in self.weights)
-        dense = coefficients(self.d, width).ravel() if len(self.d) else np.zeros(1)
         return RungeKuttaState(
             **shared,
             stages=self.stages,
-            extra=len(self.extra_c),
+            extra=len(self.extra),
             a=self.table.ravel(),
             b=b,
             e=e,
             e3=e3,
-            c=np.array([*self.nodes, *self.extra_c]),
+            c=np.array([*self.nodes, *self.extra]),
             terms=terms,
-            d=dense,
+            d=self.dense.ravel() if len(self.dense) else np.zeros(1),
             **zeros({"k": width * size, "polynomial": terms * size, "trial": size}),
         )
 

@@ -202,37 +202,46 @@ class SpanModes:
         return mesh.curves(z, np.zeros((mesh.motion.order, z.shape[1])))
 
 
-@dataclass(frozen=True, eq=False)
 class SpanEigenproblem:
     """Matrix B that maps strains of unit stiffness to mass-weighted displacements.
 
     With strain rates z_t, half the squared norm of B z_t is the kinetic energy.  The rows are the
     displacements and slopes at the quadrature points, then the tip body, then the hub.
+
+    Attributes
+    ----------
+    roots
+        Square roots of the inertia of displacement and of slope at the quadrature points.
+    tip
+        Factor of the tip inertia matrix over tip displacement and slope.
+    tied
+        Whether both ends are pinned, so that the chord between the ends does not move.
+    held
+        Orthonormal basis of the coordinate vectors excluded by constraints at a clamped tip.
+    rigid, free
+        Rows of B for the rigid-body motions free at the root, and an orthonormal basis of them,
+        (rows, 0 to 2) each.
     """
 
-    mesh: PanelMesh
-    conditions: Conditions
-
-    @cached_property
-    def roots(self) -> list[Array]:
-        """Square roots of the inertia of displacement and of slope at the quadrature points."""
-        span, motion, mesh = self.mesh.span, self.mesh.motion, self.mesh
+    def __init__(self, mesh: PanelMesh, conditions: Conditions) -> None:
+        self.mesh, self.conditions = mesh, conditions
+        span, motion = mesh.span, mesh.motion
         inertia = [mesh.weights * span.at(motion.inertia, mesh.x)]
         if motion.rotary is not None and span.has(motion.rotary):
             inertia.append(mesh.weights * span.at(motion.rotary, mesh.x))
-        return [np.sqrt(each)[..., None] for each in inertia if np.any(each)]
+        self.roots = [np.sqrt(each)[..., None] for each in inertia if np.any(each)]
+        self.tip = conditions.tip_factor(motion)
+        self.tied = conditions.support == "pinned-pinned"
+        held = motion.order if conditions.support == "clamped-clamped" else 0
+        self.held = np.linalg.qr(mesh.tip[:held].T)[0]
+        self.rigid = self._rigid()
+        self.free = np.linalg.qr(self.rigid)[0]
 
-    @cached_property
-    def tip(self) -> Array:
-        """Factor of the tip inertia matrix over tip displacement and slope."""
-        return self.conditions.tip_factor(self.mesh.motion)
-
-    @cached_property
-    def rigid(self) -> Array:
-        """Rows of B for the rigid-body motions 1 and x free at the root, shape (rows, 0 to 2)."""
+    def _rigid(self) -> Array:
+        """Return the rows of B for the rigid-body motions 1 and x that the root leaves free."""
         order, support = self.mesh.motion.order, self.conditions.support
         if support.startswith("clamped"):
-            return np.zeros((self._rows, 0))
+            return np.zeros((sum(root.size for root in self.roots) + len(self.tip) + 1, 0))
         powers = [0] if order == 1 else [0, 1] if support == "free-free" else [1]
         x = self.mesh.x[..., None]
         fields = [x ** np.array(powers), np.array(powers) * np.ones_like(x)]
@@ -243,16 +252,16 @@ class SpanEigenproblem:
 
     def apply(self, z: Array) -> Array:
         """Compute B z for k columns of coordinates z, shape (rows, k)."""
-        z = z - self._held @ (self._held.T @ z)
+        z = z - self.held @ (self.held.T @ z)
         rows = self.loaded(z)
-        if self._tied:
+        if self.tied:
             return np.asarray(rows - self.rigid * (self.mesh.tip[0] @ z / self.mesh.span.length))
-        return np.asarray(rows - self._free @ (self._free.T @ rows))
+        return np.asarray(rows - self.free @ (self.free.T @ rows))
 
     def apply_transpose(self, rows: Array) -> Array:
         """Compute B^T times k columns of row values, shape (p q, k)."""
-        if not self._tied:
-            rows = rows - self._free @ (self._free.T @ rows)
+        if not self.tied:
+            rows = rows - self.free @ (self.free.T @ rows)
         loads, at = [], 0
         for root in self.roots:
             loads.append(root * rows[at : at + root.size].reshape(*root.shape[:2], -1))
@@ -260,15 +269,15 @@ class SpanEigenproblem:
         z = self.mesh.tip.T @ (self.tip.T @ rows[at : at + len(self.tip)])
         if loads:
             z = z + self.mesh.adjoint(loads)
-        if self._tied:
+        if self.tied:
             z = z - np.outer(self.mesh.tip[0], self.rigid[:, 0] @ rows) / self.mesh.span.length
-        return np.asarray(z - self._held @ (self._held.T @ z))
+        return np.asarray(z - self.held @ (self.held.T @ z))
 
     def root_motion(self, z: Array) -> Array:
         """Compute root displacement and slope (for a rod, value) of modes z, shape (order, k)."""
         order = self.mesh.motion.order
         motion = np.zeros((order, z.shape[1]))
-        if self._tied:
+        if self.tied:
             motion[1] = -self.mesh.tip[0] @ z / self.mesh.span.length
         elif self.rigid.shape[1]:
             amounts = -np.linalg.lstsq(self.rigid, self.loaded(z))[0]
@@ -287,28 +296,8 @@ class SpanEigenproblem:
             tip = self.mesh.tip @ z + root
             if len(root) == 2:
                 tip[0] += root[1] * self.mesh.span.length
-            size = tip[1 if self._tied else 0]
+            size = tip[1 if self.tied else 0]
         return np.where(size < 0, -1.0, 1.0)
-
-    @property
-    def _tied(self) -> bool:
-        """Return whether both ends are pinned, so that the chord between the ends does not move."""
-        return self.conditions.support == "pinned-pinned"
-
-    @property
-    def _rows(self) -> int:
-        return sum(root.size for root in self.roots) + len(self.tip) + 1
-
-    @cached_property
-    def _held(self) -> Array:
-        """Orthonormal basis of the coordinate vectors excluded by constraints at a clamped tip."""
-        held = self.mesh.motion.order if self.conditions.support == "clamped-clamped" else 0
-        return np.linalg.qr(self.mesh.tip[:held].T)[0]
-
-    @cached_property
-    def _free(self) -> Array:
-        """Orthonormal basis of the columns of `rigid`, shape (rows, 0 to 2)."""
-        return np.linalg.qr(self.rigid)[0]
 
     def loaded(self, z: Array) -> Array:
         """Compute B z for k columns with the root clamped and no projection, shape (rows, k)."""

@@ -9,8 +9,6 @@ stiffness matrix remains in which digits could be lost.
 
 import itertools
 import math
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -94,82 +92,81 @@ def _before(values: Array) -> Array:
     return np.asarray(np.cumsum(values, axis=0) - values)
 
 
-@dataclass(frozen=True, eq=False)
+def _integrated_polynomials(nodes: Array, size: int, order: int) -> list[Array]:
+    """Return Legendre polynomials at nodes (g,), integrated 0 to `order` times, (g, size) each."""
+    table = np.asarray(legendre.legvander(nodes, size + order - 1), float)
+    tables = [table[:, :size]]
+    for _ in range(order):
+        odd = np.arange(3.0, 2 * table.shape[1] - 2, 2)
+        inner = (table[:, 2:] - table[:, :-2]) / odd
+        table = np.concatenate((table[:, :1] + table[:, 1:2], inner), axis=1)
+        tables.append(table[:, :size])
+    return tables
+
+
+def _unit_strains(half: Array, middle: Array, start: Array, size: int) -> Array:
+    """Return the strains of unit stiffness on each panel as Legendre coefficients, (p, q, q).
+
+    Panels have half lengths [m], and stiffnesses in the middle and at the start, (p, 1) each.
+    """
+    # In closed form, stiffness being linear on a panel: quadrature would leave rounding between
+    # polynomials that do not couple, which derivatives of the modes enlarge.
+    k = np.arange(size)
+    beside = 2 * k[1:] / ((2 * k[1:] - 1) * (2 * k[1:] + 1))
+    constant, linear = np.diag(2 / (2 * k + 1)), np.diag(beside, 1) + np.diag(beside, -1)
+    even, odd = half * middle, half * (middle - start)
+    matrix = even[..., None] * constant + odd[..., None] * linear
+    inverse = np.linalg.inv(np.linalg.cholesky(matrix))
+    return np.ascontiguousarray(np.swapaxes(inverse, 1, 2))
+
+
 class PanelMesh:
     """Strains of unit stiffness on p panels, q Legendre polynomials each.
 
     Fields along the span are arrays (p, g, k) of k columns at g quadrature points per panel;
     coordinates z are (p q, k).
+
+    Parameters
+    ----------
+    span, motion
+        The span and the direction in which it deforms.
+    edges
+        Ends of the panels [m], (p + 1,).
+    size
+        Legendre polynomials per panel, q.
+
+    Attributes
+    ----------
+    half, middle
+        Half the length, and the centre, of each panel [m], (p, 1) each.
+    x, weights
+        Distance of the quadrature points from the root, and quadrature weights [m], (p, g) each;
+        they integrate all products exactly.
+    tables
+        Legendre polynomials integrated 0 to ``order`` times from -1, (g, q) each.
+    unit
+        Matrices (p, q, q) from coordinates z to Legendre coefficients of strains per panel.
+    tip
+        Tip displacement and, for a beam, tip slope per coordinate z, (order, p q).
     """
 
-    span: Span
-    motion: BeamDirection
-    edges: Array  # ends of the panels [m], (p + 1,)
-    size: int  # Legendre polynomials per panel, q
-
-    @cached_property
-    def half(self) -> Array:
-        """Half the length of each panel [m], (p, 1)."""
-        return np.diff(self.edges)[:, None] / 2
-
-    @cached_property
-    def middle(self) -> Array:
-        """Centre of each panel [m], (p, 1)."""
-        return self.edges[:-1, None] + self.half
-
-    @cached_property
-    def nodes(self) -> tuple[Array, Array]:
-        """Gauss points and weights on (-1, 1) that integrate all products exactly, (g,) each."""
-        return gauss_points(self.size + self.motion.order + 1)
-
-    @cached_property
-    def x(self) -> Array:
-        """Distance of the quadrature points from the root [m], (p, g)."""
-        return np.asarray(self.middle + self.half * self.nodes[0])
-
-    @cached_property
-    def weights(self) -> Array:
-        """Quadrature weights [m], (p, g)."""
-        return np.asarray(self.half * self.nodes[1])
-
-    @cached_property
-    def tables(self) -> list[Array]:
-        """Legendre polynomials integrated 0 to ``order`` times from -1, (g, q) each."""
-        order, size = self.motion.order, self.size
-        table = np.asarray(legendre.legvander(self.nodes[0], size + order - 1), float)
-        tables = [table[:, :size]]
-        for _ in range(order):
-            odd = np.arange(3.0, 2 * table.shape[1] - 2, 2)
-            inner = (table[:, 2:] - table[:, :-2]) / odd
-            table = np.concatenate((table[:, :1] + table[:, 1:2], inner), axis=1)
-            tables.append(table[:, :size])
-        return tables
-
-    @cached_property
-    def unit(self) -> Array:
-        """Matrices (p, q, q) from coordinates z to Legendre coefficients of strains per panel."""
-        # In closed form, stiffness being linear on a panel: quadrature would leave rounding between
-        # polynomials that do not couple, which derivatives of the modes enlarge.
-        middle, start = (
-            self.span.at(self.motion.stiffness, x) for x in (self.middle, self.edges[:-1, None])
-        )
-        k = np.arange(self.size)
-        beside = 2 * k[1:] / ((2 * k[1:] - 1) * (2 * k[1:] + 1))
-        constant, linear = np.diag(2 / (2 * k + 1)), np.diag(beside, 1) + np.diag(beside, -1)
-        even, odd = self.half * middle, self.half * (middle - start)
-        matrix = even[..., None] * constant + odd[..., None] * linear
-        inverse = np.linalg.inv(np.linalg.cholesky(matrix))
-        return np.ascontiguousarray(np.swapaxes(inverse, 1, 2))
-
-    @cached_property
-    def tip(self) -> Array:
-        """Tip displacement and, for a beam, tip slope per coordinate z, (order, p q)."""
-        rows = np.zeros((self.motion.order, len(self.half), self.size))
-        rows[-1, :, :1] = 2 * self.half
-        if self.motion.order == 2:
-            rows[0, :, :1] = 2 * self.half * (self.span.length - self.middle)
-            rows[0, :, 1:2] = -(2 / 3) * self.half**2
-        return np.asarray(np.einsum("apq,pqz->apz", rows, self.unit).reshape(len(rows), -1))
+    def __init__(self, span: Span, motion: BeamDirection, edges: Array, size: int) -> None:
+        self.span, self.motion, self.edges, self.size = span, motion, edges, size
+        self.half = half = np.diff(edges)[:, None] / 2
+        self.middle = middle = edges[:-1, None] + half
+        nodes, weights = gauss_points(size + motion.order + 1)
+        self.x: Array = np.asarray(middle + half * nodes)
+        self.weights: Array = np.asarray(half * weights)
+        self.tables = _integrated_polynomials(nodes, size, motion.order)
+        stiff, start = (span.at(motion.stiffness, x) for x in (middle, edges[:-1, None]))
+        self.unit = _unit_strains(half, stiff, start, size)
+        rows = np.zeros((motion.order, len(half), size))
+        rows[-1, :, :1] = 2 * half
+        if motion.order == 2:
+            rows[0, :, :1] = 2 * half * (span.length - middle)
+            rows[0, :, 1:2] = -(2 / 3) * half**2
+        tip = np.einsum("apq,pqz->apz", rows, self.unit)
+        self.tip: Array = np.asarray(tip.reshape(len(rows), -1))
 
     def strains(self, z: Array) -> Array:
         """Return the Legendre coefficients of the strains of coordinates z, (p, q, k)."""
