@@ -3,6 +3,7 @@
 TURN = "joint: {kind: revolute}"
 BODY = "{mass: 0.7, com: [0.1, -0.05, 0.08], inertia: [0.02, 0.03, 0.025, 0.002, -0.004, 0.003]}"
 SECTION = "section: {mass_per_length: 1.1, EIz: 14, EIy: 9, GJ: 6, EA: 400, Jx: 0.01}"
+TURNING_SECTION = SECTION.replace("Jx: 0.01", "Jx: 0.02, Jy: 0.01, Jz: 0.03")
 PLANAR = "length: 0.8, section: {mass_per_length: 1.1, EIz: 14}"
 BEAM = f"{PLANAR}, shapes: {{kind: clamped-free, bending_y: 2}}"
 SPATIAL = "kind: clamped-free, bending_y: 1, bending_z: 1, torsion: 0"
@@ -21,7 +22,7 @@ PUSH = "force: [1, -2, 3], torque: [0.3, 0.2, -0.4]"
 NODES, NODES_EACH = 16, 8
 # A carriage feels the second derivative of what they interpolate; shapes that follow a length are
 # made of more curves than there are amplitudes.
-NODES_MANY = 22
+NODES_MANY = 26
 
 
 def arm(*links: str, more: str = "") -> str:
@@ -365,7 +366,7 @@ CASES = {
         more=f"stiffening: false\npayload: {BODY}",
     ),
     "carriage, exact": arm(
-        f"{TURN}, length: 0.7, {SECTION}, tip_piece: {{length: 0.1, body: {BODY}}},"
+        f"{TURN}, length: 0.7, {TURNING_SECTION}, tip_piece: {{length: 0.1, body: {BODY}}},"
         " shapes: {kind: clamped-free, bending_y: 1, bending_z: 1, torsion: 1, stretch: 1}",
         f"joint: {{kind: carriage, start: {{position: 0.41}}, before: {FRAME}}}, length: 0.1,"
         f" body: {BODY}",
