@@ -47,6 +47,7 @@ def sections(*, quick: bool) -> list[Section]:
         ("Links in rotation", ROTATING, lambda: [*beams.rotating(), *beams.rotating_more()]),
         ("A beam that is spun up", SPUN_UP, motions.spin_up),
         ("Frequencies of arms", ARMS, arms.frequencies_of_arms),
+        ("A frame that bends and twists in space", FRAME, motions.right_angle),
         ("A boom that slides out", SLIDING, motions.deploying),
         ("Motions", MOTIONS, motions.trajectories),
     ]
@@ -141,7 +142,7 @@ of ours is computed on the spot by flexarm. *all digits*: it rounds to the publi
 Otherwise it stands beside that, with the largest relative difference of the row, and a sentence
 below the table says why; *with* is what it was computed with. Where nothing is said to be
 published, the number was derived anew by the method that *source* names. The power series of
-section 5 is the script's own.
+section 6 is the script's own.
 Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 
 BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =
@@ -157,6 +158,10 @@ stiffening lag^2 = 3.516^2 - speed^2, so that there is a critical speed; with it
 
 SPUN_UP = """L = 10, EA = 2.8e7, EI = 1.4e4, rhoA = 1.2, rhoI = 6e-4, spun up to 6 rad/s in 15 s,
 which is faster than its first frequency: the sample `spin-up-beam`."""
+
+FRAME = """Two links of 10 at a right angle, clamped, EA = 1e6, EI = GJ = 1e3, rhoA = 1, rotary
+inertia 20, 10, 10 about x, y, z; a force along z on the elbow, 0, 50, 0 at 0, 1, 2 s. The motion
+then goes on freely; no gravity."""
 
 ARMS = """In Hz where nothing else is said, gravity off, at rest, joints locked or free. De Luca &
 Siciliano print 0.48, 1.80 Hz for link 1 with the elbow at 90 deg and 2.18, 15.91 Hz for link 2."""

@@ -10,6 +10,7 @@ DETERMINANT = "frequency equation, 40 digits"
 RITZ = "Ritz, 24 functions, and Frobenius series"
 ELEMENTS = "Hermite elements, assembled by hand"
 SIMO = "geometrically exact beam; data of Simo & Vu-Quoc 1986, Kane, Ryan & Banerjee 1987"
+FRAME = "shear-flexible elements, extrapolated; data of Simo & Vu-Quoc 1988"
 SECOND = "second-order theory; the same data"
 ASSEMBLY = "beam assembly, converged"
 DELUCA = "De Luca & Siciliano 1991"
@@ -116,6 +117,16 @@ SPIN_UP = {
     "largest tip deflection [m] and its time [s]": Printed(SECOND, "-0.574373 6.762"),
     "tip deflection at 5, 10, 15 s [m]": Printed(SECOND, "-0.468782 -0.362849 0.001298"),
     "without stiffening, 5, 7.5, 10 s [m]": Printed(SECOND, "-0.5218 -1.4645 -72.0"),
+}
+
+# Position of the tip [m] by time [s], extrapolated from 20 and 40 elements per link.
+RIGHT_ANGLE = {
+    2: "10.1064 9.3079 0.0694",
+    3: "10.7886 8.9384 1.5069",
+    5: "9.4598 8.9379 5.4787",
+    7: "8.9732 7.5596 8.0050",
+    8: "10.0239 7.3548 7.9607",
+    10: "10.0049 8.0298 4.4632",
 }
 
 # Of link 1 with all that it carries taken as rigid, by elbow angle [deg]; of link 2.

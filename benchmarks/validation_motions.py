@@ -37,6 +37,10 @@ ORDER_WHY = (
 )
 EXACT_WHY = "8 shapes give the same: the last digit of the reference is not certain"
 CUT_WHY = "another model: flexarm's links are exact beams"
+FRAME_WHY = (
+    "the tip is within 0.06 % of its largest displacement, 8.44 m; 8, 8, 6 and 2 shapes come "
+    "within 0.03 %"
+)
 SERIES_WHY = "6 shapes; the power series stands in the row above"
 BEND_WHY = "the root's curvature converges more slowly with the shapes than the deflection"
 EARLY_WHY = "the reference is of the series, and rounded early"
@@ -84,6 +88,28 @@ def spin_up() -> Iterator[Row]:
     yield Row(names[7], cases[names[7]], at(run, tip(run, "y"), (5, 7.5, 10)),
               "5 loaded modes, not stopped as `simulate` would",
               "the reference is cut off at 1.4645, not rounded")  # fmt: skip
+
+
+def right_angle() -> Iterator[Row]:
+    """Compare the right-angle cantilever of Simo & Vu-Quoc."""
+    link = {
+        "length": 10,
+        "section": {"mass_per_length": 1, "EIy": 1e3, "EIz": 1e3, "GJ": 1e3, "EA": 1e6,
+                    "Jx": 20, "Jy": 10, "Jz": 10},
+        "shapes": {"kind": "loaded", "bending_y": 6, "bending_z": 6, "torsion": 4, "stretch": 2},
+    }  # fmt: skip
+    factor = {"kind": "table", "times": [0, 1, 2, 10], "values": [0, 1, 0, 0]}
+    load = {"at": "tip", "force": [0, 0, 50], "factor": factor}
+    elbow = {"kind": "fixed", "before": {"rotation": [0, 0, "90 deg"]}}
+    frame = Arm.model_validate({
+        "flexarm": 1, "name": "right-angle cantilever", "gravity": [0, 0, 0],
+        "links": [link | {"joint": {"kind": "fixed"}, "wrenches": [load]}, link | {"joint": elbow}],
+    })  # fmt: skip
+    run = simulate(frame, t_end=10, dt=1.0, rtol=1e-5)
+    for time, numbers in data.RIGHT_ANGLE.items():
+        where = run.dataset.tip_position.sel(time=time).values
+        yield Row(f"tip at {time} s [m]", Printed(data.FRAME, numbers), tuple(where.tolist()),
+                  "6 loaded modes each way, 4 of torsion, 2 of stretch", FRAME_WHY)  # fmt: skip
 
 
 def similar(K: float, *, axial: bool = True) -> tuple[complex, Polynomial]:
