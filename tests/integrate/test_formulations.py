@@ -132,16 +132,11 @@ def test_a_file_keeps_by_which_equations_a_run_was_computed(tmp_path: Path) -> N
         assert back.dataset.attrs["formulation"] == run.formulation
 
 
-def test_files_of_before_are_by_the_default(tmp_path: Path) -> None:
+def test_a_file_must_state_a_formulation_that_there_is(tmp_path: Path) -> None:
     path = tmp_path / "run.nc"
     flexarm.simulate(flexarm.sample(ARM), t_end=0.05, dt=0.01).save(path)
     with h5py.File(path, "a") as file:
-        for name in ("formulation", "paper", "tip_rotation", "checksums"):
-            del file.attrs[name]
-    back = flexarm.load_run(path)
-    assert (back.formulation, back.paper, back.model.tip_rotation) == (DEFAULT, False, "cayley")
-    with h5py.File(path, "a") as file:
-        file.attrs["formulation"], file.attrs["tip_rotation"] = "newton", "cayley"
+        file.attrs["formulation"] = "newton"
     with pytest.raises(flexarm.FlexarmError, match="formulation: must be one of articulated"):
         flexarm.load_run(path)
 

@@ -368,7 +368,7 @@ def test_a_run_that_was_changed_is_noticed_whatever_was(
             assert re.search(rf"{name}: (was changed since|must be)", str(told.value))
 
 
-def test_a_run_may_be_compressed_or_get_more_and_older_files_state_no_checksums(
+def test_a_run_may_be_compressed_or_get_more_but_keeps_its_checksums(
     run: Run, tmp_path: Path
 ) -> None:
     import h5py
@@ -385,7 +385,8 @@ def test_a_run_may_be_compressed_or_get_more_and_older_files_state_no_checksums(
         load_run(path)
     with h5py.File(path, "a") as file:
         del file.attrs["checksums"]
-    assert load_run(path).q.tolist() == run.q.tolist()
+    with pytest.raises(FlexarmError, match=r"run\.nc: checksums: is missing"):
+        load_run(path)
 
 
 def test_a_kept_file_that_was_changed_is_noticed(free_run: Run, tmp_path: Path) -> None:
@@ -409,25 +410,6 @@ def test_a_run_keeps_how_many_nodes_were_asked_for(
     kept = load_run(path).model.links[0].exact
     assert kept is not None
     assert kept.more == 5
-
-
-def test_a_run_of_before_exact_links_is_read_as_made_by_the_series(
-    run: Run, tmp_path: Path
-) -> None:
-    import h5py
-
-    path = tmp_path / "run.nc"
-    run.save(path)
-    assert load_run(path).model.link_theory == run.model.link_theory == "exact"
-    with h5py.File(path, "a") as file:
-        del file.attrs["link_theory"], file.attrs["checksums"]
-    old = load_run(path).model
-    assert old.link_theory == "series"
-    assert all(part.exact is None for part in old.links)
-    with h5py.File(path, "a") as file:
-        file.attrs["link_theory"] = "elliptic"
-    with pytest.raises(FlexarmError, match="link_theory: must be one of exact, series, linear"):
-        load_run(path)
 
 
 def test_file_that_names_a_file_outside_unpacks_nothing_there(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray
 
 FILE = "model_file_"  # prefix of variables with the bytes of files that the model file names
-FORMAT = 1  # version of the file format
+FORMAT = 2  # version of the file format
 CHECKSUMS = "checksums"  # name of an attribute
 DRIVE_UNITS = {"current": "A", "integral": "of the input", "held": "of the input"}
 DRIVE_STATES = (

@@ -22,7 +22,7 @@ from flexarm.arguments import require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import MAX_BYTES, MAX_TOTAL, SideFiles
 from flexarm.errors import FlexarmError, ModelError, ShapeError
-from flexarm.formulations import DEFAULT, FORMULATIONS
+from flexarm.formulations import FORMULATIONS
 from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
@@ -147,10 +147,6 @@ class Stored:
         """Return whether the file has a variable named ``name``."""
         return name in self.file
 
-    def says(self, name: str) -> bool:
-        """Return whether the file has an attribute named ``name``."""
-        return name in self.file.attrs
-
     def is_run(self, version: int) -> bool:
         """Return whether the file is a run in a given version of the format."""
         try:
@@ -234,9 +230,7 @@ class Stored:
         return word
 
     def listed(self, name: str, item: type[T], what: str) -> tuple[T, ...]:
-        """Return an attribute that is a JSON list of items of a type; empty if it is missing."""
-        if not self.says(name):
-            return ()
+        """Return an attribute that is a JSON list of items of a type."""
         try:
             return TypeAdapter(tuple[item, ...]).validate_json(self.text(name))  # type: ignore[valid-type]
         except ValueError:
@@ -260,11 +254,8 @@ class Stored:
     def require_unchanged(self) -> None:
         """Raise an error if the checksum of a variable or attribute does not match its contents.
 
-        Data may be recompressed, and other variables added. Files of older versions have no
-        checksums.
+        Data may be recompressed, and other variables added.
         """
-        if not self.says(CHECKSUMS):
-            return
         stated = json.loads(self.text(CHECKSUMS))
         left = max(MAX_UNPACKED, MAX_RATIO * self.size)
         for name, checksum in dict(stated["variables"]).items():
@@ -396,28 +387,23 @@ Triple = tuple[float, float, float]
 
 
 class _Leg(NamedTuple):
-    """A phase of a run as stored in a file; files of older versions have no jumps."""
+    """A phase of a run as stored in a file."""
 
     first: int
     held: tuple[int, ...]
     tip: tuple[float, Triple, tuple[Triple, Triple, Triple]] | None
-    jump: tuple[float, ...] = ()
+    jump: tuple[float, ...]
 
 
 def _formulation(stored: "Stored") -> _By:
-    """Return the formulation stored with a run, or the default for files that do not state it."""
-    if not stored.says("formulation"):
-        return _By(DEFAULT, False, "cayley", series=True)
+    """Return the formulation stored with a run."""
     name = stored.word("formulation", FORMULATIONS)
     tips = stored.word("tip_rotation", get_args(TipRotation))
     paper = bool(stored.number("paper", whole=True))
-    # Files of versions before 0.2 do not state it: their links bend by the series.
-    stated = stored.says("link_theory")
-    theory = stored.word("link_theory", get_args(LinkTheory)) if stated else "series"
+    theory = stored.word("link_theory", get_args(LinkTheory))
     tip_rotation: TipRotation = "first-order" if tips == "first-order" else "cayley"
-    # 0 or missing if they were not given
-    nodes = int(stored.number("nodes", whole=True)) if stored.says("nodes") else 0
-    return _By(name, paper, tip_rotation, theory == "series", nodes or None)
+    nodes = int(stored.number("nodes", whole=True)) or None  # 0 if they were not given
+    return _By(name, paper, tip_rotation, theory == "series", nodes)
 
 
 def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
@@ -431,9 +417,6 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
     if not anchors:
         anchors = [np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))]
     losses, drives = _drives(stored, model, samples)
-    # Older files have no bodies that are captured.
-    named = [name for name in WORKS if name != "brought" or stored.says("happenings")]
-    works = [stored.numbers(name, (samples,)) for name in named]
     happenings = stored.listed("happenings", EventRecord, "a list of time, what and energy lost")
     pending = stored.listed("pending", PendingEvent, "a list of name, reason, value and time")
     return Run(
@@ -445,7 +428,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         tip=stored.numbers("tip_position", (samples, 3)),
         tip_rotation=stored.rotations("tip_rotation", samples),
         energy=np.stack([stored.numbers(name, (samples,)) for name in ENERGIES], axis=1),
-        works=np.stack([*works, np.zeros(samples)][: len(WORKS)], axis=1),
+        works=np.stack([stored.numbers(name, (samples,)) for name in WORKS], axis=1),
         anchors=np.concatenate(anchors, axis=1),
         momentum=_momenta(stored, samples, MOMENTUM),
         impulse=_momenta(stored, samples, IMPULSE),
@@ -462,7 +445,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         losses=losses,
         drives=drives,
         kept=stored.text("method") != "rk4",  # its steps may have been given
-        own=stored.says("own_inputs") and bool(stored.number("own_inputs", whole=True)),
+        own=bool(stored.number("own_inputs", whole=True)),
         statistics=Statistics(
             int(stored.number("steps", whole=True)),
             int(stored.number("rejections", whole=True)),
@@ -485,7 +468,7 @@ def _momenta(stored: "Stored", samples: int, names: Iterable[str]) -> Array:
 
 
 def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
-    """Return the phases of the run; empty for older files, which do not list them."""
+    """Return the phases of the run."""
     legs = stored.listed("legs", _Leg, "a list of the run's parts")
     for leg in legs:
         inside = 0 <= leg.first < samples and all(0 <= i < model.size for i in leg.held)
@@ -509,7 +492,7 @@ def _drives(
     stored: "Stored", model: Model, samples: int
 ) -> tuple[dict[str, Array], DriveData | None]:
     """Return energy losses by name, and forces, energies and states of drive trains or None."""
-    names = stored.listed("drives", list[str], "two lists of names") or ((), ())
+    names = stored.listed("drives", list[str], "two lists of names")
     if len(names) != 2:
         raise stored.wrong("drives", "must be two lists of names")
 
