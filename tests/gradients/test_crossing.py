@@ -149,6 +149,42 @@ def test_distances_that_count_after_the_end_are_not_looked_at() -> None:
     np.testing.assert_array_equal(one.q, other.q)
 
 
+PRESCRIBED = """
+flexarm: 1
+name: drops its load while a joint moves along a table
+links:
+  - joint:
+      kind: revolute
+      axis: [0, 0, 1]
+      actuation: prescribed
+      motion: {kind: table, times: [0, 0.1, 0.2, 0.5], values: [0, 0.2, 0.1, 0.4]}
+    length: 0.5
+    body: {mass: 1, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
+  - joint: {kind: revolute, axis: [0, 0, 1], actuation: free}
+    length: 0.4
+    body: {mass: 0.5, com: [0.2, 0, 0], inertia: [0, 0.01, 0.01]}
+payload: {mass: 0.2}
+events:
+  - {at: 0.3, let_go: payload}
+"""
+
+
+def test_a_joint_moves_on_as_prescribed_at_an_event() -> None:
+    """A phase begins on the piece of the table that is valid there, each time that it is run."""
+    arm, options = loads(PRESCRIBED), dict[str, Any](t_end=0.4, dt=0.1, step=1e-3)
+    run = flexarm.differentiable(arm, method="rk4", parameters=["payload.mass"], **options).at()
+    table = np.array([0.0, 0.2, 0.1, 0.1 + 0.3 / 3, 0.1 + 0.6 / 3])
+    np.testing.assert_allclose(run.q[:, 0], table, atol=1e-14)
+    expected = flexarm.simulate(arm, method="rk4", **options)
+    own = np.searchsorted(expected.t, run.t - 1e-9)
+    np.testing.assert_allclose(run.q, expected.q[own], atol=1e-12)
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    weights = np.random.default_rng(1).normal(size=(len(run.t), 2 * run.n))
+    gradient = run.gradient(*np.hsplit(weights, 2))
+    expected_sum = np.einsum("ts,tsk->k", weights, slopes)
+    np.testing.assert_allclose(gradient.parameters, expected_sum, rtol=1e-9)
+
+
 def test_when_an_event_is_looked_for_is_no_parameter() -> None:
     arm = flexarm.change_arm(loads(LETS_GO), {"events.1.after": 0.1})
     with pytest.raises(FlexarmError, match="is the time of an event"):

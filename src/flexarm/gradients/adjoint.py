@@ -15,7 +15,7 @@ from flexarm.gradients.steps import (
     to_modes,
 )
 from flexarm.integrate.methods.eigen import congruence
-from flexarm.integrate.system import PIECE, System, drive, rounding
+from flexarm.integrate.system import drive, enter_pieces, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
 
@@ -65,16 +65,6 @@ class Adjoint(GivenSteps):
     by_numbers: Array
     by_matrix_numbers: Array
     by_inputs: Array
-
-
-@kernel
-def leave_pieces(s: System, t: float) -> None:
-    """Select the piece of every channel that is valid from t on, going backward in time."""
-    for c in range(s.channels):
-        k = s.current[c]
-        while k > s.first[c] and s.pieces[k * PIECE] > t:
-            k -= 1
-        s.current[c] = k
 
 
 @kernel
@@ -211,7 +201,7 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
     t = s.times[j]
     n = s.system.n
     tabulate(s, j, 3)
-    leave_pieces(s.system, t + rounding(t))
+    enter_pieces(s.system, t + rounding(t))
     if s.in_modes == 1:
         find_modal(s, places)
     for r in range(s.size):
@@ -267,7 +257,6 @@ def pull(s: Adjoint) -> None:
         last = s.starts[segment + 1]
         for r in range(s.size):
             s.y[r] = s.saved[segment * s.size + r]
-        leave_pieces(s.system, s.times[first])
         known = 0
         for j in range(first, last):
             if s.renewed[j] == 1:

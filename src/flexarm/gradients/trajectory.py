@@ -291,11 +291,11 @@ class RecordedTrajectory:
         return GivenSteps(**self._fields[0])
 
     def _rewind(self) -> None:
-        """Reset the state and the current pieces of all channels to the start of the motion."""
-        system, start = self._fields[0]["system"], self.task.start
+        """Reset the state and the pieces of all channels to the start of the motion."""
+        start, begin = self.task.start, float(self.steps[0])
         more = [start.x.get(name, 0.0) for name in self.task.motion.actuators.state_names]
         self._fields[0]["y"][:] = np.concatenate([start.q, start.v, more])
-        system.current[:] = system.first[:-1]
+        enter_pieces(self._fields[0]["system"], begin + float(roundings(begin)))
 
     @property
     def _renewed(self) -> Ints:

@@ -74,9 +74,14 @@ instant: Callable[[float], float] = rounding.python  # in Python, without compil
 
 @kernel
 def enter_pieces(s: System, t: float) -> None:
-    """Select the piece of every channel (function of time) that is valid from t on."""
+    """Select the piece of every channel (function of time) that is valid from t on.
+
+    The search begins at the present piece and may go either way.
+    """
     for c in range(s.channels):
         k = s.current[c]
+        while k > s.first[c] and s.pieces[k * PIECE] > t:
+            k -= 1
         while k + 1 < s.first[c + 1] and s.pieces[(k + 1) * PIECE] <= t:
             k += 1
         s.current[c] = k
