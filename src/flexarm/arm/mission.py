@@ -92,6 +92,11 @@ class Event(Part):
         return self
 
     @property
+    def earliest(self) -> float:
+        """Earliest time [s] at which the event can happen."""
+        return self.after if self.at is None else self.at
+
+    @property
     def title(self) -> str:
         """Name of the event, or a list of its actions if it has no name."""
         if self.name:

@@ -74,7 +74,7 @@ class Switches:
     @property
     def times(self) -> list[float]:
         """Return the times of events, or from which their conditions are monitored [s]."""
-        return [t for each in self.events for t in [each.after if each.at is None else each.at]]
+        return [event.earliest for event in self.events]
 
     @property
     def _touching(self) -> list[tuple[str, float]]:
@@ -127,7 +127,7 @@ class Switches:
         looked = iter(range(len(self.looks)))
         rows: dict[str, list[float]] = {
             "look": [-1 if each.when is None else next(looked) for each in events],
-            "from": [each.after if each.at is None else each.at for each in events],
+            "from": self.times,
             "low": [-math.inf if each.when is None or each.when.below is None
                     else each.when.below for each in events],
             "high": [math.inf if each.when is None or each.when.above is None

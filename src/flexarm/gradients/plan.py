@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from flexarm.gradients.events.phases import Phase
+from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.system import ROUNDING, SOON
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
@@ -16,18 +16,26 @@ from flexarm.loops.language import Ints
 class StepSequence:
     """Steps of one phase of a run, fixed while the run is differentiated.
 
+    A phase is a part of the run between events, in which positions and rates are continuous.
+
     Attributes
     ----------
     ends
         Step boundaries [s], sample times included.
-    phase
-        Part of the run, between events, that the steps cover.
+    times
+        Sample times [s], with begin and end of the phase.
+    discrete
+        Discrete state of the arm in the phase.
+    ended
+        Index of the state-dependent event at the end of the phase, or -1.
     renewed
         Per step, 1 if modes are recomputed at its begin, else 0; empty for a method without modes.
     """
 
     ends: Array
-    phase: Phase
+    times: Array
+    discrete: DiscreteState
+    ended: int = -1
     renewed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
@@ -52,21 +60,19 @@ class StepSequence:
         places = np.searchsorted(able, np.arange(0, count, max(1, math.isqrt(count + 1))))
         return np.append(np.unique(able[places[places < len(able)]]), count)
 
-    def begun(self, t: float) -> "StepSequence":
-        """Return the sequence with one more step at its begin, from time t [s] to the old begin."""
-        if abs(t - self.ends[0]) <= self._grain:
-            return self
-        phase = replace(self.phase, times=np.append(t, self.phase.times[1:]))
-        renewed = np.insert(self.renewed, 0, 1) if len(self.renewed) else self.renewed
-        return StepSequence(np.insert(self.ends, 0, t), phase, renewed)
+    def between(self, begin: float, end: float) -> "StepSequence":
+        """Return the sequence from ``begin`` to ``end`` [s], with one more step at a new boundary.
 
-    def until(self, t: float) -> "StepSequence":
-        """Return the sequence with one more step at its end, from the old end to time t [s]."""
-        if abs(t - self.ends[-1]) <= self._grain:
-            return self
-        phase = replace(self.phase, times=np.append(self.phase.times[:-1], t))
-        renewed = np.append(self.renewed, 0) if len(self.renewed) else self.renewed
-        return StepSequence(np.append(self.ends, t), phase, renewed)
+        The additional steps lead from the new begin to the old one, and from the old end to the new
+        one.
+        """
+        first = [begin] if abs(begin - self.ends[0]) > self._grain else []
+        last = [end] if abs(end - self.ends[-1]) > self._grain else []
+        ends = np.concatenate([first, self.ends, last])
+        times = np.concatenate([ends[:1], self.times[1:-1], ends[-1:]])
+        more = [np.ones_like(first), self.renewed, np.zeros_like(last)]
+        renewed = np.concatenate(more).astype(np.int64) if len(self.renewed) else self.renewed
+        return replace(self, ends=ends, times=times, renewed=renewed)
 
 
 def roundings(times: Array) -> Array:

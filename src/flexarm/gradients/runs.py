@@ -28,16 +28,19 @@ from flexarm.gradients.events.crossing import (
     ended,
     reached,
     require_like,
-    transition_of,
 )
 from flexarm.gradients.events.phases import (
-    Phase,
+    bounds_in,
+    carried,
     looks,
+    nearby_in,
+    next_stop,
     refuse_at_once,
     refuse_at_start,
     refuse_events,
     refuse_passed,
     refuse_released,
+    situated,
     until_the_end,
 )
 from flexarm.gradients.hooks import jax_function, torch_function
@@ -50,6 +53,7 @@ from flexarm.integrate.loop import FINISHED, SEEN, beyond
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS, dop853, etd4, rk4
 from flexarm.integrate.mission.discrete import DiscreteState
+from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.problem import jumps
 from flexarm.integrate.solve import at_sight, make_ready, new_state
@@ -139,8 +143,8 @@ def _refuse_jumps(model: Model, times: Array) -> None:
     brakes that can slip.
     """
     refuse_events(model, float(times[-1]))
-    refuse_at_start(model, Phase.of(model, times).done)
     start = DiscreteState.at_start(model)
+    refuse_at_start(model, start.due(model, float(times[0])))
     held, v = start.rigid(model), start_state(model)[1]
     if model.arm.start != "stated":
         raise SimulationError(
@@ -238,22 +242,26 @@ class Differentiable:
             self._arms(values) if like is None else self._near(like.parts[0].task.equation.model)
         )
         plans = self._plans(model, steps)
-        phase: Phase | None = plans[0].phase if plans else self._begin(model)
         parts: list[RecordedTrajectory] = []
         entries: list[Entry | None] = []
-        while phase is not None:
-            y, entry = np.zeros(0), None
-            if parts:
-                last = parts[-1]
-                t = float(last.t[-1])
-                entry = Entry(self.equation, model, arms, last.plan.phase, phase, t)
-                y, phase = entry.state(last.states[-1])
-                q, v, _ = np.split(y, [model.size, 2 * model.size])
+        t, y = float(self.times[0]), np.concatenate(start_state(model))
+        before, due = DiscreteState.at_start(model), tuple[int, ...]()
+        while len(parts) < len(plans) if plans else self._goes_on(t):
+            if plans:
+                due = tuple(k for k in plans[len(parts)].discrete.done if k not in before.done)
             else:
-                refuse_at_start(model, phase.done)
+                due = tuple(dict.fromkeys([*due, *before.due(model, t)]))
+            if not parts:
+                refuse_at_start(model, due)
+            entry = Entry(self.equation, model, arms, before, due, t)
+            entered, discrete = entry.state(y)
+            if parts:
+                q, v, _ = np.split(entered, [model.size, 2 * model.size])
+            phase = self._phase(model, discrete, t)
+            plan = replace(plans[len(parts)], discrete=discrete) if plans else phase
             if like is None:
-                self._refuse_functions_of_time(phase)
-            task, held_at = self._task(model, q, v, phase)
+                self._refuse_functions_of_time(plan)
+            task, held_at = self._task(model, q, v, plan)
             task = self._driven(task, inputs, offsets or {})
             fast = [] if parts else [model.names[k] for k in held_at if task.start.v[k]]
             if fast:
@@ -262,31 +270,40 @@ class Differentiable:
             if task.motion.actuators.sampled:
                 raise SimulationError("gradients: sampled servos jump. Remove their 'period'.")
             others = [] if like is None else like.parts
+            happened = discrete.done.keys()
             leg = RecordedTrajectory(
-                task, self.functions, self.parameters, TABLEAUS[self.method.name],
-                StepSequence(phase.times, phase), self.times, partial(phase.nearby, model, arms),
+                task, self.functions, self.parameters, TABLEAUS[self.method.name], plan, self.times,
+                partial(nearby_in, discrete, model, arms),
                 not parts and q is None and v is None, held_at,
-                next((part for part in others if part.plan.phase.done == phase.done), None),
-                {} if len(phase.carried) else known.setdefault(phase.done, {}),
+                next((part for part in others if part.plan.discrete.done.keys() == happened), None),
+                {} if len(carried(discrete)) else known.setdefault(tuple(happened), {}),
             )  # fmt: skip
-            leg = leg.begun(y) if parts else leg
-            if not plans:
-                found, phase = self._legs(model, leg, phase)
-                entries += [entry, None][: len(found)]
-                parts += found
-                continue
-            entries.append(entry)
-            plan = replace(plans[len(parts)], phase=phase)
-            plan = plan.begun(float(parts[-1].t[-1])) if parts else plan
-            end, after = float(plan.ends[-1]), plans[len(parts) + 1 :]
-            if plan.phase.ended < 0:
-                parts.append(leg.by(plan))
+            leg = leg.begun(entered) if parts else leg
+            if plans:
+                found, seen = [self._again(leg, t)], tuple[int, ...]()
+                t = float(found[0].t[-1])
             else:
-                parts.append(reached(leg, plan.until, end))
-                t = float(parts[-1].t[-1])
-                refuse_passed(model, phase, self.times, end, t)
-            phase = after[0].phase if after else None
+                found, seen, t = self._legs(leg)
+            parts += found
+            entries += [entry, None][: len(found)]
+            if found:
+                before, y, due = discrete, found[-1].states[-1], seen
+            else:
+                due = (*due, *seen)
         return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
+
+    def _goes_on(self, t: float) -> bool:
+        """Return whether time t [s] is before the end of the run."""
+        return bool(self.times[-1] - t > instant(float(self.times[-1])))
+
+    def _again(self, leg: RecordedTrajectory, t: float) -> RecordedTrajectory:
+        """Return the trajectory of a phase from time t [s] on, along the steps of another run."""
+        plan, end = leg.plan, float(leg.plan.ends[-1])
+        if plan.ended < 0:
+            return leg.by(plan.between(t, end))
+        found = reached(leg, partial(plan.between, t), end)
+        refuse_passed(leg.model, plan, self.times, end, float(found.t[-1]))
+        return found
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
         """Return the model at parameter values, a builder of perturbed models, and a cache.
@@ -314,12 +331,16 @@ class Differentiable:
     def _last(self) -> dict[str, tuple[Model, Arms, Known]]:
         return {}
 
-    def _begin(self, model: Model) -> Phase:
+    def _phase(self, model: Model, discrete: DiscreteState, t: float) -> StepSequence:
+        """Return the phase that begins at time t [s], in one step between its samples."""
+        times = times_of(self.times, t, next_stop(model, t, float(self.times[-1])))
+        return StepSequence(times, times, discrete)
+
+    def _begin(self, model: Model) -> StepSequence:
         """Return the first phase, with events at time 0 applied."""
-        phase, discrete = Phase.of(model, self.times), DiscreteState.at_start(model)
-        return phase.entered(
-            transition_of(self.equation, model, discrete, 0.0, *start_state(model))
-        )
+        t, before = float(self.times[0]), DiscreteState.at_start(model)
+        entry = Entry(self.equation, model, dict, before, tuple(before.due(model, t)), t)
+        return self._phase(model, entry.state(np.concatenate(start_state(model)))[1], t)
 
     def _plans(
         self, model: Model, steps: Array | HybridTrajectory | None
@@ -330,10 +351,11 @@ class Differentiable:
         if isinstance(steps, HybridTrajectory):
             return tuple(part.plan for part in steps.parts)
         phase = self._begin(model)
-        several = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()
+        bounds = bounds_in(phase.discrete, model, float(phase.times[0]))
+        several = len(phase.times) < len(self.times) or np.isfinite(bounds).any()
         if self.method.solves_vibrations or several:
             raise SimulationError(f"steps: {ANOTHER}. Give the other run itself.")
-        return (StepSequence(steps, phase),)
+        return (replace(phase, ends=steps),)
 
     def jax(self) -> Callable[..., Any]:
         """Return a JAX function that maps (values, q, v, inputs) to (q, v) at the samples.
@@ -366,11 +388,12 @@ class Differentiable:
         return np.array(values).reshape(-1, len(self.times)).T
 
     def _task(
-        self, model: Model, q: Array | None, v: Array | None, phase: Phase
+        self, model: Model, q: Array | None, v: Array | None, phase: StepSequence
     ) -> tuple[InitialValueProblem, tuple[int, ...]]:
         """Return the initial value problem of a phase, and the coordinates that brakes hold."""
-        n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
-        model, holding = phase.situated(model), phase.discrete.holding(model)
+        n, home, discrete = model.size, start_state(model)[0], phase.discrete
+        bounds = bounds_in(discrete, model, float(phase.times[0]))
+        model, holding = situated(discrete, model), discrete.holding(model)
         still = np.zeros(n)
         state = None
         if q is not None or v is not None:
@@ -385,7 +408,7 @@ class Differentiable:
         task = prepare(
             model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
             actuators=actuators_of(model, lookouts=self.functions.lookouts),
-            start=state, home=home, begins=phase.discrete.target_times(), held=held, bounds=bounds,
+            start=state, home=home, begins=discrete.target_times(), held=held, bounds=bounds,
             wanted=self.rtol,
         )  # fmt: skip
         return task, held
@@ -429,12 +452,13 @@ class Differentiable:
         """Phases, as indices of past events, that have passed `_refuse_functions_of_time`."""
         return set()
 
-    def _refuse_functions_of_time(self, phase: Phase) -> None:
+    def _refuse_functions_of_time(self, phase: StepSequence) -> None:
         """Raise FlexarmError if a parameter changes an event time or a function of time.
 
         Functions of time are inputs, targets and prescribed motions.
         """
-        if phase.done in self._smooth:
+        happened = tuple(phase.discrete.done)
+        if happened in self._smooth:
             return
         model = self.equation.model
         task, held = self._task(model, None, None, phase)
@@ -454,33 +478,33 @@ class Differentiable:
                         "Gradients by inputs are by their values at the samples. Leave "
                         "it out."
                     )
-        self._smooth.add(phase.done)
+        self._smooth.add(happened)
 
     def _legs(
-        self, model: Model, leg: RecordedTrajectory, phase: Phase
-    ) -> tuple[list[RecordedTrajectory], Phase | None]:
-        """Return the trajectories of a phase, and the next phase (None at the end of the run).
+        self, leg: RecordedTrajectory
+    ) -> tuple[list[RecordedTrajectory], tuple[int, ...], float]:
+        """Return the trajectories of a phase, the events of quantities at its end, and its end [s].
 
-        A state-dependent event ends the phase early.
+        A state-dependent event ends the phase early; without trajectories, at its begin.
         """
-        plan, seen, t = self._plan(leg.task, phase)
-        begin, end = float(phase.times[0]), float(phase.times[-1])
+        plan, seen, t = self._plan(leg.task, leg.plan)
+        model, discrete, (begin, end) = leg.model, plan.discrete, leg.t[[0, -1]].tolist()
         for _ in range(APPROACHES):
             if not seen or t >= end - instant(end):
-                return [leg.by(plan)], phase.after(model, self.times, end, ())
+                return [leg.by(plan)], (), end
             if t <= begin + 4 * instant(begin):  # the quantity is beyond its value at the begin
-                done = phase.discrete.done.items()
-                refuse_at_once(model, [*seen, *(k for k, at in done if at == begin)], begin)
-                refuse_released(model, phase, seen)
-                return [], phase.after(model, self.times, begin, seen)
+                now = (k for k, at in discrete.done.items() if at == begin)
+                refuse_at_once(model, [*seen, *now], begin)
+                refuse_released(model, discrete, begin, seen)
+                return [], seen, begin
             found = ended(leg, plan, seen[0], t)
             guess, t = t, float(found[-1].t[-1])
-            if np.diff(np.searchsorted(phase.times, [guess, t]))[0] == 0:  # no sample between
+            if np.diff(np.searchsorted(leg.t, [guess, t]))[0] == 0:  # no sample between
                 break
-        return found, phase.after(model, self.times, t, seen)
+        return found, seen, t
 
     def _plan(
-        self, task: InitialValueProblem, phase: Phase
+        self, task: InitialValueProblem, phase: StepSequence
     ) -> tuple[StepSequence, tuple[int, ...], float]:
         """Return the steps of a phase, the state-dependent events that end it, and their time [s].
 
@@ -495,10 +519,10 @@ class Differentiable:
             stops = np.append(stops[stops < t], t)
             ends = divided(stops, taken, np.arange(float(len(taken))))
             if not self.method.solves_vibrations:
-                return StepSequence(ends, phase), seen, t
+                return replace(phase, ends=ends), seen, t
             modes = np.zeros(len(ends) - 1, dtype=np.int64)
             modes[np.searchsorted(ends, renewed - roundings(renewed))] = 1
-            return StepSequence(ends, phase, modes), seen, t
+            return replace(phase, ends=ends, renewed=modes), seen, t
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
         model, rest = task.equation.model, task
         if task.start.v.any():
@@ -506,7 +530,7 @@ class Differentiable:
         duration = float(self.times[-1] - self.times[0])
         h = equal_step(self.method, rest.vibration, duration, self.rtol, self.step)
         span = stops[[0, -1]]
-        plan = StepSequence(divided(stops, span, (span - span[0]) / h, self.finer), phase)
+        plan = replace(phase, ends=divided(stops, span, (span - span[0]) / h, self.finer))
         if not np.isfinite(task.bounds).any():
             return plan, (), 0.0
         return plan, *recorded(task, self.method, self.rtol, h / self.finer)[2:]

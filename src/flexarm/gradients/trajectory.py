@@ -21,7 +21,7 @@ from flexarm.integrate.methods.etd4 import FORCES
 from flexarm.integrate.methods.explicit import Tableau
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
-from flexarm.integrate.system import enter_pieces, rates
+from flexarm.integrate.system import enter_pieces, instant, rates
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
@@ -225,7 +225,7 @@ class RecordedTrajectory:
 
     def by(self, plan: StepSequence) -> "RecordedTrajectory":
         """Return the motion along another sequence of steps."""
-        return replace(self, task=replace(self.task, times=plan.phase.times), plan=plan)
+        return replace(self, task=replace(self.task, times=plan.times), plan=plan)
 
     def begun(self, y: Array) -> "RecordedTrajectory":
         """Return the motion started at another state y, shape (size,)."""
@@ -295,7 +295,7 @@ class RecordedTrajectory:
         start, begin = self.task.start, float(self.steps[0])
         more = [start.x.get(name, 0.0) for name in self.task.motion.actuators.state_names]
         self._fields[0]["y"][:] = np.concatenate([start.q, start.v, more])
-        enter_pieces(self._fields[0]["system"], begin + float(roundings(begin)))
+        enter_pieces(self._fields[0]["system"], begin + instant(begin))
 
     @property
     def _renewed(self) -> Ints:

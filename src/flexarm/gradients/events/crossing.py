@@ -16,13 +16,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.arm.mission import Event
 from flexarm.engine.compile import real_numbers
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.gradients.events.kinetics import ComplexKinetics
-from flexarm.gradients.events.phases import Phase, caught_again, value_of
+from flexarm.gradients.events.phases import carried, carrying, caught_again, value_of
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.trajectory import RecordedTrajectory, RunGradient
 from flexarm.integrate.mission.discrete import DiscreteState
@@ -57,21 +56,22 @@ class Entry:
     equation: Equation  # equation of motion of the arm as given
     model: Model  # model of the arm
     arms: Callable[[], Mapping[str, Nearby]]  # perturbed models by key
-    before: Phase
-    after: Phase
+    before: DiscreteState
+    due: tuple[int, ...]  # indices of the events
     t: float  # time of the events [s]
 
     @property
     def jumps(self) -> bool:
         """Whether the events can change the rates or the numbers of captured bodies."""
-        again = caught_again(self.model)
-        return any(e.capture or e.brake or e.let_go in again for e in self._events)
+        again, events = caught_again(self.model), self.model.arm.events
+        due = (events[k] for k in self.due)
+        return any(e.capture or e.brake or e.let_go in again for e in due)
 
-    def state(self, y: Array) -> tuple[Array, Phase]:
-        """Return the state after the events, shape (size,), and the phase after the events."""
+    def state(self, y: Array) -> tuple[Array, DiscreteState]:
+        """Return the state, shape (size,), and the discrete state after the events."""
         n, found = self.model.size, y.copy()
         found[n : 2 * n], after = self._entered(
-            self.model, self.before.discrete, *self._split(y), self.t
+            self.model, self.before, y[:n], y[n : 2 * n], self.t
         )
         return found, after
 
@@ -81,20 +81,19 @@ class Entry:
         Complex-step tangents give derivatives by state and time; finite differences give
         derivatives by parameters.
         """
-        n, size, carried = self.model.size, len(y), self.before.carried
-        given = np.concatenate([y[: 2 * n], carried, [self.t]])
+        n, size, numbers = self.model.size, len(y), carried(self.before)
+        given = np.concatenate([y[: 2 * n], numbers, [self.t]])
 
         def found(model: Model, given: Array) -> Array:
             q, v, held, t = np.split(given, [n, 2 * n, len(given) - 1])
-            discrete = self.before.carrying(held).discrete
-            rates, after = self._entered(model, discrete, q, v, t.item())
-            return np.concatenate([q, rates, y[2 * n :], after.carried])
+            rates, after = self._entered(model, carrying(self.before, held), q, v, t.item())
+            return np.concatenate([q, rates, y[2 * n :], carried(after)])
 
         here = found(self.model, given)
         ways = 1j * TANGENT * np.eye(len(given))
         tangents = np.array([found(self.model, given + way).imag for way in ways]).T / TANGENT
-        by_state = np.eye(len(here), size + len(carried))
-        by_state[:, [*range(2 * n), *range(size, size + len(carried))]] = tangents[:, :-1]
+        by_state = np.eye(len(here), size + len(numbers))
+        by_state[:, [*range(2 * n), *range(size, size + len(numbers))]] = tangents[:, :-1]
         changed = [
             each.weights @ (np.array([found(model, given) for model in each.models]) - here)
             for each in self.arms().values()
@@ -102,32 +101,22 @@ class Entry:
         by_parameters = np.array(changed).reshape(-1, len(here)).T
         return Slopes(by_state, by_parameters, tangents[:, -1])
 
-    def _split(self, y: Array) -> tuple[Array, Array]:
-        n = self.model.size
-        return y[:n], y[n : 2 * n]
-
-    @property
-    def _events(self) -> list[Event]:
-        return [self.model.arm.events[k] for k in self.after.done if k not in self.before.done]
-
     def _entered(
         self, model: Model, discrete: DiscreteState, q: Array, v: Array, t: float
-    ) -> tuple[Array, Phase]:
-        """Return the rates and the phase after the events, applied as in a simulation."""
-        transition = transition_of(self.equation, model, discrete, t, q, v)
-        after = self.after.entered(transition)
-        return transition.v, after
+    ) -> tuple[Array, DiscreteState]:
+        """Return the rates and the discrete state after the events, applied as in a simulation.
 
+        The numbers of the model may differ from those of the equation.
+        """
 
-def transition_of(
-    equation: Equation, model: Model, discrete: DiscreteState, t: float, q: Array, v: Array
-) -> Transition:
-    """Return a transition at time t [s] of a model whose numbers may differ from the equation's."""
+        def equation_in(state: DiscreteState) -> ComplexKinetics:
+            return ComplexKinetics.of(self.equation, state.model(model))
 
-    def equation_in(state: DiscreteState) -> ComplexKinetics:
-        return ComplexKinetics.of(equation, state.model(model))
-
-    return Transition(model, equation_in, discrete, t, q, v)
+        transition = Transition(model, equation_in, discrete, t, q, v)
+        transition.apply(self.due)
+        again, after = caught_again(model), transition.discrete
+        freed = {name: each for name, each in after.freed.items() if name in again}
+        return transition.v, replace(after, freed=freed)
 
 
 @dataclass(frozen=True)
@@ -152,8 +141,8 @@ class Crossing:
         cls, before: RecordedTrajectory, after: RecordedTrajectory, entry: Entry
     ) -> "Crossing | None":
         """Return the jump of derivatives from one phase to the next; None if there is no jump."""
-        event, y, k = before.plan.phase.ended, before.states[-1], len(before.parameters)
-        size = len(y) + len(before.plan.phase.carried)
+        event, y, k = before.plan.ended, before.states[-1], len(before.parameters)
+        size = len(y) + len(carried(before.plan.discrete))
         slopes = Slopes(np.eye(size), np.zeros((size, k)), np.zeros(size))
         if entry.jumps:
             slopes = entry.slopes(y)
@@ -162,7 +151,7 @@ class Crossing:
         by_before, by_number = slopes.by_state, slopes.by_parameters
         if event < 0:
             return cls(by_before, by_number, np.zeros(size), np.zeros(k), slopes.by_time)
-        begin, rates = after.plan.phase.discrete.done[event], before.rates_at(-1)
+        begin, rates = after.plan.discrete.done[event], before.rates_at(-1)
         for channel in after.task.groups[3]:
             if channel.begin == begin and np.any(channel.pieces[:, 3:7]):
                 raise SimulationError(
@@ -207,7 +196,7 @@ def reached(
     ``plan`` returns the steps of the phase for an end time.  SimulationError is raised if the
     quantity only touches its value.
     """
-    event, model, moved = plan(t).phase.ended, leg.model, np.inf
+    event, model, moved = plan(t).ended, leg.model, np.inf
     value = value_of(model, event)
     while True:
         found = leg.by(plan(t))
@@ -236,19 +225,17 @@ def ended(
 
     The first part has the whole steps before the event, the second a partial step to the event.
     """
-    ends, phase, found = plan.ends[plan.ends < t - 2 * instant(t)], plan.phase, []
+    ends, found = plan.ends[plan.ends < t - 2 * instant(t)], []
     last = float(ends[-1])
     if len(ends) > 1:
-        times = times_of(phase.times, float(ends[0]), last)
-        whole = StepSequence(ends, replace(phase, times=times), plan.renewed[: len(ends) - 1])
+        times = times_of(plan.times, float(ends[0]), last)
+        whole = replace(plan, ends=ends, times=times, renewed=plan.renewed[: len(ends) - 1])
         found = [leg.by(whole)]
         leg = replace(leg, like=leg.like or found[0]).begun(found[0].states[-1])
 
     def until(t: float) -> StepSequence:
         ends = np.array([last, t])
-        return StepSequence(
-            ends, replace(phase, times=ends, ended=event), np.minimum(plan.renewed[:1], 1)
-        )
+        return replace(plan, ends=ends, times=ends, ended=event, renewed=plan.renewed[:1])
 
     return [*found, reached(leg, until, t)]
 
@@ -315,8 +302,8 @@ class HybridTrajectory:
             if slopes is not None and crossing is not None:
                 slopes = crossing.pushed(slopes)
             found.append(part.state_sensitivities(inputs, slopes))
-            carried = np.zeros((0, found[-1].shape[2])) if slopes is None else slopes[part.size :]
-            slopes = np.concatenate([found[-1][-1], carried])
+            held = np.zeros((0, found[-1].shape[2])) if slopes is None else slopes[part.size :]
+            slopes = np.concatenate([found[-1][-1], held])
         return self._joined(found)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
@@ -327,7 +314,7 @@ class HybridTrajectory:
         state, (size,), and by the inputs at the samples, (T, inputs).
         """
         size, count = seeds.shape[1], len(self.parts[0].parameters)
-        by = np.zeros(size + len(self.parts[-1].plan.phase.carried))
+        by = np.zeros(size + len(carried(self.parts[-1].plan.discrete)))
         numbers, inputs = np.zeros(count), np.zeros(0)
         for k in reversed(range(len(self.parts))):
             part, own, crossing = self.parts[k], self._own[k], self._crossings[k]

@@ -1,19 +1,19 @@
-"""Phases of a run between events, in which positions and rates are continuous."""
+"""Numbers and event functions of an arm between two events; what is not differentiated."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from flexarm.arm.mission import ACTIONS, PAYLOAD
+from flexarm.arm.mission import ACTIONS, PAYLOAD, When
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
+from flexarm.gradients.plan import StepSequence
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.discrete import DiscreteState, instants
 from flexarm.integrate.mission.event_functions import EventFunction, require_quantities
 from flexarm.integrate.mission.hybrid import times_of
-from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.system import instant
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -24,116 +24,81 @@ CARRIED = 1e-2  # difference step; equations are quadratic in these numbers
 LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body
 
 
-@dataclass(frozen=True)
-class Phase:
-    """A part of a run between two events."""
+def next_stop(model: Model, t: float, end: float) -> float:
+    """Return the next time after t [s] at which an event may occur or become active, or the end."""
+    marks = [each.earliest for each in model.arm.events]
+    stops = instants([mark for mark in marks if mark > 0], end)
+    return next(each for each in stops if each - t > instant(t))
 
-    times: Array  # sample times [s], with begin and end of the phase
-    done: tuple[int, ...] = ()  # indices of the events before the phase
-    ended: int = -1  # index of the state-dependent event at its end, or -1
-    # Discrete state: held bodies, brakes, servos.  It precedes the last events until their
-    # transition is applied.
-    discrete: DiscreteState = field(default_factory=DiscreteState)
 
-    @classmethod
-    def of(
-        cls, model: Model, times: Array, begin: float | None = None, done: tuple[int, ...] = ()
-    ) -> "Phase":
-        """Return the phase from time ``begin`` [s] to the next event time.
+def _captured_poses(discrete: DiscreteState) -> dict[str, Pose]:
+    """Return the poses of captured bodies in the tip frame, by body name."""
+    return {name: each for name, each in discrete.held.items() if name != PAYLOAD}
 
-        Event times are those at which an event occurs or a state-dependent event becomes active.
-        If ``begin`` is None, the phase begins at the first of ``times``.
-        """
-        begin = float(times[0]) if begin is None else begin
-        due = [
-            (event.at, event.title, k)
-            for k, event in enumerate(model.arm.events)
-            if event.at is not None and event.at <= begin + instant(begin)
-        ]
-        done += tuple(k for _, _, k in sorted(due) if k not in done)
-        marks = [each.after if each.at is None else each.at for each in model.arm.events]
-        stops = instants([t for t in marks if t > 0], float(times[-1]))
-        end = next(t for t in stops if t - begin > instant(begin))
-        return cls(times_of(times, begin, end), done)
 
-    def after(self, model: Model, times: Array, t: float, seen: tuple[int, ...]) -> "Phase | None":
-        """Return the next phase, from time t [s] on; None at the end of the run.
+def carried(discrete: DiscreteState) -> Array:
+    """Return pose numbers of captured bodies, then state numbers of drifting bodies, as one vector.
 
-        ``seen`` are indices of the state-dependent events at t.
-        """
-        if times[-1] - t <= instant(float(times[-1])):
-            return None
-        return Phase.of(model, times, t, (*self.done, *seen))
+    A pose in the tip frame has 12 numbers, and the state of a drifting body 19.
+    """
+    held = [_lies(each) for each in _captured_poses(discrete).values()]
+    freed = [
+        np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin])
+        for d in discrete.freed.values()
+    ]
+    return np.concatenate([np.zeros(0), *held, *freed])
 
-    def entered(self, transition: Transition) -> "Phase":
-        """Return the phase with the discrete state after the events before the phase."""
-        transition.apply([k for k in self.done if k not in transition.discrete.done])
-        again = caught_again(transition.model)
-        freed = {name: each for name, each in transition.discrete.freed.items() if name in again}
-        return replace(self, discrete=replace(transition.discrete, freed=freed))
 
-    @property
-    def _carried_poses(self) -> dict[str, Pose]:
-        """Poses of captured bodies in the tip frame, by body name."""
-        return {name: each for name, each in self.discrete.held.items() if name != PAYLOAD}
+def carrying(discrete: DiscreteState, numbers: Array) -> DiscreteState:
+    """Return a discrete state with other numbers of captured and drifting bodies."""
+    poses = _captured_poses(discrete)
+    rows, more = np.split(numbers, [LIES * len(poses)])
+    rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
+    held = {name: _pose(row) for name, row in zip(poses, rows, strict=True)}
+    freed = {}
+    for (name, body), row in zip(discrete.freed.items(), more, strict=True):
+        pose = _pose(row[1:13])
+        freed[name] = replace(body, begin=row[0], pose=pose, velocity=row[13:16], spin=row[16:])
+    return replace(discrete, held={**discrete.held, **held}, freed=freed)
 
-    @property
-    def carried(self) -> Array:
-        """Pose numbers of captured bodies, then state numbers of drifting bodies, as one vector.
 
-        A pose in the tip frame has 12 numbers, and the state of a drifting body 19.
-        """
-        held = [_lies(each) for each in self._carried_poses.values()]
-        freed = [
-            np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin])
-            for d in self.discrete.freed.values()
-        ]
-        return np.concatenate([np.zeros(0), *held, *freed])
+def situated(discrete: DiscreteState, model: Model) -> Model:
+    """Return a model in a discrete state, with the state's servo settings."""
+    return discrete.servoed(discrete.model(model))
 
-    def carrying(self, numbers: Array) -> "Phase":
-        """Return the phase with other numbers of captured and drifting bodies, as in `carried`."""
-        rows, more = np.split(numbers, [LIES * len(self._carried_poses)])
-        rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
-        held = {name: _pose(row) for name, row in zip(self._carried_poses, rows, strict=True)}
-        freed = {}
-        for (name, body), row in zip(self.discrete.freed.items(), more, strict=True):
-            pose = _pose(row[1:13])
-            freed[name] = replace(body, begin=row[0], pose=pose, velocity=row[13:16], spin=row[16:])
-        discrete = replace(self.discrete, held={**self.discrete.held, **held}, freed=freed)
-        return replace(self, discrete=discrete)
 
-    def situated(self, model: Model) -> Model:
-        """Return a model with the discrete state of the phase applied."""
-        return self.discrete.servoed(self.discrete.model(model))
+def nearby_in(
+    discrete: DiscreteState, model: Model, arms: Callable[[], Mapping[str, Nearby]]
+) -> dict[str, Nearby]:
+    """Return models in a discrete state with a small change of one number each, by its key.
 
-    def nearby(self, model: Model, arms: Callable[[], Mapping[str, Nearby]]) -> dict[str, Nearby]:
-        """Return models in the phase with a small change of one number each, by key of the number.
+    The parameters come first, then the numbers of captured and drifting bodies (``carried 0``).
+    """
+    found = {
+        key: replace(each, models=tuple(situated(discrete, model) for model in each.models))
+        for key, each in arms().items()
+    }
+    numbers, poses = carried(discrete), LIES * len(_captured_poses(discrete))
+    for k, step in enumerate(CARRIED * np.eye(len(numbers))):
+        # the model does not depend on numbers of drifting bodies
+        ways = (step, -step) if k < poses else (step,)
+        models = (situated(carrying(discrete, numbers + way), model) for way in ways)
+        weights = np.array([1.0, -1.0]) / (2 * CARRIED) if len(ways) > 1 else np.zeros(1)
+        found[f"carried {k}"] = Nearby(tuple(models), weights)
+    return found
 
-        The parameters come first, then the numbers of captured and drifting bodies (``carried 0``).
-        """
-        found = {
-            key: replace(each, models=tuple(self.situated(model) for model in each.models))
-            for key, each in arms().items()
-        }
-        for k, step in enumerate(CARRIED * np.eye(len(self.carried))):
-            ways = (
-                (step, -step) if k < LIES * len(self._carried_poses) else (step,)
-            )  # the model does not depend on numbers of drifting bodies
-            models = (self.carrying(self.carried + way).situated(model) for way in ways)
-            weights = np.array([1.0, -1.0]) / (2 * CARRIED) if len(ways) > 1 else np.zeros(1)
-            found[f"carried {k}"] = Nearby(tuple(models), weights)
-        return found
 
-    def bounds(self, model: Model) -> tuple[Array, Array]:
-        """Return lower and upper bounds of the event functions; infinite for inactive events."""
-        found, begin = [], float(self.times[0])
-        for k, look in looks(model).items():
-            event = model.arm.events[k]
-            assert event.when is not None
-            counts = k not in self.done and event.after <= begin + instant(begin)
-            found.append(look.bounds(event.when) if counts else (-np.inf, np.inf))
-        low, high = np.array(found).reshape(-1, 2).T
-        return low, high
+def bounds_in(discrete: DiscreteState, model: Model, t: float) -> tuple[Array, Array]:
+    """Return lower and upper bounds of the event functions in a phase that begins at t [s].
+
+    Bounds of inactive events are infinite.
+    """
+    found = [
+        look.bounds(_when(model, k)) if discrete.monitors(model, k, t) else (-np.inf, np.inf)
+        for k, look in looks(model).items()
+    ]
+    low, high = np.array(found).reshape(-1, 2).T
+    return low, high
 
 
 def _lies(pose: Pose) -> Array:
@@ -142,6 +107,12 @@ def _lies(pose: Pose) -> Array:
 
 def _pose(numbers: Array) -> Pose:
     return Pose(numbers[:9].reshape(3, 3), numbers[9:])
+
+
+def _when(model: Model, event: int) -> When:
+    when = model.arm.events[event].when
+    assert when is not None
+    return when
 
 
 def caught_again(model: Model) -> set[str]:
@@ -164,8 +135,7 @@ def value_of(model: Model, event: int) -> float:
 
     If the event function is the square of a quantity, this is the square of the quantity's value.
     """
-    when = model.arm.events[event].when
-    assert when is not None
+    when = _when(model, event)
     low, high = EventFunction.of(model, when.quantity).bounds(when)
     return low if np.isfinite(low) else high
 
@@ -180,9 +150,8 @@ def refuse_events(model: Model, end: float) -> None:
     """Raise SimulationError for an event before time ``end`` [s] that is not differentiable."""
     require_quantities(model)
     for k, event in enumerate(model.arm.events):
-        at = event.after if event.at is None else event.at
-        if at < end - instant(end):
-            _refuse(model, k, at)
+        if event.earliest < end - instant(end):
+            _refuse(model, k, event.earliest)
 
 
 def _refuse(model: Model, k: int, at: float) -> None:
@@ -217,28 +186,31 @@ def refuse_at_start(model: Model, events: Sequence[int]) -> None:
             )
 
 
-def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: float) -> None:
+def refuse_passed(
+    model: Model, plan: StepSequence, times: Array, there: float, here: float
+) -> None:
     """Raise SimulationError if a sample or another event lies between two times of an event.
 
     ``there`` is the event's time [s] in the run whose steps are used, ``here`` in the present run.
     """
     apart = instant(max(there, here))
-    marks = [each.after if each.at is None else each.at for each in model.arm.events]
+    marks = [each.earliest for each in model.arm.events]
     low, high = min(there, here) - apart, max(there, here) + apart
-    stops = np.concatenate([times, [t for t in marks if t > 0], list(phase.discrete.done.values())])
+    stops = np.concatenate([times, [t for t in marks if t > 0], list(plan.discrete.done.values())])
     passed = stops[(stops >= low) & (stops <= high)]
     if high - low > 4 * apart and len(passed):
         raise SimulationError(
-            f"steps: '{model.arm.events[phase.ended].title}' happens at t = {here:.6g} s, and at "
+            f"steps: '{model.arm.events[plan.ended].title}' happens at t = {here:.6g} s, and at "
             f"{there:.6g} s in the run whose steps are taken: the sample or event at "
             f"{passed[0]:.6g} s is between them; leave out 'steps', or take those of a nearer run"
         )
 
 
-def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
+def refuse_released(
+    model: Model, discrete: DiscreteState, begin: float, seen: Sequence[int]
+) -> None:
     """Raise SimulationError if two events at one instant close and release the same brake."""
-    begin, events = float(phase.times[0]), model.arm.events
-    done = phase.discrete.done.items()
+    events, done = model.arm.events, discrete.done.items()
     before = [events[k] for k, t in done if abs(t - begin) <= 4 * instant(begin)]
     for late, event in product((events[k] for k in seen), before):
         for name in sorted({*late.release} & {*event.brake}):

@@ -179,6 +179,18 @@ class DiscreteState:
                 for name, each in sorted(self.held.items())]  # fmt: skip
         return f"{self.locked} {stuck} {held}"
 
+    def due(self, model: Model, t: float) -> list[int]:
+        """Return indices of scheduled events that have not happened and are due at time t [s]."""
+        return [
+            k
+            for k, event in enumerate(model.arm.events)
+            if event.at is not None and k not in self.done and event.at <= t + instant(t)
+        ]
+
+    def monitors(self, model: Model, k: int, t: float) -> bool:
+        """Return whether event k, of a quantity, has not happened and is active at time t [s]."""
+        return k not in self.done and model.arm.events[k].after <= t + instant(t)
+
     def holding(self, model: Model) -> dict[str, int]:
         """Return indices of the coordinates that locks, brakes or dry friction hold, by name."""
         axes = {axis.name: axis for axis in model.axes}

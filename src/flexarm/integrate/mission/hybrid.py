@@ -77,7 +77,7 @@ class HybridSimulation:
         self._accounts = accounts(model)
         self.looks = self._look_for()
         times = [leg.begin for leg in self._legs]
-        times += [t for e in self.events for t in ([e.after] if e.at is None else [e.at])]
+        times += [event.earliest for event in self.events]
         self.instants = instants([t for t in times if t > 0], t_end)
         self.start = self.discrete = DiscreteState.at_start(model, self._legs[0].locked)
         # where the load changes, one machine code takes any load
@@ -105,7 +105,7 @@ class HybridSimulation:
         """
         held, locked = self.start.braked, {leg.locked for leg in self._legs}
         known, between = {held}, 0
-        times = [event.after if event.at is None else event.at for event in self.events]
+        times = [event.earliest for event in self.events]
         for i in sorted(range(len(times)), key=times.__getitem__):
             event = self.events[i]
             if times[i] >= self.t_end:
@@ -236,7 +236,7 @@ class HybridSimulation:
             for look in self.looks
             if look.event >= 0
             and self._counts(look)
-            and self.events[look.event].after <= t + instant(t)
+            and self.discrete.monitors(self.model, look.event, t)
         }
 
     def efforts(self) -> Array:
@@ -285,15 +285,7 @@ class HybridSimulation:
         t = state.t
         leg = next(leg for leg in reversed(self._legs) if leg.begin <= t + instant(t))
         self.discrete = replace(self.discrete, locked=leg.locked)
-        return self._happen(self._due(t), state)
-
-    def _due(self, t: float) -> list[int]:
-        """Return the indices of scheduled events whose time has come."""
-        return [
-            i
-            for i, event in enumerate(self.events)
-            if event.at is not None and i not in self.discrete.done and event.at <= t + instant(t)
-        ]
+        return self._happen(self.discrete.due(self.model, t), state)
 
     def seen(self, looks: Sequence[int], value: float, state: State) -> State:
         """Return the state after guards were triggered: simultaneous events, or one stick or slip.
@@ -304,7 +296,7 @@ class HybridSimulation:
         if look.event >= 0:
             own = [self.looks[k] for k in looks if k < len(self.looks)]  # then nodes
             due = [each.event for each in own if each.event >= 0]
-            return self._happen(due + self._due(state.t), state)
+            return self._happen(due + self.discrete.due(self.model, state.t), state)
         before, count = self._changes
         count = count + 1 if state.t - before <= instant(state.t) else 0
         self._changes = (state.t, count)
