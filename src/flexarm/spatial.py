@@ -13,13 +13,14 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.engine.numbers import as_numbers
+from flexarm.engine.numbers import ALIKE, as_numbers
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = ca.SX | ca.DM  # matrix of expressions, or of numbers
 Scalar: TypeAlias = Expr | float  # an expression or number of shape (1, 1), or a float
+DIGITS = 1e-15  # relative rounding error of a number in double precision
+DUST = 1e-14  # rounding error of a zero that few operations made, relative to its scale
 ROUNDING = 1e-13  # rounding error of a number that is 0 or equals another, relative to its scale
-ALIKE = 1e-10  # largest relative difference of equal numbers, however small they are
 ACCUMULATED = 1e-12  # relative to the largest term: rounding error of a computed sum or of a run
 # Size below which a quantity counts as 0: [m], [rad], [m/s], [rad/s], or relative to a length or to
 # the largest of its kind.

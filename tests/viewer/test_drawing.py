@@ -13,11 +13,10 @@ import flexarm
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links, section_forces
-from flexarm.runs.plot import arm_outline
+from flexarm.runs.plot import STATIONS, arm_outline
 from flexarm.runs.run import Run
 from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.page import run_page
-from flexarm.viewer.scene import STATIONS
 from flexarm.viewer.surroundings import body_places, point_marks
 from tests.viewer.conftest import Opener
 from tests.viewer.poses import random_run, run_of

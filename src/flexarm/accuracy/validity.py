@@ -10,6 +10,7 @@ from flexarm.links.base import Array, Direction
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.bodies.exact.tangents import STEEPEST
 from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_links
 from flexarm.mechanics.drives import input_limits
 from flexarm.mechanics.loads import input_names
@@ -19,7 +20,6 @@ from flexarm.model import LinkModel, Model
 # first amplitudes: value at rest, and increase per slope.  The largest in falls of arms with limp
 # joints against many nodes; driven links have a hundredth of it.
 NODE_ERROR = {1: (8e-3, 0.5), 2: (2e-3, 0.1), 3: (5e-4, 0.01), 4: (2e-4, 0.004)}
-SLOPE_EXACT = 2.5  # largest slope of exact links, below the singularity of rotation vectors at pi
 # Links by the series: slopes, and errors of the deflections up to them relative to their range,
 # measured in motion against the exact inextensible beam.
 MODEL_ERROR = ((0.01, 1e-5), (0.05, 6e-4), (0.08, 2e-3), (0.3, 4e-3), (0.5, 2e-2))
@@ -139,7 +139,7 @@ def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | 
     """Return the relative error of a link's model at a slope, or None beyond measured slopes."""
     if part.exact is not None:
         start, growth = NODE_ERROR[min(part.exact.more, max(NODE_ERROR))]
-        return start + growth * slope if slope <= SLOPE_EXACT else None
+        return start + growth * slope if slope <= STEEPEST else None
     table = MODEL_ERROR if stiffening else LINEAR_ERROR
     return next((error for limit, error in table if slope <= limit), None)
 
@@ -151,7 +151,7 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
         return _body_warning(link, stiff=stiffening and part.body.stiffens)
     limits = [("strain", link.strain or 0.0, STRAIN)]
     if exact:
-        limits.insert(0, ("slope", link.slope, SLOPE_EXACT))
+        limits.insert(0, ("slope", link.slope, STEEPEST))
     else:
         limits = [
             ("slope", link.slope, SLOPE if stiffening else SLOPE_LINEAR),

@@ -20,9 +20,8 @@ from flexarm.links.span import Span
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.base import shape_sizes
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import NEGLIGIBLE
+from flexarm.spatial import DIGITS, NEGLIGIBLE
 
-MASSLESS = 1e-15  # flexibility relative to the largest below which a mode has no mass: rounding
 LISTED = 3  # frequencies per direction, or as many as the link has coordinates in it
 
 
@@ -90,7 +89,7 @@ def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
         return undamped(mass, stiffness)[1]
     # A twist that rotates only bodies on other links has no mass here and is no mode of this link.
     flexibility, vectors = undamped(stiffness, mass)
-    kept = flexibility > MASSLESS * flexibility.max()
+    kept = flexibility > DIGITS * flexibility.max()
     return vectors[:, kept][:, ::-1]
 
 

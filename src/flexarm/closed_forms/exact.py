@@ -33,12 +33,11 @@ from flexarm.mechanics.bodies.exact.strain import strain_effort, strains
 from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import DIGITS, Expr, constant
 
 Waves = dict[Monomial, complex]  # coefficients of exp(i sum n_k angle_k) by the pairs (k, n_k)
 Joined = dict[tuple[Monomial, Monomial, str], float]  # by other factors, sum of angles, function
 Places = dict[tuple[str, str], int]  # generators by section and angle
-ROUNDING = 1e-15  # coefficient relative to the largest below which it is rounding
 TURNING = ("sine", "cosine")
 NAMED = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist"))
 
@@ -100,7 +99,7 @@ def _spread(entry: Polynomial, ring: Ring, known: dict[Monomial, Waves]) -> Join
         for angle, factor in known[turning].items():
             total[rest, angle] = total.get((rest, angle), 0.0) + x * factor
     terms: Joined = {}
-    least = ROUNDING * max(map(abs, total.values()), default=0.0)
+    least = DIGITS * max(map(abs, total.values()), default=0.0)
     for (rest, angle), factor in total.items():
         if angle == ONE or angle[0][1] > 0:  # terms of the opposite sign are the conjugates
             twice = factor if angle == ONE else 2 * factor

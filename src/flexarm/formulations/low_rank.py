@@ -15,10 +15,9 @@ import numpy as np
 from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.recursion import symmetric
 from flexarm.links.base import Array
-from flexarm.links.imported.body import ORTHOGONAL
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import ROUNDING, Expr, constant
 
 MORE = 5  # amplitudes than rows, from which on this takes fewer operations than LDL^T
 WORST = 1e10  # condition of the rows' compliance
@@ -101,6 +100,6 @@ def _split(mass: Array, rows: Array) -> tuple[Array, Array] | None:
     whole = mass + rows.T @ body @ rows
     diagonal = np.diag(whole).copy()
     left = np.abs(whole - np.diag(diagonal)) / np.outer(size, size)
-    if left.max() > ORTHOGONAL * m or diagonal.min() <= 0:
+    if left.max() > ROUNDING * m or diagonal.min() <= 0:
         return None
     return diagonal, body

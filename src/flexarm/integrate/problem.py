@@ -22,14 +22,16 @@ from flexarm.io.explain import explain_data
 from flexarm.io.source import show_path
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
+from flexarm.mechanics.bodies.exact.tangents import STEEPEST
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, breakpoints, evaluate_at, last_time, pieces
 from flexarm.spatial import NEGLIGIBLE
 
-# [rad] slope of a link's tip beyond which a run stops, of exact beams and of others
-STEEPEST, STEEPEST_SERIES = 2.5, 1.0
+STEEPEST_SERIES = (
+    1.0  # [rad] slope beyond which a run stops, of the tip of a link that is no exact beam
+)
 ROUNDED = 1e-3  # rounding error of a position that is allowed, over the tolerance
 TIGHT = 1e-7  # least tolerance by which positions far away are bounded
 # Channels that are 0 and 1 at all times.

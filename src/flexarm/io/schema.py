@@ -20,7 +20,9 @@ class _WithoutTitles(GenerateJsonSchema):
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a model file; equal physical quantities share one definition."""
-    document = _with_short_names(Arm.model_json_schema(schema_generator=_WithoutTitles))
+    document: dict[str, Any] = _with_short_names(
+        Arm.model_json_schema(schema_generator=_WithoutTitles)
+    )
     quantities: dict[str, dict[str, Any]] = {}
     document = _with_shared_quantities(document, quantities)
     document["$defs"] |= {f"Quantity{n}": found for n, found in enumerate(quantities.values())}

@@ -18,9 +18,8 @@ from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.curves import polynomials
 from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.links.span import Span
-from flexarm.spatial import settled
+from flexarm.spatial import ACCUMULATED, settled
 
-SAME = 1e-12  # difference between functions below which they count as equal
 FAR = 16.0  # largest value at any node of a combination that is 1 at one node
 UNEVEN = 1e4  # largest ratio of the sum of absolute terms to the sum of the terms
 # Stiffness names per row, each with the substitute if the section omits the first.
@@ -103,7 +102,7 @@ class Collocation:
     def degree(self) -> int:
         """Largest polynomial degree of a product of two ``I^a`` on a panel, up to rounding."""
         size = np.abs(self.series).max(axis=(0, 1, 3))
-        both = np.argwhere(np.outer(size, size) > SAME * size.max() ** 2)
+        both = np.argwhere(np.outer(size, size) > ACCUMULATED * size.max() ** 2)
         return int(both.sum(axis=1).max())
 
     @cached_property
@@ -232,7 +231,7 @@ class Cardinals:
         nodes, weights = gauss_nodes(edges, counts)
         to_nodes = fine.to(nodes)
         cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
-        if np.abs(cards[2] - cards[1]).max(initial=0.0) <= SAME:
+        if np.abs(cards[2] - cards[1]).max(initial=0.0) <= ACCUMULATED:
             cards[2] = cards[1]  # spaces that differ only by rounding are made identical
         common = all(space is spaces[0] for space in spaces)
         return cls(nodes, weights, counts, edges, cards, common)

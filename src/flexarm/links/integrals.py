@@ -20,12 +20,10 @@ from flexarm.links.basis import product_points
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span, gauss_points, union
-from flexarm.spatial import Inertia, settled
+from flexarm.spatial import ROUNDING, Inertia, settled
 
-_TOLERANCE = 1e-13  # relative change of an integral from one order to the next
 # Orders of Gauss's rule that are tried, each half as many again.
 _ORDERS = tuple(accumulate(range(8), lambda order, _: min(3 * order // 2, 200), initial=8))
-DUST = 1e-14  # relative to a function's size: what rounding leaves of a zero
 
 
 @dataclass(frozen=True)
@@ -275,10 +273,10 @@ def sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integr
 def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> bool:
     for field in fields(Integrals):
         a, b = (np.asarray(getattr(pair[0], field.name)) for pair in (coarse, fine))
-        if np.abs(a - b).max(initial=0.0) > _TOLERANCE * np.abs(b).max(initial=0.0):
+        if np.abs(a - b).max(initial=0.0) > ROUNDING * np.abs(b).max(initial=0.0):
             return False
     a, b = (_fourth_order(points) for _, points in (coarse, fine))
-    return bool(np.abs(a - b).max(initial=0.0) <= _TOLERANCE * np.abs(b).max(initial=0.0))
+    return bool(np.abs(a - b).max(initial=0.0) <= ROUNDING * np.abs(b).max(initial=0.0))
 
 
 def _fourth_order(points: Points) -> Array:

@@ -10,11 +10,10 @@ from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.model import Model
-from flexarm.spatial import Inertia
+from flexarm.model.parts import SAID
+from flexarm.spatial import DUST, Inertia
 
-ROUNDING = 1e-14  # relative rounding error of an inertia
 NAMED = 0.3  # smallest named entry of an eigenvector, relative to the largest
-FEW = 6  # largest number of names in a message
 
 
 def total_mass(model: Model) -> float:
@@ -100,8 +99,8 @@ def place_of(model: Model, coordinate: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return names joined by commas, at most six of them."""
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return ", ".join(names[:FEW]) + more
+    more = f" and {len(names) - SAID} more" if len(names) > SAID else ""
+    return ", ".join(names[:SAID]) + more
 
 
 def _rounding(model: Model, names: Sequence[str]) -> Array:
@@ -116,7 +115,7 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
         carried = _shifted(carried + _moments(part.tip_body), part.length)
         carried = carried + _moments(own_inertia(part.link))
         carried = _shifted(carried, float(np.linalg.norm(part.pose_JL.position)))
-        found |= {a.name: ROUNDING * carried[2] for a in part.axes if a.turns}
+        found |= {a.name: DUST * carried[2] for a in part.axes if a.turns}
         carried = _shifted(carried, float(np.linalg.norm(part.pose_FJ.position)))
     return np.array([found.get(name, 0.0) for name in names])
 

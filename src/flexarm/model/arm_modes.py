@@ -42,6 +42,7 @@ from flexarm.model.elastic.part import Theory, link_shapes, naming_link
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state
+from flexarm.spatial import DIGITS
 
 CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # number of basis functions per direction
 MORE = 4  # smallest excess of basis functions over shape functions
@@ -49,7 +50,6 @@ ROOM = 3  # smallest number of shape functions that includes modes of locked joi
 HELD = 0.3  # weight of the energy of modes with locked joints
 STATIONS = 9  # number of rider positions along a rail
 FILL = 1e-3  # weight of the lowest basis functions, used if no mode bends a link
-DUST = 1e-15  # relative size of coupling terms that count as 0
 
 
 def chosen_shapes(arm: Arm) -> ShapesOf:
@@ -319,4 +319,4 @@ def _eigen(matrix: Array) -> tuple[Array, Array]:
 def _linked(matrix: Array) -> NDArray[np.bool_]:
     """Return a Boolean matrix (n, n), true where a symmetric matrix couples two coordinates."""
     size = np.sqrt(np.abs(np.diag(matrix)))
-    return np.asarray(np.abs(matrix) > DUST * np.outer(size, size))
+    return np.asarray(np.abs(matrix) > DIGITS * np.outer(size, size))

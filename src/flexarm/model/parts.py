@@ -24,7 +24,7 @@ from flexarm.spatial import Expr, Inertia, Pose, constant
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
-SAID = 6  # largest number of coordinates named in ``repr``
+SAID = 6  # largest number of coordinates named in ``repr`` or in a message
 SMOOTHING = {"rad": 1e-3, "m": 1e-4}  # [unit/s] default smoothing speed of Coulomb friction
 BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 

@@ -27,7 +27,7 @@ from flexarm.arguments import (
 from flexarm.arm import Arm, FreeBase
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.drives import drives
-from flexarm.control.laws.lqr import FASTEST, SLOWEST, Weights, require_fitting
+from flexarm.control.laws.lqr import BANDWIDTH, FASTEST, SLOWEST, Weights, require_fitting
 from flexarm.control.laws.state_feedback import sampled_costs
 from flexarm.control.statics import Statics, rigid_motions
 from flexarm.errors import FlexarmError
@@ -44,9 +44,9 @@ from flexarm.planning.problem import MotionProblem
 from flexarm.planning.quadratic_program import solve_program
 from flexarm.planning.vibrations import vibrations
 
-# Upper bounds of the default bandwidth: [rad/s]; [rad] per period, which samples resolve; relative
-# to the slowest vibration's frequency, so that joints do not excite it.
-QUICK, PER_PERIOD, BELOW = 20.0, 0.5, 0.5
+# Upper bounds of the default bandwidth: [rad] per period, which samples resolve; relative to the
+# slowest vibration's frequency, so that joints do not excite it.
+PER_PERIOD, BELOW = 0.5, 0.5
 FIRST = 4  # iterations at a first sample, whose initial prediction is the arm at rest
 FORGETS = 0.999  # discount per sample of the cost after the horizon, if it is infinite without
 BROKEN = 1e-4  # violation of a limit, relative or in [rad], [m], above which it was given up
@@ -433,7 +433,7 @@ def mpc(
         require_fitting(weights, 2 * problem.model.size, len(problem.names))
     if asked is None:
         slow = vibrations(problem.tangent, {}).frequency[:1].tolist()
-        asked = min([QUICK, PER_PERIOD / period, *(BELOW * each for each in slow)])
+        asked = min([BANDWIDTH, PER_PERIOD / period, *(BELOW * each for each in slow)])
     return Mpc(problem, period, intervals, limits, (weights, asked))
 
 

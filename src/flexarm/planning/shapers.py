@@ -88,7 +88,9 @@ class Shaper(Summarised):
         sums = (grown * np.cos(phase)).sum(-1), (grown * np.sin(phase)).sum(-1)
         return np.asarray(np.hypot(*sums))
 
-    def insensitivity(self, frequency: float, damping: float = 0.0, level: float = 0.05) -> float:
+    def insensitivity(
+        self, frequency: float, damping: float = 0.0, level: float = VIBRATION
+    ) -> float:
         """Return the relative width of the frequency band with residual vibration below a level.
 
         The band about ``frequency`` is searched from half to one and a half times the frequency.

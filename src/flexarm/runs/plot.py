@@ -96,8 +96,12 @@ def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
 
 
 NOTE = 120  # characters of a line under all panels
-FLAT = 1e-3  # relative to the largest deflection: smaller curves cannot be seen, and are left out
+FLAT = (
+    1e-3  # relative to the largest curve of a panel: smaller ones cannot be seen, and are left out
+)
+LENGTHS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))  # units of deflections, per metre
 NEAREST = 1e-5  # of the largest distance; nearer samples only show where the run ends
+STATIONS = 25  # points drawn along an arm or a flexible link, both ends included
 INSTANTS = 9  # snapshots of the arm: more would cover each other
 
 
@@ -131,7 +135,7 @@ def plot_run(run: RunData) -> "Figure":
     return figure
 
 
-def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = 25) -> Array:
+def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = STATIONS) -> Array:
     """Return points of the deformed axis of all links [m], (samples, points, 3), in the world."""
     return outline(run.model, run.q[samples], run.anchors[samples], points)
 
@@ -187,8 +191,8 @@ def _deflections(run: RunData, panel: "Axes") -> None:
     moved = {part.name: tip_deflection(run, part) for part in flexible_links(run.model)}
     largest = max((float(np.abs(each).max()) for each in moved.values()), default=0.0)
     factor, unit = next(
-        ((f, u) for f, u in ((1.0, "m"), (1e3, "mm"), (1e6, "µm")) if f * largest >= 0.5),
-        (1e6, "µm"),
+        ((f, u) for f, u in LENGTHS if f * largest >= 0.5),
+        LENGTHS[-1],
     )
     for k, (name, each) in enumerate(moved.items()):
         for axis, letter in ((1, "y"), (2, "z")):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.accuracy.stated import LARGE
 from flexarm.arguments import (
     WithUnit,
     refused,
@@ -164,7 +165,7 @@ def converge(
     arm: Arm,
     *,
     t_end: WithUnit = 1.0,
-    wish: WithUnit = 0.01,
+    wish: WithUnit = LARGE,
     want: float | str | None = None,
     others: bool = True,
     trials: int | None = None,

@@ -19,18 +19,16 @@ from flexarm.model import Model
 from flexarm.runs.contents import ENERGIES, equation_of, input_units
 from flexarm.runs.curves import what_is_missed
 from flexarm.runs.data import RunData
-from flexarm.runs.plot import fill_in, pick
+from flexarm.runs.plot import FLAT, LENGTHS, STATIONS, fill_in, pick
 from flexarm.spatial import NEGLIGIBLE
 from flexarm.viewer.bundle import LARGEST, Arrays, fill_page, to_json
 from flexarm.viewer.outlook import STEP, mode_outlook, outlook
-from flexarm.viewer.scene import STATIONS, rigidity, scene, shows_strain, states
+from flexarm.viewer.scene import rigidity, scene, shows_strain, states
 from flexarm.viewer.surroundings import free_bodies, obstacles, point_marks
 
 FRAMES = 4000  # samples in a page; of a longer run every second, third, ... sample is shown
-SMALL = 1e-3  # size of a curve, relative to the largest in its panel, below which it is left out
 ROUNDING = 1e-6  # energy lost at an event, relative to the energy exchanged, that is rounding
 LARGE = ("deflection", "slope", "curvature", "moment")  # quantities whose maximum a page shows
-DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
 
 def deflection_unit(largest: float) -> tuple[float, str]:
     """Return a unit for deflections up to ``largest`` [m], as conversion factor and name."""
-    return next(((f, u) for f, u in DEFLECTIONS if f * largest >= 0.5), DEFLECTIONS[-1])
+    return next(((f, u) for f, u in LENGTHS if f * largest >= 0.5), LENGTHS[-1])
 
 
 def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
@@ -164,7 +162,7 @@ def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 def _notable(curves: dict[str, Array]) -> dict[str, Array]:
     """Return the curves by name, without curves negligibly small compared with the largest."""
     sizes = {name: float(np.abs(values).max()) for name, values in curves.items()}
-    least = SMALL * max(sizes.values(), default=0.0)
+    least = FLAT * max(sizes.values(), default=0.0)
     return {name: values for name, values in curves.items() if sizes[name] > least}
 
 

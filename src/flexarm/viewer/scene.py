@@ -25,10 +25,10 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed
 from flexarm.model import LinkModel, Model
+from flexarm.runs.plot import STATIONS
 from flexarm.spatial import Pose, base_rotation_matrix
 from flexarm.viewer.bundle import Arrays
 
-STATIONS = 25  # along a flexible link, both ends included
 BASE_COLUMNS = 12  # columns of a base's pose: position, and rotation row by row
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 SUMMARY = "make a page that shows a run: the arm in motion and its curves"
 LAST_PORT = 65535
-MOMENT = 1e-4  # [s] length of the run from which an arm's start is drawn
 
 
 def _port(text: str) -> int:
@@ -112,13 +111,14 @@ def _is_arm(path: Path) -> bool:
 
 def _run_or_arm(path: Path) -> "Run":
     """Return the run in a file, or a very short run of an arm (model file or sample)."""
+    from flexarm.integrate.mission.hybrid import BEGINNING
     from flexarm.integrate.simulate import simulate_whole
     from flexarm.io.model_file import arm_path, load
     from flexarm.runs.read import load_run
 
     if not _is_arm(path):
         return load_run(path)
-    return simulate_whole(load(arm_path(str(path))), t_end=MOMENT, dt=MOMENT)
+    return simulate_whole(load(arm_path(str(path))), t_end=BEGINNING, dt=BEGINNING)
 
 
 def _serve(paths: list[Path], args: argparse.Namespace) -> None:

@@ -31,6 +31,7 @@ from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
 from flexarm.spatial import NEGLIGIBLE, Expr
 
+BANDWIDTH = 20.0  # [rad/s] of the joints by default: 3 Hz, slower than most links vibrate
 SLOWEST, FASTEST = 1e-3, 1e6  # bandwidths [rad/s] for which Riccati equations can be solved
 MOST_POINTS = 10_000  # linear models along a path: minutes of work
 PRINTED = 7  # lines and postures that are printed, so that a summary has ten lines
@@ -159,7 +160,7 @@ class Regulator(Summarised):
 def lqr(
     trajectory: Trajectory,
     *,
-    bandwidth: WithUnit = 20.0,
+    bandwidth: WithUnit = BANDWIDTH,
     points: int = 1,
     weights: Weights | None = None,
     friction: FrictionChoice = "off",

@@ -17,8 +17,8 @@ from flexarm.links.base import Array
 from flexarm.links.basis import BeamDirection
 from flexarm.links.curves import SpanCurves, integrate_strain
 from flexarm.links.span import Span, gauss_points
+from flexarm.spatial import ROUNDING
 
-SERIES_TOLERANCE = 1e-13  # relative size of the truncated Legendre coefficients
 LARGEST_RATIO = 3.0  # largest ratio of the stiffnesses at the two ends of a panel
 FEW_PANELS = 8  # panels up to which their lengths may differ without limit
 
@@ -50,14 +50,14 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
     phase = float(np.sum(2 * half * rate))
     oscillation = waves * math.pi / phase * float(np.max(half * rate)) if phase > 0 else 0.0
     size, term = 1, 1.0
-    while term > SERIES_TOLERANCE:
+    while term > ROUNDING:
         term *= oscillation / (2 * size + 1)
         size += 1
     spread = float(np.max(np.abs(1 - start / stiffness)))
     if spread > 0:
         # Bernstein: a pole at 1/spread makes coefficients fall by this factor per degree.
         fall = 1 / spread + math.sqrt(1 / spread**2 - 1)
-        size = max(size, 1 + math.ceil(-math.log(SERIES_TOLERANCE) / math.log(fall)))
+        size = max(size, 1 + math.ceil(-math.log(ROUNDING) / math.log(fall)))
     size = max(size + 1, math.ceil(2 * waves / len(half)), 3)
     return PanelMesh(span, motion, edges, math.ceil(refine * size))
 

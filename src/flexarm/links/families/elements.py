@@ -21,19 +21,19 @@ from flexarm.links.beams.finite import Conditions
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
-# Legendre coefficients on an element, by the tip motions of its right node and of its left one.
-# Slopes are per half element length.
-HERMITE = ((0.5, 0.6, 0.0, -0.1), (-1 / 6, -0.1, 1 / 6, 0.1),
-           (0.5, -0.6, 0.0, 0.1), (1 / 6, -0.1, -1 / 6, 0.1))  # fmt: skip
-LINEAR = ((0.5, 0.5), (0.5, -0.5))
+# Legendre coefficients on an element, by the displacement and slope of its right node; those of its
+# left node are mirrored.  Slopes are per half element length.
+HERMITE = ((0.5, 0.6, 0.0, -0.1), (-1 / 6, -0.1, 1 / 6, 0.1))
+LINEAR = ((0.5, 0.5),)
 
 
 def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
     """Build the shape functions of nodal coordinates in one direction, with a clamped root node."""
     edges, order = np.linspace(0.0, span.length, count + 1), motion.order
     factors = (span.length / count / 2) ** np.arange(order)
-    table = np.array(HERMITE if order == 2 else LINEAR).reshape(2, order, -1).swapaxes(1, 2)
-    right, left = table * factors
+    ahead = np.array(HERMITE if order == 2 else LINEAR)
+    mirror = (-1.0) ** np.add.outer(np.arange(order), np.arange(2 * order))
+    right, left = ahead.T * factors, (mirror * ahead).T * factors
     values = np.zeros((count, 2 * order, count * order))
     for element in range(count):
         own = slice(element * order, (element + 1) * order)

@@ -20,14 +20,10 @@ from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
 from flexarm.links.basis import family, join, own_stiffness
 from flexarm.links.curves import SpanCurves, polynomials
 from flexarm.links.span import Span
+from flexarm.spatial import DUST, ROUNDING
 
-_DEGREE = 40
-_NODES = 48
-# Relative to a shape: what the length does to it beyond scaling (elements: 1e-14, modes that
-# follow a payload: 1e-2), and the tail of its Legendre series per panel, places being rounded
-# relative to the link (elements, whose series end: at most 7e-15), both if they are rounding.
-_ROUNDING = 1e-13
-_NOISE = 1e-14
+_DEGREE = 40  # of the Legendre series of a shape per panel, checked to converge
+_NODES = 48  # Chebyshev nodes over the exposed lengths; series in the length must end before
 _ENDED = 1e-5  # relative coefficients at which a Legendre series counts as converged
 
 
@@ -144,7 +140,7 @@ def fixed_shapes(
 def _same(curves: Array, others: Array) -> bool:
     """Return whether the curves of two directions differ only by rounding."""
     apart = np.abs(curves - others).max(initial=0.0)
-    return bool(apart <= _ROUNDING * np.abs(curves).max(initial=0.0))
+    return bool(apart <= ROUNDING * np.abs(curves).max(initial=0.0))
 
 
 def _align_signs(samples: list[dict[Direction, Array]]) -> None:
@@ -172,7 +168,7 @@ def _scaled(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Ar
         curves = values[..., j].reshape(nodes, -1)
         scale = curves @ curves[0] / (curves[0] @ curves[0])
         size = np.abs(curves).max(axis=1, keepdims=True)
-        if np.any(np.abs(curves - np.outer(scale, curves[0])) > _ROUNDING * size):
+        if np.any(np.abs(curves - np.outer(scale, curves[0])) > ROUNDING * size):
             return None
         scale, factors[:, k, j] = _exact_scale(scale, node, range_)
         parents[k] = (scale @ curves / (scale @ scale)).reshape(panels, degree)
@@ -189,7 +185,7 @@ def _exact_scale(scale: Array, node: Array, range_: tuple[float, float]) -> tupl
     middle, half = (range_[1] + range_[0]) / 2, (range_[1] - range_[0]) / 2
     series = np.zeros(len(node))
     for known, start in ((np.ones_like(node), (1.0, 0.0)), (middle + half * node, (middle, half))):
-        if np.allclose(scale * known[0], scale[0] * known, rtol=_ROUNDING, atol=0):
+        if np.allclose(scale * known[0], scale[0] * known, rtol=ROUNDING, atol=0):
             series[:2] = start
             return known, series
     return scale, np.asarray(chebyshev.chebfit(node, scale, len(node) - 1))
@@ -207,7 +203,7 @@ def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Arr
     nodes, panels, degree, m = values.shape
     flat = values.transpose(1, 2, 0, 3).reshape(panels * degree, nodes * m)
     left, size, right = np.linalg.svd(flat, full_matrices=False)
-    kept = int(np.sum(size > _ROUNDING * size[0]))
+    kept = int(np.sum(size > ROUNDING * size[0]))
     parents = left[:, :kept].T.reshape(kept, panels, degree)
     by_node = (size[:kept, None] * right[:kept]).reshape(kept, nodes, m).transpose(1, 0, 2)
     by_node = np.where(np.any(values != 0, axis=(0, 1, 2)), by_node, 0.0)
@@ -220,7 +216,7 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
     """Return a Chebyshev series without its converged tail; raise ShapeError if not converged."""
     size = np.abs(fit).max(initial=0.0)
     tail = [float(np.abs(term).max(initial=0.0)) for term in fit]
-    needed = 1 + max((r for r in range(len(tail)) if tail[r] > _ROUNDING * size), default=0)
+    needed = 1 + max((r for r in range(len(tail)) if tail[r] > ROUNDING * size), default=0)
     if needed > _NODES - 4:
         raise ShapeError(
             f"the shapes change too fast over exposed lengths {range_[0]:g} to "
@@ -239,7 +235,7 @@ def _fit_places(
     """
     length = (low + high) / 2 + (high - low) / 2 * node
     edges = shapes.edges / shapes.edges[-1]
-    edges = edges[np.append(np.diff(edges) > _ROUNDING, True)]  # nodes of two meshes are one
+    edges = edges[np.append(np.diff(edges) > ROUNDING, True)]  # nodes of two meshes are one
     assert abs(shapes.edges[-1] - length) <= 1e-9 * length
     t, fit = _legendre_fit()
     xi = ((edges[1:] + edges[:-1])[:, None] + np.diff(edges)[:, None] * t) / 2
@@ -276,7 +272,8 @@ def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
     found = {}
     for direction, t in terms.items():
         tail = np.maximum.accumulate(np.abs(t[:, ::-1]).max(axis=0))[::-1]
-        found[direction] = np.where(tail > _NOISE * (1 + t.shape[0]) * size, t, 0.0)
+        # Series of elements, which end, have at most 7e-15: positions are rounded over the link.
+        found[direction] = np.where(tail > DUST * (1 + t.shape[0]) * size, t, 0.0)
     return found
 
 

@@ -12,12 +12,10 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.body_data import BodyData, StraightBody
+from flexarm.links.imported.constants import DIGITS
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import NEGLIGIBLE, Pose
-
-ORTHOGONAL = 1e-13  # rounding error of the product of two modes, per amplitude
-ALIKE = 1e-6  # product of two modes that are orthogonal but for the digits of a file
+from flexarm.spatial import NEGLIGIBLE, ROUNDING, Pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,13 +132,13 @@ def orthogonal(body: ReducedBody) -> ReducedBody:
     size = np.sqrt(np.diag(mass))
     scaled = mass / np.outer(size, size)
     off = float(np.abs(scaled - np.eye(len(mass))).max(initial=0.0))
-    if not ORTHOGONAL * len(mass) < off <= ALIKE:
+    if not ROUNDING * len(mass) < off <= DIGITS:
         return body
     turn = np.linalg.inv(np.linalg.cholesky(scaled)).T / size[:, None] * size
     changed = body.changed(turn)
     modal, stiffness = changed.integrals.modal_mass, changed.integrals.stiffness
     root = np.sqrt(np.abs(np.diag(stiffness)))
-    stiffness = np.where(np.abs(stiffness) <= ALIKE * np.outer(root, root), 0.0, stiffness)
+    stiffness = np.where(np.abs(stiffness) <= DIGITS * np.outer(root, root), 0.0, stiffness)
     integrals = replace(
         changed.integrals,
         modal_mass=np.diag(np.diag(modal)),

@@ -9,14 +9,13 @@ from flexarm.io.source import Path
 from flexarm.linear_model import undamped
 from flexarm.links.base import Array
 from flexarm.links.imported.body import rigid_mass
+from flexarm.links.imported.constants import DIGITS
 from flexarm.links.imported.data import Integers, ModalData, Stated, Units
 from flexarm.links.imported.report import REFUSE_ABOVE, Findings, percent, triple
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Pose, angles_from_rotation
 from flexarm.units import quantity
 
-PLACE_TOLERANCE = 1e-6  # distance of a station from the line, over the length
-SYMMETRY_TOLERANCE = 1e-6  # asymmetry of a matrix: programs print six digits or more
 DEFINITE_TOLERANCE = 1e-9  # eigenvalue of a matrix of unit diagonal that counts as 0
 FREQUENCIES = (0.01, 1e5)  # [Hz] lowest and highest of a link
 LENGTHS = (1e-3, 100.0)  # [m] smallest and largest size of a link
@@ -63,7 +62,7 @@ def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool
     scale = np.maximum(np.outer(size, size), np.maximum(np.abs(matrix), np.abs(matrix.T)))
     odd = np.abs(matrix - matrix.T) / np.where(scale > 0, scale, 1.0)
     i, j = np.unravel_index(int(np.argmax(odd)), odd.shape)
-    if odd[i, j] > SYMMETRY_TOLERANCE:
+    if odd[i, j] > DIGITS:
         findings.refuse(
             (name, int(i), int(j)),
             f"must be symmetric: {matrix[i, j]:.6g} here, but {matrix[j, i]:.6g} "
@@ -105,7 +104,7 @@ def coupled(matrix: Array) -> bool:
     """Return whether a matrix has off-diagonal entries above rounding."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     off = np.abs(matrix - np.diag(np.diag(matrix)))
-    return bool(np.any(off > SYMMETRY_TOLERANCE * np.outer(size, size)))
+    return bool(np.any(off > DIGITS * np.outer(size, size)))
 
 
 def state_conventions(findings: Findings, data: ModalData) -> None:
@@ -148,7 +147,7 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
     off = np.hypot(places[:, 1], places[:, 2])
     x = places[:, 0].copy()
     back = np.flatnonzero(np.diff(x) <= 0) + 1
-    if off.max() > PLACE_TOLERANCE * size:
+    if off.max() > DIGITS * size:
         k = int(np.argmax(off))
         findings.refuse(
             ("nodes", k),
@@ -164,13 +163,13 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
             "along the link's x axis",
         )
     else:
-        if abs(x[0]) > PLACE_TOLERANCE * size:
+        if abs(x[0]) > DIGITS * size:
             findings.refuse(
                 ("nodes", 0),
                 f"must be at the root of the link, got x = {x[0]:.6g} m. Set "
                 "interface.position to where the root is.",
             )
-        if abs(x[-1] / length - 1) > PLACE_TOLERANCE:
+        if abs(x[-1] / length - 1) > DIGITS:
             findings.refuse(
                 ("nodes", len(x) - 1),
                 f"must be at the end of the link's flexible span, {length:.9g} m, "

@@ -14,6 +14,7 @@ from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.constants import DIGITS, MOST_MODES
 from flexarm.links.imported.data import Integers, ModalData, no_lines, rigid_columns, spans_a_frame
 from flexarm.links.imported.drawing import triangles
 from flexarm.links.imported.file import inspect_data
@@ -22,10 +23,8 @@ from flexarm.links.imported.report import Findings
 from flexarm.spatial import Pose
 
 Sparse = Any  # SciPy's matrices ship no types
-MOST_MODES = 94  # beside six static shapes, 100 amplitudes in all
 SMALL = 60  # nodes of a part that is not halved further
 HELD = 1e-5  # stiffness against rigid motions, over the largest, above which the body is held
-UNEQUAL = 1e-6  # relative difference of the mass along x, y and z that counts as rounding
 
 
 def reduce(
@@ -251,7 +250,7 @@ def _scalar_mass(mass: Sparse, count: int) -> Sparse:
         for b in range(3):
             block = whole[a::3][:, b::3]
             apart = abs(block - first).max() if a == b else abs(block).max()
-            if apart > UNEQUAL * size:
+            if apart > DIGITS * size:
                 raise ModelError(
                     "mass: must be the same along x, y and z and not couple them, as that of solid "
                     f"elements is; entries are {apart / size:.2g} of the largest apart"

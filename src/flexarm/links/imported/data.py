@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import IDENTITY, Pose, skew_matrix
+from flexarm.spatial import DUST, IDENTITY, Pose, skew_matrix
 
 Integers = npt.NDArray[np.int64]
 Units = tuple[float, float, float]  # of length, mass and time, in SI units
@@ -18,7 +18,6 @@ MASS_REQUIRED = (
     "is required, (N,), or mass_indptr, mass_indices, mass_data of the upper triangle of the "
     "consistent mass"
 )
-ROUNDING = 1e-14  # rounding error of a zero after a rotation of axes, over the size of a shape
 
 
 def no_nodes() -> Integers:
@@ -142,7 +141,7 @@ def _turned(vectors: Array, turn: Array) -> Array:
     """Return vectors (m, N, 3) of shapes in rotated axes, the columns of ``turn``."""
     turned = vectors @ turn
     size = np.abs(turned).max(axis=(1, 2), initial=0.0, keepdims=True)
-    return np.where(np.abs(turned) <= ROUNDING * size, 0.0, turned)
+    return np.where(np.abs(turned) <= DUST * size, 0.0, turned)
 
 
 def turned_motions(motions: Array, turn: Array) -> Array:

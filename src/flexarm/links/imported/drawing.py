@@ -11,7 +11,9 @@ AXIS = 13  # number of points of the axis, both ends included
 MOST = 400  # largest number of points besides the axis
 MOST_SURFACE = 3000  # largest number of points of a displayed surface
 _TETRA = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
-_BRICK = [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]]
+# Nodes 0 to 3 of a brick are the corners of its bottom, with these edges; 4 to 7 are above them.
+RING = [(0, 1), (1, 2), (2, 3), (3, 0)]
+_BRICK = [[0, 3, 2, 1], [a + 4 for a, _ in RING], *([a, b, b + 4, a + 4] for a, b in RING)]
 SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}  # faces by the count of nodes
 WEIGHT = 0.75  # width of the averaging window, in intervals of the axis
 

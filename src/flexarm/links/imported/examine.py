@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from flexarm.arm.shapes import MOST_AMPLITUDES
 from flexarm.io.source import Path
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.basis import own_stiffness
@@ -28,6 +29,7 @@ from flexarm.links.imported.checks import (
     least_eigenvalue,
     state_conventions,
 )
+from flexarm.links.imported.constants import DIGITS, INTERFACES
 from flexarm.links.imported.data import (
     MASS_REQUIRED,
     Integers,
@@ -45,10 +47,7 @@ from flexarm.links.integrals import Integrals, integrate
 from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import IDENTITY, Pose
 
-AT_REST = 1e-6  # largest hub motion, relative to the size of the shape, that is rounding
-RIGID = 1e-6  # largest relative deformation of a shape that counts as rigid
 KEPT = 1e-5  # rounding error of single precision, relative to the largest value
-MOST_SHAPES = 100  # of a body: the second-order terms grow as the square
 
 
 def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
@@ -100,9 +99,10 @@ def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
 def _has_mass(data: ModalData, findings: Findings) -> bool:
     """Return whether a body has shapes, nodes and mass; add an error if not."""
     (m, n), mass = data.shapes.shape[:2], data.node_mass
-    if not 1 <= m <= MOST_SHAPES or n < 1:
+    if not 1 <= m <= MOST_AMPLITUDES or n < 1:
         findings.refuse(
-            ("shapes",), f"must be 1 to {MOST_SHAPES} shapes and one node at least, got {m}, {n}"
+            ("shapes",),
+            f"must be 1 to {MOST_AMPLITUDES} shapes and one node at least, got {m}, {n}",
         )
     elif mass is None or data.per_length:
         findings.refuse(("node_mass",), MASS_REQUIRED)
@@ -145,7 +145,7 @@ def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
     if len(rows):
         swept = np.einsum("naj,mj->mna", rigid_columns(data.nodes[rows]), hub, optimize=True)
         motion = np.abs(swept).max(axis=(1, 2))
-    loose = motion > AT_REST * size
+    loose = motion > DIGITS * size
     if loose.any():
         findings.note(
             ("shapes",),
@@ -212,7 +212,7 @@ def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integer
         + (0.0 if each.rotations is None else reach * np.abs(each.rotations).max(axis=(1, 2)))
         for each in (given, held)
     )
-    deforming = np.flatnonzero(after > RIGID * before).astype(np.int64)
+    deforming = np.flatnonzero(after > DIGITS * before).astype(np.int64)
     if count := len(before) - len(deforming):
         findings.note(("shapes",), f"{count} are rigid motions of the hub and were left out")
     if not len(deforming):
@@ -345,9 +345,7 @@ def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> N
         )
 
 
-# Stiffness against rigid motions relative to the tip stiffness: limits for a note, an error.
-GROUNDED, HELD = 1e-6, 1e-2
-INTERFACES = 12  # unknowns of hub and tip
+HELD = 1e-2  # stiffness against rigid motions, over the tip stiffness, that is an error
 
 
 def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | None:
@@ -414,7 +412,7 @@ def _check_free(findings: Findings, stiffness: Array) -> None:
             "stiffness resists. The body is held or grounded, or the tip frame is not "
             "where the tip is (units, axes).",
         )
-    elif worst > GROUNDED:
+    elif worst > DIGITS:
         findings.note(("K",), f"rigid motions meet {worst:.2g} of the tip's stiffness")
 
 

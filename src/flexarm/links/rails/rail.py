@@ -15,7 +15,6 @@ from flexarm.spatial import settled
 
 POINTS = (16, 32, 64)  # quadrature points per panel, increased until the series converges
 ENDED, ENDED_REACH = 1e-14, 1e-12  # relative coefficients at convergence; of tangents
-ORDERS = 4  # the curve and its derivatives
 
 
 @dataclass(frozen=True)

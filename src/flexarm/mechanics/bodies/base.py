@@ -21,7 +21,7 @@ from flexarm.mechanics.sections import Local, section_rotation
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
 
-SECTIONS = 33  # number along a span at which maxima of shape functions are evaluated
+SECTIONS = 33  # along a span, for maxima and fits of shape functions: several per half-wave
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.data import Integers
-from flexarm.links.imported.drawing import outer_faces
+from flexarm.links.imported.drawing import RING, outer_faces
 from flexarm.links.imported.readers.superelements import number, whole_number
 
 _TETRA = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
@@ -18,8 +18,7 @@ _TETRA_EDGES = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]
 _BRICK = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1),
           (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)]  # fmt: skip
 # of a CalculiX result file: edges below, upright ones, edges above
-_BRICK_EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 5), (2, 6), (3, 7),
-                (4, 5), (5, 6), (6, 7), (7, 4)]  # fmt: skip
+_BRICK_EDGES = [*RING, *((a, a + 4) for a, _ in RING), *((a + 4, b + 4) for a, b in RING)]
 POINTS = 4  # of Gauss's rule per direction
 
 

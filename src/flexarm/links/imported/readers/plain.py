@@ -19,6 +19,7 @@ from flexarm.arm.part import MAX_NAME, control_character, name_fault
 from flexarm.arm.side_files import MAX_BYTES, SideFile, read_at_most
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
+from flexarm.links.imported.constants import DIGITS
 from flexarm.links.imported.data import (
     MASS_REQUIRED,
     Integers,
@@ -106,7 +107,6 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
 
 MOST_SHAPES = 200  # largest number of shapes in a file
 LONGEST_TITLE = 200  # characters of a body's name
-SQUARE = 1e-6  # how far the columns of a rotation may be from unit and perpendicular ones
 Shape = tuple[int | str, ...]  # sizes; a word is a count common to several arrays
 Powers = tuple[int, int, int]  # of length, mass and time in a unit
 PLAIN: Powers = (0, 0, 0)
@@ -250,7 +250,7 @@ class ArrayReader:
         if position is None:
             self.findings.refuse((f"{key}_position",), f"is required with {key}_rotation")
         off = np.abs(rotation.T @ rotation - np.eye(3)).max()
-        if not off <= SQUARE or np.linalg.det(rotation) < 0:
+        if not off <= DIGITS or np.linalg.det(rotation) < 0:
             self.findings.refuse(
                 (f"{key}_rotation",), "must be a rotation matrix: unit columns, right-handed"
             )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arm.shapes import MOST_AMPLITUDES
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.data import rigid_columns
@@ -17,7 +18,6 @@ from flexarm.links.imported.report import Findings
 
 NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164
 MODAL = 2  # kind of analysis: normal mode
-MODES = 100
 MOST_NODES = 10**15  # largest number of a node: whole numbers below it are exact
 HEAVY = 1e3  # how much more a body's mass, centre and inertia count than its modal masses
 
@@ -46,7 +46,7 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
     ]
     if not modes:
         raise ModelError(f"{path}: has no modes (dataset 55 or 2414 of analysis type {MODAL})")
-    modes = modes[:MODES]
+    modes = modes[:MOST_AMPLITUDES]
     shapes = np.array([_shape(each, row, ("r1", "r2", "r3"), path) for each in modes])
     turns = ("r4", "r5", "r6")
     turned = np.array([

@@ -23,6 +23,9 @@ from flexarm.spatial import Expr, constant
 
 E = TypeVar("E", Expr, Array)
 Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each
+# [rad] largest slope: below the singularity of rotation vectors at pi, and with a positive definite
+# mass matrix (tests/physics/test_rotary.py).
+STEEPEST = 2.5
 TERMS = 8  # of each polynomial: truncation error below rounding up to an angle of pi
 
 
