@@ -267,6 +267,22 @@ def base_rotation_matrix(angles: Array) -> Array:
     return turn(0, float(angles[0])) @ turn(1, float(angles[1])) @ turn(2, float(angles[2]))
 
 
+def rotations_between(anchors: Array, angles: Array, others: Array, other_angles: Array) -> Array:
+    """Return the rotation vectors [rad] from attitudes to other attitudes, (T, 3).
+
+    Each attitude is an anchor, of T rotations (T, 3, 3), rotated by angles, (T, 3).
+    """
+    found = np.zeros_like(angles)
+    for k, (anchor, other) in enumerate(zip(anchors, others, strict=True)):
+        here = anchor @ base_rotation_matrix(angles[k])
+        R = here.T @ other @ base_rotation_matrix(other_angles[k])
+        sine = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
+        size = float(np.linalg.norm(sine))
+        angle = np.arctan2(size, (np.trace(R) - 1) / 2)
+        found[k] = sine * (angle / size if size else 1.0)
+    return found
+
+
 def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
     """Return the current attitude as new reference attitude, and the angles' rates after reset.
 

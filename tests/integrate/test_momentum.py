@@ -211,7 +211,7 @@ def test_steps_may_make_momentum_and_the_run_says_so() -> None:
     assert "the momentum balance is off by" in run.unbalanced
     assert ("the energy balance" in run.unbalanced) == (run.energy_balance > run.rtol)
     assert run.errors.integration == run.momentum_balance
-    assert run.errors.at_least
+    assert run.errors.solved.at_least
     assert "or more" in run.errors.lines()[-1]
 
 

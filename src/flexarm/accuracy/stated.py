@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.accuracy.defect import Motion, RicherArm
+from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.richer import can_grow, whats_fixed
 from flexarm.accuracy.validity import LinkValidity, Validity
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
+from flexarm.spatial import ACCUMULATED
 
 LARGE = 0.01  # relative error above which a remedy is printed
 # Factors on estimates, which measured errors stay below:
 SHAPES = 2.5  # on the change by more shapes in linear theory; measured errors: at most 1.7
 NODES = 2.0  # on the effect of the nodes' error; falls of limp arms: half or less of the estimate
-CLOSER = 1.5  # on the difference from a solution at a 30th of the tolerance
 # Error of large slopes: STEEP times slope^2 over the cube of the number of shapes; above two shapes
 # it falls with the fifth power.
 STEEP = 0.5
@@ -26,9 +26,6 @@ STEEP = 0.5
 # corners, else a 16th.
 UNSEEN = 0.5
 MOST = 2.0  # largest relative error: two motions within a range do not differ by more
-# Rounding error of a wind-up relative to its two angles, times the root of the number of steps;
-# motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
-ROUNDED = 4e-15
 MODEL_AGAINST = "beams with every stiffness of their sections, and shear where EA is known"
 SHAPES_AGAINST = "the same beams with all their shapes"
 CONVERGE = "run flexarm converge to choose others"
@@ -72,9 +69,8 @@ class RunErrors:
         Error against more shapes; None for links that can have no more (sliding links, lumped
         springs, measured shapes, ``quadratic_shapes``), if a body was captured or released, and
         at rest if nothing bends or no refined arm is computed.
-    integration
-        Error against the exact solution of the same equations; None without tolerance.  If
-        nothing deflects, the error of joint and base coordinates relative to their range.
+    solved
+        Error against the exact solution of the same equations.
     parts
         Parts of the model's error: ``theory`` (nodes of exact links, which at rest count with the
         shapes; order of the series), ``stiffness`` (elastic directions without shapes), ``section``
@@ -83,27 +79,19 @@ class RunErrors:
         Why the error of the shapes is unknown; empty if it is known.
     cause
         Why the error of the model is unknown, or how to reduce it.
-    rounding
-        The part of the integration's error that no smaller tolerance reduces.
-    of
-        Reference of the integration's error: ``deflections``, or ``motion``.
-    at_least
-        Whether ``integration`` is the error of an energy or momentum balance; the true error may
-        be larger.
-    beyond
-        Whether the integration's error, without rounding, exceeds the tolerance.
     """
 
     model: float | None
     shapes: float | None
-    integration: float | None
+    solved: IntegrationError
     parts: dict[str, float | None]
     why: str = ""
     cause: str = UNKNOWN
-    rounding: float = 0.0
-    of: str = "deflections"
-    at_least: bool = False
-    beyond: bool = False
+
+    @property
+    def integration(self) -> float | None:
+        """Error of the integration, relative to the range of the motion; None if unknown."""
+        return self.solved.error
 
     @property
     def total(self) -> float | None:
@@ -117,43 +105,55 @@ class RunErrors:
         A line has a remedy if the error is large. With ``against`` it names the reference solution.
         """
         worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
-        rounding = ""
-        if self.integration is not None and 0 < 0.5 * self.integration <= self.rounding:
-            rounding = (
-                "; most of it is rounding: angles have 16 digits, and joints wind up by few of them"
-            )
-        lines = [
+        return [
             _line("model", self.model, MODEL_AGAINST if against else "",
                   self.cause if self.parts[worst] is None else PARTS[worst]),
             _line("shapes", self.shapes, SHAPES_AGAINST if against else "",
                   self.why or CONVERGE),
-            _line("integration", self.integration, INTEGRATION_AGAINST if against else "",
-                  "ask for a smaller --rtol (rk4: --step)", self.of, at_least=self.at_least,
-                  beyond=self.beyond),
+            _solved_line(self.solved, INTEGRATION_AGAINST if against else ""),
         ]  # fmt: skip
-        return [*lines[:2], lines[2] + rounding]
 
 
 def _size(value: float | None) -> float:
     return np.inf if value is None else value
 
 
-def _line(
-    what: str, value: float | None, against: str, remedy: str, of: str = "deflections",
-    *, at_least: bool = False, beyond: bool = False,
-) -> str:  # fmt: skip
-    said = "unknown" if value is None else f"{100 * value:.2g} % of the {of} or less"
-    if value == 0:
-        said = "none"
-    if value is not None and at_least:
-        said = f"about {100 * value:.2g} % of the {of} or more"
-    if value is not None and value > 1:
-        said = f"may exceed 100 % of the {of} (a rough estimate)"
+def _line(what: str, value: float | None, against: str, remedy: str) -> str:
     large = f"; {remedy}" if value is None or value > LARGE else ""
-    if beyond:
-        large = f"; beyond the tolerance: {remedy}"
-    compared = f", against {against}" if against else ""
-    return f"error of the {what}: {said}{compared}{large}"
+    return f"error of the {what}: {_share(value)}{_against(against)}{large}"
+
+
+def _share(value: float | None, of: str = "deflections") -> str:
+    if value is None:
+        return "unknown"
+    if value > 1:
+        return f"may exceed 100 % of the {of} (a rough estimate)"
+    return f"{100 * value:.2g} % of the {of} or less" if value else "none"
+
+
+def _against(what: str) -> str:
+    return f", against {what}" if what else ""
+
+
+def _solved_line(solved: IntegrationError, against: str) -> str:
+    """Return a text line on the error of the integration, with a remedy if it is large."""
+    error, remedy = solved.error, "ask for a smaller --rtol (rk4: --step)"
+    said = _share(error, "motion")
+    if error is not None and solved.at_least:
+        said = f"about {100 * error:.2g} % of the motion or more"
+    if error is None and solved.rtol is not None:
+        allowed = f"{100 * solved.rtol:.2g} %"
+        return f"error of the integration: not computed, the tolerance is {allowed}"
+    notes = [] if error is not None and error <= LARGE and not solved.beyond else [remedy]
+    if solved.beyond:
+        when = "" if solved.kept_until is None else f" after {solved.kept_until:.3g} s"
+        notes = [f"beyond the tolerance{when}: {remedy}"]
+    if error is not None and 0 < 0.5 * error <= solved.rounding:
+        notes.append("most of it is rounding: angles have 16 digits, and joints wind up by few of "
+                     "them")  # fmt: skip
+    return f"error of the integration: {said}{_against(against)}" + "".join(
+        f"; {note}" for note in notes
+    )
 
 
 def run_errors(
@@ -161,24 +161,19 @@ def run_errors(
     motion: Motion,
     validity: Validity,
     *,
-    rtol: float | None,
-    closer: Callable[[], Array] | None,
+    solved: IntegrationError,
     at_rest: Callable[[], RestErrors] | None = None,
     why: str = "",
     unseen: float = 0.0,
-    steps: int = 0,
-    balance: float = 0.0,
 ) -> RunErrors:
-    """Estimate the errors of model, shapes and integration of a motion.
+    """Estimate the errors of model and shapes of a motion.
 
     Parameters
     ----------
     model, motion, validity
         The arm, its motion, and the motion's slopes and strains.
-    rtol
-        Relative tolerance of the integration; None without tolerance.
-    closer
-        Returns coordinates of a solution at a 30th of the tolerance, (T, n); None if too costly.
+    solved
+        Error of the integration.
     at_rest
         Computes the errors of an arm at rest; None if they cannot be computed.
     why
@@ -186,42 +181,19 @@ def run_errors(
     unseen
         Largest error of predicting every second sample from the others, relative to the range of
         deflections; a share of it counts as an error of the shapes, which are judged at samples.
-    steps
-        Number of steps, each of which rounds numbers.
-    balance
-        Largest error of the energy and momentum balances, relative to the exchanged amounts.
-        An error beyond the tolerance counts as error of the integration.
     """
     tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
     lengths = {part.name: max(part.length, 1e-3) for part in model.links}
     moving = {name: size for name, size in ranges.items() if size > ACCUMULATED * lengths[name]}
-    wound = _wind_ups(model, motion.q)
-    rounding = _rounding(model, motion.q, steps) if wound.size else 0.0
-    integration, deflects = rtol, bool(moving or wound.size)
-    if rtol is not None and closer is not None:
-        other = closer()
-        away = [np.abs(_tip(model, n, other) - tips[n]).max() / size for n, size in moving.items()]
-        if wound.size:
-            away += list(np.abs(_wind_ups(model, other) - wound).max(axis=0) / _range(wound))
-        away = away if deflects else _apart(model, motion.q, other)
-        integration = CLOSER * float(max(away, default=0.0)) + rtol / 100
-    at_least = beyond = False
-    if rtol is not None and integration is not None:
-        beyond = max(integration, balance) > rtol
-        integration += rounding
-        at_least = beyond and balance > integration
-        integration = balance if at_least else integration
-    of = "deflections" if deflects else "motion"
-    solved = RunErrors(0.0, 0.0, integration, dict.fromkeys(PARTS, 0.0), rounding=rounding, of=of,
-                       at_least=at_least, beyond=beyond)  # fmt: skip
+    exact = RunErrors(0.0, 0.0, solved, dict.fromkeys(PARTS, 0.0))
     if not tips:
-        return solved
+        return exact
     if not moving:
         sizes = {name: float(np.abs(tip).max()) for name, tip in tips.items()}
         bent = {name: size for name, size in sizes.items() if size > ACCUMULATED * lengths[name]}
         rest = _at_rest(bent, validity, at_rest, why)
-        return replace(solved, model=rest.model, shapes=rest.shapes, parts=rest.parts, why=rest.why,
+        return replace(exact, model=rest.model, shapes=rest.shapes, parts=rest.parts, why=rest.why,
                        cause=rest.cause)  # fmt: skip
     slopes = {link.link: link.slope for link in validity.links}
     grown = [part for part in flexible_links(model) if can_grow(part) and not why]
@@ -250,7 +222,7 @@ def run_errors(
         )  # fmt: skip
         shapes = min(shapes + UNSEEN * unseen, MOST)
     return replace(
-        solved, model=model_error[worst], shapes=shapes, parts=parts[worst], why=why, cause=cause
+        exact, model=model_error[worst], shapes=shapes, parts=parts[worst], why=why, cause=cause
     )
 
 
@@ -272,7 +244,7 @@ def _at_rest(
         except FlexarmError as error:
             why = str(error)
     if found is None:
-        return RunErrors(None, None, None, dict.fromkeys(PARTS), why, why)
+        return RunErrors(None, None, IntegrationError(None), dict.fromkeys(PARTS), why, why)
     strained = {link.link: link.strain or 0.0 for link in validity.links}
     parts = [
         {what: min(found[what][name] / size, MOST) for what in ("theory", "stiffness", "section")}
@@ -281,7 +253,9 @@ def _at_rest(
     ]
     worst = max(parts, key=lambda each: sum(each.values()))
     shapes = max(found["shapes"][name] / size for name, size in sizes.items())
-    return RunErrors(min(sum(worst.values()), MOST), min(shapes, MOST), None, {**worst})
+    return RunErrors(
+        min(sum(worst.values()), MOST), min(shapes, MOST), IntegrationError(None), {**worst}
+    )
 
 
 def _parts(
@@ -315,38 +289,3 @@ def _steep(part: LinkModel, slope: float) -> float:
 def _tip(model: Model, name: str, q: Array) -> Array:
     part = next(part for part in model.links if part.name == name)
     return along(model, part, q, np.array([1.0])).deflection[:, 0]
-
-
-def _wind_ups(model: Model, q: Array) -> Array:
-    """Return the wind-up of each elastic joint, motor minus joint angle, (T, elastic joints)."""
-    pairs = [(axis.motor, axis.index) for axis in model.axes if axis.motor is not None]
-    return np.array([q[:, motor] - q[:, joint] for motor, joint in pairs]).reshape(-1, len(q)).T
-
-
-def _apart(model: Model, q: Array, other: Array) -> list[float]:
-    """Return the differences of joint and base coordinates between two motions.
-
-    Every difference is relative to the coordinate's tolerance scale or, if larger, to its range.
-    """
-    reach = max(sum(part.length for part in model.links), 1e-3)
-    scales = dict(enumerate([reach] * 3 + [1.0] * 3)) if model.base_moves else {}
-    for axis in model.axes:
-        scales[axis.index] = 1.0 if axis.turns else max(model.links[axis.link].length, 0.1)
-    apart, ranges = np.abs(other - q).max(axis=0), np.ptp(q, axis=0)
-    return [float(apart[k] / max(scale, ranges[k])) for k, scale in scales.items()]
-
-
-def _range(wound: Array) -> Array:
-    """Return the ranges of wind-ups, to which tolerances are relative, (joints,)."""
-    return np.asarray(np.maximum(np.ptp(wound, axis=0), NEGLIGIBLE))
-
-
-def _rounding(model: Model, q: Array, steps: int) -> float:
-    """Return an estimate of the rounding error of wind-ups relative to their range.
-
-    The torques of transmissions, and the deflections they cause, have the same relative error.
-    """
-    pairs = [[axis.motor, axis.index] for axis in model.axes if axis.motor is not None]
-    angles = np.array([np.abs(q[:, pair]).max(axis=0).sum() for pair in pairs])
-    shares = angles / _range(_wind_ups(model, q))
-    return float(ROUNDED * steps**0.5 * shares.max(initial=0.0))

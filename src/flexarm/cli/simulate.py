@@ -191,7 +191,8 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "happenings": [event._asdict() for event in result.happenings],
         "pending": [event._asdict() for event in result.pending],
         "validity": dataclasses.asdict(result.validity),
-        "errors": dataclasses.asdict(result.errors) | {"total": result.errors.total},
+        "errors": dataclasses.asdict(result.errors)
+        | {"integration": result.errors.integration, "total": result.errors.total},
     }
 
 

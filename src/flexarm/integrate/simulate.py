@@ -1,5 +1,6 @@
 """Simulate an arm: from its model file to a run."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from flexarm.arguments import FormulationName, MethodName, WithUnit
 from flexarm.arm import Arm
-from flexarm.errors import SimulationError
+from flexarm.errors import LongRun, SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, actuators_of
 from flexarm.integrate.bounds import TIGHTEST
@@ -24,7 +25,7 @@ from flexarm.integrate.choice.effort import (
     solution,
     with_legs,
 )
-from flexarm.integrate.choice.halving import rotations_between, solve_in_equal_steps
+from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.kept import joined, of_model, run_of
 from flexarm.integrate.laws import Sampled
@@ -68,10 +69,11 @@ from flexarm.runs.curves import (
     off_lines,
     split,
 )
+from flexarm.runs.data import Repetition
 from flexarm.runs.run import Run
 
+REDUCED = 2  # orders that a method loses at most where parts are stiff (order reduction)
 MOST_PARTS = 8  # most parts of a default sample interval: 4000 samples of a run
-CHEAP = 0.1  # [s] by operation count: longest run that a closer solution repeats
 Solved = tuple[Run, Solution]
 
 
@@ -258,7 +260,7 @@ class Simulation:
                 self.why += f"; {names} where brakes hold what is stiff"
             status = "finished" if run.status == "seen" else run.status
             run = replace(run, why=self.why, status=status)
-            whole, late = finish(partial(self._finished, run))
+            whole, late = finish(partial(self._finished, self._repeatable(run)))
             ending = {} if late is None else asdict(interruption(late, float(run.t[-1])))
             return replace(whole, **ending)
 
@@ -330,19 +332,34 @@ class Simulation:
         self.method = METHODS[run.method]
         if self.tolerance != asked[1]:
             self.why += closer_because(*asked, run, self.tolerance)
-        return self._with_closer(task, run), solution
+        return run, solution
 
-    def _with_closer(self, task: InitialValueProblem, run: Run) -> Run:
-        """Return the run, with a function that computes a closer solution if the run was cheap."""
-        single = self.hybrid is None or self.hybrid.single
-        once = single and self.law is None and self.options.step is None
-        tried = run.statistics.steps + run.statistics.rejections
-        once = once and run.status == "finished" and by_count(task, self.method, tried) <= CHEAP
-        if not once or self.tolerance / CLOSER < TIGHTEST:
+    def _repeatable(self, run: Run) -> Run:
+        """Return the run with its counted cost and, if it can be repeated, a function for that."""
+        once = self.law is not None or self.options.step is not None or run.status != "finished"
+        if once or self.tolerance / CLOSER < TIGHTEST:
             return run
-        return replace(
-            run, closer=partial(closely, task, self.method, self.tolerance / CLOSER, run)
+        order = self.method.order - REDUCED
+        seconds = by_count(
+            self.first, self.method, run.statistics.steps + run.statistics.rejections
         )
+        return replace(run, repetition=Repetition(self._closer, order, seconds))
+
+    def _closer(self) -> Run:
+        """Simulate the motion again by the same method, at a 30th of the tolerance.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the repetition is interrupted, since it is incomplete.
+        """
+        options = replace(
+            self.options, method=self.method.name, rtol=self.tolerance / CLOSER, energy_audit=False,
+            allow_long=True, progress=None, live=None,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LongRun)
+            return _whole(Simulation(self.equation, options, self.times, self.acting).run())
 
     def _run_of(self, task: InitialValueProblem, before: Run | None, solution: Solution) -> Run:
         """Return the run up to a solution of its last phase."""
@@ -422,7 +439,10 @@ def _pick(solution: Solution, rows: npt.NDArray[np.int_]) -> Solution:
 
 def run_whole(arm: Arm, options: RunOptions) -> Run:
     """Simulate an arm with checked options; raise KeyboardInterrupt if the run was interrupted."""
-    run = run_arm(arm, options)
+    return _whole(run_arm(arm, options))
+
+
+def _whole(run: Run) -> Run:
     if run.status == "interrupted":
         raise KeyboardInterrupt(run.reason)
     return run
@@ -475,40 +495,6 @@ def refuse_states(method: Method, task: InitialValueProblem) -> None:
             f"method {method.name} cannot integrate a servo with integral_time, "
             f"bristles, hysteresis or inductance. Use auto, {others}."
         )
-
-
-def closely(task: InitialValueProblem, method: Method, wanted: float, run: Run) -> Array:
-    """Solve a task at a smaller tolerance; return the coordinates at a run's times, (T, n).
-
-    Attitude angles are those of the run plus the rotation vector from the attitude of the run.
-
-    Parameters
-    ----------
-    task, method
-        Initial-value problem, and integrator.
-    wanted
-        Tolerance.
-    run
-        Run whose times are among the sample times of the task.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the integration is interrupted, since its solution is incomplete.
-    """
-    solution = solve(new_state(task, method, wanted))
-    if solution.ending.status == "interrupted":
-        raise KeyboardInterrupt(solution.ending.reason)
-    kept = np.searchsorted(task.times, run.t - instant(float(run.t[-1])))
-    kept = np.minimum(kept, len(solution.times) - 1)  # where it ended, if it did so before the time
-    q, anchors = solution.states[kept, : task.equation.model.size], solution.anchors[kept]
-    for k, first in enumerate(task.equation.model.attitudes):
-        rows, angles = slice(3 * k, 3 * k + 3), slice(first, first + 3)
-        turned = rotations_between(
-            run.anchors[:, rows], run.q[:, angles], anchors[:, rows], q[:, angles]
-        )
-        q[:, angles] = run.q[:, angles] + turned
-    return np.asarray(q)
 
 
 def refuse_inputs(

@@ -1,12 +1,13 @@
 """Static deflection of an arm, and deflection in steady rotation."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from flexarm.accuracy.defect import Motion
+from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.stated import RunErrors, run_errors
 from flexarm.accuracy.validity import validity
 from flexarm.arguments import (
@@ -70,11 +71,10 @@ class Equilibrium(Summarised):
         rows = np.array([0.0]), point.q[None], point.v[None], point.u[None]
         bent = validity(model, *rows[:2])
         held = {axis.name for axis in model.axes} - set(self.settled)
-        found = run_errors(
-            model, Motion(*rows, np.zeros((1, 0, 3))), bent, rtol=None, closer=None,
+        return run_errors(
+            model, Motion(*rows, np.zeros((1, 0, 3))), bent, solved=IntegrationError(0.0),
             at_rest=lambda: rest_errors(model, point, held),
         )  # fmt: skip
-        return replace(found, integration=0.0)
 
     @property
     def q(self) -> Array:

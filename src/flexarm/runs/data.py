@@ -16,6 +16,7 @@ from flexarm.runs.curves import curves_of, prediction_errors, what_is_missed
 from flexarm.spatial import ACCUMULATED, Inertia
 
 if TYPE_CHECKING:
+    from flexarm.accuracy.defect import Motion
     from flexarm.accuracy.stated import RestErrors, RunErrors
     from flexarm.accuracy.validity import Validity
 
@@ -95,6 +96,15 @@ class DriveData:
 
 
 @dataclass(frozen=True)
+class Repetition:
+    """How to simulate the motion of a run again."""
+
+    closer: "Callable[[], RunData]"  # by the same method at a 30th of the tolerance
+    order: int  # order by which errors fall with the steps at least
+    seconds: float  # CPU time of the run by counted operations [s], equal on all machines
+
+
+@dataclass(frozen=True)
 class RunData:
     """A simulated motion at T instants, as arrays."""
 
@@ -138,8 +148,8 @@ class RunData:
     own: bool = True  # whether inputs were those of the model file: no others, and no law
     # Stiffness and damping of a control law about the last state, (n, n) each, if there is a law.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
-    # Solves the same motion at a 30th of the tolerance and returns q, (T, n), if that costs little.
-    closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
+    # How to simulate the motion again, if that can be done.
+    repetition: "Repetition | None" = field(default=None, repr=False, compare=False)
     # Computes the errors of the state of a run in which nothing moves.
     at_rest: "Callable[[RunData], RestErrors] | None" = field(
         default=None, repr=False, compare=False
@@ -243,24 +253,39 @@ class RunData:
 
         return validity(self.model, self.t, self.q, self.u)
 
-    @cached_property
-    def errors(self) -> "RunErrors":
-        """Upper estimates of the model, discretisation and integration errors."""
+    @property
+    def motion(self) -> "Motion":
+        """Coordinates, rates and inputs over time, for estimates of errors."""
         from flexarm.accuracy.defect import Motion
-        from flexarm.accuracy.stated import run_errors
 
         push = None if self.drives is None else self.drives.push
         held = tuple((leg.first, leg.held, leg.jump) for leg in self.legs)
-        motion = Motion(self.t, self.q, self.v, self.u, self.anchors, push, held, self.feedback)
-        rtol = self.rtol if self.kept else None
+        return Motion(self.t, self.q, self.v, self.u, self.anchors, push, held, self.feedback)
+
+    @cached_property
+    def errors(self) -> "RunErrors":
+        """Upper estimates of the model, discretisation and integration errors."""
+        from flexarm.accuracy.integration import CHEAP, IntegrationError, integration_error
+        from flexarm.accuracy.stated import run_errors
+
+        motion = self.motion
         why = CARRIED if any(leg.tip is not None for leg in self.legs) else ""
         curves = curves_of(self.model, self.q[0])
+        solved = IntegrationError(None)
+        if self.kept:
+            closer, falls = None, 1.0
+            if self.repetition is not None and self.repetition.seconds <= CHEAP:
+                closer = self.repetition.closer()
+                more = closer.statistics.steps / max(self.statistics.steps, 1)
+                falls = more**self.repetition.order
+            solved = integration_error(
+                self.model, motion, None if closer is None else closer.motion, rtol=self.rtol,
+                falls=falls, steps=self.statistics.steps, balance=max(self.balance_errors.values()),
+            )  # fmt: skip
         found = run_errors(
-            self.model, motion, self.validity, rtol=rtol, closer=self.closer,
+            self.model, motion, self.validity, solved=solved,
             at_rest=None if self.at_rest is None else partial(self.at_rest, self), why=why,
             unseen=float(prediction_errors(curves, self.t, self.q, self.v).max()),
-            steps=self.statistics.steps,
-            balance=max(self.balance_errors.values()),
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(found, model=None, parts=found.parts | {"theory": None})

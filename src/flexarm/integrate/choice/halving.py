@@ -9,9 +9,8 @@ from flexarm.integrate.method import Method
 from flexarm.integrate.solve import Ending, Solution, interruption, new_state, solve
 from flexarm.integrate.task import InitialValueProblem, bumps, has_tables
 from flexarm.integrate.tolerance import step_limits
-from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
-from flexarm.spatial import base_rotation_matrix
+from flexarm.spatial import rotations_between
 
 TRIES = 8
 MARGIN = 2.0  # safety factor of an error estimate
@@ -154,19 +153,3 @@ def _difference(one: Solution, other: Solution, task: InitialValueProblem) -> fl
         apart[:, ends[3] :] / np.maximum(measures.state_floor, np.ptp(states, axis=0)),
     )
     return max(float(np.abs(share).max(initial=0.0)) for share in shares)
-
-
-def rotations_between(anchors: Array, angles: Array, others: Array, other_angles: Array) -> Array:
-    """Return the rotation vectors [rad] from attitudes to other attitudes, (T, 3).
-
-    Each attitude is an anchor, of T rotations (T, 3, 3), rotated by angles, (T, 3).
-    """
-    found = np.zeros_like(angles)
-    for k, (anchor, other) in enumerate(zip(anchors, others, strict=True)):
-        here = anchor @ base_rotation_matrix(angles[k])
-        R = here.T @ other @ base_rotation_matrix(other_angles[k])
-        sine = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
-        size = float(np.linalg.norm(sine))
-        angle = np.arctan2(size, (np.trace(R) - 1) / 2)
-        found[k] = sine * (angle / size if size else 1.0)
-    return found

@@ -1,0 +1,174 @@
+"""Error of the integration of a run, by comparison with a run at a tighter tolerance."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from flexarm.accuracy.defect import Motion
+from flexarm.links.base import Array
+from flexarm.mechanics.deformed import along, flexible_links
+from flexarm.model import Model
+from flexarm.spatial import ACCUMULATED, NEGLIGIBLE, rotations_between
+
+Rows = npt.NDArray[np.int_]
+
+# Longest run, by counted operations, that is repeated without being asked [s of CPU].
+CHEAP = 1.0
+# Least ratio of the errors of a run and of its repetition, whatever their steps.
+HALVES = 2.0
+EXACT = 0.01  # resolution of computed errors, relative to the tolerance
+SAME = 1e-9  # largest distance of two samples at one time, relative to their interval
+# Rounding error of a wind-up relative to its two angles, times the root of the number of steps;
+# motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
+ROUNDED = 4e-15
+
+
+@dataclass(frozen=True)
+class IntegrationError:
+    """Error of a run against the exact solution of the same equations.
+
+    Attributes
+    ----------
+    error
+        Largest error of tip deflections, wind-ups, joint and base coordinates, relative to their
+        ranges; None if it was not computed.
+    kept_until
+        Time up to which the error is within the tolerance [s]; None if that is the end of the run,
+        or was not computed.
+    rounding
+        The part of the error that no smaller tolerance reduces.
+    at_least
+        Whether ``error`` is the error of an energy or momentum balance; the true error may be
+        larger.
+    rtol
+        Tolerance of the run; None if its steps were given.
+    """
+
+    error: float | None
+    kept_until: float | None = None
+    rounding: float = 0.0
+    at_least: bool = False
+    rtol: float | None = None
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the error, without rounding, exceeds the tolerance."""
+        if self.error is None or self.rtol is None:
+            return False
+        return self.error - self.rounding > self.rtol
+
+
+def integration_error(
+    model: Model,
+    motion: Motion,
+    closer: Motion | None,
+    *,
+    rtol: float,
+    falls: float,
+    steps: int,
+    balance: float,
+) -> IntegrationError:
+    """Compute the error of a motion from the same one at a tighter tolerance.
+
+    Parameters
+    ----------
+    model, motion
+        The arm and its motion.
+    closer
+        The motion at the tighter tolerance; None if it was not computed.
+    rtol
+        Tolerance of the motion.
+    falls
+        Ratio of the errors of the two motions by the lengths of their steps.
+    steps
+        Number of steps, each of which rounds numbers.
+    balance
+        Largest error of the energy and momentum balances, relative to the exchanged amounts.
+        It is the least error of the integration if it exceeds the tolerance.
+    """
+    error, kept_until, rounding = None, None, _rounding(model, motion.q, steps)
+    if closer is not None:
+        rows, others = _common(motion.t, closer.t)
+        share = 1 - 1 / max(falls, HALVES)  # of the error that the difference shows
+        errors = apart(model, motion, rows, closer, others) / share + EXACT * rtol
+        off = np.flatnonzero(errors > rtol)
+        kept_until = float(motion.t[rows[max(off[0] - 1, 0)]]) if len(off) else None
+        error = float(errors.max(initial=0.0)) + rounding
+    at_least = balance > max(rtol, error or 0.0)
+    return IntegrationError(balance if at_least else error, kept_until, rounding, at_least, rtol)
+
+
+def apart(model: Model, motion: Motion, rows: Rows, other: Motion, others: Rows) -> Array:
+    """Return the largest difference of two motions of an arm at each of S common samples, (S,).
+
+    Differences of tip deflections and wind-ups are relative to their ranges; those of joint and
+    base coordinates to the scale of their tolerance (1 rad, the length) or their range, if larger.
+    """
+    q, there = motion.q, _coordinates(model, motion, rows, other, others)
+    found = [np.zeros(len(rows))]
+    for part in flexible_links(model):
+        end = np.array([1.0])
+        tip, its = (along(model, part, x, end).deflection[:, 0] for x in (q, there))
+        size = float(np.ptp(tip, axis=0).max())
+        if size > ACCUMULATED * max(part.length, 1e-3):
+            found.append(np.abs(its - tip[rows]).max(axis=1) / size)
+    wound = wind_ups(model, q)
+    found += [*(np.abs(wind_ups(model, there) - wound[rows]) / _range(wound)).T]
+    ranges = np.ptp(q, axis=0)
+    for k, scale in _scales(model).items():
+        found.append(np.abs(there[:, k] - q[rows, k]) / max(scale, ranges[k]))
+    return np.asarray(np.max(found, axis=0))
+
+
+def wind_ups(model: Model, q: Array) -> Array:
+    """Return the wind-up of each elastic joint, motor minus joint angle, (T, elastic joints)."""
+    pairs = [(axis.motor, axis.index) for axis in model.axes if axis.motor is not None]
+    return np.array([q[:, motor] - q[:, joint] for motor, joint in pairs]).reshape(-1, len(q)).T
+
+
+def _common(t: Array, other: Array) -> tuple[Rows, Rows]:
+    """Return the indices of the samples of two motions at common times, (S,) each."""
+    near = SAME * float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    found = np.minimum(np.searchsorted(other, t - near), len(other) - 1)
+    rows = np.flatnonzero(np.abs(other[found] - t) <= near)
+    return rows, found[rows]
+
+
+def _coordinates(model: Model, motion: Motion, rows: Rows, other: Motion, others: Rows) -> Array:
+    """Return the coordinates of another motion at common samples, (S, n).
+
+    Attitude angles are those of the motion plus the rotation vector between the two attitudes.
+    """
+    q = other.q[others].copy()
+    for k, first in enumerate(model.attitudes):
+        axes, angles = slice(3 * k, 3 * k + 3), slice(first, first + 3)
+        here, there = motion.anchors[rows][:, axes], other.anchors[others][:, axes]
+        own = motion.q[rows, angles]
+        q[:, angles] = own + rotations_between(here, own, there, q[:, angles])
+    return q
+
+
+def _scales(model: Model) -> dict[int, float]:
+    """Return the scales of the tolerances of joint and base coordinates, by index."""
+    reach = max(sum(part.length for part in model.links), 1e-3)
+    scales = dict(enumerate([reach] * 3 + [1.0] * 3)) if model.base_moves else {}
+    for axis in model.axes:
+        scales[axis.index] = 1.0 if axis.turns else max(model.links[axis.link].length, 0.1)
+    return scales
+
+
+def _range(wound: Array) -> Array:
+    """Return the ranges of wind-ups, to which tolerances are relative, (joints,)."""
+    return np.asarray(np.maximum(np.ptp(wound, axis=0), NEGLIGIBLE))
+
+
+def _rounding(model: Model, q: Array, steps: int) -> float:
+    """Return an estimate of the rounding error of wind-ups relative to their range.
+
+    The torques of transmissions, and the deflections they cause, have the same relative error.
+    """
+    pairs = [[axis.motor, axis.index] for axis in model.axes if axis.motor is not None]
+    angles = np.array([np.abs(q[:, pair]).max(axis=0).sum() for pair in pairs])
+    shares = angles / _range(wind_ups(model, q))
+    return float(ROUNDED * steps**0.5 * shares.max(initial=0.0))
