@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 import casadi as ca
@@ -169,19 +169,25 @@ class Actuators:
     # Number of rates of impulses after the powers: of outer forces on an arm on a free base.
     impulses: int = 0
 
-    @property
-    def works(self) -> int:
-        """Number of powers that the equations return: one per work, and one per loss account."""
-        return WORKS + len(self.accounts)
+    # Number of powers that the equations return: one per work, and one per loss account.
+    works: int = field(init=False, repr=False, compare=False)
+    # Names of the actuator states: servo integrals, bristle deflections, winding currents.
+    state_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    states: int = field(init=False, repr=False, compare=False)  # number of actuator states
+    sampled: int = field(init=False, repr=False, compare=False)  # number of sampled servos
 
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Names of the actuator states: servo integrals, bristle deflections, winding currents."""
-        return (
+    def __post_init__(self) -> None:
+        """Count works, states and sampled servos."""
+        names = (
             *(each.name for each in self.servos if each.state is not None),
             *(each.name for each in self.bristles),
             *(each.name for each in self.windings if each.has_state),
         )
+        object.__setattr__(self, "works", WORKS + len(self.accounts))
+        object.__setattr__(self, "state_names", names)
+        object.__setattr__(self, "states", len(names))
+        sampled = sum(each.servo.period is not None for each in self.servos)
+        object.__setattr__(self, "sampled", sampled)
 
     @property
     def targets(self) -> int:
@@ -189,19 +195,9 @@ class Actuators:
         return len(self.servos) + 3 * len(self.ties)
 
     @property
-    def sampled(self) -> int:
-        """Number of sampled servos."""
-        return sum(each.servo.period is not None for each in self.servos)
-
-    @property
     def answers(self) -> bool:
         """Whether any servo acts in continuous time, that is, without a sampling period."""
         return self.sampled < len(self.servos)
-
-    @property
-    def states(self) -> int:
-        """Number of actuator states."""
-        return len(self.state_names)
 
     @property
     def floors(self) -> Array:
@@ -217,16 +213,17 @@ class Actuators:
     @property
     def key(self) -> str:
         """Text that is the same for actuators with the same symbolic expressions."""
-        return _told((
-            *(*self.servos, *self.slipping, *self.bristles, *self.windings, *self.ties),
+        parts = (
+            *(*self.slipping, *self.bristles, *self.windings, *self.ties),
             *(*self.accounts, *self.lookouts, *self.wrenches),
             *(("impulses",) if self.impulses else ()),
-        ))  # fmt: skip
+        )  # fmt: skip
+        return "; ".join([*(each.key for each in self.servos), *map(repr, parts)])
 
     @property
     def idle(self) -> bool:
         """Whether there are no actuators, so that nothing is added to the arm's equations."""
-        return not any(getattr(self, each.name) for each in fields(self))
+        return not any(getattr(self, each.name) for each in fields(self) if each.init)
 
     @property
     def drives(self) -> bool:
@@ -242,7 +239,7 @@ class Actuators:
         return {
             kind: made
             for kind, made in KINDS.items()
-            if _told(getattr(self, kind)) == _told(made(model)) != ""
+            if (mine := getattr(self, kind)) and _key({kind: mine}) == _key({kind: made(model)})
         }
 
     @property
@@ -343,8 +340,8 @@ NO_ACTUATORS = Actuators()
 KINDS = {"servos": servos, "bristles": bristles, "windings": windings}  # of a model itself
 
 
-def _told(parts: Sequence[Any]) -> str:
-    return "; ".join(each.key if isinstance(each, Servoed) else repr(each) for each in parts)
+def _key(parts: dict[str, Any]) -> str:
+    return Actuators(**parts).key
 
 
 def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
@@ -451,6 +448,9 @@ def actuators_of(
     lookouts: Sequence[EventFunction] = (),
 ) -> Actuators:
     """Return the actuators of a model, with event functions at the corners of drive-train laws."""
+    rides = any(part.rail is not None for part in model.links)
+    if model.driveless and not (rides or model.arm.events):
+        return Actuators(lookouts=tuple(lookouts), impulses=impulses(model))
     kept = accounts(model) if told_apart is None else told_apart
     wound = windings(model)
     seen = (*lookouts, *_corners(model, wound))

@@ -216,7 +216,8 @@ class Simulation:
         model, options, arm = self.model, self.options, self.model.arm
         if options.locks:
             refuse_inputs(model, options.inputs, legs(model, options.locks, options.t_end))
-        if not (options.locks or arm.events or arm.bodies or holders(model)):
+        held = not model.driveless and holders(model)
+        if not (options.locks or arm.events or arm.bodies or held):
             return None
         equation = partial(equation_of, name=options.formulation, paper=options.paper)
         hybrid = HybridSimulation(model, options.locks or {}, options.t_end, equation)
@@ -260,7 +261,10 @@ class Simulation:
                 self.why += f"; {names} where brakes hold what is stiff"
             status = "finished" if run.status == "seen" else run.status
             run = replace(run, why=self.why, status=status)
-            whole, late = finish(partial(self._finished, self._repeatable(run)))
+            run = self._repeatable(run)
+            if self.hybrid is None and not self.acting and not self.options.energy_audit:
+                return run
+            whole, late = finish(partial(self._finished, run))
             ending = {} if late is None else asdict(interruption(late, float(run.t[-1])))
             return replace(whole, **ending)
 
@@ -328,7 +332,10 @@ class Simulation:
             return keep(whole, solve(begun, options.progress, self.law, seen))
 
         asked, again = (self.method.name, self.tolerance), self.automatic and self.law is None
-        run, solution, self.tolerance = solve_until_kept(self.tolerance, solved, again=again)
+        if again and self.model.floats:
+            run, solution, self.tolerance = solve_until_kept(self.tolerance, solved)
+        else:
+            run, solution = solved(self.tolerance)
         self.method = METHODS[run.method]
         if self.tolerance != asked[1]:
             self.why += closer_because(*asked, run, self.tolerance)
@@ -508,7 +515,7 @@ def refuse_inputs(
 
 
 def solve_until_kept(
-    tolerance: float, solve: Callable[[float], Solved], *, again: bool = True
+    tolerance: float, solve: Callable[[float], Solved]
 ) -> tuple[Run, Solution, float]:
     """Solve a motion, tightening the tolerance while momentum drifts by more than ``rtol``.
 
@@ -522,8 +529,6 @@ def solve_until_kept(
         First tolerance.
     solve
         Function that solves the motion at a tolerance.
-    again
-        Whether the motion may be solved more than once.
 
     Returns
     -------
@@ -532,7 +537,7 @@ def solve_until_kept(
         last complete ones, marked as interrupted.
     """
     run, solution = solve(tolerance)
-    while again and run.status != "interrupted" and tolerance / CLOSER >= TIGHTEST:
+    while run.status != "interrupted" and tolerance / CLOSER >= TIGHTEST:
         drift = run.momentum_balance or 0.0
         if drift <= run.rtol:
             break

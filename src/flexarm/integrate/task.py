@@ -7,7 +7,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from flexarm.arm.drive import SpringTable
 from flexarm.arm.profile import Constant
@@ -16,7 +15,7 @@ from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.bounds import RTOL
-from flexarm.integrate.choice.vibration import Vibration, vibration
+from flexarm.integrate.choice.vibration import ModeShares, Vibration, vibration
 from flexarm.integrate.laws import Sampled, ServoMemory, refuse_misfit
 from flexarm.integrate.method import Method
 from flexarm.integrate.motion import MotionFunctions
@@ -230,27 +229,19 @@ class InitialValueProblem:
     @property
     def damped(self) -> bool:
         """Whether damping makes the integration errors of all modes with deflections decay."""
-        return self.damping >= DAMPED
+        return self.shares.damping >= DAMPED
 
     @cached_property
-    def damping(self) -> float:
-        """Least damping ratio of the modes that carry a deflection; 0 for a rigid arm."""
-        ratios = self.vibration.modes.ratios[self.carries]
-        return float(ratios.min(initial=1.0)) if len(ratios) else 0.0
-
-    @cached_property
-    def shares(self) -> tuple[Array, Array]:
-        """Shares of the modes in each deflection, and in its rate, (groups, modes) each."""
+    def shares(self) -> ModeShares:
+        """Shares of the modes in each deflection, and in its rate."""
         measured, modes = self.measures, self.vibration.modes
         deflects = np.array(measured.deflects, dtype=bool)
-        places = modes.carried(measured.rows, measured.group)
-        rates = modes.carried(measured.rows, measured.group, rates=True)
-        return places[deflects], rates[deflects]
-
-    @cached_property
-    def carries(self) -> NDArray[np.bool_]:
-        """Whether each mode carries a deflection or its rate, (modes,)."""
-        return np.asarray((np.maximum(*self.shares) > CARRIES).any(axis=0))
+        places = modes.carried(measured.rows, measured.group)[deflects]
+        rates = modes.carried(measured.rows, measured.group, rates=True)[deflects]
+        carried = (np.maximum(places, rates) > CARRIES).any(axis=0)
+        ratios = modes.ratios[carried]
+        damping = float(ratios.min(initial=1.0)) if len(ratios) else 0.0
+        return ModeShares(places, rates, carried, damping)
 
     @cached_property
     def measures(self) -> Measures:

@@ -110,7 +110,7 @@ def _vibrations(problem: InitialValueProblem, method: Method, least: float | Non
 def _coupled(problem: InitialValueProblem) -> bool:
     """Return whether strong dampers couple modes, so that errors accumulate before they decay."""
     modes = problem.vibration.modes
-    swings = np.where(problem.carries & (modes.ratios < 1), modes.frequencies, 0.0)
+    swings = np.where(problem.shares.carried & (modes.ratios < 1), modes.frequencies, 0.0)
     decays = np.where(modes.ratios < 1, 0.0, modes.frequencies)
     return bool(decays.max(initial=0.0) > OUTSIDE * swings.max(initial=0.0))
 

@@ -111,7 +111,7 @@ def coulomb_frictions(model: Model, *, smooth: bool = True) -> list[Coulomb]:
     With ``smooth`` false, other Coulomb frictions are included as if they were smooth.
     """
     found = []
-    for axis in model.axes:
+    for axis in () if model.driveless else model.axes:
         for row, friction in rubbing(model, axis).values():
             if friction.coulomb and (friction.kind == "smooth" or not smooth):
                 smoothing = friction.smoothing or axis.smoothing

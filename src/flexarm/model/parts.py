@@ -480,6 +480,13 @@ class Model:
         """Coordinates of all joints."""
         return tuple(axis for part in self.links for axis in part.axes)
 
+    @cached_property
+    def driveless(self) -> bool:
+        """Whether no joint has a drive, servo, brake or friction."""
+        acts = [axis.acts for axis in self.axes]
+        parts = ((each.drive, each.servo, each.brake, each.friction) for each in acts)
+        return all(part is None for each in parts for part in each)
+
     @property
     def axis_units(self) -> dict[str, str]:
         """Units of the joint coordinates by name."""

@@ -158,7 +158,7 @@ def _by_spectrum(task: InitialValueProblem, wanted: float) -> tuple[Method, str]
 def _is_quiet(task: InitialValueProblem, wanted: float) -> bool:
     """Return whether a damped arm hardly vibrates: no excitation at the start, or early decay."""
     duration = float(task.times[-1] - task.times[0])
-    lasting = -np.log(wanted) / (task.damping * task.vibration.slowest)
+    lasting = -np.log(wanted) / (task.shares.damping * task.vibration.slowest)
     if duration > FORGOTTEN * lasting:
         return True
     n, measured = task.equation.model.size, task.measures

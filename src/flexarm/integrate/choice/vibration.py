@@ -1,8 +1,10 @@
 """Frequencies and decay rates of an arm about its start, for tolerances and bounds of steps."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.linear_model import first_order, undamped
 from flexarm.links.base import Array
@@ -12,6 +14,15 @@ from flexarm.model import Model
 
 MODERATE = 80  # coordinates up to which all eigenvalues of the damped arm are found
 NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it had none
+
+
+class ModeShares(NamedTuple):
+    """Shares of the K modes in the deflections of an arm."""
+
+    places: Array  # in each deflection, (groups, K)
+    rates: Array  # in the rate of each deflection, (groups, K)
+    carried: NDArray[np.bool_]  # whether a mode has a share in any deflection or rate, (K,)
+    damping: float  # least damping ratio of these modes; 0 for a rigid arm
 
 
 @dataclass(frozen=True)

@@ -339,6 +339,8 @@ class HybridSimulation:
                 record = self.log[self._places[k]]
                 self.log[self._places[k]] = record._replace(lost=record.lost + float(lost))
         works = state.works.copy()
+        if not len(works):
+            works = np.zeros(WORKS + len(self._accounts) + impulses(self.model))
         works[2:WORKS] += (found.given, sum(found.lost.values()))
         if impulses(self.model):
             for body, share in found.exchanged:

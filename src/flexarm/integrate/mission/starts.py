@@ -8,11 +8,10 @@ import casadi as ca
 import numpy as np
 
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.integrate.actuators import Actuators, Servoed, impulses, servos
-from flexarm.integrate.drivetrain import accounts, windings
+from flexarm.integrate.actuators import Actuators, Servoed, servos
+from flexarm.integrate.drivetrain import windings
 from flexarm.integrate.laws import ServoMemory, held_of, integral_of
 from flexarm.integrate.problem import channels, read_inputs
-from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import State
 from flexarm.linear.balance import Push
 from flexarm.linear.equilibrium import Equilibrium, settle_down
@@ -47,18 +46,17 @@ def first_state(
         If there is no such state.
     """
     q, v = start_state(model)
-    works = np.zeros(WORKS + len(accounts(model)) + impulses(model))
-    state = State(q, v, works, anchor=model.start_anchors)
+    state = State(q, v, anchor=model.start_anchors)
     if isinstance(start, RunData):
         state = continued(model, state, start)
     elif isinstance(start, Equilibrium):
-        state = state_of(model, start, works)
+        state = state_of(model, start)
     elif start == "equilibrium":
-        return steady_state(model, inputs, works, locked=locked, law=law), q
+        return steady_state(model, inputs, locked=locked, law=law), q
     return state, state.q
 
 
-def state_of(model: Model, found: Equilibrium, works: Array) -> State:
+def state_of(model: Model, found: Equilibrium) -> State:
     """Return the initial state at an equilibrium, with prescribed coordinates of the model file."""
     if found.model.names != model.names:
         raise SimulationError(
@@ -70,12 +68,10 @@ def state_of(model: Model, found: Equilibrium, works: Array) -> State:
     at = found.point.q.copy(), found.point.v.copy()
     for value, stated in zip(at, (q, v), strict=True):
         value[known] = stated[known]
-    return State(*at, works, anchor=model.start_anchors)
+    return State(*at, anchor=model.start_anchors)
 
 
-def steady_state(
-    model: Model, inputs: Mapping[str, Any], works: Array, *, locked: Set[str], law: bool
-) -> State:
+def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], law: bool) -> State:
     """Compute the equilibrium at time 0: no acceleration, joints at the model file's speeds.
 
     Servos with an integral term hold their targets, and the integral balances the load.  Joints
@@ -149,7 +145,7 @@ def steady_state(
     }
     x = {name: integrals[name] for name in holding - set(memory)}
     x |= {} if law else _currents(model, acting, rates)
-    return State(found.point.q, rates, works, anchor=model.start_anchors, x=x, memory=memory)
+    return State(found.point.q, rates, anchor=model.start_anchors, x=x, memory=memory)
 
 
 def _brought(
