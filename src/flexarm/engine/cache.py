@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from flexarm.engine.permissions import check_folder_is_private, check_way, read_own
+from flexarm.engine.permissions import check_is_private, read_own
 from flexarm.errors import FlexarmError
 
 VARIABLE = "FLEXARM_CACHE"
@@ -73,7 +73,7 @@ class Cache:
         """Return the contents of the entry of a key, None if there is no valid entry."""
         path = self.folder / f"{key}{SUFFIX}"
         try:
-            self._check_hands()
+            check_is_private(self.folder, REMEDY)
             raw = read_own(path)
         except OSError:
             return None
@@ -91,7 +91,7 @@ class Cache:
         """Store an entry; delete the entries unused for longest if the cache is too large."""
         try:
             self._make_folder()
-            self._check_hands()
+            check_is_private(self.folder, REMEDY)
             handle, name = tempfile.mkstemp(suffix=UNFINISHED, dir=self.folder)
         except OSError:
             return
@@ -158,7 +158,7 @@ class Cache:
     def check_private(self) -> None:
         """Raise an error for a cache folder that is ignored because others could write to it."""
         try:
-            self._check_hands()
+            check_is_private(self.folder, REMEDY)
         except PermissionError as error:
             raise FlexarmError(
                 f"cache folder '{self.folder}': is not used, since {error}. {REMEDY}"
@@ -171,10 +171,6 @@ class Cache:
         if not self.folder.is_dir():
             for folder in (*reversed(self.folder.parents), self.folder):
                 folder.mkdir(mode=0o700, exist_ok=True)
-
-    def _check_hands(self) -> None:
-        check_folder_is_private(self.folder, REMEDY)
-        check_way(self.folder)
 
     def _files(self) -> list[os.DirEntry[str]]:
         try:

@@ -156,15 +156,12 @@ def _provide_library() -> None:
             llvm.add_symbol(name, address)
 
 
-def _buffer(size: int) -> NDArray[np.float64]:
-    """Return an array of ``size`` zeros, aligned to 64 bytes."""
-    raw = np.zeros(8 * size + ALIGNMENT, dtype=np.uint8)
+def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return an array of zeros, aligned to 64 bytes."""
+    size = 8 * math.prod(shape)
+    raw = np.zeros(size + ALIGNMENT, dtype=np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + 8 * size].view(np.float64)
-
-
-def _array(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    return _buffer(math.prod(shape)).reshape(shape)
+    return raw[start : start + size].view(np.float64).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -304,10 +301,10 @@ class _CallBuffers:
     def __init__(self, compiled: Compiled) -> None:
         lanes = () if compiled.width == 1 else (compiled.width,)
         self._names = [port.name for port in compiled.inputs]
-        self._inputs = [_array(port.shape + lanes) for port in compiled.inputs]
+        self._inputs = [_aligned(port.shape + lanes) for port in compiled.inputs]
         self._shapes = [array.shape for array in self._inputs]
-        self.outputs = [_array(compiled.output_shape(port) + lanes) for port in compiled.outputs]
-        work = _buffer(compiled.work_size)
+        self.outputs = [_aligned(compiled.output_shape(port) + lanes) for port in compiled.outputs]
+        work = _aligned((compiled.work_size,))
         self._kept = [*self._inputs, *self.outputs, work]
         self._pointers = np.array([array.ctypes.data for array in self._kept], dtype=np.uintp)
         self.table = ctypes.c_void_p(self._pointers.ctypes.data)

@@ -22,13 +22,15 @@ READING = (
 )
 
 
-def check_folder_is_private(folder: Path, remedy: str) -> None:
-    """Raise an error if a folder belongs to or is writable for another user.
+def check_is_private(folder: Path, remedy: str) -> None:
+    """Check that no other user can write to a folder or replace a part of the path to it.
 
     Raises
     ------
     FlexarmError
         If the folder belongs to or is writable for another user.
+    PermissionError
+        If a user other than root could replace a part of the path.
     OSError
         If there is no such folder.
     """
@@ -47,20 +49,11 @@ def check_folder_is_private(folder: Path, remedy: str) -> None:
             f"cache folder '{folder}': must not be writable for others, got mode "
             f"{stat.S_IMODE(status.st_mode):03o}. Run chmod 700 on it. {remedy}"
         )
+    _check_way(folder)
 
 
-def check_way(folder: Path) -> None:
-    """Check that no other user can replace a part of the path to a folder, symbolic links included.
-
-    Raises
-    ------
-    PermissionError
-        If a user other than root could replace a part of the path.
-    OSError
-        If there is no such folder.
-    """
-    if sys.platform == "win32":
-        return
+def _check_way(folder: Path) -> None:
+    """Check the path to a folder, symbolic links included."""
     _check_holder("/", os.lstat("/"))
     # str instead of Path for speed: this runs for every entry.
     place, ahead, links = "", _parts(os.path.join(os.getcwd(), folder)), 0

@@ -75,6 +75,14 @@ class Equation:
         Keys of numbers of the model file that are inputs: `at` gives them other values.
     pattern
         Pattern of number values for which the compiled functions are valid; the arm's if None.
+    model
+        The arm's model, with the paper's approximations if they are applied.
+    name
+        Name of the formulation.
+    paper
+        Whether the approximations of the formulation's paper are applied.
+    guarded
+        Whether an approximation may make M singular or indefinite at some coordinates.
     """
 
     formulation: Formulation
@@ -82,6 +90,15 @@ class Equation:
     parameters: tuple[str, ...] = ()
     pattern: Pattern | None = None
     _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict)
+    model: Model = field(init=False)
+    name: str = field(init=False)
+    paper: bool = field(init=False)
+    guarded: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take over the facts of the formulation."""
+        for name in ("model", "name", "paper", "guarded"):
+            object.__setattr__(self, name, getattr(self.formulation, name))
 
     def __repr__(self) -> str:
         """Return a one-line description: arm, formulation and number of coordinates."""
@@ -96,26 +113,6 @@ class Equation:
         keys = parameter_keys(formulation.model.arm, parameters)
         pattern = pattern_elsewhere(formulation.model, keys)
         return cls(formulation, anchor, keys, pattern)
-
-    @cached_property
-    def model(self) -> Model:
-        """The arm's model, with the paper's approximations if they are applied."""
-        return self.formulation.model
-
-    @property
-    def name(self) -> str:
-        """Name of the formulation."""
-        return self.formulation.name
-
-    @property
-    def paper(self) -> bool:
-        """Whether the approximations of the formulation's paper are applied."""
-        return self.formulation.paper
-
-    @cached_property
-    def guarded(self) -> bool:
-        """Whether an approximation may make M singular or indefinite at some coordinates."""
-        return self.formulation.guarded
 
     @property
     def input_names(self) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
         With one line ``file:line:column: what: why`` per mistake in the file.
     """
     path = require_path("path", path, ModelError)
-    beside = files_beside(path, files)
+    beside = files_beside(path.parent, files)
     return parse(Arm, read_content(path), name=str(path), files=beside)
 
 
@@ -111,21 +111,22 @@ def read_content(path: Path) -> bytes:
     return read_at_most(path, MAX_BYTES)
 
 
-def files_beside(path: Path, further: Sequence[str | Path] = ()) -> SideFiles:
-    """Return the side files that a model file may name, from its folder and further folders."""
-    return SideFiles.beside(path.parent, _folders(further))
+def files_beside(folder: Path, files: Sequence[str | Path] = ()) -> SideFiles:
+    """Return the side files that a model file may name, from its folder and further folders.
 
-
-def _folders(files: Sequence[str | Path]) -> tuple[Path, ...]:
-    """Return the folders given as ``files``; raise an error for a folder that does not exist."""
+    Raises
+    ------
+    ModelError
+        If a folder among ``files`` does not exist.
+    """
     items = listed(files)
     if items is None:
         raise refused("files", files, "a list of folders", ModelError)
     folders = tuple(require_path("files", item, ModelError) for item in items)
-    for folder in folders:
-        if not os.path.isdir(folder):
-            raise ModelError(f"files (--allow-files): there is no folder {folder}")
-    return folders
+    for further in folders:
+        if not os.path.isdir(further):
+            raise ModelError(f"files (--allow-files): there is no folder {further}")
+    return SideFiles.beside(folder, folders)
 
 
 def loads(
@@ -160,7 +161,7 @@ def loads(
     """
     require_kind("text", text, (str, bytes), "the text of a model file", ModelError)
     require_kind("source", source, str, "a name for the text", ModelError)
-    beside = SideFiles.beside(require_path("folder", folder, ModelError), _folders(files))
+    beside = files_beside(require_path("folder", folder, ModelError), files)
     return parse(Arm, text, name=source, files=beside)
 
 

@@ -73,7 +73,7 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
     ModelError
         If the file is not valid, or not with the changes; then the message names the change.
     """
-    beside, content = files_beside(path, files), read_content(path)
+    beside, content = files_beside(path.parent, files), read_content(path)
     arm = parse(Arm, content, name=str(path), files=beside)
     if not changes:
         return arm

@@ -1,7 +1,6 @@
 """Functions along a span: linear combinations of piecewise Legendre series."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -10,6 +9,10 @@ from numpy.polynomial import legendre
 from flexarm.spatial import Array
 
 DERIVATIVES = 4  # series stored: the function itself and its first three derivatives
+TABLES = 32  # tables of polynomials that are kept
+_tables: dict[
+    bytes, Array
+] = {}  # Legendre polynomials by the positions at which they are evaluated
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +99,12 @@ def polynomials(places: Array, degree: int) -> Array:
 
     The table is cached and shared by all curves of a link: callers must not modify it.
     """
-    kept = _kept(places.tobytes())
-    table = kept[0] if kept else None
+    key = places.tobytes()
+    table = _tables.pop(key, None)
     if table is None or table.shape[1] <= degree:
         table = np.asarray(legendre.legvander(places, degree))
         table.flags.writeable = False  # many share it
-        kept[:] = [table]
+    _tables[key] = table  # the latest used comes last
+    if len(_tables) > TABLES:
+        _tables.pop(next(iter(_tables)), None)
     return table[:, : degree + 1]
-
-
-@lru_cache(maxsize=32)
-def _kept(places: bytes) -> list[Array]:
-    """Return the cached list that contains the table of polynomials at given positions, if any."""
-    return []

@@ -4,7 +4,6 @@ import ctypes
 import functools
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,19 +19,13 @@ from flexarm.loops.language import Array, Ints, LoopSource, Record, address_of
 PACKAGE = Path(__file__).parents[1]
 
 
-def kernel(function: Callable[..., Any]) -> "Kernel":
-    """Return the kernel of a Python function whose parameters and result are annotated."""
-    return Kernel(function)
-
-
 class Kernel(LoopSource):
-    """A function compiled to machine code; ``.python`` is the original Python function."""
+    """A function compiled to machine code; ``.python`` is the original Python function.
+
+    As a decorator, `kernel` makes one of a function whose parameters and result are annotated.
+    """
 
     _engine: llvm.ExecutionEngine
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        functools.update_wrapper(self, function)
 
     @functools.cached_property
     def address(self) -> int:
@@ -100,6 +93,9 @@ class Kernel(LoopSource):
         return parts
 
 
+kernel = Kernel
+
+
 def object_of(text: str) -> bytes:
     """Return the object file of LLVM code with loops, optimised for this processor."""
     with llvm.parse_assembly(text) as module:
@@ -153,5 +149,4 @@ def _argument(value: Any, kind: Any, name: str) -> Any:
     if not isinstance(value, kind):
         wanted, got = kind.__name__, type(value).__name__
         raise FlexarmError(f"kernel argument '{name}': must be a {wanted}, got {got}")
-    value.pack()
-    return ctypes.c_void_p(value.place)
+    return ctypes.c_void_p(value.pack())

@@ -33,7 +33,7 @@ import struct
 import textwrap
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, cast, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -59,8 +59,7 @@ def run_equations(address: int, table: Ints) -> None:
 
 def run_kernel(address: int, record: "Record") -> int:
     """Call the kernel at an address with one record and return its int result."""
-    record.pack()
-    code = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(int(address))(record.place)
+    code = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(int(address))(record.pack())
     record.unpack()
     return int(code)
 
@@ -84,45 +83,41 @@ class Record:
         return cls._layout
 
     @functools.cached_property
-    def slots(self) -> "ctypes.Array[ctypes.c_int64]":
-        """Memory of the record that compiled code accesses: one slot of 8 bytes per field."""
-        return (ctypes.c_int64 * len(self.layout().types))()
+    def _memory(self) -> tuple["ctypes.Array[ctypes.c_int64]", list[Any], list[Any]]:
+        """Slots of 8 bytes that compiled code accesses, one per field, and what they contain.
 
-    @functools.cached_property
-    def place(self) -> int:
-        """Memory address of the record's slots."""
-        return ctypes.addressof(self.slots)
-
-    @functools.cached_property
-    def _packed(self) -> tuple[list[Any], list[Any]]:
-        """Values last packed into the slots and, for slots with an address, the array there."""
-        count = len(self.slots)
-        return [0] * count, [None] * count
+        These are the values last packed and, for slots with an address, the array there.
+        """
+        count = len(self.layout().types)
+        return (ctypes.c_int64 * count)(), [0] * count, [None] * count
 
     def adopt(self, other: "Record") -> None:
         """Copy the packed array addresses of ``other``, whose fields begin this record's fields."""
-        for mine, theirs in zip(self._packed, other._packed, strict=True):
+        for mine, theirs in zip(self._memory[1:], other._memory[1:], strict=True):
             mine[: len(theirs)] = theirs
 
-    def pack(self) -> None:
-        """Copy the fields into the slots that compiled code reads, inner records included."""
+    def pack(self) -> int:
+        """Copy the fields into the slots that compiled code reads, and return their address.
+
+        Inner records are included.
+        """
         layout, mine = self.layout(), self.__dict__
-        values, held = self._packed
+        slots, values, held = self._memory
         for k, name in layout.numbers:
             values[k] = mine[name]
         for k, name in layout.records:
-            mine[name].pack()
-            values[k] = mine[name].place
+            values[k] = mine[name].pack()
         for k, name in layout.arrays:
             if mine[name] is not held[k]:
                 values[k] = address_of(mine[name], layout.types[name], name)
                 held[k] = mine[name]
-        layout.format.pack_into(self.slots, 0, *values)
+        layout.format.pack_into(slots, 0, *values)
+        return ctypes.addressof(slots)
 
     def unpack(self) -> None:
         """Copy the numbers that compiled code may have changed from the slots to the fields."""
         layout, mine = self.layout(), self.__dict__
-        values = layout.format.unpack_from(self.slots)
+        values = layout.format.unpack_from(self._memory[0])
         for k, name in layout.numbers:
             mine[name] = values[k]
         for _, name in layout.records:
@@ -169,6 +164,7 @@ class LoopSource:
     """A kernel's Python function with source text, syntax tree and annotated types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(cast(Any, self), function)
         self.python = function
         self.name = function.__name__
         self.globals = function.__globals__

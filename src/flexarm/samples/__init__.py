@@ -7,6 +7,8 @@ from pathlib import Path
 from flexarm.arguments import require_kind
 from flexarm.errors import ModelError
 
+# A path, not any Traversable, since model files may name other files beside them.
+FOLDER = Path(str(resources.files(__name__)))
 COUNTED = ("count-", "tg-")  # prefixes of the arms on which operations are counted
 
 
@@ -18,7 +20,7 @@ def sample_names() -> tuple[str, ...]:
     tuple[str, ...]
         Names that `flexarm.sample` accepts.
     """
-    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
 def shown_names() -> tuple[str, ...]:
@@ -38,7 +40,7 @@ def sample_path(name: str) -> Path:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"Did you mean '{close[0]}'? " if close else ""
         raise ModelError(f"no sample is named '{name}'. {hint}There are {', '.join(names)}.")
-    return _folder() / f"{name}.yaml"
+    return FOLDER / f"{name}.yaml"
 
 
 def sample_text(name: str) -> str:
@@ -48,8 +50,3 @@ def sample_text(name: str) -> str:
     ModelError: if there is no sample of that name.
     """
     return sample_path(name).read_text(encoding="utf-8")
-
-
-def _folder() -> Path:
-    # A path, not any Traversable, since model files may name other files beside them.
-    return Path(str(resources.files(__name__)))

@@ -295,7 +295,7 @@ class _Draft:
         """Return the validated arm; errors have the position in the side file."""
         data = self._data()
         try:
-            files = files_beside(path)
+            files = files_beside(path.parent)
             for name, content in self.pictures.values():
                 files.put(name, content)
             return Arm.model_validate(data, context={"files": files})

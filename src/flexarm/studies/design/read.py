@@ -176,7 +176,7 @@ def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
     except ModelError:
         raise refused("plan", given, "a study file, or a mapping of its contents") from None
     content = read_content(path)
-    plan = parse(StudyFile, content, name=str(path), files=files_beside(path))
+    plan = parse(StudyFile, content, name=str(path), files=files_beside(path.parent))
     study, problems = _resolved(plan, path.parent.resolve())
     if problems:
         source = read(content, str(path))
