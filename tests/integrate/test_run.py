@@ -13,9 +13,10 @@ from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.deformed import tip_deflection
 from flexarm.model import Model, build
 from flexarm.runs.data import Statistics
-from flexarm.runs.plot import arm_outline, tip_deflection
+from flexarm.runs.plot import arm_outline
 from flexarm.runs.run import Run
 
 G = 9.81
@@ -305,7 +306,7 @@ def test_deflection_along_a_link_is_where_kinematics_places_its_sections(
         local = body_of(spatial.model, part).at_fraction(ca.DM(spatial.q[0]), float(place))
         expected = np.array(local.position).ravel() - [place * length, 0, 0]
         assert found[k] == pytest.approx(expected, abs=1e-12)
-    assert tip_deflection(spatial, part)[0] == pytest.approx(found[-1], abs=1e-15)
+    assert tip_deflection(spatial.model, part, spatial.q)[0] == pytest.approx(found[-1], abs=1e-15)
 
 
 @pytest.mark.parametrize("link", [0, 1])

@@ -114,7 +114,7 @@ def test_a_slow_damped_joint_does_not_excuse_errors_of_a_link(
     text: str, t_end: float, method: str
 ) -> None:
     arm, reference = loads(text), exact(text, t_end)
-    assert task_of(arm).damping < 1e-3
+    assert task_of(arm).shares.damping < 1e-3
     for rtol in (1e-2, 1e-3, 1e-4, 1e-5):
         run = flexarm.simulate(arm, t_end=t_end, method=method, rtol=rtol)
         assert error(run, reference) < rtol

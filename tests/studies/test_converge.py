@@ -11,7 +11,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.task import SAMPLES
 from flexarm.io.model_file import loads
-from flexarm.runs.plot import tip_deflection
+from flexarm.mechanics.deformed import tip_deflection
 from flexarm.studies.bases import enriched, families, next_member, reference
 from flexarm.studies.shape_search import TOLERANCE
 from tests.linear.linear_arms import de_luca, one_link
@@ -62,9 +62,10 @@ def true_error(arm: Arm, t_end: float) -> float:
     runs = [flexarm.simulate(each, **settings) for each in (arm, truth(arm))]  # type: ignore[arg-type]
     errors = []
     for part, other in zip(runs[0].model.links, runs[1].model.links, strict=True):
-        exact = tip_deflection(runs[1], other)
+        exact = tip_deflection(runs[1].model, other, runs[1].q)
         errors.append(
-            np.abs(tip_deflection(runs[0], part) - exact).max() / np.ptp(exact, axis=0).max()
+            np.abs(tip_deflection(runs[0].model, part, runs[0].q) - exact).max()
+            / np.ptp(exact, axis=0).max()
         )
     return float(max(errors))
 
@@ -155,8 +156,8 @@ def test_links_that_stretch_are_found_out_by_one_shape() -> None:
     found = converge(link(0), t_end=0.5, others=False)
     settings = {"t_end": 0.5, "dt": 0.5 / SAMPLES, "rtol": TOLERANCE}
     none, many = (flexarm.simulate(link(count), **settings) for count in (0, 1))  # type: ignore[arg-type]
-    there = tip_deflection(many, many.model.links[0])
-    change = np.abs(tip_deflection(none, none.model.links[0]) - there).max()
+    there = tip_deflection(many.model, many.model.links[0], many.q)
+    change = np.abs(tip_deflection(none.model, none.model.links[0], none.q) - there).max()
     assert found.stretch is not None
     assert found.stretch == pytest.approx(change / np.ptp(there, axis=0).max(), rel=0.1)
     assert found.stretch > 0.01

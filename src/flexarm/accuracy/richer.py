@@ -191,12 +191,12 @@ def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes, groups: list[st
     stiffness, mass = (np.diag(each)[m:] for each in (integrals.stiffness, integrals.modal_mass))
     damping = np.zeros((total, total))
     damping[:m, :m] = elastic.damping
-    damping[m:, m:] = np.diag(_losses(part, added, stiffness, mass))
+    if part.link.damped:
+        damping[m:, m:] = np.diag(_losses(part, added, stiffness, mass))
     root = np.hstack([elastic.root_angle, np.zeros((3, added.count))])
     grown = Flexible(
         span, shapes, integrals, points, shapes.displacement(tip)[0], shapes.rotation(tip)[0],
         none, none, root, damping, None,
     )  # fmt: skip
-    return _damped(
-        arm, index, grown, m, [m + k for k, group in enumerate(groups) if group == "more"]
-    )
+    more = [m + k for k, group in enumerate(groups) if group == "more"]
+    return _damped(arm, index, grown, m, more) if part.link.damped else grown

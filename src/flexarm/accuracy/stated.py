@@ -11,7 +11,7 @@ from flexarm.accuracy.richer import can_grow, whats_fixed
 from flexarm.accuracy.validity import LinkValidity, Validity
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
-from flexarm.mechanics.deformed import along, flexible_links
+from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import ACCUMULATED
 
@@ -182,7 +182,7 @@ def run_errors(
         Largest error of predicting every second sample from the others, relative to the range of
         deflections; a share of it counts as an error of the shapes, which are judged at samples.
     """
-    tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
+    tips = {part.name: tip_deflection(model, part, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
     lengths = {part.name: max(part.length, 1e-3) for part in model.links}
     moving = {name: size for name, size in ranges.items() if size > ACCUMULATED * lengths[name]}
@@ -284,8 +284,3 @@ def _steep(part: LinkModel, slope: float) -> float:
     counts = len(shapes.moving("y")), len(shapes.moving("z"))
     count = min((n for n in counts if n), default=1)
     return STEEP * slope**2 / count**3 * min(1.0, 2 / count) ** 2
-
-
-def _tip(model: Model, name: str, q: Array) -> Array:
-    part = next(part for part in model.links if part.name == name)
-    return along(model, part, q, np.array([1.0])).deflection[:, 0]

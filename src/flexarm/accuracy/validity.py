@@ -99,6 +99,7 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
 
     The motion has times t (T,), coordinates q (T, n) and inputs u (T, k).
     """
+    limited = any(axis.acts.limits is not None for axis in model.axes)
     links = tuple(_of_link(model, part, t, q) for part in flexible_links(model))
     slope = max((link.slope for link in links), default=0.0)
     strains = [link.strain for link in links if link.strain is not None]
@@ -116,7 +117,7 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
                 for link, part in zip(links, flexible_links(model), strict=True)
                 if (text := _warning(link, part, stiffening=model.stiffening))
             ),
-            *(_overdriven(model, t, u) if u is not None else ()),
+            *(_overdriven(model, t, u) if u is not None and limited else ()),
         ),
     )
 

@@ -176,8 +176,7 @@ class Link(Terse):
     @property
     def span(self) -> float:
         """Length of the flexible span [m]: the link's length without its rigid ends."""
-        begin, end = self.span_ends
-        return end - begin
+        return self.length - self.tip_length - self.root_length
 
     @property
     def span_ends(self) -> tuple[float, float]:

@@ -587,7 +587,7 @@ def _check(model: Model) -> None:
                 "'flexarm count' counts its operations."
             )
     for rail, riding in itertools.pairwise(model.links):
-        if riding.on_rail:
+        if riding.rail is not None:
             raise FlexarmError(
                 f"{riding.name} rides on {rail.name}, which bends. Its shapes are sums "
                 "over pieces, which have no short closed form. Make the rail rigid."

@@ -177,7 +177,7 @@ def recursions_only(model: Model) -> str | None:
             "'articulated' or 'composite'."
         )
     for part in model.links:
-        if part.on_rail:
+        if part.rail is not None:
             return (
                 f"{part.joint_name} is a carriage, and the method places a link on the "
                 "tip of the one before. Use 'articulated' or 'composite'."

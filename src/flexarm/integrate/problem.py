@@ -26,7 +26,7 @@ from flexarm.mechanics.bodies.exact.tangents import STEEPEST
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
-from flexarm.model.profiles import AnyProfile, breakpoints, evaluate_at, last_time, pieces
+from flexarm.model.profiles import AnyProfile, evaluate_at, last_time, pieces
 from flexarm.spatial import NEGLIGIBLE
 
 STEEPEST_SERIES = (
@@ -144,7 +144,7 @@ def channels(
 
 def jumps(listed: Sequence[Channel]) -> Array:
     """Return the times [s] at which any channel jumps, in order."""
-    return np.array(sorted({each.begin + t for each in listed for t in breakpoints(each.profile)}))
+    return np.array(sorted({t for each in listed for t in each.pieces[1:, 0].tolist()}))
 
 
 def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
@@ -251,6 +251,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         if len(shapes):
             add(list(shapes), NEGLIGIBLE * max(part.length, 1e-3), deflects=True)
     rates = [least if not kind else 1e2 * least for least, kind in zip(floor, kinds, strict=True)]
+    modes = vibration.modes
     matrix, groups = np.array(rows).reshape(-1, model.size), np.array(group, dtype=np.int64)
     return Measures(
         matrix,
@@ -260,7 +261,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         groups,
         np.array(floor),
         np.array(rates),
-        np.where(kinds, vibration.modes.pace(matrix, groups), 0.0),
+        np.where(kinds, modes.carried(matrix, groups) @ modes.frequencies, 0.0),
         tuple(kinds),
         np.array([NEGLIGIBLE * vibration.inertia]),
     )

@@ -22,7 +22,7 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.explain import explain, explain_data
 from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
 from flexarm.io.whole_file import write_whole
-from flexarm.samples import sample_names, sample_path
+from flexarm.samples import FOLDER, sample_names, sample_path
 
 WIDTH = 70  # characters of a line of a list, after which its next item begins a new line
 _TAG = "tag:yaml.org,2002:"
@@ -335,7 +335,7 @@ def arm_path(name: str) -> Path:
         return path
     names, beside = sample_names(), list[Path]()
     if name in names:
-        return sample_path(name)
+        return FOLDER / f"{name}.yaml"
     with suppress(OSError, ValueError):
         beside = sorted(path.parent.iterdir())
     files = [str(path.parent / each.name) for each in beside

@@ -184,20 +184,20 @@ def _decode(content: str | bytes) -> str:
         raise _Fatal(
             (1, 1), f"the file is larger than {MAX_BYTES:,} bytes; put long tables into CSV files"
         )
-    text = (content if isinstance(content, str) else _utf8(content)).removeprefix("\ufeff")
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = (
+            f"byte 0x{error.object[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
+        )
+        before = error.object[: error.start].decode("utf-8")
+        raise _Fatal(_position(before), message) from None
+    text = text.removeprefix("\ufeff")
     match = _UNPRINTABLE.search(text)
     if match:
         message = f"{find_unprintable(text)} is not allowed; remove it"
         raise _Fatal(_position(text[: match.start()]), message)
     return text
-
-
-def _utf8(content: bytes) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"byte 0x{content[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
-        raise _Fatal(_position(content[: error.start].decode("utf-8")), message) from None
 
 
 def _position(before: str) -> Position:

@@ -105,6 +105,11 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
     return body_of(model, part).along(q, stations)
 
 
+def tip_deflection(model: Model, part: LinkModel, q: Array) -> Array:
+    """Compute the displacement of a link's tip from the undeformed link [m], (T, 3)."""
+    return along(model, part, q, np.ones(1)).deflection[:, 0]
+
+
 def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> SectionForces:
     """Compute section forces from stiffness times curvature, twist and stretch.
 

@@ -47,7 +47,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
 def joint_columns(model: Model, index: int, q: Expr) -> Expr:
     """Return the Jacobian (6, k) of a link's frame K by its joint coordinates, in axes of K."""
     part = model.links[index]
-    if not part.on_rail:
+    if part.rail is None:
         return part.motion.columns(picked(q, part.carried_by))
     return riding_columns(part, station(model, index, q, 0 * q))
 

@@ -96,8 +96,9 @@ def assemble(
     links: list[LinkModel] = []
     before = IDENTITY
     for i in range(len(arm.links)):
-        rail = _rail(arm, i, links, theory)
+        rail = None
         if rides(arm, i):  # on a section of its rail; a rigid one counts from its root
+            rail = _rail(arm, i, links[-1], theory) if links[-1].flexible else None
             back = arm.links[i - 1].tip_length - arm.links[i - 1].length
             before = Pose.along(back) if rail is None else IDENTITY
         built = _build_link(arm, i, before, theory, names, units, shapes_of, body_of)
@@ -110,6 +111,8 @@ def assemble(
         )
     base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
     hub = body_inertia(arm.links[0].joint.hub.inboard)
+    prescribed = list(range(6)) if isinstance(arm.base, MovedBase) else []
+    prescribed += [axis.index for part in links for axis in part.axes if axis.prescribed]
     return Model(
         arm=arm,
         stiffening=theory.stiffening,
@@ -122,18 +125,16 @@ def assemble(
         links=tuple(links),
         end_pose=before,
         gravity=np.array(arm.gravity),
-        prescribed=_prescribed(arm, links),
+        prescribed=tuple(prescribed),
         points=ArmPoints.of(arm),
         nodes=theory.nodes,
         orbit=arm.base.mean_motion if isinstance(arm.base, FreeBase) else 0.0,
     )
 
 
-def _rail(arm: Arm, index: int, links: list[LinkModel], theory: Theory) -> Rail | None:
-    """Return the flexible rail that a link rides on, or None."""
-    if not (rides(arm, index) and links[-1].flexible):
-        return None
-    e = links[-1].beam
+def _rail(arm: Arm, index: int, carrier: LinkModel, theory: Theory) -> Rail:
+    """Return the rail that the flexible link before a riding link is."""
+    e = carrier.beam
     if theory.stiffening and e.nodes is None:
         raise ModelError(
             f"links[{index + 1}].joint: a carriage rides on exact or linear links, not "
@@ -190,7 +191,7 @@ def _build_link(
         axes=axes,
         modes=slice(first, len(names)),
         body=data,
-        rotor=_rotor(axes, before @ pose_to_joint, motion),
+        rotor=_rotor(axes[0], before @ pose_to_joint, motion) if axes else None,
     )
 
 
@@ -210,13 +211,13 @@ def _axes(
     return tuple(axes)
 
 
-def _rotor(axes: tuple[Axis, ...], pose: Pose, motion: JointMotion) -> Rotor | None:
+def _rotor(axis: Axis, pose: Pose, motion: JointMotion) -> Rotor | None:
     """Return the rotor on the first axis of a joint, or None without a drive or rotor inertia."""
-    drive = axes[0].acts.drive if axes else None
+    drive = axis.acts.drive
     if drive is None or drive.rotor_inertia == 0:
         return None
     direction = pose.rotation[:, motion.rotor_axis] if drive.rotor == "full" else None
-    coordinate = axes[0].index if axes[0].motor is None else axes[0].motor
+    coordinate = axis.index if axis.motor is None else axis.motor
     return Rotor(drive.rotor_inertia, drive.gear_ratio, coordinate, direction)
 
 
@@ -242,12 +243,6 @@ def _add(names: list[str], units: list[str], name: str, unit: str) -> int:
     names.append(name)
     units.append(unit)
     return len(names) - 1
-
-
-def _prescribed(arm: Arm, links: list[LinkModel]) -> tuple[int, ...]:
-    indices = list(range(6)) if isinstance(arm.base, MovedBase) else []
-    indices += [axis.index for part in links for axis in part.axes if axis.prescribed]
-    return tuple(indices)
 
 
 def _check_hub_axis(

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from flexarm.figures import COLOURS, curve_look, drawable, legend_below, panels
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.deformed import along, flexible_links
+from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.mechanics.kinematics import end_frame, frames
-from flexarm.model import LinkModel, Model
+from flexarm.model import Model
 from flexarm.runs.curves import LINES, curves_of, hermite, split
 from flexarm.runs.data import RunData
 
@@ -155,16 +155,6 @@ def outline(model: Model, states: Array, anchors: Array, points: int) -> Array:
     return np.array([np.array(trace(*pair)) for pair in zip(states, anchors, strict=True)])
 
 
-def tip_deflection(run: RunData, part: LinkModel) -> Array:
-    """Return the displacement of a link's tip from the undeformed link [m], (T, 3).
-
-    The displacement is in the axes of the link's root.
-    """
-    if not part.flexible:
-        return np.zeros((len(run.t), 3))
-    return along(run.model, part, run.q, np.array([1.0])).deflection[:, 0]
-
-
 def _joints(run: RunData, panel: "Axes") -> None:
     """Draw joint coordinates over time: revolute joints in degrees, prismatic joints in metres."""
     panel.set(title="joints", xlabel="time [s]")
@@ -188,7 +178,9 @@ def _joints(run: RunData, panel: "Axes") -> None:
 
 def _deflections(run: RunData, panel: "Axes") -> None:
     """Draw the tip displacements of flexible links from their undeformed position over time."""
-    moved = {part.name: tip_deflection(run, part) for part in flexible_links(run.model)}
+    moved = {
+        part.name: tip_deflection(run.model, part, run.q) for part in flexible_links(run.model)
+    }
     largest = max((float(np.abs(each).max()) for each in moved.values()), default=0.0)
     factor, unit = next(
         ((f, u) for f, u in LENGTHS if f * largest >= 0.5),

@@ -13,8 +13,8 @@ from flexarm.integrate.simulate import simulate_whole
 from flexarm.integrate.task import SAMPLES
 from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
 from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.deformed import tip_deflection
 from flexarm.model import LinkModel, build
-from flexarm.runs.plot import tip_deflection
 from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
 from flexarm.studies.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
@@ -89,10 +89,10 @@ def differences(run: Run, best: Run) -> dict[str, float]:
     for part, other in zip(run.model.links, best.model.links, strict=True):
         if not part.flexible:
             continue
-        true = tip_deflection(best, other)
+        true = tip_deflection(best.model, other, best.q)
         spread = float(np.ptp(true, axis=0).max())
         if spread > 1e-12 * max(part.length, 1e-3):
-            error = np.abs(tip_deflection(run, part) - true).max()
+            error = np.abs(tip_deflection(run.model, part, run.q) - true).max()
             errors[part.name] = float(error) / spread
     return errors
 
@@ -275,7 +275,10 @@ class ShapeSearch:
         tails: dict[Place, float] = {}
         for i in numbers(arm):
             part = self.best.model.links[i]
-            size = max(float(np.ptp(tip_deflection(self.best, part), axis=0).max()), 1e-300)
+            size = max(
+                float(np.ptp(tip_deflection(self.best.model, part, self.best.q), axis=0).max()),
+                1e-300,
+            )
             for d in DIRECTIONS:
                 for k in range(1, numbers(arm)[i].of(d) + 1):
                     tails[i, d, k] = _added(self.best, part, d, k) / size

@@ -23,16 +23,8 @@ ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of t
 STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
 
 
-def _differences(*places: float) -> tuple[tuple[float, ...], Array]:
-    """Return finite-difference points in steps, and their weights for a first derivative."""
-    unit = np.eye(len(places))[1]
-    weights = np.linalg.solve(np.vander(places, increasing=True).T, unit)
-    return places, np.round(12 * weights) / 12  # twelfths, of fourth order
-
-
 # Differences about a number, and to one side for a number that cannot be less, or more.
-CENTRAL = _differences(-2.0, -1.0, 1.0, 2.0)
-FORWARD = _differences(0.0, 1.0, 2.0, 3.0, 4.0)
+CENTRAL, FORWARD = (-2.0, -1.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0, 4.0)
 
 
 def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
@@ -114,10 +106,10 @@ class Nearby:
         """Build models with small changes of a number, to both sides if the model file allows."""
         value = float(parameter_values(model.arm, [key])[0])
         step = STEP * abs(value) or STEP
-        for places, weights in (CENTRAL, FORWARD):
+        for places in (CENTRAL, FORWARD):
             with suppress(ModelError):
-                return cls._at(model, key, value, step, places, weights)
-        return cls._at(model, key, value, -step, *FORWARD)
+                return cls._at(model, key, value, step, places)
+        return cls._at(model, key, value, -step, FORWARD)
 
     @classmethod
     def _at(
@@ -127,10 +119,11 @@ class Nearby:
         value: float,
         step: float,
         places: tuple[float, ...],
-        weights: Array,
     ) -> "Nearby":
         models = tuple(changed_model(model, [key], [value + place * step]) for place in places)
-        return cls(models, weights / step)
+        unit = np.eye(len(places))[1]
+        weights = np.linalg.solve(np.vander(places, increasing=True).T, unit)
+        return cls(models, np.round(12 * weights) / 12 / step)  # twelfths, of fourth order
 
 
 def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:

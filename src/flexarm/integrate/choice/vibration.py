@@ -55,10 +55,6 @@ class VibrationModes:
         np.add.at(sums, group, squares)
         return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300))
 
-    def pace(self, rows: Array, group: Ints) -> Array:
-        """Return the frequency [rad/s] at which each group of quantities vibrates, (groups,)."""
-        return np.asarray(self.carried(rows, group) @ self.frequencies)
-
 
 @dataclass(frozen=True)
 class Vibration:
