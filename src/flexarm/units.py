@@ -179,30 +179,33 @@ def _in_range(number: float, unit: str, name: str) -> float:
 def _read(text: str, unit: str, name: str) -> float:
     if len(text) > _LONGEST:
         raise ModelError(f"text of {len(text)} characters is no number; {_expected(unit, name)}")
-    shown = _quoted(text)
     tidy = " ".join(text.translate(_SPELLINGS).split())
     match = _NUMBER.match(tidy)
     if match is None:
-        raise ModelError(f"{shown} is not a number with a unit; {_expected(unit, name)}")
+        raise ModelError(f"{_quoted(text)} is not a number with a unit; {_expected(unit, name)}")
     rest = tidy[match.end() :].strip()
     if rest.startswith((",", "_", "'")):
-        raise ModelError(f"{shown}: write the number with a point and no separators, like 1250.5")
-    factor = _factor(shown, rest, unit, name) if rest else _ONE
+        raise ModelError(
+            f"{_quoted(text)}: write the number with a point and no separators, like 1250.5"
+        )
+    factor = _factor(text, rest, unit, name) if rest else _ONE
     # Nothing of at most 100 characters is finite and not zero beyond these exponents.
     exponent = max(-1000, min(int(match[2] or 0), 1000))
     try:
         return float(Fraction(match[1]) * Fraction(10) ** exponent * factor)
     except OverflowError:
-        raise ModelError(f"{shown} is too large; {_expected(unit, name)}") from None
+        raise ModelError(f"{_quoted(text)} is too large; {_expected(unit, name)}") from None
 
 
-def _factor(shown: str, written: str, unit: str, name: str) -> Fraction:
+def _factor(text: str, written: str, unit: str, name: str) -> Fraction:
     wanted = _scale(unit).dimension
     try:
         factor, given = _scale(written)
     except ValueError as error:
         hint = _suggestion(error.args[1], wanted) if len(error.args) > 1 else ""
-        raise ModelError(f"{shown}: {error.args[0]}{hint}; {_expected(unit, name)}") from None
+        raise ModelError(
+            f"{_quoted(text)}: {error.args[0]}{hint}; {_expected(unit, name)}"
+        ) from None
     # Radians may be left out only in the denominator beside a mass or a length, as in N m/rad; in
     # rad/m they tell radians from turns.
     left_out = given.rad == 0 and wanted.rad < 0 and (wanted.kg, wanted.m) != (0, 0)
@@ -214,7 +217,7 @@ def _factor(shown: str, written: str, unit: str, name: str) -> Fraction:
         is_what += ", which does not say whether radians, turns or degrees"
     if all(a == -b for a, b in zip(given, wanted, strict=True)) and any(wanted):
         is_what += ", the inverse of the expected unit; write 1 over it"
-    raise ModelError(f"{shown} {is_what}; {_expected(unit, name)}")
+    raise ModelError(f"{_quoted(text)} {is_what}; {_expected(unit, name)}")
 
 
 @lru_cache(maxsize=256)

@@ -31,13 +31,13 @@ def drive(damping: float) -> dict[str, Any]:
 
 
 def test_dry_friction_and_a_damper_that_holds_a_joint_damp_no_vibration() -> None:
-    assert task_of(changed("tg-rr", FRICTION)).damping == pytest.approx(0.0, abs=1e-9)
+    assert task_of(changed("tg-rr", FRICTION)).shares.damping == pytest.approx(0.0, abs=1e-9)
     assert task_of(changed("driven-link-payload", HOLDING)).shares.damping < 5e-4
     damped, rubbing = (task_of(changed("tg-rr", x)) for x in (LINKS, FRICTION | LINKS))
-    assert 0.01 < rubbing.damping == pytest.approx(damped.damping)
+    assert 0.01 < rubbing.shares.damping == pytest.approx(damped.shares.damping)
     free = flexarm.sample("driven-link-payload")
     some = [
-        task_of(change_arm(free, {"links.1.joint.friction": {"viscous": c}})).damping
+        task_of(change_arm(free, {"links.1.joint.friction": {"viscous": c}})).shares.damping
         for c in (30.0, 1e3)
     ]
     assert some[0] > 0.01 > DAMPED > some[1]

@@ -168,10 +168,12 @@ class RicherArm:
             masses = self._load(motion, leg, loads, middles | {leg.first})
             kick = self._kick(masses[leg.first], np.array(leg.jump)) if leg.jump else None
             stretches += self._stretches(motion, leg, cuts, masses, kick)
-        holding = self.feedback(motion)
-        held = [each.stiffer(*holding) for each in stretches]
-        x = self._respond(motion, loads, held)
         servos = [axis.acts.servo for axis in self.given.axes]
+        held = stretches
+        if any(servos) or motion.feedback is not None:
+            holding = self.feedback(motion)
+            held = [each.stiffer(*holding) for each in stretches]
+        x = self._respond(motion, loads, held)
         late = any(servo is not None and servo.period is not None for servo in servos)
         used = _used(self.given, motion) if any(servos) else 0.0
         if (late or used > NEAR) and motion.feedback is None:
@@ -232,6 +234,7 @@ class RicherArm:
         """
         size = max(AT_ONCE // self.model.size**2, 1)
         soft, heavy = section_errors(self.given)
+        exact = any(part.exact is not None for part in self.given.links)
         masses: dict[int, Array] = {}
         for start in range(leg.first, leg.last + 1, size):
             block = np.arange(start, min(start + size, leg.last + 1))
@@ -247,7 +250,8 @@ class RicherArm:
             for k, group in enumerate((self.rich.more, self.rich.left_out)):
                 here[:, list(group), k] = left[:, list(group)]
             here[:, self.kept, 2] = q @ soft - a[:, self.kept] @ heavy
-            here[:, self.kept, 3] = self._drawn(q, left)
+            if exact:
+                here[:, self.kept, 3] = self._drawn(q, left)
         return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:

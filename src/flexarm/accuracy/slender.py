@@ -9,7 +9,7 @@ from flexarm.arm.section import Section, shear_coefficient
 from flexarm.links.base import Array
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.span import Span
-from flexarm.model import LinkModel, Model
+from flexarm.model import Model
 
 SECTION = 1.2  # factor on the first-order estimate, for the next orders
 SHEAR_RATIO = 2.6 * 6 / 5  # E/(kappa G) of a solid rectangle with nu = 0.3
@@ -75,39 +75,29 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
 
 
 def section_errors(model: Model) -> tuple[Array, Array]:
-    """Return an arm's stiffness lost by shear and its neglected rotary inertia, (n, n) each."""
-    soft, heavy = np.zeros((2, model.size, model.size))
-    for part in model.links:
-        if can_grow(part):
-            own = (part.modes, part.modes)
-            soft[own], heavy[own] = shear_flexibility(part)
-    return soft, heavy
-
-
-def shear_flexibility(part: LinkModel) -> tuple[Array, Array]:
-    """Compute the stiffness lost by shear and the neglected rotary inertia of a link.
+    """Compute an arm's stiffness lost by shear and its neglected rotary inertia.
 
     Returns
     -------
     stiffness, mass
-        Per amplitude, (m, m) each: ``int EI s r^2 y''' y'''`` and, unless the section has rotary
+        Per coordinate, (n, n) each: ``int EI s r^2 y''' y'''`` and, unless the section has rotary
         inertia, ``int mu r^2 y' y'``, of both bending planes whose radius of gyration r is known.
     """
-    elastic, section = part.beam, part.link.section
-    assert section is not None
-    span, m = elastic.span, elastic.shapes.count
-    soft, heavy = np.zeros((m, m)), np.zeros((m, m))
-    x, weight = span.quadrature(8 + 2 * m, elastic.shapes.edges)
-    for motion in (MOTIONS["y"], MOTIONS["z"]):
-        radius = radius_of_gyration(span, motion) if span.has(motion.stiffness) else None
-        if radius is None or motion.rotary is None:
-            continue
-        sheared = elastic.shapes.values(motion.direction, x, 3)
-        stiff = weight * span.at(motion.stiffness, x) * shear_ratio(section, motion) * radius**2
-        soft += sheared.T @ (stiff[:, None] * sheared)
-        if not np.any(span.table[motion.rotary] > 0):
-            turned = elastic.shapes.values(motion.direction, x, 1)
-            heavy += turned.T @ (
-                (weight * span.at("mass_per_length", x) * radius**2)[:, None] * turned
-            )
+    soft, heavy = np.zeros((2, model.size, model.size))
+    for part in filter(can_grow, model.links):
+        elastic, section, own = part.beam, part.link.section, (part.modes, part.modes)
+        assert section is not None
+        span, shapes = elastic.span, elastic.shapes
+        x, weight = span.quadrature(8 + 2 * shapes.count, shapes.edges)
+        for motion in (MOTIONS["y"], MOTIONS["z"]):
+            radius = radius_of_gyration(span, motion) if span.has(motion.stiffness) else None
+            if radius is None or motion.rotary is None:
+                continue
+            sheared = shapes.values(motion.direction, x, 3)
+            stiff = weight * span.at(motion.stiffness, x) * shear_ratio(section, motion) * radius**2
+            soft[own] += sheared.T @ (stiff[:, None] * sheared)
+            if not np.any(span.table[motion.rotary] > 0):
+                turned = shapes.values(motion.direction, x, 1)
+                inertia = weight * span.at("mass_per_length", x) * radius**2
+                heavy[own] += turned.T @ (inertia[:, None] * turned)
     return SECTION * soft, SECTION * heavy

@@ -222,11 +222,14 @@ def _at(
 ) -> tuple[Integrals, Points]:
     """Return integrals and point values for one quadrature rule (points [m], weights [m])."""
     (x, weight), angle = rule, shapes.rotation(rule[0])
+    quadratic = np.zeros((len(x), 3, shapes.count, shapes.count))
+    if stiffening or extra:
+        quadratic = quadratic_displacement(shapes, x, edges, stiffening=stiffening, extra=extra)
     points = Points(
         x=x,
         mass=weight * span.at("mass_per_length", x),
         shape=shapes.displacement(x),
-        quadratic=quadratic_displacement(shapes, x, edges, stiffening=stiffening, extra=extra),
+        quadratic=quadratic,
         bending=np.stack(
             [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("EIz", "EIy")]
         ),

@@ -55,19 +55,6 @@ def build(
         If the arm is invalid, shape functions cannot be built, or a start value refers to an
         unknown coordinate.
     """
-    arm = _checked(arm, stiffening, tip_rotation)
-    if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
-        raise ModelError(f"nodes: expected a number from 1 to {MOST_NODES}, got {shown(nodes)}")
-    stiff = arm.stiffening if stiffening is None else bool(stiffening)
-    theory = Theory(stiff, exact=tip_rotation == "cayley" and not series, nodes=nodes)
-    model = assemble(arm, theory, tip_rotation, chosen_shapes(arm))
-    model = replace(model, series=series)
-    freeze(model)
-    return model
-
-
-def _checked(arm: Arm, stiffening: object, tip_rotation: object) -> Arm:
-    """Return the validated arm; raise an error for arguments of wrong types or values."""
     if isinstance(arm, Model):
         raise ModelError("arm: must be an Arm, got a Model, which is built already")
     arm = validated(arm)
@@ -78,4 +65,11 @@ def _checked(arm: Arm, stiffening: object, tip_rotation: object) -> Arm:
         raise ModelError(
             f"tip_rotation: expected one of {', '.join(known)}, got {shown(tip_rotation)}"
         )
-    return arm
+    if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
+        raise ModelError(f"nodes: expected a number from 1 to {MOST_NODES}, got {shown(nodes)}")
+    stiff = arm.stiffening if stiffening is None else bool(stiffening)
+    theory = Theory(stiff, exact=tip_rotation == "cayley" and not series, nodes=nodes)
+    model = assemble(arm, theory, tip_rotation, chosen_shapes(arm))
+    model = replace(model, series=series)
+    freeze(model)
+    return model

@@ -1,6 +1,6 @@
 """Data classes of an arm's model: constant arrays, coordinate names and index ranges."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Literal
 
@@ -216,16 +216,20 @@ class Axis:
     index: int
     motor: int | None
     unit: str  # of the coordinate
+    turns: bool = field(init=False)  # whether the coordinate is an angle
+    driven: bool = field(init=False)  # whether the axis has an input
+    prescribed: bool = field(init=False)  # whether the coordinate is a given function of time
+
+    def __post_init__(self) -> None:
+        """Ask the unit and the actuation once."""
+        object.__setattr__(self, "turns", self.unit == "rad")
+        object.__setattr__(self, "driven", self.acts.actuation == "torque")
+        object.__setattr__(self, "prescribed", self.acts.actuation == "prescribed")
 
     @property
     def smoothing(self) -> float:
         """Default rate [unit/s] over which dry friction changes sign."""
         return SMOOTHING[self.unit]
-
-    @property
-    def turns(self) -> bool:
-        """Whether the coordinate is an angle."""
-        return self.unit == "rad"
 
     @property
     def effort_unit(self) -> str:
@@ -241,19 +245,9 @@ class Axis:
         return "N m" if drive is not None and drive.motor_torque else self.effort_unit
 
     @property
-    def driven(self) -> bool:
-        """Whether the axis has an input."""
-        return self.acts.actuation == "torque"
-
-    @property
     def is_braked(self) -> bool:
         """Whether the axis has a brake that is closed at the start."""
         return self.acts.brake is not None and self.acts.brake.closed
-
-    @property
-    def prescribed(self) -> bool:
-        """Whether the coordinate is a prescribed function of time."""
-        return self.acts.actuation == "prescribed"
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ def start_state(model: Model) -> tuple[Array, Array]:
     if isinstance(base, FreeBase):
         rotation = model.base_pose.rotation
         v[:3], v[3:6] = rotation @ np.array(base.velocity), base.spin
-    known = list(model.prescribed)
-    moved, moving, _ = prescribed_motion(model, 0.0)
-    q[known], v[known] = moved, moving
+    if model.prescribed:
+        known = list(model.prescribed)
+        q[known], v[known], _ = prescribed_motion(model, 0.0)
     for part in model.links:
         for axis in part.axes:
             start = axis.acts.start

@@ -40,25 +40,17 @@ def _through(*stages: int) -> Array:
     return found
 
 
-def _forces() -> Array:
-    """Return polynomials of the force up to each stage, the new state and the error.
-
-    The coefficients have the shape (ERROR + 1, STAGES, POWERS): row of the tableau, stage whose
-    force is multiplied, and power of the step fraction.
-    """
-    found = np.zeros((ERROR + 1, STAGES, POWERS))
-    found[1], found[2], found[4] = _through(0), _through(0, 1), _through(0, 2, 3)
-    found[3] = 2 * _through(0, 2)
-    found[3, [0, 1]] = _through(0, 1)[[0, 1]] * [[1], [-1]]
-    # A line on top of the cubic makes its integral that of Butcher's fifth stage.
-    found[5] = _through(0, 2, 3, 4)
-    found[5, :5, 1] += 2 * np.array([-9, 6, 22, -29, 10]) / 21
-    found[NEW] = _through(0, 2, 3, 4, 5)
-    found[ERROR] = found[NEW] - _through(0, 2, 4, NEW)
-    return found
-
-
-FORCES = _forces()
+# Polynomials of the force up to each stage, the new state and the error, (ERROR + 1, STAGES,
+# POWERS): row of the tableau, stage whose force is multiplied, and power of the step fraction.
+FORCES = np.zeros((ERROR + 1, STAGES, POWERS))
+FORCES[1], FORCES[2], FORCES[4] = _through(0), _through(0, 1), _through(0, 2, 3)
+FORCES[3] = 2 * _through(0, 2)
+FORCES[3, [0, 1]] = _through(0, 1)[[0, 1]] * [[1], [-1]]
+# A line on top of the cubic makes its integral that of Butcher's fifth stage.
+FORCES[5] = _through(0, 2, 3, 4)
+FORCES[5, :5, 1] += 2 * np.array([-9, 6, 22, -29, 10]) / 21
+FORCES[NEW] = _through(0, 2, 3, 4, 5)
+FORCES[ERROR] = FORCES[NEW] - _through(0, 2, 4, NEW)
 _POWERS = np.arange(1, POWERS + 1)
 # Integrals of FORCES, (stages, STAGES): weights of the Runge-Kutta method for further states.
 WEIGHTS = np.einsum("ijk,ik->ij", FORCES, NODES[:, None] ** _POWERS / _POWERS)

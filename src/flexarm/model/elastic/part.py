@@ -140,10 +140,12 @@ def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int)
     integrals, points = integrate(span, shapes, stiffening=drawn, extra=extra)
     tip = np.array([span.length])
     edges = union(span.edges, shapes.edges)
-    quadratic = quadratic_displacement(shapes, tip, edges, stiffening=drawn, extra=extra)[0]
-    slopes = quadratic_displacement(
-        shapes, tip, edges, stiffening=False, extra=extra, derivative=1
-    )[0]
+    quadratic, slopes = np.zeros((2, 3, shapes.count, shapes.count))
+    if drawn or extra:
+        quadratic = quadratic_displacement(shapes, tip, edges, stiffening=drawn, extra=extra)[0]
+        slopes = quadratic_displacement(
+            shapes, tip, edges, stiffening=False, extra=extra, derivative=1
+        )[0]
     tip_shape, tip_angle = (settled(of(tip)[0]) for of in (shapes.displacement, shapes.rotation))
     angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
     root_angle = shapes.rotation(np.zeros(1))[0]
