@@ -10,7 +10,6 @@ from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.richer import can_grow, whats_fixed
 from flexarm.accuracy.validity import LinkValidity, Validity
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import ACCUMULATED
