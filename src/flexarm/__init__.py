@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flexarm.gradients.runs import differentiable
     from flexarm.integrate.batch.batch import batch
     from flexarm.integrate.batch.many import simulate_many
+    from flexarm.integrate.batch.runs import Runs
     from flexarm.integrate.laws import Sampled
     from flexarm.integrate.mission.wrenches import StateWrench
     from flexarm.integrate.simulate import simulate
@@ -47,6 +48,7 @@ __all__ = [
     "Arm",
     "FlexarmError",
     "ModelError",
+    "Runs",
     "Sampled",
     "ShapeError",
     "SimulationError",
@@ -86,6 +88,7 @@ _HOMES = {
     "Arm": "flexarm.arm",
     "FlexarmError": "flexarm.errors",
     "ModelError": "flexarm.errors",
+    "Runs": "flexarm.integrate.batch.runs",
     "Sampled": "flexarm.integrate.laws",
     "StateWrench": "flexarm.integrate.mission.wrenches",
     "ShapeError": "flexarm.errors",

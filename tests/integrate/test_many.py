@@ -17,10 +17,10 @@ from flexarm.engine.compile import native_width
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.numbers.structures import Structure, kernel
-from flexarm.integrate.batch import many
-from flexarm.integrate.batch.many import simulate_many, solve_abreast
+from flexarm.integrate.batch import cores
+from flexarm.integrate.batch.cores import lane_state
+from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.motion import MotionFunctions
-from flexarm.integrate.solve import Solution, solve
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
@@ -230,39 +230,46 @@ def test_any_values_of_a_parameter_compile_once_and_go_abreast(
     lanes = []
 
     def watched(*given: Any) -> Any:
-        found = solve_abreast(*given)
+        found = lane_state(*given)
         lanes.append(found is not None)
         return found
 
-    monkeypatch.setattr("flexarm.integrate.batch.many.solve_abreast", watched)
+    monkeypatch.setattr(cores, "lane_state", watched)
     rng = np.random.default_rng(1)
     masses = [
         {"payload.mass": float(mass)} for mass in rng.uniform(0.1, 0.3, 2 * native_width())
     ]  # fmt: skip
-    simulate_many(link(), t_end=0.02, method="dop853", parameters=masses, workers=1)
-    assert len(structures) == 3  # motion, matrices, observation
+    runs = simulate_many(link(), t_end=0.02, method="dop853", parameters=masses, workers=1)
+    assert len(structures) == 2  # motion, matrices
+    assert runs.energy.shape == (len(masses), 501, 3)
+    assert len(structures) == 3  # observation too
     assert lanes == ([True, True] if native_width() > 1 else [])
 
 
 def test_an_interrupt_ends_the_runs_that_are_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     endings: list[str] = []
-    stopping = threading.Event()
+    stopping, real = threading.Event(), cores.RunBlock.run
 
-    def watched(*given: Any) -> Solution:
+    def watched(*given: Any) -> Any:
         if endings:  # the second run is under way when the first is told
             stopping.wait()
             with suppress(KeyboardInterrupt):  # which its progress raises from now on
                 while True:
                     given[-1](0.0)
-        found = solve(*given)
-        endings.append(found.ending.status)
+        try:
+            found = real(*given)
+        except KeyboardInterrupt:
+            endings.append("interrupted")
+            raise
+        endings.append("finished")
         return found
 
     def stop(done: int) -> None:
         stopping.set()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(many, "solve", watched)
+    monkeypatch.setattr(cores.RunBlock, "run", watched)
+    monkeypatch.setattr(cores, "JOB", 1)
     starts: list[dict[str, float]] = [{}] * 6
     with pytest.raises(KeyboardInterrupt):
         simulate_many(link(), t_end=0.5, method="etd4", starts=starts, workers=1, progress=stop)
@@ -421,6 +428,7 @@ def test_gains_of_servos_and_constants_of_motors_are_inputs_of_one_trace(
         for share in (0.1, 0.4, 0.9)
     ]
     runs = simulate_many(arm, parameters=sets, method="dop853", **options)  # type: ignore[arg-type]
+    assert runs.energy.shape == (len(sets), 3, 3)
     assert len(structures) == 3  # one of each function, whatever the numbers
     for run, values in zip(runs, sets, strict=True):
         alone = flexarm.simulate(change_arm(arm, values), method="dop853", **options)  # type: ignore[arg-type]

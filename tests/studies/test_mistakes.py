@@ -98,14 +98,14 @@ def test_listed_values_are_taken_as_the_model_file_takes_them(tmp_path: Path) ->
 def test_a_gpu_that_is_not_there_or_fails_is_no_fault_of_designs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise DeviceError("GPU: cuMemAlloc: out of memory")
 
     monkeypatch.setattr(gpu, "gpu", broken)
     with pytest.raises(DeviceError, match="out of memory"):
         flexarm.study(plan(device="gpu"), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    monkeypatch.setattr(evaluate, "solve_on_gpu", broken)
+    monkeypatch.setattr(evaluate, "compute", broken)
     with pytest.raises(DeviceError, match="out of memory"):
         Evaluator(read_study(plan(device="gpu"))).rows(0, 6)
 

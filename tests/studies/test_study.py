@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,12 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
+from flexarm.integrate.batch.curves import curve, curve_names
 from flexarm.integrate.methods import METHODS
 from flexarm.runs.contents import table_columns
+from flexarm.runs.curves import REDUCTIONS
 from flexarm.studies.design import table
-from flexarm.studies.design.curves import curve, curve_names, together
 from flexarm.studies.design.evaluate import Evaluator
-from flexarm.studies.design.plan import REDUCTIONS
 from flexarm.studies.design.read import Study, read_study
 from flexarm.studies.design.result import StudyResult
 from flexarm.studies.design.table import StudyTable
@@ -115,24 +114,19 @@ def test_rows_are_what_runs_alone_give(tmp_path: Path) -> None:
     assert list(found.to_pandas().columns)[1:3] == [EIZ, "start.joint1.rate"]
 
 
-def test_curves_in_arrays_are_those_of_runs() -> None:
-    evaluator = Evaluator(read_study(plan()))
-    task = evaluator._base
+def test_curves_of_many_runs_are_those_of_each() -> None:
+    task = Evaluator(read_study(plan()))._base
     runs = flexarm.simulate_many(
         link(), t_end=0.2, dt=0.02, method="dop853",
         starts=[{"joint1.rate": rate} for rate in (-1.0, 0.5)],
     )  # fmt: skip
-    states = np.stack([np.hstack([run.q, run.v, run.works[:, :4]]) for run in runs])
     names = curve_names(task, METHODS["dop853"])
     assert {"joint1 rate", "link1 tip deflection y", "total energy", "work wrenches"} <= {*names}
-    told = 0
+    assert len(names) >= 14
     for name in names:
-        rows = together(task, name, states)
-        for k, run in enumerate(runs if rows is not None else ()):
-            assert rows is not None
+        rows = runs.curve(name)
+        for k, run in enumerate(runs):
             assert np.abs(rows[k] - curve(run, name)).max() < 1e-12
-            told += 1
-    assert told >= 2 * 14
 
 
 def test_a_design_that_fails_is_a_row_with_its_reason(tmp_path: Path) -> None:
@@ -281,7 +275,7 @@ def test_a_gpu_finds_the_same_rows(tmp_path: Path, numbers: bool) -> None:
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_designs_in_arrays_are_what_each_is_by_itself() -> None:
     parameters = {"start.joint1.rate": [-1, 1]}
     quantities = {"peak": "link1 tip deflection y: peak", "shorter": "link1 tip deflection x: peak",
                   "energy": "total energy: max", "height": "tip y: max"}  # fmt: skip
@@ -289,16 +283,9 @@ def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.Monkey
     given = plan(arm=arm, parameters=parameters, quantities=quantities, device="gpu",
                  sampling={"kind": "random", "count": 24})  # fmt: skip
     evaluator = Evaluator(read_study(given))
-
-    def runs(rows: object, which: Sequence[int]) -> tuple[()]:
-        assert not which, "designs that the arrays have left to runs"
-        return ()
-
-    monkeypatch.setattr(evaluator, "_runs", runs)
     together = evaluator.rows(0, 24)
-    alone = Evaluator(read_study(given))
-    monkeypatch.setattr(alone, "_compute_in_arrays", lambda rows: range(rows.count))
-    apart = alone.rows(0, 24)
+    each = [evaluator.rows(k, k + 1) for k in range(24)]
+    apart = {name: np.concatenate([row[name] for row in each]) for name in quantities}
     for name in quantities:
         assert together[name] == pytest.approx(apart[name], rel=1e-9)
         assert np.ptp(apart[name]) > 1e-3 * np.abs(apart[name]).max()

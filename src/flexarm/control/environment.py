@@ -168,8 +168,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
             name: self.np_random.uniform(low, high, count)
             for name, (low, high) in self._starts.items()
         }
-        starts = [{name: float(values[k]) for name, values in drawn.items()} for k in range(count)]
-        self._arms.reset(which, starts)
+        self._arms.reset(which, drawn or None)
         self._over = np.zeros(self.num_envs, dtype=bool)
 
 

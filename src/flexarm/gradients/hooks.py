@@ -13,7 +13,7 @@ from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.links.base import Array
 
 
-class Runs(Protocol):
+class TracedRuns(Protocol):
     """Interface of the object that `flexarm.differentiable` returns."""
 
     @property
@@ -39,7 +39,7 @@ class Runs(Protocol):
         """Simulate the arm and return its trajectory."""
 
 
-def jax_function(runs: Runs) -> Callable[..., Any]:
+def jax_function(runs: TracedRuns) -> Callable[..., Any]:
     """Return a JAX function that maps (values, q, v, inputs) to (q, v) at the samples."""
     jax = _imported("jax")
     shape = (len(runs.times), runs.equation.model.size)
@@ -68,7 +68,7 @@ def jax_function(runs: Runs) -> Callable[..., Any]:
     return of
 
 
-def torch_function(runs: Runs) -> Callable[..., Any]:
+def torch_function(runs: TracedRuns) -> Callable[..., Any]:
     """Return a PyTorch function that maps (values, q, v, inputs) to (q, v) at the samples."""
     torch = _imported("torch")
 
@@ -97,7 +97,7 @@ def torch_function(runs: Runs) -> Callable[..., Any]:
     return of
 
 
-def _given(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
+def _given(runs: TracedRuns, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
     """Return the arguments that are not None, by name.
 
     If only one of q and v is given, the other is the start of the arm.
@@ -108,18 +108,18 @@ def _given(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, An
     return {name: each for name, each in every.items() if each is not None}
 
 
-def _at(runs: Runs, names: tuple[str, ...], arrays: tuple[Any, ...]) -> HybridTrajectory:
+def _at(runs: TracedRuns, names: tuple[str, ...], arrays: tuple[Any, ...]) -> HybridTrajectory:
     """Return the trajectory of the arm for arguments given by name; others have their defaults."""
     numbers = (np.asarray(each, dtype=float) for each in arrays)
     return runs.at(**dict(zip(names, numbers, strict=True)))
 
 
-def _run(runs: Runs, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
+def _run(runs: TracedRuns, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
     found = _at(runs, names, arrays)
     return found.q, found.v
 
 
-def _back(runs: Runs, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
+def _back(runs: TracedRuns, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
     seeds = (np.asarray(each, dtype=float) for each in arrays[len(names) :])
     found = _at(runs, names, arrays[: len(names)]).gradient(*seeds)
     by = {"values": found.parameters, "q": found.q, "v": found.v, "inputs": found.inputs}

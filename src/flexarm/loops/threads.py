@@ -33,12 +33,12 @@ class ThreadRecord:
         listed = [*others]
         for each in self.records:
             listed += [getattr(each, name) for _, name in each.layout().arrays]
-        self._by_address = {array.ctypes.data: array for array in listed}
+        self.by_address = {array.ctypes.data: array for array in listed}
 
     def array(self, path: "RecordPath") -> Array | Ints:
         """Return the array at a path."""
         found = getattr(self.records[path.record], path.name)
-        return found if path.entry < 0 else self._by_address[int(found[path.entry])]
+        return found if path.entry < 0 else self.by_address[int(found[path.entry])]
 
     def value(self, path: "RecordPath") -> Any:
         """Return the number at a path."""

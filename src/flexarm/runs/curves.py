@@ -1,6 +1,6 @@
 """Curves of a run over time: sampling errors, interpolation, and settling time of the tip."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -302,3 +302,33 @@ def off_cubics(t: Array, values: Array, rates: Array) -> Array:
     apart = (t[2:] - t[:-2])[:, None] / 2
     off = np.maximum(np.abs(value - values[1:-1]), apart * np.abs(rate - rates[1:-1]))
     return np.asarray(off.max(axis=0, initial=0.0))
+
+
+Reduction = Callable[[Array, Array, float], Array]
+
+
+def overshoot(t: Array, x: Array, band: float) -> Array:
+    """Return the overshoot of each curve beyond its last value, relative to its total change.
+
+    ``x`` has shape (N, T); the result has shape (N,), NaN where the first and last values are
+    equal.
+    """
+    way = x[:, -1] - x[:, 0]
+    beyond = np.max(np.sign(way)[:, None] * (x - x[:, -1:]), axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(way == 0, np.nan, beyond / np.abs(way)))
+
+
+REDUCTIONS: dict[str, Reduction] = {
+    "peak": lambda t, x, band: np.abs(x).max(axis=1),
+    "max": lambda t, x, band: x.max(axis=1),
+    "min": lambda t, x, band: x.min(axis=1),
+    "range": lambda t, x, band: np.ptp(x, axis=1),
+    "mean": lambda t, x, band: np.trapezoid(x, t, axis=1) / (t[-1] - t[0]),
+    "rms": lambda t, x, band: np.sqrt(np.trapezoid(x**2, t, axis=1) / (t[-1] - t[0])),
+    "integral": lambda t, x, band: np.asarray(np.trapezoid(x, t, axis=1)),
+    "first": lambda t, x, band: x[:, 0],
+    "last": lambda t, x, band: x[:, -1],
+    "settling time": settling_time,
+    "overshoot": overshoot,
+}

@@ -1,6 +1,6 @@
 """Chen, Zhang & Liu 2012: the fall of a two-link spatial arm with rigid and elastic joints."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
@@ -97,7 +97,7 @@ RUNS: dict[tuple[bool, bool], dict[Reading, Run]] = {}  # by elastic joints, pri
 def falls(elastic: bool, readings: Iterable[Reading], printed: bool = False) -> dict[Reading, Run]:
     """Let the arm fall, for readings that differ in more than what is looked at."""
 
-    def compute(missing: list[Reading]) -> list[Run]:
+    def compute(missing: list[Reading]) -> Sequence[Run]:
         if printed:  # one by one: many together keep parameters open, which takes longer to trace
             return [simulate(
                 change_arm(changed(ARMS[elastic]), GRID.changes(x)), t_end=T_END, dt=DT, paper=True,

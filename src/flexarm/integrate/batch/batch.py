@@ -18,7 +18,14 @@ from flexarm.arm import Arm
 from flexarm.engine.gpu.dlpack import CUDA, DeviceArray, pointer_in_place
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.batch.engines import CpuBatch, GpuBatch, anchor_of, member_of
-from flexarm.integrate.batch.many import refuse_alone, started_at
+from flexarm.integrate.batch.variations import (
+    Variations,
+    columns_of,
+    coordinate_units,
+    read_rows,
+    refuse_alone,
+    row_count,
+)
 from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.options import LONGEST
@@ -312,7 +319,7 @@ class Batch:
                 found[mine] |= np.any((values < low) | (values > high), axis=1)
         return np.asarray(found)
 
-    def reset(self, which: Any = None, starts: Sequence[Mapping[str, float]] | None = None) -> None:
+    def reset(self, which: Any = None, starts: Any = None) -> None:
         """Reset arms to time 0 and to their start.
 
         Parameters
@@ -320,24 +327,32 @@ class Batch:
         which
             Indices of the arms, or a mask (count,) of bool; all arms if None.
         starts
-            By arm that is reset: initial coordinates by name, and rates as ``NAME.rate``, which
-            replace the start of the model file.
+            Initial coordinates by name, and rates as ``NAME.rate``, which replace the start of the
+            model file: a list of mappings by arm that is reset, or a mapping of arrays.
         """
         rows = self._chosen(which)
-        given = None if starts is None else _mappings("starts", starts, len(rows))
         begun_at = self._starts[self._which[rows]]
-        for k, start in enumerate(given or []):
-            task = self._kinds[self._which[rows[k]]]
-            begun = started_at(task, start)
-            if begun.groups is not task.groups:
-                raise SimulationError(
-                    "starts: a servo without a target holds where the model file "
-                    "starts. Give it a target."
-                )
-            begun_at[k] = _row(begun)
+        if starts is not None:
+            begun_at[:, 1 : 1 + self._size] = self._begun(starts, self._which[rows])
         self._seen()[rows] = begun_at
         for mine, engine in self._engines:
             engine.take(self._rows[mine])
+
+    def _begun(self, starts: Any, kinds: Ints) -> Array:
+        """Return initial states of arms of given kinds, (count, size), from values by name."""
+        given = read_rows("starts", starts)
+        if row_count(given) != len(kinds):
+            what = f"a list of {len(kinds)} mappings, one per arm"
+            raise refused("starts", starts, what, SimulationError)
+        units = coordinate_units(self._kinds[0].equation.model)
+        begun = Variations(self._kinds, kinds, columns_of("starts", given, units), {})
+        begun.check()
+        if np.any(begun.problem_of >= len(self._kinds)):
+            raise SimulationError(
+                "starts: a servo without a target holds where the model file "
+                "starts. Give it a target."
+            )
+        return begun.states(slice(None))
 
     def _chosen(self, which: object) -> Ints:
         """Return the indices of the arms that ``which`` selects."""

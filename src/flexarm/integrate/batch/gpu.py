@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, gpu
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.structures import BoundKernel
+from flexarm.integrate.batch.runs import RunArrays
+from flexarm.integrate.batch.variations import Variations
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.method import Method
@@ -77,29 +79,19 @@ def solve_on_gpu(
     return [found[k] for k in range(len(tasks))]
 
 
-def solve_starts_on_gpu(
-    task: InitialValueProblem, states: Array, method: Method
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Solve one initial value problem from many initial states on a GPU, as arrays.
+class GpuRuns:
+    """Runs of variations on a GPU."""
 
-    Parameters
-    ----------
-    task
-        The problem.
-    states
-        Initial states, shape (count, size).
-    method
-        An adaptive method.
+    def __init__(self, variations: Variations, method: Method, rows: int) -> None:
+        refuse_on_gpu(method, variations.bases)
+        self._variations, self._method = variations, method
 
-    Returns
-    -------
-    samples, finished
-        States at the sample times, (count, T, size), and mask of runs that reached the end,
-        (count,).  Samples of other runs, which stopped or need the CPU on their way, are
-        undefined.
-    """
-    refuse_on_gpu(method, [task])
-    return GpuRuns([GpuRun(task, method)]).solve_all(states)
+    def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
+        """Compute runs `rows`, of whose arrays `results` is the part; yield how many."""
+        tasks = [self._variations.of_run(k) for k in range(rows.start, rows.stop)]
+        for k, found in enumerate(solve_on_gpu(tasks, self._method)):
+            results.keep(k, found, tasks[k].times)
+        yield len(tasks)
 
 
 def _solve(runs: Sequence["GpuRun"], progress: Callable[[int], None]) -> list[Solution]:
@@ -109,7 +101,7 @@ def _solve(runs: Sequence["GpuRun"], progress: Callable[[int], None]) -> list[So
         groups.setdefault(run.structure, []).append(run)
     done = 0
     for group in groups.values():
-        together = GpuRuns(group)
+        together = GpuGroup(group)
         for some in together.portions():
             for ended in together.solve(some):
                 progress(done + ended)
@@ -188,7 +180,7 @@ class GpuRun:
         return ending is None
 
 
-class GpuRuns:
+class GpuGroup:
     """Runs of equal structure, computed by one GPU kernel."""
 
     def __init__(self, runs: Sequence[GpuRun]) -> None:

@@ -52,10 +52,12 @@ def consider(
     *,
     allow_long: bool,
     remedy: str = "say --yes (in Python allow_long=True)",
+    runs: int = 1,
 ) -> None:
     """Warn of more than a minute of CPU time, and refuse more than an hour or 4 GB.
 
-    `remedy` tells the user how to run it all the same.
+    `remedy` tells the user how to run it all the same; `runs` is the number of runs that the
+    efforts are of, together.
 
     Raises
     ------
@@ -67,12 +69,11 @@ def consider(
     if seconds <= LONG and memory <= TOO_LARGE:
         return
     worst = max(efforts, key=lambda each: max(each.seconds / TOO_LONG, each.memory / TOO_LARGE))
-    runs = f" for {len(efforts)} runs" if len(efforts) > 1 else ""
-    kept = f" and {memory / 1e9:.3g} GB" if memory > 0.1 * TOO_LARGE else ""
-    said = f"it would take about {_time(seconds)} of CPU{kept}{runs}"
+    needs = [f"{_time(seconds)} of CPU"] if seconds else []
+    needs += [f"{memory / 1e9:.3g} GB"] if memory > 0.1 * TOO_LARGE else []
+    many = f" for {runs} runs" if runs > 1 else ""
+    said = f"it would take about {' and '.join(needs)}{many}"
     cause = worst.cause
-    if runs and memory / TOO_LARGE > seconds / TOO_LONG:
-        cause = "The samples of all runs take most of the memory. Use a larger dt, or fewer runs"
     if (seconds > TOO_LONG or memory > TOO_LARGE) and not allow_long:
         raise SimulationError(f"{said}. {cause}. To run it all the same, {remedy}.")
     warnings.warn(f"{said}. {cause}.", LongRun, stacklevel=3)

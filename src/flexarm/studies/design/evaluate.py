@@ -1,36 +1,43 @@
 """Computation of the quantities of designs; failed designs get a reason instead."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexarm.arm import Arm
 from flexarm.errors import DeviceError, FlexarmError, SimulationError
-from flexarm.integrate.batch.gpu import (
-    refuse_on_gpu,
-    solve_on_gpu,
-    solve_starts_on_gpu,
+from flexarm.integrate.batch.curves import curve
+from flexarm.integrate.batch.gpu import refuse_on_gpu
+from flexarm.integrate.batch.many import compute
+from flexarm.integrate.batch.runs import Runs
+from flexarm.integrate.batch.variations import (
+    Variations,
+    alike,
+    columns_of,
+    coordinate_units,
+    distinct,
+    refuse_alone,
 )
-from flexarm.integrate.batch.many import refuse_alone, solve_on_cores, started_at
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import LONG, Effort, consider, solution
-from flexarm.integrate.kept import run_of
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.simulate import run_whole
-from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
+from flexarm.loops.language import Ints
 from flexarm.model import Model, build
+from flexarm.runs.curves import REDUCTIONS
 from flexarm.runs.run import Run
-from flexarm.studies.design.curves import curve, of_arm, together
-from flexarm.studies.design.plan import REDUCTIONS, DesignQuantity
+from flexarm.studies.design.plan import DesignQuantity
+from flexarm.studies.design.quantities import of_arm
 from flexarm.studies.design.read import ALLOWED, START, Study
 
 Columns = dict[str, NDArray[Any]]
@@ -132,10 +139,7 @@ class Evaluator:
         for k in range(rows.count) if self._of_values else ():
             self._ask(rows, k, rows.design(k), self._of_values)
         if self.study.arm is not None and (self._of_runs or self._of_arms):
-            in_arrays = self.study.plan.device == "gpu" and self._in_arrays
-            rest = self._compute_in_arrays(rows) if in_arrays else range(rows.count)
-            for k, run in self._runs(rows, rest):
-                self._reduce(rows, k, run)
+            self._simulate(rows, self._variations(rows))
         return rows.columns(self.study.digest)
 
     def _ask(self, rows: Rows, k: int, argument: Any, functions: dict[str, Any]) -> None:
@@ -168,17 +172,6 @@ class Evaluator:
         return self._prepared(build(self.study.arm))
 
     @cached_property
-    def _in_arrays(self) -> bool:
-        """Whether a GPU can simulate all designs as one batch without separate `Run` objects.
-
-        This requires that designs differ only in their initial state.
-        """
-        model = self._base.equation.model
-        plain = not (self._numbers or self._of_run_functions or _runs_alone(model))
-        held = self._base.motion.actuators.servos
-        return plain and self._method.adaptive and not model.attitudes and not held
-
-    @cached_property
     def _method(self) -> Method:
         """The integration method of all designs, the same however designs are grouped."""
         name = self._options.method
@@ -192,106 +185,128 @@ class Evaluator:
         equation = equation_of(model, name=self._options.formulation)
         return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
 
-    def _runs(self, rows: Rows, which: Sequence[int]) -> Iterator[tuple[int, Run]]:
-        """Yield (index, run) of the designs ``which``, after storing quantities that need no run.
+    def _variations(self, rows: Rows) -> tuple[Variations | None, Ints]:
+        """Return the initial-value problems of designs, and the numbers of these designs.
 
-        Designs with events or friction are simulated one by one, all others in one batch; failures
-        are recorded in ``rows``.
+        Designs with events or friction are simulated here, one by one; failures are recorded.
         """
-        assert self.study.arm is not None
-        arm, tasks = self.study.arm, dict[int, InitialValueProblem]()
-        for k in which:
-            design = rows.design(k)
-            starts = {key: design[name] for name, key in self._starts}
+        columns = [rows.values[name].tolist() for name, _ in self._numbers]
+        numbers = distinct(zip(*columns, strict=True)) if columns else np.zeros(rows.count, int)
+        bases: list[InitialValueProblem] = []
+        base_of = np.full(rows.count, -1)
+        for some in alike(numbers):
             try:
-                base = self._base
-                if self._numbers:
-                    arm = change_arm(self.study.arm, {key: design[n] for n, key in self._numbers})
-                    base = self._prepared(build(arm))
+                arm, base = self._arm(rows.design(int(some[0])))
                 alone = bool(self._of_runs) and _runs_alone(base.equation.model)
                 if alone and self.study.plan.device == "gpu":
                     raise SimulationError(ON_PROCESSOR)
-                if alone and starts:
+                if alone and self._starts:
                     refuse_alone(base.equation.model)
-                task = started_at(base, starts) if starts else base
-                for name, each in self._of_arms.items():
-                    rows.found[name][k] = of_arm(task, each)
                 if alone:
-                    yield k, run_whole(arm, self._options)
-                elif self._of_runs:
-                    tasks[k] = task
+                    self._simulate_alone(rows, some, arm, base)
+                else:
+                    base_of[some] = len(bases)
+                    bases.append(base)
             except FlexarmError as error:
-                rows.fail(k, str(error))
-        self._leave_out_long(rows, tasks)
-        for k, found in zip(tasks, self._solve(list(tasks.values())), strict=True):
-            if isinstance(found, FlexarmError):
-                rows.fail(k, str(found))
-            else:
-                yield k, run_of(tasks[k], self._method, found, tasks[k].wanted, "")
+                for k in some.tolist():
+                    rows.fail(k, str(error))
+        which = np.flatnonzero(base_of >= 0)
+        if not len(which):
+            return None, which
+        named = [
+            {key: row[name] for name, key in self._starts}
+            for row in map(rows.design, which.tolist())
+        ]
+        units = coordinate_units(bases[0].equation.model)
+        starts = columns_of("starts", named, units) if self._starts else {}
+        found = Variations(bases, base_of[which], starts, {})
+        faults = dict(found.faults())
+        for k, fault in faults.items():
+            rows.fail(int(which[k]), str(fault))
+        left = np.array([k for k in range(len(which)) if k not in faults], dtype=np.int64)
+        return (found.some(left) if len(left) else None), which[left]
 
-    def _leave_out_long(self, rows: Rows, tasks: dict[int, InitialValueProblem]) -> None:
-        """Remove initial-value problems estimated at over an hour of CPU time from ``tasks``.
+    def _arm(self, design: dict[str, Any]) -> tuple[Arm, InitialValueProblem]:
+        """Return the arm of a design and its initial-value problem, at the start of the arm."""
+        assert self.study.arm is not None
+        if not self._numbers:
+            return self.study.arm, self._base
+        arm = change_arm(self.study.arm, {key: design[name] for name, key in self._numbers})
+        return arm, self._prepared(build(arm))
 
-        The reason is recorded in ``rows``; the study option ``allow_long`` disables this.
-        """
-        if tasks and not self._numbers:  # they differ in their starts alone
-            fastest = max(
-                tasks.values(), key=lambda each: float(np.abs(each.start.v).max(initial=0.0))
-            )
-            if self._effort(fastest).seconds < LONG:
-                return
-        for k, task in list(tasks.items()):
+    def _simulate_alone(self, rows: Rows, which: Ints, arm: Arm, base: InitialValueProblem) -> None:
+        """Simulate equal designs one by one, and store their quantities."""
+        for k in which.tolist():
             try:
-                consider([self._effort(task)], allow_long=self._options.allow_long, remedy=ALLOWED)
+                for name, each in self._of_arms.items():
+                    rows.found[name][k] = of_arm(base, each)
+                self._reduce(rows, k, run_whole(arm, self._options))
             except FlexarmError as error:
                 rows.fail(k, str(error))
-                del tasks[k]
+
+    def _simulate(self, rows: Rows, given: tuple[Variations | None, Ints]) -> None:
+        """Simulate designs together, and store their quantities."""
+        variations, which = given
+        if variations is None:
+            return
+        kept = np.ones(len(which), dtype=bool)
+        for k in range(len(which)) if self._of_arms else ():
+            try:
+                for name, each in self._of_arms.items():
+                    rows.found[name][which[k]] = of_arm(variations.of_run(k), each)
+            except FlexarmError as error:
+                rows.fail(int(which[k]), str(error))
+                kept[k] = False
+        if self._of_runs:
+            for k, reason in self._too_long(variations):
+                rows.fail(int(which[k]), reason)
+                kept[k] = False
+            self._reduce_all(rows, variations.some(np.flatnonzero(kept)), which[kept])
+
+    def _too_long(self, variations: Variations) -> Iterator[tuple[int, str]]:
+        """Yield runs that would take over an hour of CPU time, with the reason, unless allowed.
+
+        Of runs that differ in their initial states only, the fastest start is estimated first.
+        """
+        speeds = np.abs(variations.speeds(slice(None))).max(axis=1, initial=0.0)
+        for some in alike(variations.base_of):
+            fastest = variations.of_run(int(some[np.argmax(speeds[some])]))
+            if self._effort(fastest).seconds < LONG:
+                continue
+            for k in some.tolist():
+                effort = self._effort(variations.of_run(k))
+                try:
+                    consider([effort], allow_long=self._options.allow_long, remedy=ALLOWED)
+                except FlexarmError as error:
+                    yield k, str(error)
 
     def _effort(self, task: InitialValueProblem) -> Effort:
         duration = self._options.t_end
         return solution(task, self._method, task.wanted, duration=duration, step=None, period=None)
 
-    def _solve(self, tasks: list[InitialValueProblem]) -> list[Solution | FlexarmError]:
-        """Return the solution of each initial-value problem, or the error that prevented it."""
-        if not tasks:
-            return []
+    def _reduce_all(self, rows: Rows, variations: Variations, which: Ints) -> None:
+        """Store the quantities of the runs of designs, or the reasons why they ended early."""
+        if not len(which):
+            return
+        runs = Runs(variations, self._method, "")
         try:
-            if self.study.plan.device == "gpu":
-                return [*solve_on_gpu(tasks, self._method)]
-            return [*solve_on_cores(tasks, self._method, 1)]
+            compute(runs, self.study.plan.device, workers=1)
         except DeviceError:
             raise
         except FlexarmError as error:
-            if len(tasks) == 1:
-                return [error]
-            return [found for task in tasks for found in self._solve([task])]
-
-    def _compute_in_arrays(self, rows: Rows) -> Sequence[int]:
-        """Compute designs as one batch on a GPU; return indices of those left to compute.
-
-        These are designs whose run stopped before the end, or all if a quantity needs a `Run`.
-        """
-        states = self._states(rows)
-        samples, finished = solve_starts_on_gpu(self._base, states, self._method)
+            if len(which) == 1:
+                rows.fail(int(which[0]), str(error))
+            for k in range(len(which)) if len(which) > 1 else ():
+                self._reduce_all(rows, variations.some(np.array([k])), which[k : k + 1])
+            return
         for name, each in self._of_runs.items():
-            x = together(self._base, str(each.of), samples)
-            if x is None:
-                return range(rows.count)
-            with np.errstate(all="ignore"):  # those of unfinished runs may not be finite
-                rows.found[name][:] = self._reduced(each, x)
-        for name, each in self._of_arms.items():
-            rows.found[name][:] = of_arm(self._base, each)
-        return np.flatnonzero(~finished).tolist()
-
-    def _states(self, rows: Rows) -> Array:
-        """Return the initial states of designs, shape (count, size), one row per design."""
-        names = list(self._base.equation.model.names)
-        states = np.tile(self._base.state, (rows.count, 1))
-        for parameter, key in self._starts:
-            plain = key.removesuffix(".rate")
-            place = names.index(plain) + (len(names) if key != plain else 0)
-            states[:, place] = rows.values[parameter]
-        return states
+            if each.of is not None:
+                how = {"after": each.after, "band": each.band}
+                rows.found[name][which] = runs.reduce(each.of, str(each.reduce), **how)
+        for k in np.flatnonzero(~runs.finished).tolist():
+            rows.fail(int(which[k]), runs.reasons[k], str(runs.status[k]))
+        for k in np.flatnonzero(runs.finished).tolist() if self._of_run_functions else ():
+            self._ask(rows, int(which[k]), runs[k], self._of_run_functions)
 
 
 def _runs_alone(model: Model) -> bool:

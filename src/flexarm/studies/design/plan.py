@@ -1,10 +1,8 @@
 """Data model of the study file: arm, parameters, sampling, and quantities to compute."""
 
-from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -19,41 +17,12 @@ from flexarm.arm.part import Flag, Number, Part, fault
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.many import Device
 from flexarm.integrate.options import RunOptions
-from flexarm.links.base import Array
-from flexarm.runs.curves import settling_time
+from flexarm.runs.curves import REDUCTIONS
 from flexarm.units import Ratio, Time
 
 MOST = 10**9  # designs of a study
 # Options of `flexarm.simulate` that runs of a study have.
 RUN_KEYS = ("t_end", "dt", "method", "rtol", "formulation", "allow_long")
-Reduction = Callable[[Array, Array, float], Array]
-
-
-def overshoot(t: Array, x: Array, band: float) -> Array:
-    """Return the overshoot of each curve beyond its last value, relative to its total change.
-
-    ``x`` has shape (N, T); the result has shape (N,), NaN where the first and last values are
-    equal.
-    """
-    way = x[:, -1] - x[:, 0]
-    beyond = np.max(np.sign(way)[:, None] * (x - x[:, -1:]), axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(way == 0, np.nan, beyond / np.abs(way)))
-
-
-REDUCTIONS: dict[str, Reduction] = {
-    "peak": lambda t, x, band: np.abs(x).max(axis=1),
-    "max": lambda t, x, band: x.max(axis=1),
-    "min": lambda t, x, band: x.min(axis=1),
-    "range": lambda t, x, band: np.ptp(x, axis=1),
-    "mean": lambda t, x, band: np.trapezoid(x, t, axis=1) / (t[-1] - t[0]),
-    "rms": lambda t, x, band: np.sqrt(np.trapezoid(x**2, t, axis=1) / (t[-1] - t[0])),
-    "integral": lambda t, x, band: np.asarray(np.trapezoid(x, t, axis=1)),
-    "first": lambda t, x, band: x[:, 0],
-    "last": lambda t, x, band: x[:, -1],
-    "settling time": settling_time,
-    "overshoot": overshoot,
-}
 
 
 def _value(value: Any) -> Any:

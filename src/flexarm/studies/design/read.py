@@ -22,7 +22,8 @@ from flexarm.arguments import is_number, refused, require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.integrate.batch.many import refuse_alone
+from flexarm.integrate.batch.curves import curve_names
+from flexarm.integrate.batch.variations import refuse_alone
 from flexarm.integrate.choice.effort import consider, preparation
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import SAMPLES, equation_of, prepare
@@ -42,7 +43,6 @@ from flexarm.io.source import Path as Place
 from flexarm.linear.elastic import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
-from flexarm.studies.design.curves import curve_names
 from flexarm.studies.design.plan import DesignQuantity, Parameter, StudyFile
 from flexarm.studies.design.sampling import CELLS, ParameterValues, design_count, shares
 from flexarm.units import quantity

@@ -1,0 +1,371 @@
+"""Many runs on the processor: compiled series of runs in threads, and lanes of vector registers."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from flexarm.engine.compile import native_width
+from flexarm.formulations.numbers.structures import BoundKernel, abreast
+from flexarm.integrate.batch.runs import RunArrays
+from flexarm.integrate.batch.series import COUNTS, RunSeries, gathered, march_series, restart
+from flexarm.integrate.batch.variations import Variations
+from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.loop import FINISHED, march
+from flexarm.integrate.method import Method
+from flexarm.integrate.problem import Measures, Watch, system_of
+from flexarm.integrate.simulate import refuse_states
+from flexarm.integrate.solve import (
+    LONGEST,
+    OPERATION,
+    PROVEN,
+    STEP,
+    make_ready,
+    new_state,
+    solve,
+)
+from flexarm.integrate.state import IntegratorState, StepLimits, start_fields
+from flexarm.integrate.system import PIECE, System
+from flexarm.integrate.task import InitialValueProblem
+from flexarm.integrate.tolerance import step_limits
+from flexarm.links.base import Array
+from flexarm.loops.language import DOUBLE, Ints
+
+JOB = 256  # groups of lanes that a thread takes at once: a job takes some 0.2 ms of Python
+VALUE = 2  # column of a channel's pieces with the value of a constant
+GoOn = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class LaneProblem(InitialValueProblem):
+    """Several motions with common steps, one motion per lane of a vector register."""
+
+    lanes: tuple[InitialValueProblem, ...] = ()
+    compiled: BoundKernel | None = None  # compiled equations of all lanes
+
+    @cached_property
+    def measures(self) -> Measures:
+        """Quantities in which errors are measured, of one lane after the other."""
+        return _spread_measures([each.measures for each in self.lanes])
+
+    @cached_property
+    def watches(self) -> tuple[Watch, ...]:
+        """Quantities whose bounds end the run, of one lane after the other."""
+        return _spread_watches([each.watches for each in self.lanes])
+
+    @property
+    def state(self) -> Array:
+        """Initial states of all lanes, interleaved: the lane is the fastest index."""
+        return np.stack([each.state for each in self.lanes], axis=1).ravel()
+
+    def joined(self) -> tuple[System, dict[str, Array]]:
+        """Return the rates of all lanes as one system, and buffers of the compiled equations."""
+        assert self.compiled is not None
+        return system_of(self.equation, self.compiled, self.groups, lanes=len(self.lanes))
+
+
+def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
+    """Compile the equations of several motions, one motion per lane of a vector register.
+
+    Returned is None if the motions need separate functions: their operations differ, or an arm has
+    a free base or spherical joint, a control law, a servo or a contact.
+    """
+    members = [task.motion.compiled() for task in tasks]
+    if any(_is_alone(task) for task in tasks):
+        return None
+    return abreast([member for member in members if isinstance(member, BoundKernel)])
+
+
+def _is_alone(task: InitialValueProblem) -> bool:
+    model = task.equation.model
+    driven = task.motion.law is not None or bool(task.motion.actuators.key)
+    return driven or bool(model.attitudes or model.arm.contacts)
+
+
+def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> IntegratorState | None:
+    """Return the integrator state of motions in common steps, one motion per lane.
+
+    Steps are as short as the most demanding motion needs.  The result is None if the motions cannot
+    be integrated together; one motion has the state that it has alone.
+    """
+    if len(tasks) == 1:
+        return new_state(tasks[0], method, tasks[0].wanted)
+    compiled = compile_abreast(tasks)
+    if compiled is None:
+        return None
+    groups = tuple(
+        [channel for channels in zip(*each, strict=True) for channel in channels]
+        for each in zip(*(task.groups for task in tasks), strict=True)
+    )
+    together = LaneProblem(
+        **{each.name: getattr(tasks[0], each.name) for each in fields(tasks[0])}
+        | {"groups": groups, "lanes": tuple(tasks), "compiled": compiled}
+    )
+    limits = [step_limits(task, method, task.wanted) for task in tasks]
+    least = StepLimits(
+        min(each.tolerance for each in limits),
+        min(each.first for each in limits),
+        min(each.largest for each in limits),
+        limits[0].strict,
+    )
+    found: IntegratorState = method.begin(start_fields(together, method, least))
+    return found
+
+
+def _spread(rows: Array, lane: int, width: int) -> Array:
+    wide = np.zeros((*rows.shape, width))
+    wide[..., lane] = rows
+    return wide.reshape(*rows.shape[:-1], -1)
+
+
+def _spread_measures(each: Sequence[Measures]) -> Measures:
+    width = len(each)
+    groups = [len(measures.floor) for measures in each]
+    first = np.concatenate([[0], np.cumsum(groups)[:-1]])
+    return Measures(
+        np.concatenate([_spread(m.rows, lane, width) for lane, m in enumerate(each)]),
+        np.concatenate([_spread(m.rate_rows, lane, width) for lane, m in enumerate(each)]),
+        np.concatenate([m.to_modes for m in each]),
+        np.concatenate([m.frequencies for m in each]),
+        np.concatenate([m.group + start for m, start in zip(each, first, strict=True)]),
+        np.concatenate([m.floor for m in each]),
+        np.concatenate([m.rate_floor for m in each]),
+        np.concatenate([m.pace for m in each]),
+        tuple(kind for m in each for kind in m.deflects),
+        np.concatenate([m.energy_floor for m in each]),
+    )
+
+
+def _spread_watches(each: Sequence[Sequence[Watch]]) -> tuple[Watch, ...]:
+    width = len(each)
+    return tuple(
+        replace(watch, row=_spread(watch.row, lane, width))
+        for lane, watches in enumerate(each)
+        for watch in watches
+    )
+
+
+def runs_in_series(task: InitialValueProblem, method: Method) -> bool:
+    """Return whether compiled code integrates such a run from begin to end without Python."""
+    actuators = task.motion.actuators
+    return method.adaptive and not actuators.lookouts and not actuators.sampled
+
+
+class RunBlock:
+    """Block of memory in which compiled code computes runs, one group of lanes after the other.
+
+    Parameters
+    ----------
+    m
+        Integrator state at the start of one group.
+    lanes
+        Number of runs of a group.
+    inputs
+        Indices of the channels with constant inputs that differ from run to run.
+    rows
+        Number of samples that are kept of each run: all, or 1 for the last one.
+    """
+
+    def __init__(self, m: IntegratorState, lanes: int, inputs: Sequence[int], rows: int) -> None:
+        self.lanes, self.size, self.rows = lanes, m.size // lanes, rows
+        m.budget = 1 + int(LONGEST / (STEP + OPERATION * m.problem.motion.compiled().operations))
+        begins = m.system.first
+        memory = gathered(m, [*m.buffers.values()], m.samples)
+
+        def place(array: Array) -> int:
+            return (array.ctypes.data - memory.ctypes.data) // DOUBLE.itemsize
+
+        spots = [place(array) + np.arange(m.size) for array in (m.y, m.y_old)]
+        channels = [c * lanes + lane for c in inputs for lane in range(lanes)]
+        spots.append(place(m.system.pieces) + begins[channels] * PIECE + VALUE)
+        m.pack()
+        self._m, self._memory = m, memory
+        self._series = RunSeries(
+            m=m, restart=restart.address, march=march.address, memory=memory,
+            first=memory[: place(m.samples)].copy(), numbers=place(m.samples),
+            places=np.concatenate(spots).astype(np.int64), given=sum(map(len, spots)),
+            values=np.zeros(1), lanes=lanes, size=self.size, begin=m.wanted - rows, rows=rows,
+            samples=np.zeros(1), counts=np.zeros(1, dtype=np.int64),
+        )  # fmt: skip
+
+    def run(self, states: Array, inputs: Array, samples: Array, go_on: GoOn) -> tuple[Ints, Array]:
+        """Compute groups of runs; return codes and statistics by group, and seconds by group.
+
+        Parameters
+        ----------
+        states, inputs
+            Initial states, (runs, size), and constant inputs, (runs, inputs).
+        samples
+            Array (runs, rows, size) for the states at the samples.
+        go_on
+            Function that is called now and then, and may raise to stop.
+        """
+        r, count = self._series, len(states) // self.lanes
+        y, u = (
+            np.reshape(x, (count, self.lanes, -1)).transpose(0, 2, 1).reshape(count, -1)
+            for x in (states, inputs)
+        )
+        r.values = np.concatenate([y, y, u], axis=1).ravel()
+        r.samples, r.counts = samples.reshape(-1), np.zeros(count * COUNTS, dtype=np.int64)
+        r.run, r.count, r.going = 0, 0, 0
+        seconds = np.zeros(count)
+        some = 1
+        while r.run < count:
+            done, began = r.run, time.perf_counter()
+            if r.going == 0:
+                r.count = min(count, r.run + some)
+            march_series(r)
+            tried = self._m.steps + self._m.rejections
+            if r.going and self._m.method.proven and tried > PROVEN - self._m.budget:
+                r.run, r.going = r.run + 1, 0  # a long run, whose equations are compiled again
+            spent = time.perf_counter() - began
+            seconds[done : r.run + r.going] += spent / (r.run + r.going - done)
+            some = max(1, min(2 * some, int(some * LONGEST / max(spent, 1e-6))))
+            go_on(0.0)
+        return r.counts.reshape(-1, COUNTS), seconds
+
+
+@dataclass(eq=False)
+class AlikeRuns:
+    """Consecutive groups of runs whose lanes have the same problems."""
+
+    first: int  # number of the first run
+    last: int  # number of the run behind the last
+    tasks: tuple[InitialValueProblem, ...]  # problem of each lane
+    blocks: list[RunBlock] | None  # memory that no thread uses now; None if runs need Python
+
+
+class CoreRuns:
+    """Runs of variations on threads of the processor.
+
+    Parameters
+    ----------
+    variations
+        The runs.
+    method
+        Integrator of all runs.
+    rows
+        Number of samples that are kept of each run: all, or 1 for the last one.
+    workers
+        Number of threads; one per core if None.
+    """
+
+    def __init__(
+        self, variations: Variations, method: Method, rows: int, workers: int | None = None
+    ) -> None:
+        for task in variations.bases:
+            refuse_states(method, task)
+        # CasADi is not safe in threads: threads only run what is compiled here.
+        for task in {id(task.motion): task for task in variations.bases}.values():
+            make_ready(new_state(task, method, task.wanted))
+        self.variations, self.method, self._rows = variations, method, rows
+        self.width = native_width() if method.abreast else 1
+        self._workers = workers or os.cpu_count() or 1
+        self._inputs = variations.input_channels()
+        self._given_up = threading.Event()
+
+    def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
+        """Compute runs `rows`, of whose arrays `results` is the part; yield counts that are done.
+
+        The first run is a multiple of `width`.
+        """
+        jobs = (
+            (stretch, first, min(first + JOB * len(stretch.tasks), stretch.last))
+            for stretch in self._stretches(rows)
+            for first in range(stretch.first, stretch.last, JOB * len(stretch.tasks))
+        )
+        waiting = list[Future[int]]()
+        with ThreadPoolExecutor(self._workers) as pool:
+            try:
+                for job in jobs:
+                    waiting.append(pool.submit(self._job, *job, results))
+                    if len(waiting) > 2 * self._workers:
+                        yield waiting.pop(0).result()
+                for each in waiting:
+                    yield each.result()
+            except BaseException:  # Ctrl-C: do not wait for the others
+                self._given_up.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _stretches(self, rows: slice) -> Iterator[AlikeRuns]:
+        """Yield stretches of consecutive runs; groups of lanes begin at multiples of the width."""
+        problems = self.variations.problem_of[rows]
+        whole = len(problems) // self.width * self.width if self.width > 1 else 0
+        for begin, end, width in ((0, whole, self.width), (whole, len(problems), 1)):
+            groups = problems[begin:end].reshape(-1, width)
+            changes = np.flatnonzero(np.any(groups[1:] != groups[:-1], axis=1)) + 1
+            ends = [*changes.tolist(), len(groups)] if len(groups) else []
+            for first, last in zip([0, *ends], ends, strict=False):
+                yield from self._stretch(
+                    rows.start + begin + first * width, rows.start + begin + last * width,
+                    tuple(groups[first].tolist()),
+                )  # fmt: skip
+
+    def _stretch(self, first: int, last: int, problems: tuple[int, ...]) -> Iterator[AlikeRuns]:
+        """Yield the stretch, or those of single runs if its lanes do not go together."""
+        known = {k: self.variations.problem(k) for k in problems}
+        tasks = tuple(known[k] for k in problems)
+        block = self._block(tasks)
+        if block is not None or len(problems) == 1:
+            yield AlikeRuns(first, last, tasks, None if block is None else [block])
+        elif len(known) == 1:
+            yield from self._stretch(first, last, problems[:1])
+        else:
+            for k in range(first, last):
+                yield from self._stretch(k, k + 1, (problems[(k - first) % len(problems)],))
+
+    def _block(self, tasks: Sequence[InitialValueProblem]) -> RunBlock | None:
+        """Return memory for runs with the problems in its lanes; None if they need Python."""
+        if not all(runs_in_series(task, self.method) for task in tasks):
+            return None
+        m = lane_state(tasks, self.method)
+        return None if m is None else RunBlock(m, len(tasks), self._inputs, self._rows)
+
+    def _job(self, stretch: AlikeRuns, first: int, last: int, results: RunArrays) -> int:
+        """Compute some runs of a stretch; return how many."""
+        left = np.arange(first, last)
+        if stretch.blocks is not None:
+            left = self._in_series(stretch.blocks, stretch.tasks, left, results)
+            if len(left) and len(stretch.tasks) > 1 and len({*map(id, stretch.tasks)}) == 1:
+                left = self._in_series([], stretch.tasks[:1], left, results)
+        for k in left.tolist():
+            task = self.variations.of_run(k)
+            if self.method.adaptive:
+                found = solve(new_state(task, self.method, task.wanted), self._go_on)
+            else:
+                found = solve_in_equal_steps(task, self.method, task.wanted, self._go_on)
+            results.keep(k - results.first, found, task.times)
+        return last - first
+
+    def _in_series(
+        self, blocks: list[RunBlock], tasks: Sequence[InitialValueProblem], runs: Ints,
+        results: RunArrays,
+    ) -> Ints:  # fmt: skip
+        """Compute runs in compiled code; return the numbers of those that did not finish in it."""
+        try:
+            block = blocks.pop()
+        except IndexError:  # other threads use them
+            made = self._block(tasks)
+            assert made is not None
+            block = made
+        states, rows = self.variations.states(runs)[:, : block.size], runs - results.first
+        samples, direct = results.samples, slice(rows[0], rows[-1] + 1)
+        in_place = samples.shape[2] == block.size and rows[-1] - rows[0] == len(rows) - 1
+        found = samples[direct] if in_place else np.empty((len(runs), block.rows, block.size))
+        counts, seconds = block.run(states, self.variations.input_values(runs), found, self._go_on)
+        if not in_place:
+            samples[rows, :, : block.size], samples[rows, :, block.size :] = found, np.nan
+        results.statistics[rows] = np.repeat(counts[:, 1:], block.lanes, axis=0)
+        results.seconds[rows] = np.repeat(seconds / block.lanes, block.lanes)
+        blocks.append(block)
+        return np.asarray(runs[np.repeat(counts[:, 0] != FINISHED, block.lanes)])
+
+    def _go_on(self, t: float) -> None:
+        if self._given_up.is_set():
+            raise KeyboardInterrupt  # stops the present run

@@ -1,0 +1,106 @@
+"""Time histories of runs by name, computed for many runs at once where possible.
+
+A name is a column of a run's table, `flexarm.runs.contents.table_columns`, without its unit.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexarm.errors import FlexarmError
+from flexarm.integrate.kept import run_of
+from flexarm.integrate.method import Method
+from flexarm.integrate.solve import Solution
+from flexarm.integrate.task import InitialValueProblem
+from flexarm.links.base import Array
+from flexarm.mechanics.deformed import along, flexible_links
+from flexarm.model import LinkModel, Model
+from flexarm.runs.contents import ENERGIES, WORKS, table_columns
+from flexarm.runs.run import Run
+
+TIP = tuple(f"tip {axis}" for axis in "xyz")
+TOTAL = "total energy"
+OBSERVED = {**{f"{name} energy": k for k, name in enumerate(ENERGIES)}, TOTAL: -1,
+            **{name: 3 + k for k, name in enumerate(TIP)}}  # fmt: skip
+STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part of the state
+
+
+def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
+    """Return the names of the time histories that a run of the arm has."""
+    anchor = np.array(task.equation.anchor, dtype=float)
+    start = Solution(task.times[:1], task.state[None], anchor[None])
+    return _names(run_of(task, method, start, task.wanted, ""))
+
+
+def _names(run: Run) -> list[str]:
+    names = [header.rpartition(" [")[0] for header, _ in table_columns(run)]
+    return [*names[1:], TOTAL]
+
+
+def curve(run: Run, name: str) -> Array:
+    """Return the named time history of a run, shape (T,)."""
+    if name == TOTAL:
+        return np.asarray(run.energy.sum(axis=1))
+    for header, values in table_columns(run):
+        if header.rpartition(" [")[0] == name:
+            return values
+    raise FlexarmError(f"the run has no '{name}'. There are {', '.join(_names(run))}.")
+
+
+def curves_of_states(
+    task: InitialValueProblem, names: Sequence[str], states: Array
+) -> Array | None:
+    """Return time histories of runs of one arm with the same reference attitudes.
+
+    Parameters
+    ----------
+    task
+        The initial-value problem of the arm.
+    names
+        Names of the curves.
+    states
+        States at the sample times, (N, T, size).
+
+    Returns
+    -------
+    ndarray or None
+        Time histories, (N, T, names); None if one of them can only be computed from a `Run`.
+    """
+    model = task.equation.model
+    n, shape = model.size, states.shape[:2]
+    q, v = (states[:, :, part].reshape(-1, n) for part in (slice(n), slice(n, 2 * n)))
+    found = np.empty((*shape, len(names)))
+    if any(name in OBSERVED for name in names):
+        energy, _, tip = task.equation.observe(q, v)
+        observed = np.column_stack([energy, tip, energy.sum(axis=1)])
+    for k, name in enumerate(names):
+        values = curve_in_states(model, name, states)
+        if name in OBSERVED:
+            values = observed[:, OBSERVED[name]].reshape(shape)
+        elif name in tip_deflections(model):
+            link, axis = tip_deflections(model)[name]
+            moved = along(model, link, q, np.array([1.0])).deflection
+            values = moved[:, 0, axis].reshape(shape)
+        if values is None:
+            return None
+        found[:, :, k] = values
+    return found
+
+
+def tip_deflections(model: Model) -> dict[str, tuple[LinkModel, int]]:
+    """Return link and axis of the deflections of tips, by the name of the curve."""
+    return {
+        f"{link.name} tip deflection {axis}": (link, k)
+        for link in flexible_links(model)
+        for k, axis in enumerate("xyz")
+    }
+
+
+def curve_in_states(model: Model, name: str, states: Array) -> Array | None:
+    """Return a time history that is a state variable, (N, T), as a view; None if it is not one."""
+    n, plain = model.size, name.removesuffix(" rate")
+    if plain in model.names:
+        return np.asarray(states[:, :, model.names.index(plain) + (n if plain != name else 0)])
+    if name not in STATE_WORKS:
+        return None
+    return np.asarray(states[:, :, 2 * n + STATE_WORKS.index(name)])

@@ -1,0 +1,378 @@
+"""RunArrays of many runs as arrays, from which a `Run` is built when it is asked for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexarm.arguments import require_word
+from flexarm.errors import FlexarmError
+from flexarm.integrate.actuators import Acting
+from flexarm.integrate.batch.curves import TIP, curve, curve_in_states, curves_of_states
+from flexarm.integrate.batch.variations import Columns, Variations, alike
+from flexarm.integrate.kept import run_of
+from flexarm.integrate.method import Method
+from flexarm.integrate.mission.wrenches import told
+from flexarm.integrate.solve import Solution
+from flexarm.io.model_file import dumps
+from flexarm.links.base import Array
+from flexarm.runs.contents import ENERGIES, WORKS
+from flexarm.runs.curves import REDUCTIONS
+from flexarm.runs.run import Run
+
+if TYPE_CHECKING:
+    import xarray
+
+Keep = Literal["samples", "last"] | Sequence[str]
+FINISHED, STATUSES = "finished", ("finished", "stopped", "interrupted", "seen")
+COUNTED = ("steps", "rejections", "evaluations")
+TOGETHER = 100_000  # samples of which energies and tips are computed at once: some 10 MB
+
+
+@dataclass
+class RunArrays:
+    """States and statistics of runs as arrays, or of a part of the runs, in the same memory."""
+
+    # samples: states at the samples, (count, rows, size); NaN after the end of a run.
+    samples: Array
+    status: NDArray[np.uint8]  # index in STATUSES, (count,)
+    # statistics, seconds: accepted steps, rejected steps, evaluations, (count, 3); CPU time [s].
+    statistics: NDArray[np.uint32]
+    seconds: NDArray[np.float32]
+    # Solutions, by number of the run, of runs that did not finish, or of which arrays do not tell
+    # everything: changed reference attitudes, digital controllers.
+    special: dict[int, Solution] = field(default_factory=dict)
+    first: int = 0  # number of the first run
+
+    def part(self, rows: slice, samples: Array | None = None) -> "RunArrays":
+        """Return a part of the runs, which shares memory with the whole."""
+        return RunArrays(
+            self.samples[rows] if samples is None else samples, self.status[rows],
+            self.statistics[rows], self.seconds[rows], self.special, self.first + rows.start,
+        )  # fmt: skip
+
+    def keep(self, k: int, solution: Solution, times: Array) -> None:
+        """Store the solution of the k-th of these runs, with samples at given times [s].
+
+        A single time is the end: the last state is stored.
+        """
+        rows, states = self.samples[k], solution.states
+        rows[:] = np.nan
+        size = states.shape[1]
+        if len(rows) == 1:
+            rows[0, :size] = states[-1]
+        else:
+            reached = np.isin(solution.times, times)
+            rows[: reached.sum(), :size] = states[reached]
+        counted = (solution.steps, solution.rejections, solution.evaluations)
+        self.statistics[k], self.seconds[k] = counted, solution.seconds
+        self.status[k] = STATUSES.index(solution.ending.status)
+        anchors = solution.anchors
+        changed = bool(anchors.size) and not np.array_equal(anchors[0], anchors[-1])
+        if solution.ending.status != FINISHED or changed or solution.held is not None:
+            self.special[self.first + k] = solution if len(rows) > 1 else _last(solution)
+
+
+def _last(solution: Solution) -> Solution:
+    """Return a solution with its last sample only."""
+    end = slice(-1, None)
+    held = None if solution.held is None else solution.held[end]
+    times, states = solution.times[end], solution.states[end]
+    return replace(solution, times=times, states=states, anchors=solution.anchors[end], held=held)
+
+
+class Runs(Sequence[Run]):
+    """Runs of an arm as arrays (run, time, coordinate); ``runs[k]`` builds the `Run` of one.
+
+    Attributes
+    ----------
+    t
+        Sample times [s], (T,); with ``keep="last"`` the end, (1,).
+    method, why
+        The integrator, and why it was chosen.
+    results
+        States, statuses and statistics as arrays.
+    variations, chosen
+        Initial-value problems of the runs, and the integrator.
+    judged
+        Method and reason of single runs that were solved again in smaller tolerances, by number.
+    """
+
+    def __init__(
+        self,
+        variations: Variations,
+        method: Method,
+        why: str,
+        *,
+        keep: Keep = "samples",
+        acting: tuple[Acting, ...] = (),
+        varied: Columns | None = None,
+    ) -> None:
+        self.variations, self._acting, self._varied = variations, acting, varied or {}
+        self.chosen, self.method, self.why = method, method.name, why
+        self._last, self._names = keep == "last", None if isinstance(keep, str) else list(keep)
+        self._times = variations.bases[0].times
+        self.t = self._times[-1:] if self._last else self._times
+        count, rows = variations.count, len(self.t)
+        width = variations.size if self._names is None else len(self._names)
+        self.results = RunArrays(
+            np.empty((count, rows, width)), np.zeros(count, dtype=np.uint8),
+            np.zeros((count, len(COUNTED)), dtype=np.uint32), np.zeros(count, dtype=np.float32),
+        )  # fmt: skip
+        self.judged: dict[int, tuple[Method, str]] = {}  # method and reason of single runs
+
+    @staticmethod
+    def memory(variations: Variations, keep: Keep) -> int:
+        """Return the memory [bytes] of the arrays of runs."""
+        rows = 1 if keep == "last" else len(variations.bases[0].times)
+        width = variations.size if isinstance(keep, str) else len(keep)
+        return variations.count * (8 * rows * width + 4 * len(COUNTED) + 4 + 1)
+
+    def solve(self, solver: Callable[[slice, RunArrays], None], most: int) -> None:
+        """Fill the arrays: call a solver for parts of at most `most` runs, one after the other."""
+        count, rows = self.variations.count, len(self.t)
+        for first in range(0, count, most):
+            some = slice(first, min(first + most, count))
+            shape = (some.stop - first, rows, self.variations.size)
+            part = self.results.part(some, None if self._names is None else np.empty(shape))
+            solver(some, part)
+            if self._names is not None:
+                self.results.samples[some] = self._curves(self._names, some, part.samples)
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return self.variations.count
+
+    def __repr__(self) -> str:
+        """Return a one-line summary: number of runs, arm, samples, and how many finished."""
+        ended = f"{int(np.sum(self.finished))} finished"
+        name = self.variations.bases[0].equation.model.arm.name
+        return f"Runs: {len(self)} of {name}, {len(self.t)} samples each, {ended}"
+
+    @overload
+    def __getitem__(self, which: int) -> Run: ...
+    @overload
+    def __getitem__(self, which: slice) -> list[Run]: ...
+    def __getitem__(self, which: int | slice) -> Run | list[Run]:
+        """Return the `Run` of a number, or a list of those of a slice."""
+        numbers = range(len(self))[which]
+        if isinstance(numbers, int):
+            return self.run_of(numbers, self._states[numbers])[0]
+        return [self[k] for k in numbers]
+
+    def run_of(self, k: int, states: Array) -> tuple[Run, Solution]:
+        """Return a run and its solution, given its states at the samples, (T, size)."""
+        task = self.variations.of_run(k)
+        method, why = self.judged.get(k, (self.chosen, self.why))
+        solution = self.results.special.get(k)
+        if solution is None:
+            steps, rejections, evaluations = self.results.statistics[k].tolist()
+            anchor = np.array(task.equation.anchor, dtype=float)
+            solution = Solution(
+                self.t.copy(), states[:, : len(task.state)].copy(),
+                np.tile(anchor, (len(self.t), 1, 1)), steps=steps, rejections=rejections,
+                evaluations=evaluations, seconds=float(self.results.seconds[k]),
+            )  # fmt: skip
+        run = run_of(task, method, solution, task.wanted, why)
+        return told(run, self._acting), solution
+
+    @property
+    def _states(self) -> Array:
+        if self._names is not None:
+            raise FlexarmError(
+                f"runs: only {', '.join(self._names)} were kept. Use curve(name), or simulate "
+                "with keep='samples' or 'last'."
+            )
+        return self.results.samples
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        models = {task.equation.model.names for task in self.variations.bases}
+        if len(models) > 1:
+            raise FlexarmError(
+                "runs: their arms have different coordinates. Take them one by one, as runs[k]."
+            )
+        return models.pop()
+
+    @property
+    def q(self) -> Array:
+        """Coordinates, (count, T, n), without a copy; NaN after the end of a run that stopped."""
+        return self._states[:, :, : len(self.names)]
+
+    @property
+    def v(self) -> Array:
+        """Rates of the coordinates, (count, T, n), without a copy."""
+        n = len(self.names)
+        return self._states[:, :, n : 2 * n]
+
+    @property
+    def works(self) -> Array:
+        """Works so far by inputs, wrenches and prescribed coordinates, and dissipated energy [J].
+
+        The array (count, T, 4) is no copy.
+        """
+        n = 2 * len(self.names)
+        return self._states[:, :, n : n + len(WORKS) - 1]
+
+    @property
+    def tip(self) -> Array:
+        """Positions of the tip [m], (count, T, 3), computed when asked for."""
+        return self._curves(TIP, slice(0, len(self)), self._states)
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic, elastic and gravitational energies [J], (count, T, 3), computed when asked."""
+        names = [f"{name} energy" for name in ENERGIES]
+        return self._curves(names, slice(0, len(self)), self._states)
+
+    @property
+    def status(self) -> NDArray[np.str_]:
+        """``finished``, ``stopped`` or ``seen`` for each run, (count,)."""
+        return np.array(STATUSES)[self.results.status]
+
+    @property
+    def finished(self) -> NDArray[np.bool_]:
+        """Whether each run reached its end, (count,)."""
+        return np.asarray(self.results.status == STATUSES.index(FINISHED))
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Reasons of the runs that did not finish, by number of the run."""
+        solutions = self.results.special.items()
+        return {k: each.ending.reason for k, each in sorted(solutions) if each.ending.reason}
+
+    @property
+    def statistics(self) -> dict[str, Array]:
+        """Steps, rejections, evaluations and CPU time [s] by name, (count,) each."""
+        counted = dict(zip(COUNTED, self.results.statistics.T, strict=True))
+        return {**counted, "cpu_seconds": self.results.seconds}
+
+    def curve(self, name: str) -> Array:
+        """Return a time history of all runs, (count, T), by its name.
+
+        Parameters
+        ----------
+        name
+            A column of a run's table without its unit, such as ``joint1``, ``joint1 rate``,
+            ``tip x`` or ``kinetic energy``; or ``total energy``.
+
+        Returns
+        -------
+        ndarray
+            The values, without a copy of what is part of the state or was kept by name; NaN after
+            the end of a run that stopped.
+        """
+        if self._names is not None:
+            if name not in self._names:
+                raise FlexarmError(f"runs: '{name}' was not kept, only {', '.join(self._names)}")
+            return self.results.samples[:, :, self._names.index(name)]
+        models = [task.equation.model for task in self.variations.bases]
+        if all(model.names == models[0].names for model in models):
+            values = curve_in_states(models[0], name, self._states)
+            if values is not None:
+                return values
+        return self._curves([name], slice(0, len(self)), self._states)[:, :, 0]
+
+    def reduce(self, name: str, reduction: str, *, after: float = 0.0, band: float = 0.02) -> Array:
+        """Return one number per run of a time history, (count,), without storing the history.
+
+        Parameters
+        ----------
+        name
+            The time history, as for `curve`.
+        reduction
+            ``peak`` (largest magnitude), ``max``, ``min``, ``range``, ``mean``, ``rms``,
+            ``integral``, ``first``, ``last``, ``settling time`` or ``overshoot``.
+        after
+            Time from which on samples count [s].
+        band
+            Band of the settling time, relative to the largest distance from the last value.
+
+        Returns
+        -------
+        ndarray
+            The numbers; NaN for runs that did not finish.
+        """
+        require_word("reduction", reduction, REDUCTIONS)
+        kept = self.t >= after
+        if not kept.any():
+            raise FlexarmError(f"after: must be at most {self.t[-1]:g} s, got {after:g}")
+        found = np.empty(len(self))
+        most = max(1, TOGETHER // len(self.t))
+        for first in range(0, len(self), most):
+            rows = slice(first, min(first + most, len(self)))
+            if self._names is not None:
+                x = np.ascontiguousarray(self.curve(name)[rows])  # sums do not depend on the layout
+            else:
+                x = self._curves([name], rows, self._states[rows])[:, :, 0]
+            with np.errstate(all="ignore"):  # samples of unfinished runs are NaN
+                found[rows] = REDUCTIONS[reduction](self.t[kept], x[:, kept], band)
+        found[~self.finished] = np.nan
+        return found
+
+    def _curves(self, names: Sequence[str], rows: slice, states: Array) -> Array:
+        """Return time histories (count, T, names) of consecutive runs with the given states."""
+        found = np.empty((*states.shape[:2], len(names)))
+        bases = self.variations.base_of[rows]
+        most = max(1, TOGETHER // len(self.t))
+        for some in alike(bases):
+            task = self.variations.bases[bases[some[0]]]
+            for first in range(0, len(some), most):
+                part = some[first : first + most]
+                values = curves_of_states(task, names, states[part])
+                if values is None:
+                    for k in part.tolist():
+                        self._fill(found[k], names, rows.start + k, states[k])
+                else:
+                    found[part] = values
+        for k, solution in self.results.special.items():
+            if solution.anchors.size and rows.start <= k < rows.stop:  # angles about other axes
+                self._fill(found[k - rows.start], names, k, states[k - rows.start])
+        return found
+
+    def _fill(self, found: Array, names: Sequence[str], k: int, states: Array) -> None:
+        """Set time histories (T, names) of a run from its `Run`."""
+        run, _ = self.run_of(k, states)
+        reached = np.isin(run.t, self._times) if len(self.t) > 1 else np.ones(1, dtype=bool)
+        found[:] = np.nan
+        for j, name in enumerate(names):
+            found[: reached.sum(), j] = curve(run, name)[reached]
+
+    def dataset(self, *names: str) -> "xarray.Dataset":
+        """Return the runs as an xarray dataset.
+
+        Parameters
+        ----------
+        names
+            Time histories to add to the states, as for `curve`.
+
+        Returns
+        -------
+        xarray.Dataset
+            Coordinates, rates and works, or the time histories that were kept, over ``run``,
+            ``time`` and ``coordinate``; status, statistics and varied numbers over ``run``.
+        """
+        import xarray
+
+        model = self.variations.bases[0].equation.model
+        variables: dict[str, Any] = {"time": (("time",), self.t, {"units": "s"})}
+        if self._names is None:
+            axes = ("run", "time", "coordinate")
+            variables["coordinate"] = (("coordinate",), np.array(self.names, dtype=object))
+            variables["unit"] = (("coordinate",), np.array(model.units, dtype=object))
+            variables["q"], variables["v"] = (axes, self.q), (axes, self.v)
+            for k, name in enumerate(list(WORKS)[:-1]):
+                variables[name] = (axes[:2], self.works[:, :, k], {"units": "J"})
+        for name in dict.fromkeys([*(self._names or ()), *names]):
+            variables[name] = (("run", "time"), self.curve(name))
+        variables["status"] = (("run",), self.status)
+        for name, values in {**self.statistics, **self._varied}.items():
+            variables[name] = (("run",), values)
+        about = {
+            "arm": model.arm.name, "method": self.method, "why": self.why,
+            "model_file": dumps(model.arm),
+        }  # fmt: skip
+        return xarray.Dataset(variables, attrs=about).set_coords([*self._varied])

@@ -1,0 +1,130 @@
+"""Runs one after the other in compiled code, from one block of memory that is set back for each."""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexarm.integrate.loop import RUNNING
+from flexarm.integrate.state import IntegratorState
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import INTEGER, Array, Ints, Record, run_kernel
+from flexarm.loops.threads import ThreadRecord
+
+COUNTS = 4  # integers of a run that are kept: return code of `march`, and three statistics
+
+
+@dataclass
+class RunSeries(Record):
+    """Record of runs that differ in some of their first numbers only."""
+
+    m: IntegratorState  # integration of the present run
+    # restart, march: addresses of the kernels that set back and that integrate a run.
+    restart: int
+    march: int
+    # memory, first, numbers: memory of `m` and its arrays; its content before a run, and how much
+    # of it is set back.
+    memory: Array
+    first: Array
+    numbers: int
+    # places, given, values: indices in the memory of the numbers that differ from run to run; how
+    # many there are; and these numbers, (count, given).
+    places: Ints
+    given: int
+    values: Array
+    # lanes, size: runs that are integrated together, and length of the state of each.
+    lanes: int
+    size: int
+    # begin, rows, samples: index of the first sample that is kept, number of samples kept per run,
+    # and these samples, (count, lanes, rows, size).
+    begin: int
+    rows: int
+    samples: Array
+    counts: Ints  # (count, COUNTS): return code, steps, rejections, evaluations
+    # run, count, going: index of the present run, number of runs, 1 within a run.
+    run: int = 0
+    count: int = 0
+    going: int = 0
+
+
+@kernel
+def restart(r: RunSeries) -> int:
+    """Set the memory back to the beginning of a run; return 0."""
+    for i in range(r.numbers):
+        r.memory[i] = r.first[i]
+    for j in range(r.given):
+        r.memory[r.places[j]] = r.values[r.run * r.given + j]
+    return 0
+
+
+@kernel
+def keep_run(r: RunSeries) -> None:
+    """Copy samples and statistics of the present run."""
+    row = r.run * COUNTS
+    r.counts[row + 1] = r.m.steps
+    r.counts[row + 2] = r.m.rejections
+    r.counts[row + 3] = r.m.system.evaluations
+    for lane in range(r.lanes):
+        first = (r.run * r.lanes + lane) * r.rows
+        for s in range(r.begin, r.m.kept):
+            for i in range(r.size):
+                value = r.m.samples[(s * r.size + i) * r.lanes + lane]
+                r.samples[(first + s - r.begin) * r.size + i] = value
+
+
+@kernel
+def march_series(r: RunSeries) -> int:
+    """Integrate runs up to index `count`; return `RUNNING` where one needs more trial steps."""
+    while r.run < r.count:
+        if r.going == 0:  # by address: the kernels share memory that this one does not know of
+            run_kernel(r.restart, r)
+        code = run_kernel(r.march, r.m)
+        r.going = 1 if code == RUNNING else 0
+        if code == RUNNING:
+            return RUNNING
+        r.counts[r.run * COUNTS] = code
+        keep_run(r)
+        r.run += 1
+    return 1
+
+
+def gathered(record: Record, arrays: Sequence[Array | Ints], last: Array) -> Array:
+    """Move a record and its arrays to one block of memory, and return it.
+
+    Parameters
+    ----------
+    record
+        The record; its fields become views of the block, and its pointer tables point to it.
+    arrays
+        Arrays that pointer tables refer to and no field is; others stay where they are.
+    last
+        The array that comes last in the block.
+    """
+    thread = ThreadRecord(record, arrays)
+    found = {place: each for place, each in thread.by_address.items() if each.size}
+    found = {**found, last.ctypes.data: found.pop(last.ctypes.data)}
+    slots = sum(len(each.layout().types) for each in thread.records)
+    block = np.zeros(slots + sum(each.size for each in found.values()))
+    moved, end = dict[int, Array | Ints](), slots
+    for place, array in found.items():
+        view: Any = block[end : end + array.size].view(array.dtype)
+        view[:], end = array.ravel(), end + array.size
+        moved[place] = view
+    addresses = {place: view.ctypes.data for place, view in moved.items()}
+    end = 0
+    for each in thread.records:
+        layout = each.layout()
+        for _, name in layout.arrays:
+            array = getattr(each, name)
+            setattr(each, name, moved.get(array.ctypes.data, array))
+        for _, name in layout.arrays:
+            table = getattr(each, name)
+            if table.dtype == INTEGER:
+                table[:] = [addresses.get(place, place) for place in table.tolist()]
+        memory: Any = block[end : end + len(layout.types)]
+        vars(each).pop("place", None)
+        vars(each)["slots"] = (ctypes.c_int64 * len(layout.types)).from_buffer(memory)
+        end += len(layout.types)
+    return block

@@ -1,0 +1,382 @@
+"""Runs of an arm that differ in parameters, initial states, inputs, laws and tolerances.
+
+Runs that differ in initial states and constant inputs only have one base: an initial-value problem,
+of which a few numbers change from run to run.
+"""
+
+import json
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexarm.arguments import in_unit, is_number, refused, require_mapping
+from flexarm.arm.profile import Constant
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.integrate.drivetrain import holders
+from flexarm.integrate.problem import Channel
+from flexarm.integrate.task import InitialValueProblem, refuse_outside
+from flexarm.links.base import Array
+from flexarm.loops.language import Ints
+from flexarm.model import Model
+
+CHECKED = 10_000  # runs whose initial states are checked at once: about a megabyte
+Columns = dict[str, NDArray[Any]]
+Rows = Sequence[Mapping[str, Any]] | Columns
+
+
+def read_rows(name: str, given: Any) -> Rows:
+    """Return values by run as a list of mappings, or as a mapping of arrays (count,).
+
+    Raises
+    ------
+    SimulationError
+        If they are neither, or an array has other than finite numbers.
+    """
+    if isinstance(given, Mapping) and given:
+        require_mapping(name, given, "arrays by name", SimulationError)
+        columns = {key: _column(f"{name}: {key}", values) for key, values in given.items()}
+        counts = sorted({len(each) for each in columns.values()})
+        if len(counts) > 1:
+            raise SimulationError(f"{name}: the arrays must be of one length, got {counts}")
+        return columns
+    if not isinstance(given, Sequence) or not all(isinstance(each, Mapping) for each in given):
+        what = "a list of mappings, one per run, or a mapping of arrays"
+        raise refused(name, given, what, SimulationError)
+    for k, row in enumerate(given):
+        if not all(isinstance(key, str) for key in row):
+            require_mapping(_of(k, given, name), row, "by name", SimulationError)
+    return given
+
+
+def _column(name: str, values: Any) -> NDArray[Any]:
+    """Return the values of all runs as an array (count,) of finite numbers."""
+    found = np.asarray(values) if isinstance(values, np.ndarray | Sequence) else np.zeros(())
+    if found.ndim != 1 or found.dtype.kind not in "iuf":
+        raise refused(name, values, "an array of numbers, one per run", SimulationError)
+    wrong = np.flatnonzero(~np.isfinite(found))
+    if len(wrong):
+        k = int(wrong[0])
+        raise refused(_of(k, found, name), float(found[k]), "a finite number", SimulationError)
+    return found
+
+
+def _of(k: int, rows: Any, what: str) -> str:
+    return f"run {k + 1} of {len(rows)}: {what}"
+
+
+def row_count(rows: Rows) -> int:
+    """Return the number of runs that values by run are given for."""
+    return len(next(iter(rows.values()))) if isinstance(rows, Mapping) else len(rows)
+
+
+def row_of(rows: Rows, k: int) -> Mapping[str, Any]:
+    """Return the values of a run by name."""
+    if isinstance(rows, Mapping):
+        return {name: values[k].item() for name, values in rows.items()}
+    return rows[k]
+
+
+def columns_of(name: str, rows: Rows, units: Mapping[str, str]) -> Columns:
+    """Return values by run as arrays of floats (count,), NaN in runs without the name.
+
+    Text is converted to the unit of its name, 1 for a name without a unit.
+    """
+    if isinstance(rows, Mapping):
+        return {key: np.asarray(values, dtype=float) for key, values in rows.items()}
+    columns: Columns = {}
+    for k, row in enumerate(rows):
+        for key, value in row.items():
+            if isinstance(value, str):
+                what = _of(k, rows, f"{name}: {key}")
+                value = in_unit(what, value, units.get(key, "1"), SimulationError)
+            if not is_number(value):
+                what = _of(k, rows, f"{name}: {key}")
+                raise refused(what, value, "a finite number", SimulationError)
+            if key not in columns:
+                columns[key] = np.full(len(rows), np.nan)
+            columns[key][k] = value
+    return columns
+
+
+def constant_columns(rows: Rows) -> Columns | None:
+    """Return inputs by run as columns if they are numbers and all runs have the same; or None."""
+    if isinstance(rows, Mapping):
+        return columns_of("inputs", rows, {})
+    names = set(rows[0]) if len(rows) else set[str]()
+    for row in rows:
+        if set(row) != names or not all(type(value) in (int, float) for value in row.values()):
+            return None
+    return columns_of("inputs", rows, {})
+
+
+def distinct(keys: Iterable[Hashable]) -> Ints:
+    """Return a number per key, equal for equal keys, in the order of their first occurrence."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+
+
+def row_codes(rows: Rows) -> Ints:
+    """Return a number per run, equal for runs with equal values."""
+    if not isinstance(rows, Mapping):
+        return distinct(map(_key, rows))
+    values = np.stack([np.asarray(each) for each in rows.values()], axis=1)
+    _, codes = np.unique(values, axis=0, return_inverse=True)
+    return distinct(codes.ravel().tolist())
+
+
+def _key(row: Mapping[str, Any]) -> Hashable:
+    try:
+        return json.dumps(sorted(row.items())) if row else ""
+    except TypeError:  # objects, such as profiles, which are equal only to themselves
+        return id(row)
+
+
+def coordinate_units(model: Model) -> dict[str, str]:
+    """Return the units of initial coordinates by name, and of rates by ``NAME.rate``."""
+    axes = {axis.name: axis.unit for axis in model.axes}
+    units = {name: axes.get(name, "1") for name in model.names}
+    return units | {f"{name}.rate": f"{unit}/s" for name, unit in units.items()}
+
+
+def unknown_start(model: Model, name: str) -> SimulationError:
+    """Return the error for an initial coordinate, or a rate, ``NAME.rate``, that is not there."""
+    plain, names = name.removesuffix(".rate"), ", ".join(model.names)
+    return SimulationError(f"starts: no coordinate '{plain}'. There are {names}.")
+
+
+def refuse_alone(model: Model, start: Iterable[str] = ()) -> None:
+    """Raise SimulationError if an arm can only be simulated alone, by `flexarm.simulate`.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    start
+        Names of initial coordinates that replace those of ``start: equilibrium``.
+
+    Raises
+    ------
+    SimulationError
+        If the arm has events, brakes or dry friction, or if some of its coordinates start in an
+        equilibrium.
+    """
+    if model.arm.events or holders(model):
+        raise SimulationError(
+            "arm: its events, brakes and dry friction need runs one by one. Use "
+            "flexarm.simulate, or leave them out (events=(), brake=None and friction of "
+            "another kind)."
+        )
+    if model.arm.start == "stated":
+        return
+    if not start:
+        raise SimulationError(
+            f"arm: 'start: {model.arm.start}' needs runs one by one. Use "
+            "flexarm.simulate, or take 'start: stated'."
+        )
+    prescribed = {*model.prescribed, *range(6 if model.floats else 0)}
+    names = [name for k, name in enumerate(model.names) if k not in prescribed]
+    missing = [name for name in names if name not in start]
+    if missing:
+        raise SimulationError(
+            "starts: must name all coordinates of an arm with 'start: "
+            f"{model.arm.start}', got none for {', '.join(missing)}. Add them, or take "
+            "'start: stated'."
+        )
+
+
+def started_at(task: InitialValueProblem, state: Array) -> InitialValueProblem:
+    """Return the initial-value problem with other initial coordinates and rates, (2 n,) or more."""
+    q, v = state[: 2 * task.equation.model.size].reshape(2, -1).copy()
+    started = replace(task, start=replace(task.start, q=q, v=v), groups=_targets(task, q))
+    vars(started)["watches"] = task.watches
+    if not _slides(task):  # quantities that scale errors depend on the start of sliding links only
+        vars(started)["measures"] = task.measures
+    return started
+
+
+def _slides(task: InitialValueProblem) -> bool:
+    return any(part.body.range is not None for part in task.equation.model.links)
+
+
+def _holds(task: InitialValueProblem) -> bool:
+    """Return whether a servo without a target holds where the run starts."""
+    return not all(x.servo.target or x.servo.rate for x in task.motion.actuators.servos)
+
+
+def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
+    """Return the channels, with the start q as target of every servo that has no target."""
+    if not _holds(task):
+        return task.groups
+    pairs = zip(task.groups[3], task.motion.actuators.servos, strict=True)
+    return (*task.groups[:3], [replace(c, profile=each.profile(q)) for c, each in pairs])
+
+
+class Variations:
+    """Initial-value problems of many runs: a few bases, and what differs from run to run.
+
+    Attributes
+    ----------
+    count
+        Number of runs.
+    bases, base_of
+        Initial-value problems at the start of the model file, and the index of each run's base.
+    starts, inputs
+        Initial coordinates and rates by name, NaN where a run has that of its base, and constant
+        inputs by joint: arrays (count,).
+    size
+        Length of the longest state.
+    """
+
+    def __init__(
+        self, bases: Sequence[InitialValueProblem], base_of: Ints, starts: Columns, inputs: Columns
+    ) -> None:
+        self.bases: Sequence[InitialValueProblem] = bases
+        self.base_of, self.count = base_of, len(base_of)
+        self.starts, self.inputs = starts, inputs
+        firsts = [task.state for task in bases]
+        self.size = max(map(len, firsts))
+        self._firsts = np.zeros((len(bases), self.size))
+        for row, state in zip(self._firsts, firsts, strict=True):
+            row[: len(state)] = state
+
+    @cached_property
+    def _places(self) -> dict[str, Ints]:
+        """Indices in the states of the initial values, by name, one per base; -1 if unknown."""
+        models = {id(task.equation.model): task.equation.model for task in self.bases}
+        known = {
+            key: {name: k for k, name in enumerate(coordinate_units(model))}
+            for key, model in models.items()
+        }
+        keys = [id(task.equation.model) for task in self.bases]
+        return {name: np.array([known[key].get(name, -1) for key in keys]) for name in self.starts}
+
+    @cached_property
+    def problem_of(self) -> Ints:
+        """Index of each run's problem: of its base, or behind the bases if it is the run's own.
+
+        A run with an initial state of its own has its own problem if a servo holds where the run
+        starts, or a link slides.
+        """
+        own = np.array([bool(self.starts) and (_holds(x) or _slides(x)) for x in self.bases])
+        numbers = len(self.bases) + np.arange(self.count) if own.any() else self.base_of
+        return np.where(own[self.base_of], numbers, self.base_of)
+
+    def problem(self, index: int) -> InitialValueProblem:
+        """Return a problem by its index in `problem_of`."""
+        return (
+            self.bases[index] if index < len(self.bases) else self.of_run(index - len(self.bases))
+        )
+
+    def of_run(self, k: int) -> InitialValueProblem:
+        """Return the initial-value problem of a run."""
+        task = self.bases[int(self.base_of[k])]
+        if self.starts:
+            task = started_at(task, self.states(slice(k, k + 1))[0])
+        given = {
+            name: Constant[float](kind="constant", value=float(values[k]))
+            for name, values in self.inputs.items()
+        }
+        driven = [replace(c, profile=given.get(c.name, c.profile)) for c in task.groups[0]]
+        if not given:
+            return task
+        changed = replace(task, groups=(driven, *task.groups[1:]))
+        vars(changed).update(watches=task.watches, measures=task.measures)
+        return changed
+
+    def states(self, rows: slice | Ints) -> Array:
+        """Return the initial states of runs, (count, size), padded with 0."""
+        bases = self.base_of[rows]
+        states = self._firsts[bases]
+        for name, column in self.starts.items():
+            values, places = column[rows], self._places[name][bases]
+            which = np.flatnonzero(~np.isnan(values))
+            states[which, places[which]] = values[which]
+        return np.asarray(states)
+
+    def speeds(self, rows: slice | Ints) -> Array:
+        """Return the initial rates of runs, (count, n), of arms with n coordinates."""
+        n = self.bases[0].equation.model.size
+        return self.states(rows)[:, n : 2 * n]
+
+    def some(self, which: Ints) -> "Variations":
+        """Return the variations of some of the runs."""
+        starts, inputs = (
+            {name: values[which] for name, values in columns.items()}
+            for columns in (self.starts, self.inputs)
+        )
+        return Variations(self.bases, self.base_of[which], starts, inputs)
+
+    def input_values(self, rows: slice | Ints) -> Array:
+        """Return the constant inputs of runs, (count, inputs)."""
+        values = [column[rows] for column in self.inputs.values()]
+        return np.stack(values, axis=1) if values else np.zeros((len(self.base_of[rows]), 0))
+
+    def input_channels(self) -> list[int]:
+        """Return the index of the channel of each of the constant inputs."""
+        names = [channel.name for channel in self.bases[0].groups[0]]
+        return [names.index(name) for name in self.inputs]
+
+    def check(self) -> None:
+        """Raise a SimulationError that names the first run whose initial state is not valid."""
+        for k, error in self.faults():
+            with RunNumber(k, self.count):
+                raise error
+
+    def faults(self) -> Iterator[tuple[int, SimulationError]]:
+        """Yield the numbers of runs whose initial state is not valid, with the error."""
+        if not self.starts:
+            return
+        for name, places in self._places.items():
+            unknown = (places[self.base_of] < 0) & ~np.isnan(self.starts[name])
+            for k in np.flatnonzero(unknown).tolist():
+                yield k, unknown_start(self.bases[self.base_of[k]].equation.model, name)
+        for first in range(0, self.count, CHECKED):
+            rows = slice(first, first + CHECKED)
+            states, bases = self.states(rows), self.base_of[rows]
+            for some in alike(bases):
+                base = self.bases[bases[some[0]]]
+                yield from self._state_faults(base, states[some], first + some)
+
+    def _state_faults(
+        self, task: InitialValueProblem, states: Array, runs: Ints
+    ) -> Iterator[tuple[int, SimulationError]]:
+        """Yield faults of the initial states of runs with one base."""
+        model = task.equation.model
+        suspects = {} if model.arm.start == "stated" else dict(enumerate(runs.tolist()))
+        watches = [each for each in task.watches if each.what]
+        if watches:
+            values = states[:, : 2 * model.size] @ np.array([each.row for each in watches]).T
+            low, high = np.array([(each.low, each.high) for each in watches]).T
+            beyond = np.flatnonzero(np.any((values < low) | (values > high), axis=1))
+            suspects |= {row: int(runs[row]) for row in beyond.tolist()}
+        for row, k in suspects.items():
+            try:
+                refuse_alone(model, [x for x, y in self.starts.items() if not np.isnan(y[k])])
+                refuse_outside(task.watches, *states[row, : 2 * model.size].reshape(2, -1))
+            except SimulationError as error:
+                yield k, error
+
+
+def alike(numbers: Ints) -> list[Ints]:
+    """Return the indices of equal numbers, one array per number."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
+
+
+class RunNumber:
+    """Context in which errors begin with the number of a run."""
+
+    def __init__(self, k: int, count: int) -> None:
+        self._words = f"run {k + 1} of {max(count, 1)}"
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise an error with the number in front of its message."""
+        if isinstance(error, FlexarmError):
+            raise type(error)(f"{self._words}: {error}") from error

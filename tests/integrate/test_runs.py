@@ -1,0 +1,190 @@
+"""Runs in arrays: what they hold is what each run by itself holds, and only what is asked for."""
+
+import tracemalloc
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.integrate.batch import cores, many
+from flexarm.integrate.batch.runs import Runs
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.solve import new_state, solve
+from flexarm.io.overrides import change_arm
+from tests.integrate.arms import hub
+
+COUNT = 21
+ANGLES, RATES = np.linspace(0.0, 0.3, COUNT), np.linspace(-1.0, 2.0, COUNT)
+HOW: dict[str, Any] = {"t_end": 0.3, "dt": 0.05, "method": "dop853"}
+
+
+@cache
+def link() -> flexarm.Arm:
+    """Make the smallest arm that bends, with a stop that some runs reach."""
+    limits = {"links.1.joint.limits": {"upper": 0.5}}
+    return change_arm(hub(1), {"stiffening": False, **limits})
+
+
+@cache
+def runs() -> Runs:
+    """Simulate runs of which some stop."""
+    return flexarm.simulate_many(link(), starts={"joint1": ANGLES, "joint1.rate": RATES}, **HOW)
+
+
+def test_runs_hold_what_each_run_by_itself_has() -> None:
+    assert {*runs().status} == {"finished", "stopped"}
+    assert runs().q.shape == (COUNT, 7, 2)
+    for k, run in enumerate(runs()):
+        reached = np.isin(run.t, runs().t)
+        count = int(reached.sum())
+        assert (run.status, run.reason) == (runs().status[k], runs().reasons.get(k, ""))
+        for name in ("q", "v", "tip", "energy"):
+            whole = getattr(runs(), name)[k]
+            np.testing.assert_array_equal(whole[:count], getattr(run, name)[reached])
+            assert np.isnan(whole[count:]).all()
+        np.testing.assert_array_equal(runs().works[k, :count], run.works[reached, :4])
+        assert runs().statistics["steps"][k] == run.statistics.steps
+
+
+@pytest.mark.parametrize("method", ["dop853", "etd4", "rodas4"])
+def test_compiled_series_are_bit_by_bit_what_python_integrates(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cores, "native_width", lambda: 1)
+    whole = flexarm.simulate_many(
+        link(), t_end=0.3, dt=0.05, method=method, rtol=[1e-3, 1e-5] * 3,
+        starts={"joint1": ANGLES[:6], "joint1.rate": RATES[:6]}, inputs={"joint1": ANGLES[:6]},
+    )  # fmt: skip
+    for k in range(6):
+        task = whole.variations.of_run(k)
+        alone = solve(new_state(task, METHODS[method], task.wanted))
+        assert whole.results.samples[k].tobytes() == alone.states.tobytes()
+        statistics = whole[k].statistics
+        assert statistics.steps == alone.steps > 10
+        assert statistics.evaluations == alone.evaluations
+        assert whole[k].u[:, 0].tolist() == [ANGLES[k]] * 7
+
+
+def test_only_what_is_kept_is_stored() -> None:
+    given: dict[str, Any] = {"starts": {"joint1": ANGLES}, **HOW}
+    whole = flexarm.simulate_many(link(), **given)
+    last = flexarm.simulate_many(link(), keep="last", **given)
+    assert last.q.shape == (COUNT, 1, 2)
+    np.testing.assert_array_equal(last.q[:, 0], whole.q[:, -1])
+    np.testing.assert_array_equal(last.energy[:, 0], whole.energy[:, -1])
+    assert last[3].t.tolist() == [0.3]
+    np.testing.assert_array_equal(last[3].q, whole[3].q[-1:])
+    names = ["joint1 rate", "tip y", "total energy"]
+    named = flexarm.simulate_many(link(), keep=names, **given)
+    for name in names:
+        np.testing.assert_array_equal(named.curve(name), whole.curve(name))
+    assert named.results.samples.nbytes == COUNT * 7 * 3 * 8
+    for ask in (lambda: named.q, lambda: named[0], lambda: named.curve("tip x")):
+        with pytest.raises(FlexarmError, match=r"kept"):
+            ask()
+    for wrong in ("all", [], [1], 3):
+        with pytest.raises(SimulationError, match="keep: must be 'samples', 'last', or names"):
+            flexarm.simulate_many(link(), keep=wrong, **given)  # type: ignore[arg-type]
+    with pytest.raises(FlexarmError, match="has no 'elbow'"):
+        flexarm.simulate_many(link(), keep=["elbow"], **given)
+
+
+def test_the_last_state_of_a_run_that_stops_is_that_of_its_end() -> None:
+    last = flexarm.simulate_many(
+        link(), keep="last", starts={"joint1": ANGLES, "joint1.rate": RATES}, **HOW
+    )
+    assert last.status.tolist() == runs().status.tolist()
+    for k in np.flatnonzero(~last.finished).tolist():
+        assert last.q[k, 0, 0] == pytest.approx(0.5, abs=1e-9)
+        np.testing.assert_array_equal(last[k].q[-1], runs()[k].q[-1])
+        assert last[k].t[-1] == runs()[k].t[-1]
+
+
+@pytest.mark.parametrize("reduction", ["peak", "last", "mean", "settling time"])
+def test_reductions_are_those_of_each_run(reduction: str) -> None:
+    from flexarm.runs.curves import REDUCTIONS
+
+    for name in ("tip y", "joint1 rate", "link1 tip deflection y"):
+        found = runs().reduce(name, reduction, after=0.1)
+        for k, run in enumerate(runs()):
+            if run.status != "finished":
+                assert np.isnan(found[k])
+                continue
+            x = runs().curve(name)[k : k + 1, runs().t >= 0.1]
+            assert found[k] == REDUCTIONS[reduction](run.t[run.t >= 0.1], x, 0.02)[0]
+    with pytest.raises(FlexarmError, match=r"after: must be at most 0\.3 s"):
+        runs().reduce("tip y", reduction, after=1.0)
+
+
+def test_a_dataset_has_arrays_states_and_what_was_varied() -> None:
+    dataset = runs().dataset("tip x")
+    assert dict(dataset.sizes) == {"time": 7, "coordinate": 2, "run": COUNT}
+    np.testing.assert_array_equal(dataset["q"].values, runs().q)
+    np.testing.assert_array_equal(dataset["tip x"].values, runs().tip[:, :, 0])
+    assert dataset["start.joint1"].values.tolist() == ANGLES.tolist()
+    assert dataset["status"].values.tolist() == runs().status.tolist()
+    masses = np.array([0.1, 0.2])
+    other = flexarm.simulate_many(link(), parameters={"payload.mass": masses}, **HOW)
+    assert other.dataset()["payload.mass"].values.tolist() == masses.tolist()
+    alone = flexarm.simulate(change_arm(link(), {"payload.mass": 0.2}), **HOW)
+    assert other.q[1] == pytest.approx(alone.q, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"starts": {"joint1": [0.0, np.nan]}}, "run 2 of 2: starts: joint1: must be a finite"),
+        ({"starts": {"joint1": [0.0], "joint1.rate": [0.0, 1.0]}}, "of one length, got .1, 2"),
+        ({"starts": {"joint1": 0.3}}, "starts: joint1: must be an array of numbers, one per run"),
+        ({"starts": {"joint1": ["a"]}}, "starts: joint1: must be an array of numbers"),
+        ({"starts": {"elbow": [0.0, 1.0]}}, "run 1 of 2: starts: no coordinate 'elbow'"),
+        ({"starts": {"joint1": [0.0, 0.7]}}, "run 2 of 2: joint1: its position is 0.7 at the"),
+        ({"inputs": {"elbow": [0.0]}}, "run 1 of 1: inputs: no driven joint 'elbow'"),
+        ({"starts": {"joint1": [0.0]}, "inputs": {"joint1": [0.0, 1.0]}}, "of one length"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused_by_run(given: Any, said: str) -> None:
+    with pytest.raises(SimulationError, match=said):
+        flexarm.simulate_many(link(), t_end=0.1, **given)
+
+
+def test_a_run_takes_no_memory_but_that_of_its_samples() -> None:
+    arm, count = change_arm(hub(1), {"stiffening": False}), 30_000
+
+    def peak(count: int) -> tuple[int, int]:
+        tracemalloc.start()
+        found = flexarm.simulate_many(
+            arm, t_end=0.01, dt=0.0005, method="dop853", starts={"joint1": np.zeros(count)}
+        )
+        memory = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return memory, Runs.memory(found.variations, "samples")
+
+    peak(64)  # with what is compiled and kept
+    (few, little), (most, large) = peak(64), peak(count)
+    assert most - few == pytest.approx(large - little, rel=0.1)
+
+
+def test_python_is_not_asked_run_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "PORTION", 64)
+    monkeypatch.setattr(cores, "JOB", 2)
+    calls: list[int] = []
+    found = flexarm.simulate_many(
+        link(), starts={"joint1": ANGLES}, progress=calls.append, workers=2, **HOW
+    )
+    assert calls[-1] == COUNT == len(found)
+    plain = flexarm.simulate_many(link(), starts={"joint1": ANGLES}, **HOW)
+    np.testing.assert_array_equal(found.q, plain.q)
+
+
+def test_no_runs_are_a_sequence_too() -> None:
+    none = flexarm.simulate_many(link(), starts=[], **HOW)
+    assert (len(none), list(none), none.q.shape) == (0, [], (0, 7, 2))
+    assert isinstance(runs()[1:3], list)
+    assert runs()[-1].q[0, 0] == ANGLES[-1]
+    with pytest.raises(IndexError):
+        runs()[COUNT]
+    assert "21 of" in repr(runs())
