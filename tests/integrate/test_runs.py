@@ -54,18 +54,32 @@ def test_compiled_series_are_bit_by_bit_what_python_integrates(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cores, "native_width", lambda: 1)
+    push = {"kind": "bang-bang", "amplitude": 1, "times": [0, 0.1, 0.2]}
+    pushed = {"links.1.joint.input": push, "links.1.joint.limits": {"upper": 9}}
     whole = flexarm.simulate_many(
-        link(), t_end=0.3, dt=0.05, method=method, rtol=[1e-3, 1e-5] * 3,
-        starts={"joint1": ANGLES[:6], "joint1.rate": RATES[:6]}, inputs={"joint1": ANGLES[:6]},
+        change_arm(link(), pushed), t_end=0.3, dt=0.05, method=method, rtol=[1e-3] * 6 + [1e-5] * 6,
+        starts={"joint1": ANGLES[:12], "joint1.rate": RATES[:12]},
     )  # fmt: skip
-    for k in range(6):
+    for k in range(12):
         task = whole.variations.of_run(k)
         alone = solve(new_state(task, METHODS[method], task.wanted))
         assert whole.results.samples[k].tobytes() == alone.states.tobytes()
         statistics = whole[k].statistics
         assert statistics.steps == alone.steps > 10
         assert statistics.evaluations == alone.evaluations
-        assert whole[k].u[:, 0].tolist() == [ANGLES[k]] * 7
+
+
+def test_constant_inputs_are_each_run_s_own() -> None:
+    starts, pushes = {"joint1": ANGLES}, {"joint1": 0.1 * RATES}
+    whole = flexarm.simulate_many(link(), starts=starts, inputs=pushes, **HOW)
+    for k in range(0, COUNT, 6):
+        alone = flexarm.simulate(
+            change_arm(link(), {"links.1.joint.start.position": float(ANGLES[k])}),
+            inputs={"joint1": 0.1 * float(RATES[k])}, rtol=1e-9, **HOW,
+        )  # fmt: skip
+        assert whole[k].u.tolist() == alone.u.tolist()
+        assert whole[k].q == pytest.approx(alone.q, abs=1e-3 * np.abs(alone.q).max())
+    assert np.ptp(whole.q[:, -1, 0] - ANGLES) > 0.01
 
 
 def test_only_what_is_kept_is_stored() -> None:

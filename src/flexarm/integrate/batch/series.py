@@ -104,7 +104,7 @@ def gathered(record: Record, arrays: Sequence[Array | Ints], last: Array) -> Arr
     """
     thread = ThreadRecord(record, arrays)
     found = {place: each for place, each in thread.by_address.items() if each.size}
-    found = {**found, last.ctypes.data: found.pop(last.ctypes.data)}
+    found[last.ctypes.data] = found.pop(last.ctypes.data)  # now the last one
     slots = sum(len(each.layout().types) for each in thread.records)
     block = np.zeros(slots + sum(each.size for each in found.values()))
     moved, end = dict[int, Array | Ints](), slots
