@@ -96,6 +96,11 @@ class Record:
         for mine, theirs in zip(self._memory[1:], other._memory[1:], strict=True):
             mine[: len(theirs)] = theirs
 
+    def move_to(self, memory: Any) -> None:
+        """Place the slots in an array with as many elements of 8 bytes as the record has fields."""
+        slots = (ctypes.c_int64 * len(memory)).from_buffer(memory)
+        self.__dict__["_memory"] = (slots, *self._memory[1:])
+
     def pack(self) -> int:
         """Copy the fields into the slots that compiled code reads, and return their address.
 

@@ -1,6 +1,5 @@
 """Runs one after the other in compiled code, from one block of memory that is set back for each."""
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -123,8 +122,6 @@ def gathered(record: Record, arrays: Sequence[Array | Ints], last: Array) -> Arr
             table = getattr(each, name)
             if table.dtype == INTEGER:
                 table[:] = [addresses.get(place, place) for place in table.tolist()]
-        memory: Any = block[end : end + len(layout.types)]
-        vars(each).pop("place", None)
-        vars(each)["slots"] = (ctypes.c_int64 * len(layout.types)).from_buffer(memory)
+        each.move_to(block[end : end + len(layout.types)])
         end += len(layout.types)
     return block
