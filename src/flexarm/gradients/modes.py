@@ -6,16 +6,14 @@ basis, omit the damping matrix.
 """
 
 from flexarm.integrate.methods.eigen import gap, largest
-from flexarm.integrate.methods.oscillator import POWERS, TERMS, add_time, fill_in
+from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, TERMS, add_time, fill_in
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 
 
 @kernel
-def responses_along(
-    square: float, loss: float, t: float, out: Array, by_square: Array, by_loss: Array
-) -> None:
-    """Compute an oscillator's responses and derivatives by squared frequency and damping rate.
+def responses_along(square: float, loss: float, t: float, out: Array, by_square: Array) -> None:
+    """Compute an oscillator's responses and their derivatives by the squared frequency.
 
     The responses are those of `flexarm.integrate.methods.oscillator.responses`.
     """
@@ -24,32 +22,30 @@ def responses_along(
     while max(abs(square) * tau, loss) * tau > 1.0:
         tau = 0.5 * tau
         halvings += 1
-    _series_along(square, loss, tau, 0.0, 1.0, out, by_loss)
-    _series_along(square, loss, tau, 1.0, 0.0, out, by_square)
+    _series_along(square, loss, tau, out, by_square)
     for _ in range(halvings):
-        add_time_along(square, loss, tau, out, by_square, by_loss, out, by_square, by_loss)
+        add_time_along(square, loss, tau, out, by_square, out, by_square)
         tau = 2.0 * tau
 
 
 @kernel
-def add_time_along(
-    square: float, loss: float, t: float, begin: Array, begin_by_square: Array,
-    begin_by_loss: Array, out: Array, by_square: Array, by_loss: Array,
-) -> None:  # fmt: skip
-    """Advance an oscillator's responses, and their derivatives, by the time t.
+def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, by: Array) -> None:
+    """Compute derivatives of an oscillator's responses by the damping rate from those by square.
 
-    The responses are advanced by `flexarm.integrate.methods.oscillator.add_time`.
+    A change of the damping rate acts as a force that is minus the response's rate, and a change of
+    the squared frequency as one that is minus the response: the derivative of a response by the
+    damping rate is the derivative of its rate by the squared frequency.
     """
-    _add_along(square, loss, t, begin, begin_by_square, out, 1.0, 0.0, by_square)
-    _add_along(square, loss, t, begin, begin_by_loss, out, 0.0, 1.0, by_loss)
-    add_time(square, loss, t, begin, out)
+    by[0] = by_square[1]
+    by[1] = -loss * by_square[1] - square * by_square[0] - out[0]
+    by[2] = by_square[0]
+    for k in range(3, RESPONSES):
+        by[k] = by_square[k - 1]
 
 
 @kernel
-def _series_along(
-    square: float, loss: float, t: float, d_square: float, d_loss: float, out: Array, by: Array
-) -> None:
-    """Sum the power series of the responses, and of their derivative along (d_square, d_loss)."""
+def _series_along(square: float, loss: float, t: float, out: Array, by: Array) -> None:
+    """Sum the power series of the responses, and of their derivatives by the squared frequency."""
     fall = loss * t
     turn = square * t * t
     a = 1.0
@@ -72,7 +68,7 @@ def _series_along(
         d_older = d_before
         before = a
         d_before = da
-        da = -fall * da - turn * d_older - t * (d_loss * before + t * d_square * older)
+        da = -fall * da - turn * d_older - t * t * older
         a = -fall * before - turn * older
     power = t * t * t * t
     out[5] = x4 * power * t
@@ -81,22 +77,23 @@ def _series_along(
     by[6] = d5 * power * t * t
     fill_in(square, loss, t, out)
     for at in range(4, 1, -1):
-        by[at] = -loss * by[at + 1] - square * by[at + 2]
-        by[at] -= d_loss * out[at + 1] + d_square * out[at + 2]
-    by[0] = -loss * by[2] - square * by[3] - d_loss * out[2] - d_square * out[3]
-    by[1] = -loss * by[0] - square * by[2] - d_loss * out[0] - d_square * out[2]
+        by[at] = -loss * by[at + 1] - square * by[at + 2] - out[at + 2]
+    by[0] = -loss * by[2] - square * by[3] - out[3]
+    by[1] = -loss * by[0] - square * by[2] - out[2]
 
 
 @kernel
-def _add_along(
-    square: float, loss: float, t: float, begin: Array, begin_by: Array, out: Array,
-    d_square: float, d_loss: float, by: Array,
-) -> None:  # fmt: skip
-    """Compute the derivative of `add_time` along the direction (d_square, d_loss)."""
+def add_time_along(
+    square: float, loss: float, t: float, begin: Array, begin_by: Array, out: Array, by: Array
+) -> None:
+    """Advance an oscillator's responses, and their derivatives by squared frequency, by the time t.
+
+    The responses are advanced by `flexarm.integrate.methods.oscillator.add_time`.
+    """
     s = out[0]
     d0 = by[0]
     own = out[1] + loss * s
-    d_own = by[1] + loss * d0 + d_loss * s
+    d_own = by[1] + loss * d0
     for k in range(POWERS - 1, -1, -1):
         before = k + 1 if k > 0 else 0
         total = d_own * begin[2 + k] + own * begin_by[2 + k]
@@ -107,9 +104,10 @@ def _add_along(
             factor *= t / (j + 1.0)
         by[2 + k] = total
     free = d_own * begin[0] + own * begin_by[0] + d0 * begin[1] + s * begin_by[1]
-    rate = by[1] * begin[1] + out[1] * begin_by[1] - d_square * s * begin[0]
+    rate = by[1] * begin[1] + out[1] * begin_by[1] - s * begin[0]
     by[1] = rate - square * (d0 * begin[0] + s * begin_by[0])
     by[0] = free
+    add_time(square, loss, t, begin, out)
 
 
 @kernel
@@ -152,7 +150,7 @@ def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: A
             mixing[at] = -0.5 * changes[at]  # modes equal in frequency and damping stay orthogonal
             if apart != 0.0:
                 mixing[at] = (changes[n * n + at] - squares[j] * changes[at]) / apart
-    most = largest_loss(n, damping)
+    most = largest(n, squares[n:])
     for i in range(n):
         for j in range(n):
             at = i * n + j
@@ -164,15 +162,6 @@ def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: A
                         rest += mixing[k * n + i] * damping[k * n + j]
                         rest += mixing[k * n + j] * damping[i * n + k]
                 mixing[at] = rest / apart
-
-
-@kernel
-def largest_loss(n: int, damping: Array) -> float:
-    """Return the largest magnitude of a damping rate, from the damping matrix in modes."""
-    top = 0.0
-    for r in range(n):
-        top = max(top, abs(damping[r * n + r]))
-    return top
 
 
 @kernel
@@ -204,7 +193,7 @@ def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
 def _unmix_modes(n: int, squares: Array, damping: Array, out: Array) -> None:
     """Propagate derivatives by the coefficients of `_mix_modes` back to the matrices in modes."""
     top = largest(n, squares)
-    most = largest_loss(n, damping)
+    most = largest(n, squares[n:])
     for i in range(n):
         for j in range(n):
             at = i * n + j

@@ -7,7 +7,7 @@ the modes at given steps.
 
 from dataclasses import dataclass
 
-from flexarm.gradients.modes import add_time_along, responses_along
+from flexarm.gradients.modes import add_time_along, responses_along, responses_by_loss
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.methods.exponential import detach, find_modes
 from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, responses
@@ -167,27 +167,25 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
         return
     quarter = 0.25 * h
     more = s.answers[RESPONSES:]
-    last = s.answers[2 * RESPONSES :]
-    here = s.answers[3 * RESPONSES :]
-    more_here = s.answers[4 * RESPONSES :]
-    last_here = s.answers[5 * RESPONSES :]
+    here = s.answers[2 * RESPONSES :]
+    more_here = s.answers[3 * RESPONSES :]
+    last_here = s.answers[4 * RESPONSES :]
     for r in range(n):
         square = s.basis[2 * n * n + r]
         loss = s.basis[2 * n * n + n + r]
         s.swing[n + r] = 1.0  # weights at the begin, with derivatives 0
         if parts > 1:
-            responses_along(square, loss, quarter, s.answers, more, last)
+            responses_along(square, loss, quarter, s.answers, more)
         responses(square, loss, quarter, s.answers)
-        for k in range(parts * RESPONSES):
+        for k in range(2 * RESPONSES):
             here[k] = s.answers[k]
-        for part in range(parts):
-            weigh_mode(s, part, r, 0.25)
-        for quarters in range(2, 5):
-            if parts > 1:
-                add_time_along(square, loss, quarter, s.answers, more, last, here, more_here,
-                               last_here)  # fmt: skip
-            else:
+        for quarters in range(1, 5):
+            if quarters > 1 and parts > 1:
+                add_time_along(square, loss, quarter, s.answers, more, here, more_here)
+            elif quarters > 1:
                 add_time(square, loss, quarter, s.answers, here)
+            if parts > 1:
+                responses_by_loss(square, loss, here, more_here, last_here)
             for part in range(parts):
                 weigh_mode(s, part, r, 0.25 * float(quarters))
 
@@ -200,7 +198,7 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
     rate.
     """
     n = s.system.n
-    own = s.answers[(3 + part) * RESPONSES :]
+    own = s.answers[(2 + part) * RESPONSES :]
     for i in range(s.stages + 1):
         if s.c[i] == when:
             row = part * (s.stages + 1) + i

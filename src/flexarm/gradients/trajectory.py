@@ -389,7 +389,7 @@ class RecordedTrajectory:
                 "y": size, "k": size, "trial": size, "places": 2 * every * stages * size,
                 "saved": len(starts) * size, "swing": 3 * (stages + 1) * 2 * n,
                 "into": 3 * (stages + 1) * stages * 2 * n, "x": n, "g": stages * n,
-                "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 6 * RESPONSES,
+                "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 5 * RESPONSES,
                 "basis": 3 * n * n + 2 * n, "room": n, "square": n * n,
             }),
         }  # fmt: skip
