@@ -12,12 +12,12 @@ from flexarm.gradients.steps import (
     step,
     tabulate,
     take_modes,
-    to_modes,
 )
 from flexarm.integrate.methods.eigen import congruence
 from flexarm.integrate.system import drive, enter_pieces, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
+from flexarm.loops.sums import weigh
 
 
 @dataclass(kw_only=True)
@@ -97,17 +97,6 @@ def spread(n: int, down: Array, across: Array, out: Array) -> None:
 
 
 @kernel
-def from_modes(s: Adjoint, by: Array, out: Array) -> None:
-    """Transform derivatives by modal rates to derivatives by coordinate rates; add them to out."""
-    n = s.system.n
-    if s.in_modes == 1:
-        to_rows(n, s.basis[n * n :], by, out)
-    else:
-        for r in range(n):
-            out[r] += by[r]
-
-
-@kernel
 def go_back(s: Adjoint, i: int) -> None:
     """Propagate derivatives by the state at stage i back to earlier stages and the step's begin.
 
@@ -161,16 +150,15 @@ def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
         s.system.x[r] = place[2 * n + r]
         s.weight[n + r] = s.p_back[i * extra + r]
     by = s.g_back[i * n :]
-    from_modes(s, by, s.weight)
+    to_rows(n, s.basis[n * n :], by, s.weight)
     run_equations(s.equations, s.table)
     for r in range(s.size):
         s.share[r] = s.by_state[r]
     for r in range(2 * n):
-        s.modal[r] = 0.0
+        s.modal[r] = s.basis[2 * n * n + r] * by[r % n]
     if s.in_modes == 1:
         spread(n, place[s.size + n :], by, s.basis_back[n * n :])
         for r in range(2 * n):
-            s.modal[r] = s.basis[2 * n * n + r] * by[r % n]
             s.basis_back[2 * n * n + r] += by[r % n] * s.modals[2 * i * n + r]
     go_back(s, i)
     for r in range(s.numbers):
@@ -187,7 +175,7 @@ def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
 def find_modal(s: Adjoint, places: Array) -> None:
     """Recompute the modal states of a step from the rates stored at its stages."""
     n = s.system.n
-    to_modes(s, places[n:], s.x)
+    weigh(n, n, s.basis[n * n :], places[n:], s.x)
     for i in range(s.stages + 1):
         mix(s, 0, i, s.x, s.g, s.modals[2 * i * n :])
         if i < s.stages:
@@ -218,7 +206,7 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
     for back in range(s.stages):
         i = s.stages - 1 - back
         pull_stage(s, j, i, places[2 * i * s.size :])
-    from_modes(s, s.x_back, s.adjoint[n:])
+    to_rows(n, s.basis[n * n :], s.x_back, s.adjoint[n:])
     if s.in_modes == 1:
         spread(n, places[n:], s.x_back, s.basis_back[n * n :])
 

@@ -40,8 +40,9 @@ class GivenSteps(Record):
     count: int
     times: Array
     lengths: Array
-    # in_modes, renewed, basis: 1 if steps are computed in modes; per step, 1 if modes are
-    # recomputed at its begin, (count,); the present modal basis, as in `flexarm.gradients.modes`.
+    # in_modes, renewed, basis: 1 if steps are computed in modes of the arm; per step, 1 if modes
+    # are recomputed at its begin, (count,); the present modal basis, as in
+    # `flexarm.gradients.modes`, with the coordinates themselves as modes for other methods.
     in_modes: int
     renewed: Ints
     basis: Array
@@ -219,17 +220,6 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
 
 
 @kernel
-def to_modes(s: GivenSteps, v: Array, out: Array) -> None:
-    """Transform coordinate rates, (n,), to modal rates; copy rates for a method without modes."""
-    n = s.system.n
-    if s.in_modes == 1:
-        weigh(n, n, s.basis[n * n :], v, out)
-    else:
-        for r in range(n):
-            out[r] = v[r]
-
-
-@kernel
 def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
     """Compute the modal state at stage i of a step from rates x at its begin and accelerations g.
 
@@ -254,7 +244,7 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
     n = s.system.n
     if s.in_modes == 1:
         weigh_both(n, s.basis, modal, y, out)
-    else:
+    else:  # the products with zeros take a tenth of the time of a step
         for r in range(n):
             out[r] = y[r] + modal[r]
             out[n + r] = modal[n + r]
@@ -270,11 +260,10 @@ def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array)
     ``change`` contains accelerations and rates of further states, (a, dx).
     """
     n = s.system.n
-    to_modes(s, change, g[i * n :])
-    if s.in_modes == 1:
-        own = s.basis[2 * n * n :]
-        for r in range(n):
-            g[i * n + r] += own[r] * modal[r] + own[n + r] * modal[n + r]
+    weigh(n, n, s.basis[n * n :], change, g[i * n :])
+    own = s.basis[2 * n * n :]
+    for r in range(n):
+        g[i * n + r] += own[r] * modal[r] + own[n + r] * modal[n + r]
     extra = s.size - 2 * n
     for r in range(extra):
         p[i * extra + r] = change[n + r]
@@ -283,9 +272,10 @@ def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array)
 @kernel
 def begin_step(s: GivenSteps, j: int, parts: int) -> None:
     """Tabulate the weights, select the channel pieces and compute the modal rates for step j."""
+    n = s.system.n
     tabulate(s, j, parts)
     enter_pieces(s.system, s.times[j] + rounding(s.times[j]))
-    to_modes(s, s.y[s.system.n :], s.x)
+    weigh(n, n, s.basis[n * n :], s.y[n:], s.x)
 
 
 @kernel

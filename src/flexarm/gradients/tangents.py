@@ -14,7 +14,6 @@ from flexarm.gradients.steps import (
     note,
     take_modes,
     take_stage,
-    to_modes,
     unfold,
 )
 from flexarm.integrate.methods.eigen import congruence
@@ -158,7 +157,7 @@ def push(s: MotionTangents) -> None:
         begin_step(s, j, 3)
         for column in range(s.columns):
             x = s.x_along[column * n :]
-            to_modes(s, s.tangents[column * s.size + n :], x)
+            weigh(n, n, s.basis[n * n :], s.tangents[column * s.size + n :], x)
             if s.in_modes == 1:
                 inverse = s.basis_along[column * (2 * n * n + 2 * n) + n * n :]
                 weigh(n, n, inverse, s.y[n:], s.more)

@@ -375,6 +375,7 @@ class RecordedTrajectory:
             "lengths": self.plan.lengths,
             "in_modes": int(in_modes),
             "renewed": self._renewed,
+            "basis": np.concatenate([np.tile(np.eye(n).ravel(), 2), np.zeros(n * n + 2 * n)]),
             "matrices": address,
             "matrix_table": table,
             "matrix_q": matrices.get("q", matrix),
@@ -390,7 +391,7 @@ class RecordedTrajectory:
                 "saved": len(starts) * size, "swing": 3 * (stages + 1) * 2 * n,
                 "into": 3 * (stages + 1) * stages * 2 * n, "x": n, "g": stages * n,
                 "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 5 * RESPONSES,
-                "basis": 3 * n * n + 2 * n, "room": n, "square": n * n,
+                "room": n, "square": n * n,
             }),
         }  # fmt: skip
         return fields, buffers, matrices
