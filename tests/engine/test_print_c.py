@@ -90,9 +90,8 @@ def test_random_kernels_do_the_same_in_c(seed: int, tmp_path: Path) -> None:
     run.restype = ctypes.c_double
 
     def call(s: State, a: Array, b: Any, i: int, x: float) -> float:
-        s.pack()
         arrays = [ctypes.c_void_p(each.ctypes.data) for each in (a, b)]
-        found = run(ctypes.c_void_p(s.place), *arrays, ctypes.c_longlong(i), ctypes.c_double(x))
+        found = run(ctypes.c_void_p(s.pack()), *arrays, ctypes.c_longlong(i), ctypes.c_double(x))
         s.unpack()
         return float(found)
 

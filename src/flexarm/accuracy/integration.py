@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from flexarm.accuracy.defect import Motion
 from flexarm.links.base import Array
-from flexarm.mechanics.deformed import along, flexible_links
+from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.model import Model
 from flexarm.spatial import ACCUMULATED, NEGLIGIBLE, rotations_between
 
@@ -87,7 +87,9 @@ def integration_error(
         Largest error of the energy and momentum balances, relative to the exchanged amounts.
         It is the least error of the integration if it exceeds the tolerance.
     """
-    error, kept_until, rounding = None, None, _rounding(model, motion.q, steps)
+    error, kept_until, rounding = None, None, 0.0
+    if any(axis.motor is not None for axis in model.axes):
+        rounding = _rounding(model, motion.q, steps)
     if closer is not None:
         rows, others = _common(motion.t, closer.t)
         share = 1 - 1 / max(falls, HALVES)  # of the error that the difference shows
@@ -108,13 +110,13 @@ def apart(model: Model, motion: Motion, rows: Rows, other: Motion, others: Rows)
     q, there = motion.q, _coordinates(model, motion, rows, other, others)
     found = [np.zeros(len(rows))]
     for part in flexible_links(model):
-        end = np.array([1.0])
-        tip, its = (along(model, part, x, end).deflection[:, 0] for x in (q, there))
+        tip, its = (tip_deflection(model, part, x) for x in (q, there))
         size = float(np.ptp(tip, axis=0).max())
         if size > ACCUMULATED * max(part.length, 1e-3):
             found.append(np.abs(its - tip[rows]).max(axis=1) / size)
-    wound = wind_ups(model, q)
-    found += [*(np.abs(wind_ups(model, there) - wound[rows]) / _range(wound)).T]
+    if any(axis.motor is not None for axis in model.axes):
+        wound = wind_ups(model, q)
+        found += [*(np.abs(wind_ups(model, there) - wound[rows]) / _range(wound)).T]
     ranges = np.ptp(q, axis=0)
     for k, scale in _scales(model).items():
         found.append(np.abs(there[:, k] - q[rows, k]) / max(scale, ranges[k]))

@@ -41,10 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[str | Arg
 
 def read_arm(args: argparse.Namespace) -> "Arm":
     """Return the arm of the argument ``ARM``, with changes by ``--set``, rigid by ``--rigid``."""
-    from flexarm.io.model_file import arm_path
-    from flexarm.io.overrides import load_changed
+    from flexarm.io.model_file import arm_path, load
 
-    arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
+    if args.changes:
+        from flexarm.io.overrides import load_changed
+
+        arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
+    else:
+        arm = load(arm_path(args.arm), files=args.allow_files)
     if not args.rigid:
         return arm
     from flexarm.model.rigid import rigid

@@ -243,11 +243,6 @@ class Actuators:
         }
 
     @property
-    def is_in_basis(self) -> bool:
-        """Whether all continuous-time servos act where they measure, like a spring and damper."""
-        return all(each.in_place for each in self.servos if each.servo.period is None)
-
-    @property
     def gives_way(self) -> bool:
         """Whether any servo has an effort limit, at which the servo provides no damping."""
         return any(each.servo.effort is not None for each in self.servos)

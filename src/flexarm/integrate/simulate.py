@@ -190,6 +190,9 @@ class Simulation:
         start, law = options.start or self.model.arm.start, options.control is not None
         if self.hybrid is not None:
             self.state = self.hybrid.first(start, options.inputs, law=law)
+        elif start == "stated":
+            self.state = State(*start_state(self.model), anchor=self.model.start_anchors)
+            self.home = self.state.q
         else:
             self.state, self.home = first_state(self.model, start, options.inputs or {}, law=law)
         task = self.first = self._prepare(self.state)

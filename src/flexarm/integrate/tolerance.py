@@ -73,7 +73,9 @@ def step_tolerance(
     # Friction, states of drive trains and ties act outside of the modes.
     states = actuators.bristles or actuators.windings or actuators.ties
     rubs = bool(states or coulomb_frictions(model))
-    if problem.motion.ruled or not actuators.is_in_basis:
+    unsampled = [each for each in actuators.servos if each.servo.period is None]
+    # Servos that act where they measure are springs and dampers of the modes.
+    if problem.motion.ruled or not all(each.in_place for each in unsampled):
         wanted *= rule.under_law
     elif rubs or has_strong_dampers(problem, STRONG) or tables:
         wanted *= rule.under_friction

@@ -47,10 +47,7 @@ class BodyData(ABC):
         """First-order rotation of the root per amplitude, (3, m); nonzero for pinned shapes."""
         return np.zeros((3, len(self.names)))
 
-    @property
-    def sectioned(self) -> bool:
-        """Return whether the body is a beam, with cross-sections along its axis."""
-        return True
+    sectioned = True  # whether the body is a beam, with cross-sections along its axis
 
     @property
     def stiffens(self) -> bool:

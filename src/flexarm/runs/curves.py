@@ -142,7 +142,7 @@ def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
     moved = [model.names[i] for i in model.prescribed]
     for name, profile in zip(moved, prescribed_profiles(model), strict=True):
         ends += _ends(name, profile)
-    follows, ties = _commands(model, happened)
+    follows, ties = _commands(model, happened) if happened else ({}, {})
     for axis in model.axes:
         begin, servo = follows.get(axis.name, (0.0, axis.acts.servo))
         rate = None if servo is None else servo.rate
