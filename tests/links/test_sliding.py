@@ -13,11 +13,11 @@ from flexarm.arm import shapes as choices
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Direction, Ends, Shapes
-from flexarm.links.fields import AXES, Field, evaluate
+from flexarm.links.fields import AXES, Field, Functions, evaluate
 from flexarm.links.growing.fields import SlidingMotion, length_factor
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
-from flexarm.mechanics.bodies.exact.growing import ExactSlidingMotion
+from flexarm.mechanics.bodies.exact.motion import AxisMotion
 from tests.links.spans import HELD, curves_of, fitted, uniform
 
 Array = npt.NDArray[np.float64]
@@ -223,19 +223,23 @@ def own_state(kind: str, length: float) -> Array:
 
 
 @cache
-def coefficients(kind: str, stiffening: bool) -> tuple[SlidingMotion, ca.Function]:
+def coefficients(
+    kind: str, stiffening: bool
+) -> tuple[SlidingMotion, Callable[[Array], Functions], ca.Function]:
     """Trace the fields of displacement and angles: value, columns and bias per axis."""
     count = len(shapes_named(kind).names) + 1
     own, rates = ca.SX.sym("own", count), ca.SX.sym("rates", count)
     shapes = shapes_named(kind)
     motion = SlidingMotion(shapes, own, rates)
+    displacement, functions = motion.displacement(), motion.displacement_functions
     if stiffening:
-        motion = ExactSlidingMotion(GrowingNodes.of(shapes, NODES), shapes, own, rates)
+        nodes = GrowingNodes.of(shapes, NODES)
+        displacement, functions = AxisMotion.at(nodes, motion.amounts()).field(), nodes.functions
     outputs = []
-    for moving in (motion.displacement(), motion.rotation()):
+    for moving in (displacement, motion.rotation()):
         fields = [moving.value, *moving.columns, moving.bias]
         outputs += [ca.horzcat(*[field.of(axis) for field in fields]) for axis in AXES]
-    return motion, ca.Function("fields", [own, rates], outputs)
+    return motion, functions, ca.Function("fields", [own, rates], outputs)
 
 
 def section_of(
@@ -245,10 +249,10 @@ def section_of(
 
     Each is (3, k + 2): its value, its columns, its bias.
     """
-    motion, function = coefficients(kind, stiffening)
+    motion, displaced, function = coefficients(kind, stiffening)
     parts = [np.array(part) for part in function(own, rates)]
     xi = np.array([(material - (TOTAL - own[0])) / own[0]])
-    both = motion.displacement_functions(xi), motion.rotation_functions(xi)
+    both = displaced(xi), motion.rotation_functions(xi)
     rows = [functions[axis][:, 0] for functions in both for axis in AXES]
     values = np.stack([row @ part for row, part in zip(rows, parts, strict=True)])
     return values[:3], values[3:]

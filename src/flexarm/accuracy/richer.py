@@ -12,7 +12,6 @@ from flexarm.links.basis import MOTIONS, BeamDirection, join, own_stiffness
 from flexarm.links.body_data import BodyData
 from flexarm.links.curves import SpanCurves
 from flexarm.links.families.arm_modes import moment_curves
-from flexarm.links.integrals import integrate
 from flexarm.model import LinkModel, Model
 from flexarm.model.assemble import assemble
 from flexarm.model.elastic.damping import link_damping
@@ -182,21 +181,18 @@ def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes, groups: list[st
     total = shapes.count
     shapes.stiffness[:] = own_stiffness(shapes, span)
     shapes.stiffness[:m, :m] = old.stiffness
-    integrals, points = integrate(span, shapes, stiffening=False)
+    grown = Flexible.of(span, shapes)
+    integrals = grown.integrals
     # Added shapes stay at rest, so that terms linear in their amplitudes need not be traced.
     products = integrals.shape_shape.copy()
     products[m:] = 0.0
     integrals = replace(integrals, shape_shape=products)
-    tip, none = np.array([span.length]), np.zeros((3, total, total))
     stiffness, mass = (np.diag(each)[m:] for each in (integrals.stiffness, integrals.modal_mass))
     damping = np.zeros((total, total))
     damping[:m, :m] = elastic.damping
     if part.link.damped:
         damping[m:, m:] = np.diag(_losses(part, added, stiffness, mass))
     root = np.hstack([elastic.root_angle, np.zeros((3, added.count))])
-    grown = Flexible(
-        span, shapes, integrals, points, shapes.displacement(tip)[0], shapes.rotation(tip)[0],
-        none, none, root, damping, None,
-    )  # fmt: skip
+    grown = replace(grown, integrals=integrals, root_angle=root, damping=damping)
     more = [m + k for k, group in enumerate(groups) if group == "more"]
     return _damped(arm, index, grown, m, more) if part.link.damped else grown

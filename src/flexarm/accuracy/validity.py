@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from flexarm.links.base import Array, Direction
+from flexarm.links.basis import product_points
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.deformed import Deformed
@@ -205,7 +206,7 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     if not part.body.sectioned:
         return _of_body(body_of(model, part), t, q)
     link = deformed(model, part, q[:1])
-    places, weights = (np.pad(each, 1) for each in (link.points, link.weights))
+    places, weights = (np.pad(each, 1) for each in product_points(link.shapes, link.span))
     places[-1] = link.end
     measured = [
         _block(model, part, q[rows], places, weights) for rows in blocks(len(t), len(places))
@@ -253,7 +254,7 @@ def _block(
 
 def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Array]:
     """Return the elastic energy by linear theory and the remainder's magnitude [J], (T,) each."""
-    area, x = weights * link.scale[:, None], link.along_span(places)
+    area = weights * link.scale[:, None]
     y, z = link.curvatures(places, stiffening=True)
     torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]
     rows: tuple[tuple[str, Direction, int, Array], ...] = (
@@ -263,7 +264,7 @@ def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Arr
     linear, beyond = np.zeros(len(area)), np.zeros(len(area))
     for name, direction, nu, strain in rows:
         if link.span.has(name) and link.has(direction):
-            stiffness = area * link.span.at(name, x) / 2
+            stiffness = area * link.span.at(name, places) / 2
             first = link.values(direction, places, nu)
             linear += (stiffness * first**2).sum(axis=1)
             # by the series to the fourth order

@@ -24,12 +24,14 @@ from flexarm.closed_forms.polynomials import (
     merged,
 )
 from flexarm.engine.lower import lower
+from flexarm.links.amounts import Amounts
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.exact.body import Exact
-from flexarm.mechanics.bodies.exact.material import tangent_material
-from flexarm.mechanics.bodies.exact.strain import strain_effort, strains
+from flexarm.mechanics.bodies.exact.material import material_basis
+from flexarm.mechanics.bodies.exact.motion import AxisMotion
+from flexarm.mechanics.bodies.exact.strain import strain_effort
 from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.model import LinkModel, Model
@@ -294,16 +296,15 @@ class BentSections:
 
     def points(self) -> MaterialPoints:
         """Return the span's material points, with unit vectors of sections with rotary inertia."""
-        mass = self.body.span.integrals.mass
-        field = tangent_material(self.nodes, mass, self._tangents(), self._vectors())
-        return MaterialPoints(*field, 1.0)
+        mass = self.part.beam.integrals.mass
+        still = Amounts.fixed(self.d, 0 * self.d)
+        field = AxisMotion.of(self.nodes, self._tangents(), still).field(self._vectors())
+        return MaterialPoints(field, material_basis(self.nodes, mass), 1.0)
 
     def effort(self, q: Expr) -> Expr:
         """Return the derivative of the elastic energy by the amplitudes, (m,)."""
-        linear = self.body.linear_effort(q)
-        if not strains(self.nodes):
-            return linear
-        return linear + strain_effort(self.nodes, self.d, [s.entire() for s in self.at_nodes])
+        strained = strain_effort(self.nodes, self.d, [s.entire() for s in self.at_nodes])
+        return self.body.chained(self.body.amounts(q, 0 * q), strained) + self.body.given_effort(q)
 
     def _tangents(self) -> Tangents:
         turned = [each.rotation()[:, 0] for each in self.at_nodes]
@@ -319,7 +320,7 @@ class BentSections:
     def _vectors(self) -> list[tuple[Expr, Expr, Expr]]:
         """Return position, bias and Jacobian of the section unit vectors, by world axis x, y, z.
 
-        They are the format of `tangent_material`; empty if no section has rotary inertia.
+        They are the format of `AxisMotion.field`; empty if no section has rotary inertia.
         """
         places, sweeps = list[Expr](), list[Expr]()
         if not np.any(self.nodes.rotary):

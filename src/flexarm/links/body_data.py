@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.links.amounts import Amounts
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Inertia
+from flexarm.spatial import Expr, Inertia, constant
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class BodyData(ABC):
     """Numerical data of a link's body between the root frame L and the flexible tip frame T."""
 
     names: tuple[str, ...]  # names of the body's amplitudes within the link
+    integrals: Integrals  # mass integrals, modal mass and stiffness of a body of constant length
 
     @property
     @abstractmethod
@@ -88,6 +90,23 @@ class BodyData(ABC):
         """
         return self
 
+    def amounts(self, own: Expr, rates: Expr) -> Amounts:
+        """Return the variables that the deformation is linear in, at own coordinates, (k,)."""
+        return Amounts.fixed(own, rates)
+
+    def stiffness_at(self, length: Expr) -> Expr:
+        """Return the stiffness matrix of the variables of `amounts`, (K, K)."""
+        return constant(self.integrals.stiffness)
+
+    @property
+    def energy_powers(self) -> Array:
+        """Return the powers (K,) of the exposed length that the variables' energy scales with."""
+        return np.zeros(len(self.names))
+
+    def damping_at(self, own: Expr) -> Expr | None:
+        """Return the damping matrix of the amplitudes at own coordinates, (m, m), or None."""
+        return None
+
     def span_length(self, whole: float, own: Array) -> float:
         """Return the length of the (exposed) span [m] at the body's own coordinates, shape (k,)."""
         return whole
@@ -103,11 +122,12 @@ class RigidData(BodyData):
 
     names: tuple[str, ...] = ()
     kind = "rigid"
+    integrals = Integrals.none()
 
     def straight(self, length: float) -> StraightBody:
         """Return the rigid body's data, without amplitudes, at a given length [m]."""
         none = np.zeros((3, 0))
-        return StraightBody(Integrals.none(), along_x(length), none, none)
+        return StraightBody(self.integrals, along_x(length), none, none)
 
 
 def along_x(length: float) -> Array:

@@ -16,7 +16,8 @@ import numpy as np
 
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.curves import polynomials
-from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, gauss_nodes
+from flexarm.links.fields import AXES, Functions
+from flexarm.links.node_spaces import Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.links.span import Span
 from flexarm.spatial import ACCUMULATED, settled
 
@@ -209,6 +210,10 @@ class Collocation:
         low, high = self.edges[panel], self.edges[panel + 1]
         powers = polynomials((2 * x - low - high) / (high - low), self.series.shape[2] - 1)
         return np.asarray(np.einsum("sk,askg->asg", powers, self.series[:, panel]))
+
+    def functions(self, s: Array) -> Functions:
+        """Evaluate the functions ``I`` at positions s, shape (G, len(s)) per axis."""
+        return {axis: rows.T for axis, rows in zip(AXES, self.reach(s), strict=True)}
 
 
 @dataclass(frozen=True)

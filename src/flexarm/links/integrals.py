@@ -185,6 +185,32 @@ def quadratic_displacement(
     return result
 
 
+def section_tables(
+    shapes: Shapes,
+    x: Array,
+    edges: Array,
+    *,
+    stiffening: bool,
+    extra: Sequence[QuadraticShape] = (),
+) -> tuple[Array, Array, Array, Array]:
+    """Evaluate the motion of the sections at S distances x [m], to second order in m amplitudes.
+
+    Returns
+    -------
+    Displacement and first-order rotation per amplitude, (S, 3, m) each, and per product of two, (S,
+    3, m, m) each.  With ``stiffening`` displacements include the axial shortening.
+    """
+    linear = shapes.displacement(x), shapes.rotation(x)
+    drawn = slopes = np.zeros((len(x), 3, shapes.count, shapes.count))
+    if stiffening or extra:
+        drawn = quadratic_displacement(shapes, x, edges, stiffening=stiffening, extra=extra)
+        slopes = quadratic_displacement(
+            shapes, x, edges, stiffening=False, extra=extra, derivative=1
+        )
+    turned = np.stack([0 * slopes[:, 0], -slopes[:, 2], slopes[:, 1]], axis=1)
+    return *linear, drawn, turned
+
+
 def integrate(
     span: Span, shapes: Shapes, *, stiffening: bool, extra: Sequence[QuadraticShape] = ()
 ) -> tuple[Integrals, Points]:

@@ -13,10 +13,10 @@ from numpy.polynomial import legendre
 from flexarm.errors import ShapeError
 from flexarm.linear_model import RANK
 from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.fields import AXES
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 
-AXES: tuple[Direction, ...] = ("x", "y", "z")
 FINE = 64  # largest number of fine points of a single panel
 MOST = 48  # largest number of shapes that FINE points distinguish
 FINE_OF_MANY = 20  # fine points per panel where there are several panels

@@ -130,23 +130,22 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
     moment = force.copy()
     if isinstance(part.link.shapes, Lumped):  # rigid pieces: there is no curvature
         return SectionForces(force, moment, missing)
-    x = link.along_span(places)
     bends = link.curvatures(places, stiffening=model.stiffening)
     directions: tuple[tuple[Direction, str, int, float], ...] = (
         ("y", "EIz", 2, 1.0), ("z", "EIy", 1, -1.0)
     )  # fmt: skip
     for k, (direction, name, about, sign) in enumerate(directions):
         if link.has(direction) and link.span.has(name):
-            stiffness = link.span.at(name, x)
+            stiffness = link.span.at(name, places)
             moment[:, :, about] = sign * stiffness * bends[k]
             if link.nodes is None:
-                lost = _rise(link.span, name, x) * link.values(direction, places, 2)
+                lost = _rise(link.span, name, places) * link.values(direction, places, 2)
                 force[:, :, 1 + k] = -lost - stiffness * link.values(direction, places, 3)
     if link.has("twist") and link.span.has("GJ"):
         torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]
-        moment[:, :, 0] = link.span.at("GJ", x) * torsion
+        moment[:, :, 0] = link.span.at("GJ", places) * torsion
     if link.has("x") and link.span.has("EA"):
-        force[:, :, 0] = link.span.at("EA", x) * link.values("x", places, 1)
+        force[:, :, 0] = link.span.at("EA", places) * link.values("x", places, 1)
     if link.nodes is not None:
         force[:, :, 1:] = _exact_shear(link, places, moment)
     return SectionForces(force, moment, fibre_strain(part.link.section, link, places, bends))
@@ -158,14 +157,14 @@ def _exact_shear(link: Deformed, places: Array, moment: Array) -> Array:
     The equation is ``M' + k x M + (1 + eps) e_x x N = 0`` in the axes of the section, which rotate
     by k per unit length.
     """
-    x, about = link.along_span(places), link.strain_rises(places)
+    about = link.strain_rises(places)
     y, z, _ = link.strains(places)
     torque, *bending = np.moveaxis(np.nan_to_num(moment), 2, 0)
     turned = (-torque * z - about[2] * bending[0], torque * y - about[2] * bending[1])
     shear = np.full((*moment.shape[:2], 2), np.nan)
     for k, (name, bend) in enumerate((("EIz", y), ("EIy", z))):
         if link.has("y" if k == 0 else "z") and link.span.has(name):
-            rise = _rise(link.span, name, x) * bend + link.span.at(name, x) * about[k]
+            rise = _rise(link.span, name, places) * bend + link.span.at(name, places) * about[k]
             shear[:, :, k] = (turned[k] - rise) / (1 + link.values("x", places, 1))
     return shear
 
@@ -178,15 +177,14 @@ def fibre_strain(
     ``bends`` is the pair of curvatures [1/m] along y and z, (T, S) each.
     """
     bend_y, bend_z = bends
-    shape = None if section is None else section.shape
+    shape, known = None if section is None else section.shape, link.span
     if isinstance(shape, Tube):
         bent = np.hypot(bend_y, bend_z) * shape.diameter / 2
     elif isinstance(shape, Rectangle | RectangularTube | IBeam):
         bent = (np.abs(bend_y) * shape.width + np.abs(bend_z) * shape.height) / 2
-    elif link.span.has("EA"):  # fibres as far out as those of a solid round section
-        x = link.along_span(places)
+    elif known.has("EA"):  # fibres as far out as those of a solid round section
         radii = [
-            np.sqrt(link.span.at(name, x) / link.span.at("EA", x)) if link.span.has(name) else 0.0
+            np.sqrt(known.at(name, places) / known.at("EA", places)) if known.has(name) else 0.0
             for name in ("EIz", "EIy")
         ]
         bent = 2 * (np.abs(bend_y) * radii[0] + np.abs(bend_z) * radii[1])

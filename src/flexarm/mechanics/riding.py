@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from flexarm.links.amounts import Amounts
 from flexarm.links.base import Array
 from flexarm.links.rails.rail import Rail
 from flexarm.mechanics.bodies.base import section_spin
-from flexarm.mechanics.bodies.exact.tangents import Angles, node_tangents, turned
+from flexarm.mechanics.bodies.exact.motion import AxisMotion, AxisPoint, section_motion
 from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.sections import Local, own_values, picked, section_rotation
 from flexarm.model import LinkModel, Model
@@ -135,30 +136,8 @@ def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Ra
     """
     rail, nodes = at.rail, part.exact
     assert rail.reach is not None and nodes is not None
-    t = node_tangents(nodes, d, rates)
     reach = [ca.vertcat(*at.rows(series)) for series in rail.reach]
-    along = ca.sum2(reach[1] * t.place)
-    speed_bias = ca.sum2(reach[0] * t.bias + 2 * rate * reach[1] * t.rate)
-    speed_bias += rate**2 * ca.sum2(reach[2] * t.place)
-    linear = type(d)(3, d.shape[0])
-    for by, rows in ((t.by_a, nodes.bend[0]), (t.by_b, nodes.bend[1]), (t.unit, nodes.stretch)):
-        if np.any(rows):
-            linear += (reach[0] * by) @ constant(rows)
     y, z, twist = (at.rows(series) for series in (rail.y, rail.z, rail.twist))
     slopes = [(y[n + 1], z[n + 1], twist[n]) for n in range(3)]
-    none = type(d)(1, 1)
-    now, bend = ([row @ d for row in slopes[n]] for n in range(2))
-    passing = [row @ rates + each * rate for row, each in zip(slopes[0], bend, strict=True)]
-    turn = turned(
-        Angles(now[0], now[1], now[2], none), Angles(passing[0], passing[1], passing[2], none)
-    )
-    bias, spin, angular = turn.bias, type(d)(3, 1), type(d)(3, d.shape[0])
-    for k, by in enumerate((turn.by_a, turn.by_b, turn.by_twist)):
-        bias += by * (2 * rate * (slopes[1][k] @ rates) + rate**2 * (slopes[2][k] @ d))
-        spin += by * bend[k]
-        angular += by @ slopes[0][k]
-    local = Local(ca.sum2(reach[0] * t.place), turn.rotation, linear, angular)
-    speed = linear @ rates + along * rate
-    return RailStation(
-        SectionMotion(local, turn.spin, speed, bias, speed_bias), ca.vertcat(spin, along)
-    )
+    m = AxisMotion.at(nodes, Amounts.fixed(d, rates))
+    return RailStation(*section_motion(m, AxisPoint(reach, slopes, rate), rates))

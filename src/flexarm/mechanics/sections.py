@@ -1,5 +1,6 @@
 """Poses of link sections in the root frame, from displacements and angles."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -66,20 +67,20 @@ def quadratic_section(d: Expr, linear: Array, quadratic: Array) -> tuple[Expr, E
     return value, columns
 
 
-def turned_section(
-    model: Model, position: Expr, linear: Expr, angle: Expr, angle_columns: Expr
-) -> Local:
-    """Return a section with the rotation computed from first-order angles, exact or linear.
+def second_rates(quadratic: Iterable[Array], rates: Expr) -> Expr:
+    """Compute ``rates^T X rates`` (3,) for three matrices X, (m, m) each."""
+    none = type(rates)(1, 1)
+    return ca.vertcat(
+        *[ca.dot(rates, constant(x) @ rates) if np.any(x) else none for x in quadratic]
+    )
+
+
+def section_rotation(model: Model, angle: Expr) -> tuple[Expr, Expr]:
+    """Return a section's rotation from first-order angles, and its angular Jacobian by them.
 
     In the series theory the section's x axis is tangent to the deformed axis to third order: the
     Cayley vector is ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
     """
-    rotation, rate = section_rotation(model, angle)
-    return Local(position, rotation, linear, rate @ angle_columns)
-
-
-def section_rotation(model: Model, angle: Expr) -> tuple[Expr, Expr]:
-    """Return a section's rotation from first-order angles, and its angular Jacobian by them."""
     if model.tip_rotation == "first-order":
         return type(angle).eye(3) + ca.skew(angle), type(angle).eye(3)
     vector, growth = angle, type(angle).eye(3)

@@ -6,6 +6,7 @@ from flexarm.model.numbers import NUMBERS
 from flexarm.model.parts import (
     BASE_COORDINATES,
     Axis,
+    BeamData,
     Flexible,
     LinkModel,
     LinkTheory,
@@ -30,6 +31,7 @@ __all__ = [
     "ArmPoint",
     "ArmPoints",
     "Axis",
+    "BeamData",
     "Flexible",
     "LinkModel",
     "LinkTheory",

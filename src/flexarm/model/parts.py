@@ -1,26 +1,37 @@
 """Data classes of an arm's model: constant arrays, coordinate names and index ranges."""
 
-from dataclasses import dataclass, field, fields, replace
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
 
 import casadi as ca
 import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
+from flexarm.arm.link import QuadraticShape
+from flexarm.links.amounts import Amounts
 from flexarm.links.base import Array, Shapes
 from flexarm.links.body_data import BodyData, StraightBody, along_x
 from flexarm.links.collocation import Collocation
+from flexarm.links.growing.fields import (
+    SlidingMotion,
+    chebyshev_series,
+    energy_powers,
+    exposed_stiffness,
+    parent_amplitudes,
+)
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.integrals import Displacements, Integrals, Points, integrate
+from flexarm.links.integrals import Displacements, Integrals, Points, integrate, section_tables
 from flexarm.links.rails.rail import Rail
 from flexarm.links.rotary import Rotary, constant_rotary
-from flexarm.links.span import Span
+from flexarm.links.span import Span, union
 from flexarm.model.joints.base import JointMotion, Stroke
 from flexarm.model.points import ArmPoints
-from flexarm.spatial import Expr, Inertia, Pose, constant
+from flexarm.spatial import Expr, Inertia, Pose, constant, settled
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
@@ -29,8 +40,67 @@ SMOOTHING = {"rad": 1e-3, "m": 1e-4}  # [unit/s] default smoothing speed of Coul
 BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
+class BeamData(BodyData):
+    """Elastic part of a beam with m shape functions, of constant length or sliding.
+
+    Positions have a coordinate s: the distance from the root, of a sliding beam over the exposed
+    length.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # so that `replace` takes it
+    theory: ClassVar[str]  # key of the body class with the equations of beams that are not exact
+    span: Span  # the flexible span, over s
+    shapes: Shapes | SlidingShapes
+    nodes: Collocation | None  # collocation nodes of an exact beam, else None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the amplitudes within the link."""
+        return self.shapes.names
+
+    @property
+    def kind(self) -> str:
+        """Key of the body class that implements the link's equations."""
+        return self.theory if self.nodes is None else "exact"
+
+    def linear(self) -> Self:
+        """Return a copy that bends by linear theory."""
+        return replace(self, nodes=None)
+
+    @property
+    def exact(self) -> Collocation | None:
+        """Collocation nodes of a geometrically exact beam, else None."""
+        return self.nodes
+
+    @abstractmethod
+    def sampled(self, own: Array) -> tuple[Array, Array]:
+        """Return what section angles are sums of, (T, K), and metres per unit of s, (T,).
+
+        They are amplitudes of `parents` at T samples of the own coordinates, (T, k).
+        """
+
+    @property
+    @abstractmethod
+    def parents(self) -> Shapes:
+        """Functions of s that section angles are sums of."""
+
+    @property
+    def edges(self) -> Array:
+        """Positions s between which shape functions and section properties are smooth."""
+        edges = np.union1d(self.span.edges, self.parents.edges)
+        return edges[np.concatenate(([True], np.diff(edges) > 1e-9 * self.span.length))]
+
+    @abstractmethod
+    def angles(self, own: Expr, s: float) -> tuple[Expr, Expr]:
+        """Return the first-order angles (3,) of the section at s, and their Jacobian (3, k)."""
+
+    @abstractmethod
+    def held(self, length: float) -> "Flexible":
+        """Return the elastic part of the beam of constant length that it is at a length [m]."""
+
+
 @dataclass(frozen=True)
-class Flexible(BodyData):
+class Flexible(BeamData):
     """Elastic part of a link of constant length, with m amplitudes."""
 
     # span, shapes, integrals, points: the flexible span, its shape functions and their integrals.
@@ -53,20 +123,30 @@ class Flexible(BodyData):
     # series.
     nodes: Collocation | None
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the amplitudes within the link."""
-        return self.shapes.names
+    @classmethod
+    def of(
+        cls,
+        span: Span,
+        shapes: Shapes,
+        *,
+        stiffening: bool = False,
+        extra: Sequence[QuadraticShape] = (),
+        nodes: Collocation | None = None,
+    ) -> "Flexible":
+        """Integrate the shape functions of a span; the result has no damping.
 
-    @property
-    def kind(self) -> str:
-        """Key of the body class that implements the link's equations: ``modal`` or ``exact``."""
-        return "modal" if self.nodes is None else "exact"
-
-    @property
-    def exact(self) -> Collocation | None:
-        """Collocation nodes of a geometrically exact beam, else None."""
-        return self.nodes
+        With ``stiffening`` points shift axially by the bending shortening; ``extra`` are quadratic
+        shapes of the link.
+        """
+        integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
+        edges, tip = union(span.edges, shapes.edges), np.array([span.length])
+        tables = section_tables(shapes, tip, edges, stiffening=stiffening, extra=extra)
+        moved, turned, drawn, bent = (table[0] for table in tables)
+        moved, turned, root = settled(moved), settled(turned), shapes.rotation(np.zeros(1))[0]
+        size = np.abs(turned).max(initial=0.0)
+        root = np.where(np.abs(root) < 1e-12 * size, 0.0, root)
+        loss = np.zeros_like(shapes.stiffness)
+        return cls(span, shapes, integrals, points, moved, turned, drawn, bent, root, loss, nodes)
 
     @property
     def root_turn(self) -> Array:
@@ -84,15 +164,12 @@ class Flexible(BodyData):
         return self.shapes.mass is not None
 
     one_length = True
+    theory = "modal"
 
     @cached_property
     def draws(self) -> bool:
         """Whether displacements along the span have terms quadratic in the amplitudes."""
         return self.points.draws
-
-    def linear(self) -> "Flexible":
-        """Return a copy that bends by linear theory."""
-        return replace(self, nodes=None)
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "Flexible":
         """Return a copy with a tip linear in the amplitudes and without rotary inertia of sections.
@@ -118,6 +195,28 @@ class Flexible(BodyData):
         """Return the undeformed beam: integrals, tip position and first-order tip Jacobians."""
         return StraightBody(self.integrals, along_x(length), self.tip_angle, self.tip_shape)
 
+    def sampled(self, own: Array) -> tuple[Array, Array]:
+        """Return the amplitudes themselves, (T, m), and ones, (T,)."""
+        return own, np.ones(len(own))
+
+    @property
+    def parents(self) -> Shapes:
+        """The shape functions."""
+        return self.shapes
+
+    def damping_at(self, own: Expr) -> Expr | None:
+        """Return the damping matrix of the amplitudes, (m, m), or None."""
+        return constant(self.damping) if np.any(self.damping) else None
+
+    def angles(self, own: Expr, s: float) -> tuple[Expr, Expr]:
+        """Return the first-order angles (3,) of the section at s [m], and their Jacobian (3, m)."""
+        columns = constant(self.shapes.rotation(np.array([s]))[0])
+        return columns @ own, columns
+
+    def held(self, length: float) -> "Flexible":
+        """Return the elastic part itself, whose length is constant."""
+        return self
+
     @cached_property
     def displacements(self) -> Displacements | None:
         """Displacement functions with their integrals; None of an exact beam."""
@@ -130,7 +229,7 @@ class Flexible(BodyData):
 
 
 @dataclass(frozen=True)
-class SlidingBeam(BodyData):
+class SlidingBeam(BeamData):
     """Elastic part of a link that slides out of its hub."""
 
     shapes: SlidingShapes  # functions of position and exposed length
@@ -139,29 +238,12 @@ class SlidingBeam(BodyData):
     damping: Array | None
     nodes: GrowingNodes | None  # nodes of an exact beam, else None
 
-    @property
-    def kind(self) -> str:
-        """Key of the body class with the link's equations: ``growing`` or ``exact growing``."""
-        return "growing" if self.nodes is None else "exact growing"
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the amplitudes within the link."""
-        return self.shapes.names
-
-    @property
-    def exact(self) -> Collocation | None:
-        """Collocation nodes of a geometrically exact beam, else None."""
-        return self.nodes
+    theory = "growing"
 
     @property
     def range(self) -> tuple[float, float]:
         """Smallest and largest exposed length [m]."""
         return self.shapes.range
-
-    def linear(self) -> "SlidingBeam":
-        """Return a copy that bends by linear theory."""
-        return replace(self, nodes=None)
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "SlidingBeam":
         """Return a copy that bends by linear theory, without rotary inertia of sections."""
@@ -179,18 +261,55 @@ class SlidingBeam(BodyData):
         """Return the exposed length [m], the first of the link's own coordinates."""
         return float(own[0])
 
+    @cached_property
+    def span(self) -> Span:  # type: ignore[override]
+        """A span of unit length, whose section is the same everywhere."""
+        return self.shapes.uniform()
+
+    def sampled(self, own: Array) -> tuple[Array, Array]:
+        """Return the amplitudes of the parent curves, (T, K), and the exposed lengths, (T,)."""
+        return parent_amplitudes(self.shapes, own[:, 0], own[:, 1:]), own[:, 0]
+
+    @property
+    def parents(self) -> Shapes:
+        """The parent curves."""
+        return self.shapes.parent_shapes()
+
+    def amounts(self, own: Expr, rates: Expr) -> Amounts:
+        """Return the parent curves' amplitudes in the section angles."""
+        return SlidingMotion(self.shapes, own, rates).amounts()
+
+    @property
+    def energy_powers(self) -> Array:
+        """Powers of the exposed length that the energy of the parent curves scales with, (K,)."""
+        return energy_powers(self.shapes)
+
+    def stiffness_at(self, length: Expr) -> Expr:
+        """Return the stiffness matrix (K, K) of the parent curves at an exposed length [m]."""
+        return exposed_stiffness(self.shapes, length)
+
+    def damping_at(self, own: Expr) -> Expr | None:
+        """Return the damping matrix of the amplitudes at the exposed length, (m, m), or None."""
+        if self.damping is None:
+            return None
+        return chebyshev_series(self.damping, self.shapes.range, own[0])
+
+    def angles(self, own: Expr, s: float) -> tuple[Expr, Expr]:
+        """Return the first-order angles (3,) of the section at xi = s, and their Jacobian."""
+        return SlidingMotion(self.shapes, own, 0 * own).angles(s)[:2]
+
+    def held(self, length: float) -> Flexible:
+        """Return the exposed part at a length [m] as a beam of that length, by linear theory."""
+        return Flexible.of(self.shapes.uniform(length), self.shapes.at(length))
+
     def straight(self, length: float) -> StraightBody:
         """Return the undeformed exposed part at a length [m], and the part inside the hub."""
-        shapes, tip, span = self.shapes.at(length), np.array([length]), self.shapes.span
-        uniform = {name: np.full(2, values[0]) for name, values in span.table.items()}
-        here = Span(length, np.array([0.0, length]), uniform)
-        integrals, _ = integrate(here, shapes, stiffening=False)
-        mu, inside = self.shapes.mass_per_length, span.length - length
+        mu, inside = self.shapes.mass_per_length, self.shapes.span.length - length
         turned = np.diag(self.shapes.rotary) * inside
         turned += mu * inside**3 / 3 * np.diag([0.0, 1.0, 1.0])
         first = np.array([-mu * inside**2 / 2, 0.0, 0.0])
-        ends = shapes.rotation(tip)[0], shapes.displacement(tip)[0]
-        return StraightBody(integrals, along_x(length), *ends, Inertia(mu * inside, first, turned))
+        hub = Inertia(mu * inside, first, turned)
+        return replace(self.held(length).straight(length), retracted=hub)
 
 
 @dataclass(frozen=True)

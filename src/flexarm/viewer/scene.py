@@ -18,7 +18,7 @@ from flexarm.io.meshes import coarser, read_mesh
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.integrals import section_tables
 from flexarm.links.rails.rail import Rail, stacked
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
@@ -166,7 +166,7 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
     described = {
         "column": column,
         "count": shapes.count,
-        "sliding": link.grows,
+        "sliding": part.range is not None,
         "rigidPieces": isinstance(part.link.shapes, Lumped),
         "turned": arrays.add(shapes.rotation(places)),
         "stretch": arrays.add(shapes.values("x", places, 1)),
@@ -180,10 +180,8 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
 
 def rigidity(link: Deformed, places: Array) -> Array:
     """Return EIz and EIy [N m^2] at points along a link, (S, 2); 0 where it does not bend."""
-    x = link.along_span(places)
-    return np.stack(
-        [link.span.at(k, x) if link.span.has(k) else 0 * x for k in ("EIz", "EIy")], axis=1
-    )
+    known, names = link.span, ("EIz", "EIy")
+    return np.stack([known.at(k, places) if known.has(k) else 0 * places for k in names], axis=1)
 
 
 def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
@@ -244,13 +242,10 @@ def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:
 def _series(model: Model, part: LinkModel, places: Array, arrays: Arrays) -> dict[str, Any]:
     """Return tables at stations: linear and quadratic displacements, quadratic rotations."""
     link, extra = _bent(model, part), part.link.quadratic_shapes
-    shapes, edges = link.shapes, link.edges
-    drawn = quadratic_displacement(shapes, places, edges, stiffening=model.stiffening, extra=extra)
-    steep = quadratic_displacement(
-        shapes, places, edges, stiffening=False, extra=extra, derivative=1
-    )
-    turned = np.stack([0 * steep[:, 0], -steep[:, 2], steep[:, 1]], axis=1)
-    described: dict[str, Any] = {"moved": arrays.add(shapes.displacement(places))}
+    shapes, edges = link.shapes, link.beam.edges
+    tables = section_tables(shapes, places, edges, stiffening=model.stiffening, extra=extra)
+    moved, _, drawn, turned = tables
+    described: dict[str, Any] = {"moved": arrays.add(moved)}
     for name, table in (("quadratic", drawn), ("quadraticTurn", turned)):
         axes = [k for k in range(3) if np.any(table[:, k])]
         described[name] = [{"axis": k, "table": arrays.add(table[:, k])} for k in axes]

@@ -16,13 +16,16 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from flexarm.links.amounts import Amounts
 from flexarm.links.base import DIRECTIONS, Array, Direction
+from flexarm.links.basis import own_stiffness
 from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, MovingField, evaluate
 from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.span import gauss_points
+from flexarm.links.integrals import settled_pairs
 from flexarm.spatial import Expr, constant
 
 _POINTS = 48  # Gauss points per panel: exact for products of two Legendre series of degree 40
+FITTED = 100.0  # amplification of rounding errors in second derivatives of fitted curves
 
 
 @dataclass(frozen=True)
@@ -70,17 +73,14 @@ class SlidingMotion:
         bias = Field(ca.vertcat(new(2, 1), x[2]), y[2], z[2])
         return MovingField(value, tuple(columns), bias)
 
-    def slopes(self) -> ParentFactors:
-        """Return the parent curves' factors in the section angles: slopes over x, and twist."""
+    def amounts(self) -> Amounts:
+        """Return the parent curves' amplitudes in the section angles: slopes over x, and twist."""
         parts = [self._plain[d] if d == "twist" else self._divided[d] for d in DIRECTIONS]
-        return ParentFactors(
-            matrix=ca.vertcat(*[f.matrix for f in parts]),
-            value=ca.vertcat(*[f.value for f in parts]),
-            slope=ca.vertcat(*[f.slope for f in parts]),
-            rate=ca.vertcat(*[f.rate for f in parts]),
-            bend=ca.vertcat(*[f.bend for f in parts]),
-            scales=np.concatenate([f.scales for f in parts]),
-        )
+        slope = ca.vertcat(*[f.slope for f in parts])
+        columns = ca.horzcat(slope, ca.vertcat(*[f.matrix for f in parts]))
+        rate = slope * self.out + ca.vertcat(*[f.rate for f in parts])
+        value, bias = ca.vertcat(*[f.value for f in parts]), ca.vertcat(*[f.bend for f in parts])
+        return Amounts(value, rate, bias, columns.shape[1], columns, self.length, self.out)
 
     def rotation(self) -> MovingField:
         """Return the field of first-order section angles: twist, -dz/dx, dy/dx."""
@@ -157,14 +157,34 @@ class SlidingMotion:
         return value, columns, bias
 
 
-def exposed_points(shapes: SlidingShapes) -> tuple[Array, Array]:
-    """Return Gauss-Legendre points in xi and weights on all panels of the exposed part."""
-    node, weight = gauss_points(_POINTS)
-    half = np.diff(shapes.edges) / 2
-    return (
-        ((shapes.edges[:-1] + half)[:, None] + half[:, None] * node).ravel(),
-        (half[:, None] * weight).ravel(),
+def energy_powers(shapes: SlidingShapes) -> Array:
+    """Return the powers (K,) of the exposed length that the parent curves' energy scales with.
+
+    Stretch is a slope; curvature and torsion are derivatives of a slope and of twist.
+    """
+    return np.concatenate(
+        [np.full(len(shapes.parents[d]), 1.0 if d == "x" else -1.0) for d in DIRECTIONS]
     )
+
+
+def exposed_stiffness(shapes: SlidingShapes, length: Expr) -> Expr:
+    """Return the stiffness matrix (K, K) of slopes and twists, which no two directions share."""
+    form = own_stiffness(shapes.parent_shapes(), shapes.uniform())
+    form = settled_pairs(form, FITTED * form)
+    stretch = energy_powers(shapes) > 0
+    return constant(stretch * form) * length + constant(~stretch * form) / length
+
+
+def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
+    """Compute the amplitudes of a sliding link's K parent curves at T lengths, (T, K)."""
+    low, high = shapes.range
+    t = (2 * length - low - high) / (high - low)
+    amounts = [np.zeros((len(d), 0))]
+    for direction in DIRECTIONS:
+        factors = shapes.factors[direction]
+        weights = chebyshev.chebvander(t, len(factors) - 1)
+        amounts.append(np.einsum("tr,rkj,tj->tk", weights, factors, d, optimize=True))
+    return np.concatenate(amounts, axis=1)
 
 
 def length_factor(shapes: SlidingShapes, direction: Direction, length: Expr) -> Expr:
@@ -233,7 +253,7 @@ def _integrated(
     At element edges the second third of the functions jumps, so that the last third has a pulse.
     The pulse times the mean of a jumping function is the momentum that sections gain as they pass.
     """
-    places, weights = exposed_points(shapes)
+    places, weights = shapes.uniform().quadrature(_POINTS, shapes.edges)
     inner, pulses = shapes.edges[1:-1], []
     low, high = functions(np.nextafter(inner, 0.0)), functions(inner)
     for b in AXES:

@@ -25,7 +25,6 @@ from flexarm.links.collocation import Cardinals, Collocation, collocate
 from flexarm.links.fields import AXES, Axis, Basis, Functions
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.node_spaces import Fine
-from flexarm.links.span import Span
 from flexarm.spatial import settled
 
 
@@ -39,6 +38,7 @@ class GrowingNodes(Collocation):
     cards: Array  # Legendre series of ``l^a`` on each panel, (3, panels, order, G)
 
     # Sums over nodes are of `gram`, the mass of the amplitudes of its factor.
+    basis: ClassVar[None] = None  # own coordinates are not combined
     even: ClassVar[bool] = True
     few: ClassVar[bool] = True
 
@@ -50,11 +50,8 @@ class GrowingNodes(Collocation):
             for direction, curves in shapes.parents.items()
         )
         asked, more = max(more, 1 + further), max(more - further, 1)
-        table = {name: values[:1].repeat(2) for name, values in shapes.span.table.items()}
-        table |= {"mass_per_length": np.ones(2)} | {
-            name: np.zeros(2) for name in ("Jx", "Jy", "Jz")
-        }
-        span, parents = Span(1.0, np.array([0.0, 1.0]), table), shapes.parent_shapes()
+        span = shapes.uniform(mass_per_length=1.0, Jx=0.0, Jy=0.0, Jz=0.0)
+        parents = shapes.parent_shapes()
         fine = Fine.of(span, parents, more)
         found = Cardinals.of(fine, more)
         cards = found.cards

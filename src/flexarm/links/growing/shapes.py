@@ -51,6 +51,12 @@ class SlidingShapes:
         """Rotary inertia per length of the sections about x, y and z [kg m], shape (3,)."""
         return np.array([self.span.table[name][0] for name in ("Jx", "Jy", "Jz")])
 
+    def uniform(self, length: float = 1.0, **changed: float) -> Span:
+        """Return a span of a given length [m] with the beam's section, some properties changed."""
+        table = {name: float(values[0]) for name, values in self.span.table.items()} | changed
+        ends = np.array([0.0, length])
+        return Span(length, ends, {name: np.full(2, value) for name, value in table.items()})
+
     def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
         """Evaluate a direction's parent curves, or their nu-th derivative in xi, (K, len(xi))."""
         return _panel_values(self.parents[direction], self.edges, xi, nu)
@@ -81,9 +87,7 @@ class SlidingShapes:
             curves[direction] = (self._curves(direction, length).times(weights),)
         none = np.zeros((len(self.names), len(self.names)))
         shapes = Shapes(self.names, curves, self.edges * length, none)
-        uniform = {name: np.full(2, values[0]) for name, values in self.span.table.items()}
-        span = Span(length, np.array([0.0, length]), uniform)
-        return replace(shapes, stiffness=own_stiffness(shapes, span))
+        return replace(shapes, stiffness=own_stiffness(shapes, self.uniform(length)))
 
 
 def follow_length(

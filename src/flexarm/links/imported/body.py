@@ -15,7 +15,7 @@ from flexarm.links.body_data import BodyData, StraightBody
 from flexarm.links.imported.constants import DIGITS
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import NEGLIGIBLE, ROUNDING, Pose
+from flexarm.spatial import NEGLIGIBLE, ROUNDING, Expr, Pose, constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,11 @@ class ReducedBody(BodyData):
     def straight(self, length: float) -> StraightBody:
         """Return the undeformed body, whose tip is given by its file, not by ``length``."""
         return StraightBody(self.integrals, self.tip.position, self.tip_angle, self.tip_shape)
+
+    def damping_at(self, own: Expr) -> Expr | None:
+        """Return the damping matrix of the amplitudes, (m, m), or None."""
+        damping = self.damping
+        return None if damping is None or not np.any(damping) else constant(damping)
 
     def largest_strain(self, d: Array) -> Array:
         """Return the largest absolute strain per amplitude vector, d (T, m) to (T,), or NaN.

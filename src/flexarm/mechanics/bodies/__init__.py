@@ -2,7 +2,6 @@
 
 from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.exact.body import Exact
-from flexarm.mechanics.bodies.exact.growing import ExactGrowing
 from flexarm.mechanics.bodies.growing import Growing
 from flexarm.mechanics.bodies.modal import Modal
 from flexarm.mechanics.bodies.reduced.body import Reduced
@@ -11,8 +10,7 @@ from flexarm.model import LinkModel, Model
 
 # Classes of bodies by ``BodyData.kind``.
 BODIES: dict[str, type[LinkBody]] = {
-    "exact": Exact, "exact growing": ExactGrowing, "growing": Growing, "modal": Modal,
-    "reduced": Reduced, "rigid": Rigid,
+    "exact": Exact, "growing": Growing, "modal": Modal, "reduced": Reduced, "rigid": Rigid,
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Interface of bodies of links: kinematics of sections, inertia and elasticity."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Tabulated
 from flexarm.links import discretisation
+from flexarm.links.amounts import Amounts
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shapes
 from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.span import Span
@@ -17,9 +19,15 @@ from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.bodies.elements import CUBIC, STIFFENED, ElementSection, Vector
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, no_terms
-from flexarm.mechanics.sections import Local, section_rotation
+from flexarm.mechanics.sections import (
+    Local,
+    own_values,
+    quadratic_section,
+    second_rates,
+    section_rotation,
+)
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, constant
 
 SECTIONS = 33  # along a span, for maxima and fits of shape functions: several per half-wave
 
@@ -42,9 +50,17 @@ class LinkBody(ABC):
         """Matrix (k, k) from combined to own coordinates, or None if they are the same."""
         return None
 
-    @abstractmethod
+    def amplitudes(self, q: Expr) -> Expr:
+        """Return the amplitudes from q, (m,)."""
+        return q[self.part.modes.start : self.part.modes.stop]
+
+    def amounts(self, q: Expr, v: Expr) -> Amounts:
+        """Return the variables that the deformation is linear in, at coordinates and rates."""
+        return self.part.body.amounts(own_values(self.part, q), own_values(self.part, v))
+
     def tip(self, q: Expr) -> Local:
         """Compute the flexible tip's pose and Jacobian in the root frame."""
+        return self.tip_motion(q, 0 * q).local
 
     @abstractmethod
     def section(self, q: Expr, x: float) -> Local:
@@ -111,31 +127,96 @@ class LinkBody(ABC):
 
     def straight_tip(self, q: Array) -> tuple[Array, Array]:
         """Return displacement and rotation of the undeformed tip per amplitude, (3, m) each."""
-        straight, modes = q.copy(), self.part.modes
-        straight[modes] = 0.0
-        tip, count = self.tip(ca.DM(straight)), modes.stop - modes.start
-        linear, angular = (np.array(ca.DM(each)) for each in (tip.linear, tip.angular))
-        return linear[:, -count:], angular[:, -count:]
+        straight = self.part.body.straight(self.part.span_length(q))
+        return straight.tip_shape, straight.tip_angle
 
     def turned(self, angle: Expr) -> tuple[Expr, Expr]:
         """Return the tip's rotation from first-order angles (3,), and angular Jacobian (3, 3)."""
         return section_rotation(self.model, angle)
 
+    def spun(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr]:
+        """Return a section's angular velocity and its derivative; see `section_spin`."""
+        return section_spin(self.model, angle, rate, bias)
+
+    def angled(
+        self, moved: tuple[Expr, Expr, Expr], angles: tuple[Expr, Expr, Expr], rates: Expr
+    ) -> SectionMotion:
+        """Return the motion of a section that turns by first-order angles.
+
+        ``moved`` and ``angles`` are position and angles (3,), their Jacobians by own coordinates
+        (3, k) with rates (k,), and their second rates at zero accelerations (3,).
+        """
+        (place, linear, bias), (angle, by, gained) = moved, angles
+        rotation, rate = self.turned(angle)
+        spin, spin_bias = self.spun(angle, by @ rates, gained)
+        local = Local(place, rotation, linear, rate @ by)
+        return SectionMotion(local, spin, linear @ rates, spin_bias, bias)
+
+    def tabled(
+        self, q: Expr, v: Expr, start: Array, linear: Sequence[Array], quadratic: Sequence[Array]
+    ) -> SectionMotion:
+        """Return the motion of a section whose motion per amplitude is constant or linear.
+
+        Its undeformed position is ``start``.  Displacement and first-order rotation per amplitude
+        have shape (3, m), per product of two (3, m, m).
+        """
+        d, rates = self.amplitudes(q), own_values(self.part, v)
+        moved, turned = (
+            (*quadratic_section(d, once, twice), second_rates(twice, rates))
+            for once, twice in zip(linear, quadratic, strict=True)
+        )
+        return self.angled((constant(start) + moved[0], *moved[1:]), turned, rates)
+
     def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
         """Return the motion of an outboard hub rotated by the root slopes of shapes, or None."""
         return None
 
+    def strain_energy(self, e: Amounts) -> Expr:
+        """Compute the elastic energy [J] beyond linear theory, which an exposed length divides."""
+        return type(e.value)(1, 1)
+
+    def strain_effort(self, e: Amounts) -> Expr:
+        """Compute the gradient (K,) of `strain_energy` in the variables of section angles."""
+        return type(e.value)(*e.value.shape)
+
     def energy(self, q: Expr) -> Expr:
         """Compute the elastic energy [J]."""
-        return type(q)(0)
+        e = self.amounts(q, 0 * q)
+        stiffness = self.part.body.stiffness_at(e.length)
+        energy = ca.dot(e.value, stiffness @ e.value) / 2 + self.strain_energy(e)
+        return energy + given_energy(self.part, self.part.body.names, self.amplitudes(q))
 
     def effort(self, q: Expr) -> Expr:
-        """Compute the derivative (k,) of the elastic energy with respect to own coordinates."""
-        return type(q).zeros(0, 1)
+        """Compute the gradient (k,) of the elastic energy in the own coordinates.
+
+        Theodore & Ghosal 1995, eqs. 26-31, omit the force on the joint of a sliding link due to the
+        change of stiffness with length (erratum).
+        """
+        e = self.amounts(q, 0 * q)
+        return self.chained(e, self.strain_effort(e)) + self.given_effort(q)
+
+    def chained(self, e: Amounts, strained: Expr) -> Expr:
+        """Return the gradient (k,) of linear energy and of one with gradient ``strained``, (K,)."""
+        linear = self.part.body.stiffness_at(e.length) @ e.value
+        if e.columns is None:
+            return linear + strained
+        powers = constant(self.part.body.energy_powers)
+        effort = e.columns.T @ (linear + strained)
+        effort[0] += ca.dot(powers * e.value, linear) / (2 * e.length)
+        effort[0] -= self.strain_energy(e) / e.length
+        return effort
+
+    def given_effort(self, q: Expr) -> Expr:
+        """Compute the gradient (k,) of the elastic energy that the model file adds."""
+        link, own = self.part.link, own_values(self.part, q)
+        if not (link.elastic_energy or link.elastic_force):
+            return type(q)(*own.shape)
+        names = self.part.body.names
+        return ca.gradient(given_energy(self.part, names, own[own.shape[0] - len(names) :]), own)
 
     def damping(self, q: Expr) -> Expr | None:
         """Return the damping matrix of the amplitudes, (m, m), or None."""
-        return None
+        return self.part.body.damping_at(own_values(self.part, q))
 
     def deformed(self, q: Array) -> Deformed | None:
         """Return a beam's shape functions and amplitudes at q, (T, n); None for other bodies."""

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from flexarm.arm.link import QuadraticShape
-from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
+from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
-from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import quadratic_displacement
-from flexarm.links.span import Span, union
+from flexarm.links.span import Span
 from flexarm.mechanics.bodies.exact.tangents import Entire
+from flexarm.model import BeamData
 
 
 @dataclass(frozen=True)
@@ -29,27 +29,34 @@ class Along:
 class Deformed:
     """Shape functions of a flexible link with their amplitudes at T samples."""
 
-    shapes: Shapes  # functions of a coordinate: the distance x [m], or of a sliding link xi = x/l
-    amplitudes: Array  # amplitude of each shape function, (T, m)
-    scale: Array  # metres per unit of the coordinate, (T,)
-    length: Array  # length of the (exposed) span [m], (T,)
-    end: float  # the coordinate at the tip
-    span: Span  # the section's properties, as functions of x
-    points: Array  # quadrature points
-    # Weights of the quadrature points.
-    weights: Array
-    grows: bool = False  # whether the coordinate is xi, and the section the same everywhere
-    nodes: Collocation | None = None  # collocation nodes of an exact beam, else None
+    beam: BeamData
+    amplitudes: Array  # amplitude of each of `shapes`, (T, m)
+    scale: Array  # metres per unit of s, (T,)
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """Functions of the coordinate s: the distance x [m], or of a sliding link xi = x/l."""
+        return self.beam.parents
 
     @property
-    def edges(self) -> Array:
-        """Positions at which shape functions or section properties may jump."""
-        edges = self.shapes.edges
-        return edges if self.grows else union(edges, self.span.edges)
+    def nodes(self) -> Collocation | None:
+        """Collocation nodes of an exact beam, else None."""
+        return self.beam.nodes
 
-    def along_span(self, places: Array) -> Array:
-        """Return the positions at which section properties are evaluated; 0 for a sliding link."""
-        return 0 * places if self.grows else places
+    @property
+    def span(self) -> Span:
+        """The sections' properties, as functions of s."""
+        return self.beam.span
+
+    @property
+    def end(self) -> float:
+        """The coordinate s of the tip."""
+        return self.beam.span.length
+
+    @property
+    def length(self) -> Array:
+        """Length of the (exposed) span [m], (T,)."""
+        return self.scale * self.end
 
     def values(self, direction: Direction, places: Array, nu: int = 0) -> Array:
         """Compute a displacement or twist, or its nu-th derivative by x, at P places, (T, P)."""
@@ -62,7 +69,7 @@ class Deformed:
         The value is ``integrated`` for a sliding link; otherwise it is computed from the stiffness
         matrix, since measured shapes and springs between rigid pieces have no curvature.
         """
-        if self.grows:
+        if self.beam.range is not None:
             return integrated
         d, stiffness = self.amplitudes, self.shapes.stiffness
         return np.asarray(np.einsum("ti,ij,tj->t", d, stiffness, d, optimize=True) / 2)
@@ -128,10 +135,10 @@ class Deformed:
         if not extra and not stiffening:
             return Along(moved, slope, twist)
         quadratic = quadratic_displacement(
-            self.shapes, places, self.edges, stiffening=stiffening, extra=extra
+            self.shapes, places, self.beam.edges, stiffening=stiffening, extra=extra
         )
         steep = quadratic_displacement(
-            self.shapes, places, self.edges, stiffening=False, extra=extra, derivative=1
+            self.shapes, places, self.beam.edges, stiffening=False, extra=extra, derivative=1
         )
         a = self.amplitudes
         moved += np.einsum("skij,ti,tj->tsk", quadratic, a, a, optimize=True) / (
@@ -193,15 +200,3 @@ def _tangents(a: Array, b: Array) -> Array:
     angle = np.hypot(a, b)
     sine = np.sinc(angle / np.pi)
     return np.stack([np.cos(angle), a * sine, b * sine], axis=-1)
-
-
-def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
-    """Compute the amplitudes of a sliding link's K parent curves at T lengths, (T, K)."""
-    low, high = shapes.range
-    t = (2 * length - low - high) / (high - low)
-    amounts = [np.zeros((len(d), 0))]
-    for direction in DIRECTIONS:
-        factors = shapes.factors[direction]
-        weights = chebyshev.chebvander(t, len(factors) - 1)
-        amounts.append(np.einsum("tr,rkj,tj->tk", weights, factors, d, optimize=True))
-    return np.concatenate(amounts, axis=1)

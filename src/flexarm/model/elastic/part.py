@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
 from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import ClampedMass, Counted
 from flexarm.errors import ModelError, ShapeError
@@ -20,15 +18,13 @@ from flexarm.links.ends import clamped_mass_ends, loaded_ends
 from flexarm.links.families.static import add_static
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import read_body
-from flexarm.links.integrals import integrate, quadratic_displacement
 from flexarm.links.remembered import Same, remembered
 from flexarm.links.rotary import rotary_error
 from flexarm.links.shape_counts import counts
-from flexarm.links.span import Span, union
+from flexarm.links.span import Span
 from flexarm.model.elastic.damping import damping_matrix, link_damping
 from flexarm.model.nodes import chosen_nodes, enough_nodes
 from flexarm.model.parts import Flexible
-from flexarm.spatial import settled
 
 UNLOADED = Ends((math.inf, math.inf, math.inf), 0.0, (0.0, 0.0, 0.0))
 T = TypeVar("T")
@@ -134,28 +130,10 @@ def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int)
 
     The number of nodes of an exact beam exceeds the number of its shape functions by ``more``.
     """
-    extra = link.quadratic_shapes
     exact = theory.bends(link)
-    drawn = theory.stiffening and not exact  # by the series
-    integrals, points = integrate(span, shapes, stiffening=drawn, extra=extra)
-    tip = np.array([span.length])
-    edges = union(span.edges, shapes.edges)
-    quadratic, slopes = np.zeros((2, 3, shapes.count, shapes.count))
-    if drawn or extra:
-        quadratic = quadratic_displacement(shapes, tip, edges, stiffening=drawn, extra=extra)[0]
-        slopes = quadratic_displacement(
-            shapes, tip, edges, stiffening=False, extra=extra, derivative=1
-        )[0]
-    tip_shape, tip_angle = (settled(of(tip)[0]) for of in (shapes.displacement, shapes.rotation))
-    angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
-    root_angle = shapes.rotation(np.zeros(1))[0]
-    size = np.abs(tip_angle).max(initial=0.0)
-    root_angle = np.where(np.abs(root_angle) < 1e-12 * size, 0.0, root_angle)
     nodes = collocate(span, shapes, more) if exact else None
-    return Flexible(
-        span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
-        root_angle, np.zeros_like(shapes.stiffness), nodes,
-    )  # fmt: skip
+    drawn = theory.stiffening and not exact  # by the series
+    return Flexible.of(span, shapes, stiffening=drawn, extra=link.quadratic_shapes, nodes=nodes)
 
 
 def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:

@@ -1,20 +1,20 @@
 """Shape functions, nodes and damping of a sliding link, as functions of its exposed length."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Elements
-from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.base import Array, Shapes
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import integrate
 from flexarm.links.remembered import Same, remembered
 from flexarm.links.rotary import rotary_error
 from flexarm.links.span import Span
-from flexarm.model.elastic.damping import damping_matrix, stiffnesses
+from flexarm.model.elastic.damping import link_damping
 from flexarm.model.elastic.part import Theory, naming_link
 from flexarm.model.nodes import chosen_nodes, enough_nodes
 from flexarm.model.parts import SlidingBeam
@@ -78,10 +78,7 @@ def sliding_nodes(
         more = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
         if not np.any(sliding.rotary):
             return make(more)
-        mass = {"mass_per_length": np.full(2, sliding.mass_per_length * length**2)}
-        unit = Span(1.0, np.array([0.0, 1.0]), mass | {
-            name: np.full(2, J) for name, J in zip(("Jx", "Jy", "Jz"), sliding.rotary, strict=True)
-        })  # fmt: skip
+        unit = sliding.uniform(mass_per_length=sliding.mass_per_length * length**2)
         straight, _ = integrate(unit, sliding.parent_shapes(), stiffening=False)
         return enough_nodes(make, lambda nodes: rotary_error(straight, nodes), more)
 
@@ -97,20 +94,12 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     """
     if not arm.links[index].damped:
         return None
-    section, (low, high) = arm.links[index].section, sliding.range
-    assert section is not None
+    (low, high), beam = sliding.range, SlidingBeam(sliding, None, None)
     node = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
-
-    def at(length: float) -> tuple[Mapping[Direction, Array], Array, tuple[Array, Array]]:
-        shapes, tip = sliding.at(length), np.array([length])
-        integrals, _ = integrate(Span.of(section, length), shapes, stiffening=False)
-        ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
-        return stiffnesses(shapes, integrals.stiffness), integrals.modal_mass, ends
-
     lengths = (low + high) / 2 + (high - low) / 2 * node
-    # The matrices depend on the section alone; damping ratios differ between arms.
-    along = remembered(("along", Same(sliding)), lambda: [at(length) for length in lengths])
-    rows = [damping_matrix(arm, index, *each) for each in along]
+    # Integrals depend on the section alone; damping ratios differ between arms.
+    along = remembered(("along", Same(sliding)), lambda: [beam.held(each) for each in lengths])
+    rows = [link_damping(arm, index, each) for each in along]
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
     fit = np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)

@@ -1,36 +1,41 @@
-"""Geometrically exact beam of constant length.
+"""Geometrically exact beam, of constant length or sliding out of its hub.
 
 The bending rotation vector of a section is the sum of slope shapes times amplitudes.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
+from flexarm.links.amounts import Amounts
+from flexarm.links.base import Array, Direction
 from flexarm.links.collocation import Collocation
 from flexarm.links.fields import AXES, evaluate
-from flexarm.mechanics.bodies.base import given_energy
+from flexarm.links.growing.nodes import GrowingNodes
+from flexarm.mechanics.bodies.beam import BeamBody
 from flexarm.mechanics.bodies.elements import CUBIC, Vector
-from flexarm.mechanics.bodies.exact.material import exact_material, vector_masses
+from flexarm.mechanics.bodies.exact.growing_rotary import grown_rotary_terms
+from flexarm.mechanics.bodies.exact.material import material_basis, section_vectors, vector_masses
+from flexarm.mechanics.bodies.exact.motion import AxisMotion, AxisPoint, section_motion
 from flexarm.mechanics.bodies.exact.plane import plane_terms
 from flexarm.mechanics.bodies.exact.rotary import rotary_terms
-from flexarm.mechanics.bodies.exact.space import XYZ, NodeMotion, space_terms
-from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
-from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, node_tangents, turned
+from flexarm.mechanics.bodies.exact.space import space_terms
+from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy
+from flexarm.mechanics.bodies.exact.tangents import Angles
 from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.bodies.shaped import Shaped
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms
-from flexarm.mechanics.sections import Local, own_values, rigid_section
-from flexarm.spatial import Expr, constant
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, scaled
+from flexarm.mechanics.sections import Local, own_values
+from flexarm.spatial import Expr, constant, settled
+
+SLOPES: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))  # section angles
 
 
 @final
 @dataclass(frozen=True)
-class Exact(Shaped):
+class Exact(BeamBody):
     """Geometrically exact beam: ``r' = (1 + eps) t(angles)``, angles linear in the amplitudes.
 
     If ``combined``, Jacobians and generalised forces refer to the combined amplitudes of `basis`.
@@ -39,8 +44,8 @@ class Exact(Shaped):
     @property
     def nodes(self) -> Collocation:
         """Collocation nodes at which the tangents are evaluated."""
-        assert self.span.nodes is not None
-        return self.span.nodes
+        assert self.beam.nodes is not None
+        return self.beam.nodes
 
     @property
     def _moved(self) -> Collocation:
@@ -53,59 +58,88 @@ class Exact(Shaped):
         basis = self.nodes.basis if self.combined else None
         return None if basis is None else constant(basis)
 
-    def tip(self, q: Expr) -> Local:
-        """Compute the flexible tip's pose in the root frame."""
-        return self.tip_motion(q, 0 * q).local
-
-    def section(self, q: Expr, x: float) -> Local:
-        """Compute a section's pose in the root frame; for x < 0 it is on the rigid root piece."""
-        if x < 0:
-            return rigid_section(q, x, len(self.part.own))
-        shapes, where = self.span.shapes, np.array([x])
-        bend = np.stack([shapes.values("y", where, 1), shapes.values("z", where, 1)])
-        reach = self.nodes.reach(where)[:, 0]
-        d, rows = self.amplitudes(q), (bend, shapes.values("twist", where))
-        basis = self.nodes.basis if self.combined else None
-        per = rows if basis is None else (rows[0] @ basis, rows[1] @ basis)
-        return self._motion(d, 0 * d, reach, rows, per).local
+    def motion(self, own: Expr, rates: Expr) -> AxisMotion:
+        """Return the motion of the axis at own coordinates and rates, (k,)."""
+        return AxisMotion.at(self.nodes, self.beam.amounts(own, rates), self._moved)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Compute the pose, velocity and acceleration bias of the tip relative to the root."""
-        nodes, moved = self.nodes, self._moved
-        d, rates = self.amplitudes(q), own_values(self.part, v)
-        bend, twist = nodes.tip_bend[:, None], nodes.tip_twist[None]
-        per = moved.tip_bend[:, None], moved.tip_twist[None]
-        return self._motion(d, rates, nodes.tip, (bend, twist), per)
+        nodes, own, rates = self.nodes, own_values(self.part, q), own_values(self.part, v)
+        rows, per = (
+            [constant(row[None]) for row in (*each.tip_bend, each.tip_twist)]
+            for each in (nodes, self._moved)
+        )
+        plain = self.basis is None
+        few = plain and len(self.part.own) < nodes.count
+        at = AxisPoint([nodes.tip], [rows])
+        motion = self.motion(own, rates)
+        return section_motion(motion, at, rates if few else None, None if plain else per)[0]
 
-    def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Compute the inertia terms of the span, the rigid bodies at the root and a turning hub."""
-        nodes, d, rates = self.nodes, self.amplitudes(q), own_values(self.part, v)
-        mass, moved = self.span.integrals.mass, self._moved
-        if nodes.common and not all(nodes.bends) and not nodes.stretches:
-            at, turning = Angles.of(nodes, d), Angles.of(nodes, rates)
+    def station(self, q: Expr, s: float) -> Local:
+        """Compute the pose of the section at s in the root frame.
+
+        Of a sliding link it is that of the material which is there, and moves along s.
+        """
+        own, where, parents = own_values(self.part, q), np.array([s]), self.beam.parents
+        m, functions = self.motion(own, 0 * own), self.nodes.functions(where)
+        reach = np.stack([functions[a].reshape(-1, self.nodes.count) for a in AXES], axis=1)
+        slopes = [
+            [(1 - s) ** n * parents.values(axis, where, order + n) for axis, order in SLOPES]
+            for n in range(len(reach))
+        ]
+        rows = [[constant(row) for row in each] for each in slopes]
+        at = AxisPoint(list(settled(reach)), rows)
+        if self.slides:
+            per = type(own)(1, m.e.k)
+            per[0] = 1 / m.e.length
+            at = replace(at, rate=per @ (0 * own), per=per)
+        basis = self.nodes.basis if self.combined else None
+        combined = None if basis is None else [constant(row @ basis) for row in slopes[0]]
+        return section_motion(m, at, None, combined)[0].local
+
+    def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the inertia terms of the (exposed) span and of the turning of sections."""
+        nodes, moved, slides = self.nodes, self._moved, self.slides
+        mass = 1.0 if slides else self.part.beam.integrals.mass
+        if nodes.common and not all(nodes.bends) and not nodes.stretches and not slides:
+            at, turning = Angles.of(nodes, own), Angles.of(nodes, rates)
             terms = plane_terms(moved, mass, at, turning, omega)
         else:
-            motion = NodeMotion.of(moved, node_tangents(nodes, d, rates))
-            terms = space_terms(moved, mass, motion, omega)
-        if np.any(nodes.rotary):
-            terms = add(terms, rotary_terms(nodes, moved, d, rates, omega))
-        terms = add(terms, self.turning(d, rates, omega))
-        terms = add(terms, rigid_terms(self.part.root_body, omega, len(self.part.own)))
-        return self.with_hub(terms, q, v, omega)
+            terms = space_terms(moved, mass, self.motion(own, rates), omega)
+        if slides:
+            terms = scaled(terms, self.part.sliding_beam.shapes.mass_per_length * own[0])
+        elif np.any(nodes.rotary):
+            terms = add(terms, rotary_terms(nodes, moved, own, rates, omega))
+        return add(terms, self.rotary(own, rates, omega))
 
-    def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the span, and unit vectors for the sections' rotary inertia."""
-        field = exact_material(self.nodes, self.span.integrals.mass, own, rates)
-        return [MaterialPoints(*field, 1.0)]
+    def rotary(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the rotary inertia of sections that `material` does not contain."""
+        total = super().rotary(own, rates, omega)
+        if not (self.slides and np.any(self.nodes.rotary)):
+            return total
+        amounts = self.beam.amounts(own, rates)
+        return add(total, grown_rotary_terms(self.nodes, amounts, rates, omega))
 
-    def placed(self, x: Array, edges: Array, d: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """Yield position (3,) and Jacobian (3, m) of the points ``sum_g reach_g P_g``."""
-        (points,), reach = self.points(d, 0 * d), self.nodes.reach(x)
-        rest = np.zeros(len(points.basis.mean["x"]) - reach.shape[2])
-        for g in range(len(x)):
-            at = {a: np.concatenate([reach[k, g], rest])[:, None] for k, a in enumerate(AXES)}
-            place, columns, _ = evaluate(points.moving, at)
-            yield place, columns
+    def material(self, own: Expr, rates: Expr) -> MaterialPoints:
+        """Return the mass points of the span.
+
+        Of constant length they include unit vectors for the sections' rotary inertia.
+        """
+        nodes, m = self.nodes, AxisMotion.at(self.nodes, self.beam.amounts(own, rates))
+        if isinstance(nodes, GrowingNodes):
+            mass = self.part.sliding_beam.shapes.mass_per_length * own[0]
+            return MaterialPoints(m.field(), nodes.integrals(), mass)
+        vectors = section_vectors(nodes, own, rates) if np.any(nodes.rotary) else []
+        basis = material_basis(nodes, self.part.beam.integrals.mass)
+        return MaterialPoints(m.field(vectors), basis, 1.0)
+
+    def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
+        """Yield position (3,) and Jacobian (3, k) of the points at positions s."""
+        points, functions = self.material(own, 0 * own), self.nodes.functions(s)
+        rest = np.zeros(len(points.basis.mean["x"]) - len(functions["x"]))
+        for g in range(len(s)):
+            at = {a: np.concatenate([functions[a][:, g], rest])[:, None] for a in AXES}
+            yield evaluate(points.moving, at)[:2]
 
     @property
     def points_per_element(self) -> int:
@@ -114,52 +148,20 @@ class Exact(Shaped):
 
     def vectors(self, own: Expr) -> list[Vector]:
         """Return the tangents at the nodes and the sections' unit vectors that have masses."""
-        (points,), found = self.points(own, 0 * own), list[Vector]()
-        value, columns = points.moving.value, points.moving.columns
+        if self.slides:
+            return []
+        moving, found = self.material(own, 0 * own).moving, list[Vector]()
         masses = vector_masses(self.nodes)
         for g in np.flatnonzero(masses).tolist():
-            turned = [ca.vertcat(*[c.of(a)[g] for a in AXES]) for c in columns]
-            place = ca.vertcat(*[value.of(a)[g] for a in AXES])
+            turned = [ca.vertcat(*[c.of(a)[g] for a in AXES]) for c in moving.columns]
+            place = ca.vertcat(*[moving.value.of(a)[g] for a in AXES])
             found.append(Vector(float(masses[g]), place, ca.horzcat(*turned)))
         return found
 
-    def energy(self, q: Expr) -> Expr:
-        """Compute the elastic energy [J]."""
-        d = self.amplitudes(q)
-        energy = ca.dot(d, constant(self.span.integrals.stiffness) @ d) / 2
-        if strains(self.nodes):
-            energy = energy + strain_energy(self.nodes, d)
-        return energy + given_energy(self.part, self.span.names, d)
+    def strain_energy(self, e: Amounts) -> Expr:
+        """Compute the elastic energy [J] beyond linear theory."""
+        return strain_energy(self.nodes, e.value) / e.length
 
-    def effort(self, q: Expr) -> Expr:
-        """Compute the gradient (m,) of the elastic energy in the amplitudes."""
-        effort = self.linear_effort(q)
-        if strains(self.nodes):
-            effort = effort + strain_effort(self.nodes, self.amplitudes(q))
-        return effort
-
-    def _motion(
-        self,
-        d: Expr,
-        rates: Expr,
-        reach: Array,
-        shapes: tuple[Array, Array],
-        per: tuple[Array, Array],
-    ) -> SectionMotion:
-        """Return the pose, velocity and acceleration bias of a section at ``sum_g reach_g P_g``.
-
-        ``shapes`` are the section's slope (2, 1, m) and twist (1, m) shapes per amplitude, ``per``
-        the same per combined amplitude.
-        """
-        rows = *shapes, 0 * shapes[1]
-        t = node_tangents(self.nodes, d, rates)
-        at = turned(Angles.at(*rows, d), Angles.at(*rows, rates))
-        weights = constant(reach)
-        moved = NodeMotion.of(self._moved, t)
-        linear = ca.vertcat(*[moved.columns(a, reach[a][None]) for a in XYZ])
-        angular = angular_columns(at, *per)
-        place = ca.sum2(weights * t.place)
-        local = Local(place, at.rotation, linear, angular)
-        few = self.basis is None and len(self.part.own) < self.nodes.count
-        speed = linear @ rates if few else ca.sum2(weights * t.rate)
-        return SectionMotion(local, at.spin, speed, at.bias, ca.sum2(weights * t.bias))
+    def strain_effort(self, e: Amounts) -> Expr:
+        """Compute the gradient (K,) of `strain_energy` in the variables of section angles."""
+        return strain_effort(self.nodes, e.value) / e.length

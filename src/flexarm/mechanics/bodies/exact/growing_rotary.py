@@ -10,27 +10,25 @@ from functools import cache
 import casadi as ca
 import numpy as np
 
-from flexarm.links.growing.fields import SlidingMotion
-from flexarm.links.growing.nodes import GrowingNodes
+from flexarm.links.amounts import Amounts
+from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies.exact.tangents import Angles, turned
 from flexarm.mechanics.bodies.terms import Terms, turning_terms
 from flexarm.spatial import Expr, constant
 
 
-def grown_rotary_terms(
-    nodes: GrowingNodes, motion: SlidingMotion, rates: Expr, omega: Expr
-) -> Terms:
+def grown_rotary_terms(nodes: Collocation, e: Amounts, rates: Expr, omega: Expr) -> Terms:
     """Compute the inertia terms of the sections' rotary inertia beyond first-order angles."""
-    k, new, e = rates.shape[0], type(rates), motion.slopes()
+    k, new = rates.shape[0], type(rates)
+    assert e.columns is not None  # the length is a coordinate
     second, angular, modal = new(3, 3), new(3, k), new(k, k)
     torque, effort = new(3, 1), new(k, 1)
     angles = np.stack([*nodes.bend, nodes.twist, *nodes.curve, nodes.torsion], axis=1)
     for g in np.flatnonzero(np.any(nodes.rotary, axis=0)):
         rows = constant(angles[g])
-        place = ca.vertcat(rows @ e.value, motion.length)
-        grown = ca.horzcat(rows @ e.slope, rows @ e.matrix)
-        columns = ca.vertcat(grown, ca.horzcat(1, new(1, k - 1)))
-        bias = ca.vertcat(rows @ e.bend, 0)
+        place = ca.vertcat(rows @ e.value, e.length)
+        columns = ca.vertcat(rows @ e.columns, ca.horzcat(1, new(1, k - 1)))
+        bias = ca.vertcat(rows @ e.bias, 0)
         left = constant(1 - nodes.x[g : g + 1])
         weight = constant(nodes.rotary[:, g])
         found = _section()(place, columns @ rates, bias, omega, weight, left)

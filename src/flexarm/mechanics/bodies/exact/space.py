@@ -16,54 +16,12 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
-from flexarm.mechanics.bodies.exact.tangents import Tangents
+from flexarm.mechanics.bodies.exact.motion import XYZ, AxisMotion
 from flexarm.mechanics.bodies.terms import Terms, add
 from flexarm.spatial import Expr, constant
 
-XYZ = range(3)
 AROUND = ((1, 2), (2, 0), (0, 1))
 Sums = dict[tuple[int, int], Expr]  # by axis and space of functions, (G,) each
-
-
-@dataclass(frozen=True)
-class NodeMotion:
-    """Motion of the vectors R at G nodes: tangents, times the exposed length of a sliding link.
-
-    Positions along the span are sums of the vectors.  An entry of ``ways`` is a pair: angles or
-    stretch at the nodes per rate of own coordinate (G, k), and R per unit of these, (3, G).
-    """
-
-    place: Expr  # R, (3, G)
-    # rate, bias: rate of R, and its second rate at zero accelerations, (3, G) each.
-    rate: Expr
-    bias: Expr
-    ways: list[tuple[Array | Expr, Expr]]
-    k: int  # number of own coordinates
-
-    @classmethod
-    def of(cls, moved: Collocation, t: Tangents) -> "NodeMotion":
-        """Return the motion of tangents rotated and stretched by shapes of constant length."""
-        every = zip((*moved.bend, moved.stretch), (t.by_a, t.by_b, t.unit), strict=True)
-        ways = [(rows, by) for rows, by in every if by.nnz() and np.any(rows)]
-        return cls(t.place, t.rate, t.bias, ways, moved.stretch.shape[1])
-
-    def columns(self, axis: int, weights: Array) -> Expr:
-        """Compute the Jacobian of weighted sums of R along an axis by own coordinates, (w, k).
-
-        ``weights`` has shape (w, G).
-        """
-        new = type(self.place)
-        total, moved = new(len(weights), self.k), new(weights.shape[1], self.k)
-        for rows, by in self.ways:
-            along = by[axis, :].T
-            if isinstance(rows, np.ndarray) and along.nnz():
-                flat = np.einsum("wg,gj->jwg", weights, rows).reshape(-1, weights.shape[1])
-                total += ca.reshape(constant(flat) @ along, len(weights), self.k)
-            elif along.nnz():
-                moved += ca.repmat(along, 1, self.k) * rows
-        if moved.nnz():
-            total += constant(weights) @ moved
-        return total
 
 
 @dataclass(frozen=True)
@@ -76,17 +34,18 @@ class Passing:
     """
 
     nodes: GrowingNodes
-    length: Expr
-    out: Expr  # rate of the length
-    # tangents, rate: tangents P and their rate, (3, G) each.
-    tangents: Expr
-    rate: Expr
+    m: AxisMotion
     spin: Expr  # cross-product matrix of the angular velocity of the root, (3, 3)
 
     @cached_property
     def along(self) -> list[Expr]:
         """Components of the tangents along each axis, (G,) each."""
-        return [self.tangents[a, :].T for a in XYZ]
+        return [self.m.t.place[a, :].T for a in XYZ]
+
+    @cached_property
+    def ahead(self) -> Expr:
+        """Square of the rate of the length over the length."""
+        return self.m.e.out**2 / self.m.e.length
 
     @cached_property
     def accelerations(self) -> Sums:
@@ -94,12 +53,12 @@ class Passing:
 
         Keys are an axis and the function space of the coefficients.
         """
-        own, out, P = self.nodes.spaces, self.out, self.along
-        found = {(a, s): type(out)(self.nodes.count, 1) for a in XYZ for s in own}
+        own, e, P = self.nodes.spaces, self.m.e, self.along
+        found = {(a, s): type(e.out)(self.nodes.count, 1) for a in XYZ for s in own}
         for a in XYZ:
-            found[a, own[a]] += 2 * out * (self.rate[a, :].T + out / self.length * P[a])
+            found[a, own[a]] += 2 * e.out * (self.m.t.rate[a, :].T + e.out / e.length * P[a])
             for b in {0, 1, 2} - {a}:
-                found[a, own[b]] += 2 * out * self.spin[a, b] * P[b]
+                found[a, own[b]] += 2 * e.out * self.spin[a, b] * P[b]
         return found
 
     @cached_property
@@ -121,29 +80,20 @@ class Passing:
         felt = sum(
             constant(self.nodes.passing[own[axis], s]) @ Y[axis, s] for s in sorted(set(own))
         )
-        return felt - self.out**2 / self.length * self.slowed[axis, own[axis]]
+        return felt - self.ahead * self.slowed[axis, own[axis]]
 
-    def terms(self, m: NodeMotion, accelerations: Sums) -> Terms:
+    def terms(self, accelerations: Sums) -> Terms:
         """Compute the inertia terms of the passing material, without those of `pull`.
 
-        Parameters
-        ----------
-        m
-            Motion of the nodes.
-        accelerations
-            Accelerations in the functions of the nodes.
+        ``accelerations`` are those in the functions of the nodes.
         """
-        nodes, own, new, P = self.nodes, self.nodes.spaces, type(self.spin), self.along
-        spaces, ahead, Y, w = (
-            sorted(set(own)),
-            self.out**2 / self.length,
-            self.accelerations,
-            self.slowed,
-        )
+        nodes, m, new, P = self.nodes, self.m, type(self.spin), self.along
+        own, ahead, Y, w = nodes.spaces, self.ahead, self.accelerations, self.slowed
+        spaces = sorted(set(own))
         met = self.integrated(nodes.passing.transpose(1, 0, 3, 2), [m.place[a, :].T for a in XYZ])
         p = self.integrated(nodes.passing, P)
-        angular, linear, modal = new(3, m.k), new(3, m.k), new(m.k, m.k)
-        torque, force, effort = new(3, 1), new(3, 1), new(m.k, 1)
+        angular, linear, modal = new(3, m.e.k), new(3, m.e.k), new(m.e.k, m.e.k)
+        torque, force, effort = new(3, 1), new(3, 1), new(m.e.k, 1)
         force[0] -= ahead
         effort[0] -= ahead / 2
         for a, (b, c) in enumerate(AROUND):
@@ -163,15 +113,14 @@ class Passing:
         return Terms(0.0, new(3, 1), none, angular, linear, modal, torque, force, effort)
 
 
-def space_terms(
-    nodes: Collocation, mass: float, m: NodeMotion, omega: Expr, passing: Passing | None = None
-) -> Terms:
+def space_terms(nodes: Collocation, mass: float, m: AxisMotion, omega: Expr) -> Terms:
     """Compute the inertia terms of a span's mass points in space.
 
-    Rotary inertia of the sections is not included; ``passing`` adds the material of a sliding link
-    that passes the nodes.
+    Rotary inertia of the sections is not included; the material of a sliding link that passes the
+    nodes is.
     """
     new, own = type(omega), nodes.spaces
+    passing = Passing(nodes, m, ca.skew(omega)) if isinstance(nodes, GrowingNodes) else None
     spaces = sorted(set(own))
     every = nodes.gram if nodes.cross is None else nodes.cross
     gram = {(s, z): constant(every[s, z]) for s in spaces for z in spaces}
@@ -198,7 +147,7 @@ def space_terms(
     # generalised forces on the vectors at the nodes
     at = {(a, b): roots[own[b]].T @ W[a, own[b]] for a in XYZ for b in XYZ if a != b}
     pull = [roots[own[a]].T @ felt[a] for a in XYZ]
-    angular, effort = new(3, m.k), new(m.k, 1)
+    angular, effort = new(3, m.e.k), new(m.e.k, 1)
     for rows, by in m.ways:
         shapes = constant(rows) if isinstance(rows, np.ndarray) else rows
         along = [by[a, :].T for a in XYZ]
@@ -209,7 +158,7 @@ def space_terms(
     first = ca.vertcat(*[ca.dot(mean[own[a]], P[a]) for a in XYZ])
     inertia = ca.trace(second) * new.eye(3) - second
     terms = Terms(mass, first, inertia, angular, linear, modal, torque, force, effort)
-    return terms if passing is None else add(terms, passing.terms(m, X))
+    return terms if passing is None else add(terms, passing.terms(X))
 
 
 def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], dict[int, Expr]]:
@@ -227,7 +176,7 @@ def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], 
     )
 
 
-def _acceleration(nodes: Collocation, m: NodeMotion, omega: Expr, a: int, space: int) -> Expr:
+def _acceleration(nodes: Collocation, m: AxisMotion, omega: Expr, a: int, space: int) -> Expr:
     """Return the velocity-dependent acceleration of R along axis ``a``, (G,).
 
     Only vector components interpolated in the given function space contribute.
@@ -242,10 +191,10 @@ def _acceleration(nodes: Collocation, m: NodeMotion, omega: Expr, a: int, space:
     return total
 
 
-def _momenta(nodes: Collocation, m: NodeMotion) -> tuple[Expr, Expr]:
+def _momenta(nodes: Collocation, m: AxisMotion) -> tuple[Expr, Expr]:
     """Return linear momentum per rate of own coordinate, (3, k), and the mass matrix, (k, k)."""
     new = type(m.place)
-    modal = new(m.k, m.k)
+    modal = new(m.e.k, m.e.k)
     if nodes.few:
         roots = [m.columns(a, nodes.factor[a]) for a in XYZ]
         for root in roots:

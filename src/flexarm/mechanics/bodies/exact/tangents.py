@@ -91,12 +91,6 @@ def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangen
     )
 
 
-def node_tangents(nodes: Collocation, d: Expr, rates: Expr) -> Tangents:
-    """Compute the tangents at the nodes of a span."""
-    straight = nodes.straight if nodes.stretches else None
-    return tangents(Angles.of(nodes, d), Angles.of(nodes, rates), straight)
-
-
 def scaled_rows(rows: Expr, factors: Expr) -> Expr:
     """Return a matrix (3, n) with columns scaled by factors (1, n); zero rows stay structural."""
     return ca.vertcat(*[rows[k, :] * factors if rows[k, :].nnz() else rows[k, :] for k in range(3)])
@@ -222,6 +216,14 @@ class Turned:
     spin: Expr
     bias: Expr
 
+    def columns(self, rows: Sequence[Expr]) -> Expr:
+        """Compute angular velocity (3, m) from rates of the three angles, (1, m) each."""
+        total = type(self.spin)(3, rows[0].shape[1])
+        for by, row in zip((self.by_a, self.by_b, self.by_twist), rows, strict=True):
+            if row.nnz():
+                total += by @ row
+        return total
+
 
 def turned(at: Angles, rates: Angles) -> Turned:
     """Compute a section's rotation: twist about x, then the smallest rotation onto the tangent."""
@@ -281,13 +283,3 @@ class Bent:
         spin = (-T * W, turn * a - B, turn * b + A)
         gain = (-f.T1 * p * W, more * a + turn * A, more * b + turn * B)
         return cls(axes, by_a, by_b, spin, gain, (S * B, -S * A))
-
-
-def angular_columns(at: Turned, bend: Array, twist: Array) -> Expr:
-    """Compute the angular Jacobian (3, m) of a section by the amplitudes."""
-    parts = ((at.by_a, bend[0]), (at.by_b, bend[1]), (at.by_twist, twist))
-    total = type(at.by_a)(3, twist.shape[1])
-    for by, row in parts:
-        if np.any(row):
-            total += by @ constant(row)
-    return total

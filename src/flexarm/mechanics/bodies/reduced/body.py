@@ -5,7 +5,6 @@ If known, and if stiffening is on, second-order displacements add geometric stif
 
 from typing import final
 
-import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
@@ -13,9 +12,9 @@ from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import inspect_body
 from flexarm.links.imported.second_order import SecondOrder
-from flexarm.mechanics.bodies.base import LinkBody, cayley_spin, given_energy
+from flexarm.mechanics.bodies.base import LinkBody, cayley_spin
 from flexarm.mechanics.bodies.deformed import Along
-from flexarm.mechanics.bodies.reduced.moments import reduced_terms, second_rates
+from flexarm.mechanics.bodies.reduced.moments import reduced_terms
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms
 from flexarm.mechanics.sections import Local, own_values, quadratic_section
 from flexarm.model.elastic.part import reduced_part
@@ -51,27 +50,16 @@ class Reduced(LinkBody):
         """Return the exact rotation by the tip's angles (3,), and its angular Jacobian (3, 3)."""
         return cayley(angle)
 
-    def amplitudes(self, q: Expr) -> Expr:
-        """Return the amplitudes from q, (m,)."""
-        return q[self.part.modes.start : self.part.modes.stop]
+    def spun(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr]:
+        """Return the angular velocity of the exact rotation by the tip's angles, and its rate."""
+        return cayley_spin(angle, rate, bias)
 
-    def tip(self, q: Expr) -> Local:
-        """Compute the pose of the tip frame, with the exact rotation by the tip's angles."""
-        moved, linear, angle, turns = self._tip(q)
-        rotation, rate = cayley(angle)
-        return Local(constant(self.of.tip.position) + moved, rotation, linear, rate @ turns)
-
-    def _tip(self, q: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-        """Return the tip's displacement and angles, (3,) each, and their Jacobians, (3, m) each."""
-        d, of, x = self.amplitudes(q), self.of, self.drawn_in
-        if x is None:
-            shape, angle = constant(of.tip_shape), constant(of.tip_angle)
-            return shape @ d, type(q)(shape), angle @ d, type(q)(angle)
-        moved, turned = (
-            quadratic_section(d, linear, quadratic)
-            for linear, quadratic in ((of.tip_shape, x.tip), (of.tip_angle, x.tip_angle))
-        )
-        return *moved, *turned
+    def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
+        """Compute the motion of the tip relative to the root."""
+        of, x = self.of, self.drawn_in
+        none = np.zeros((3, len(of.names), len(of.names)))
+        quadratic = (none, none) if x is None else (x.tip, x.tip_angle)
+        return self.tabled(q, v, of.tip.position, (of.tip_shape, of.tip_angle), quadratic)
 
     def section(self, q: Expr, x: float) -> Local:
         """Compute a point of the line from hub to tip, at a distance x [m] along the chord."""
@@ -87,35 +75,11 @@ class Reduced(LinkBody):
         moved, columns = quadratic_section(self.amplitudes(q), shape, drawn)
         return Local(constant(place) + moved, type(q).eye(3), columns, type(q)(3, m))
 
-    def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Compute the motion of the tip relative to the root."""
-        local, rates, x = self.tip(q), own_values(self.part, v), self.drawn_in
-        _, _, angle, turns = self._tip(q)
-        moved = turned = type(q).zeros(3, 1)
-        if x is not None:
-            moved, turned = (second_rates(list(each), rates) for each in (x.tip, x.tip_angle))
-        spin, spin_bias = cayley_spin(angle, turns @ rates, turned)
-        return SectionMotion(local, spin, local.linear @ rates, spin_bias, moved)
-
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Compute the inertia terms of the body and of rigid bodies at its root."""
         terms = rigid_terms(self.part.root_body, omega, len(self.part.own))
         d, rates = self.amplitudes(q), own_values(self.part, v)
         return add(terms, reduced_terms(self.of.integrals, self.drawn_in, d, rates, omega))
-
-    def energy(self, q: Expr) -> Expr:
-        """Compute the elastic energy [J]."""
-        d = self.amplitudes(q)
-        energy = ca.dot(d, constant(self.of.integrals.stiffness) @ d) / 2
-        return energy + given_energy(self.part, self.of.names, d)
-
-    def effort(self, q: Expr) -> Expr:
-        """Compute the gradient (m,) of the elastic energy in the amplitudes."""
-        d, link = self.amplitudes(q), self.part.link
-        effort = constant(self.of.integrals.stiffness) @ d
-        if link.elastic_energy or link.elastic_force:
-            effort = effort + ca.gradient(given_energy(self.part, self.of.names, d), d)
-        return effort
 
     def along(self, q: Array, stations: Array) -> Along:
         """Compute the deformed line from hub to tip at q, (T, n).
@@ -159,8 +123,3 @@ class Reduced(LinkBody):
         """Return the lines of a report on the body's file."""
         modal = self.part.link.modal
         return [] if modal is None else list(inspect_body(modal.side_file)[0].lines())
-
-    def damping(self, q: Expr) -> Expr | None:
-        """Return the damping matrix of the amplitudes, (m, m), or None."""
-        damping = self.of.damping
-        return None if damping is None or not np.any(damping) else constant(damping)

@@ -12,7 +12,7 @@ from flexarm.links.base import Array
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
 from flexarm.mechanics.bodies.terms import Terms
-from flexarm.mechanics.sections import quadratic_section
+from flexarm.mechanics.sections import quadratic_section, second_rates
 from flexarm.spatial import Expr, constant
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
@@ -65,11 +65,6 @@ def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, ome
         torque += second_rates([_odd(x.pairs, axis) for axis in range(3)], rates)
         force += second_rates(list(x.first), rates)
     return Terms(i.mass, first, inertia, angular, linear, modal, torque, force, effort)
-
-
-def second_rates(quadratic: list[Array], rates: Expr) -> Expr:
-    """Compute ``rates^T X rates`` (3,) for a list of three matrices X, (m, m) each."""
-    return ca.vertcat(*[ca.dot(rates, constant(x) @ rates) for x in quadratic])
 
 
 def _inertia(second: list[Expr]) -> Expr:

@@ -1,0 +1,212 @@
+"""Base of beams: shape functions times amplitudes, of constant length or sliding out of a hub.
+
+Positions along a beam have a coordinate s: the distance from the root of a beam of constant length,
+and that distance over the exposed length of a sliding one.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.links.base import DIRECTIONS, Array, Shapes
+from flexarm.links.growing.fields import length_factor
+from flexarm.links.span import Span
+from flexarm.mechanics.bodies.base import LinkBody
+from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.bodies.elements import ROD, ElementSection, element_points
+from flexarm.mechanics.bodies.hub import hidden_element, hidden_points, mouth_terms, sliding_rotary
+from flexarm.mechanics.bodies.material import MaterialPoints
+from flexarm.mechanics.bodies.terms import (
+    SectionMotion,
+    Terms,
+    add,
+    attach,
+    rigid_terms,
+    turning_terms,
+)
+from flexarm.mechanics.sections import Local, own_values, rigid_section
+from flexarm.model import BeamData
+from flexarm.model.elastic.damping import link_damping
+from flexarm.spatial import Expr, constant
+
+
+class BeamBody(LinkBody):
+    """Base of beams by linear theory, by the series and exact, whose length may be a coordinate."""
+
+    @property
+    def beam(self) -> BeamData:
+        """Elastic part of the link."""
+        assert isinstance(self.part.body, BeamData)
+        return self.part.body
+
+    @property
+    def slides(self) -> bool:
+        """Whether the beam slides out of a hub."""
+        return self.part.body.range is not None
+
+    @abstractmethod
+    def station(self, q: Expr, s: float) -> Local:
+        """Compute the pose of the section at s relative to the root (of a sliding link the hub)."""
+
+    @abstractmethod
+    def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
+        """Yield position (3,) and Jacobian (3, k) of the points at positions s.
+
+        At ``edges`` shape functions or section properties may jump.
+        """
+
+    @abstractmethod
+    def material(self, own: Expr, rates: Expr) -> MaterialPoints:
+        """Return the mass points of the (exposed) span at own coordinates and rates, (k,)."""
+
+    def at_fraction(self, q: Expr, fraction: float) -> Local:
+        """Compute the pose of the section at a fraction of the (exposed) span, at 1 of the tip."""
+        return self.tip(q) if fraction >= 1 else self.station(q, fraction * self.beam.span.length)
+
+    def section(self, q: Expr, x: float) -> Local:
+        """Compute the pose of the section at x [m] from the root; for x < 0 on a rigid root piece.
+
+        Of a sliding link x is the distance from the beam's inner end, and q must be numeric.
+        """
+        part = self.part
+        if not self.slides:
+            return rigid_section(q, x, len(part.own)) if x < 0 else self.station(q, x)
+        if not isinstance(q, ca.DM):
+            raise FlexarmError("a material section of a sliding link needs numbers, not symbols")
+        exposed = float(q[part.exposed])
+        beyond = x - (part.length - exposed)
+        if beyond < 0:
+            raise FlexarmError(
+                f"{part.name}: the section at {x:g} m is inside the hub; "
+                f"{exposed:g} m of {part.length:g} m are out"
+            )
+        return self.station(q, beyond / exposed)
+
+    def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
+        """Return the mass points of the (exposed) span, and of the straight part in a hub."""
+        return [self.material(own, rates), *self.hidden(own)]
+
+    def hidden(self, own: Expr) -> list[MaterialPoints]:
+        """Return the mass points of the part in a hub, if any."""
+        return [hidden_points(self.part, own)] if self.slides else []
+
+    def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
+        """Compute the inertia terms of the beam, the rigid bodies at the root and a turning hub."""
+        own, rates = own_values(self.part, q), own_values(self.part, v)
+        terms = rigid_terms(self.part.root_body, omega, len(self.part.own))
+        for points in self.hidden(own):
+            terms = add(terms, points.terms(rates, omega))
+        return self.with_hub(add(terms, self.span_terms(own, rates, omega)), q, v, omega)
+
+    def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the inertia terms of the (exposed) span and of the turning of sections."""
+        terms = self.material(own, rates).terms(rates, omega)
+        return add(terms, self.turning(own, rates, omega))
+
+    def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the rotary inertia of sections, and the momentum of material at a hub's mouth."""
+        terms = self.rotary(own, rates, omega)
+        if not self.slides:
+            return terms
+        speed = next(self.placed(np.zeros(1), np.zeros(0), own))[1][:, 0]
+        return add(mouth_terms(self.part, speed, rates), terms)
+
+    def rotary(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the rotary inertia of sections that turn with first-order angles, in link axes.
+
+        Of a beam of constant length, it is what does not depend on its deformation.
+        """
+        if self.slides:
+            return sliding_rotary(self.part, own, rates, omega)
+        rotary, new, k = self.part.beam.rotary, type(rates), rates.shape[0]
+        inertia, shape = constant(rotary.inertia), constant(rotary.shape)
+        torque = ca.cross(omega, inertia @ omega + shape @ rates)
+        modal, basis = constant(rotary.modal), self.basis
+        if basis is not None:
+            shape, modal = shape @ basis, ca.triu2symm(ca.triu(basis.T @ modal @ basis))
+        return turning_terms(new(inertia), new(shape), new(modal), torque, new(k, 1))
+
+    def elements(self, own: Expr, count: int) -> list[ElementSection]:
+        """Return the mass points in the elements of the beam, ``count`` per element."""
+        beam, length, sections = self.beam, self.beam.amounts(own, 0 * own).length, []
+        edges = beam.edges
+        s, weight = element_points(edges, count)
+        mass = beam.span.at("mass_per_length", s)
+        rotary = np.stack([beam.span.at(name, s) for name in ("Jx", "Jy", "Jz")], axis=1)
+        for g, (place, columns) in enumerate(self.placed(s, edges, own)):
+            size = weight[g] * length
+            inertia = constant(rotary[g]) * size + constant(ROD) * mass[g] * size**3
+            inertia = inertia if count == 1 else type(own)(3, 1)
+            angles = beam.angles(own, s[g])
+            sections.append(ElementSection(mass[g] * size, inertia, place, columns, *angles))
+        return [*sections, *([hidden_element(self.part, own, count)] if self.slides else [])]
+
+    def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
+        """Return the motion of an outboard hub rotated by the root slopes of shapes, or None."""
+        part = self.part
+        if not np.any(part.body.root_turn):
+            return None
+        back = part.pose_JL.rotation.T
+        axis = back @ np.array([0.0, 0.0, 1.0])
+        row = constant((axis @ part.body.root_turn)[None, :])
+        d, rates = self.amplitudes(q), own_values(part, v)
+        turned = row @ d
+        c, s = ca.cos(turned), ca.sin(turned)
+        about_z = type(q).eye(3)
+        about_z[0, 0], about_z[0, 1], about_z[1, 0], about_z[1, 1] = c, -s, s, c
+        place = type(q)(constant(-back @ part.pose_JL.position))
+        none = type(q).zeros(3, 1)
+        local = Local(
+            place, constant(back) @ about_z, type(q).zeros(3, rates.shape[0]), constant(axis) @ row
+        )
+        return SectionMotion(local, constant(axis) * (row @ rates), none, none, none)
+
+    def with_hub(self, terms: Terms, q: Expr, v: Expr, omega: Expr) -> Terms:
+        """Return the terms with an outboard hub added, if it turns with the root."""
+        hub, motion = self.part.hub_body, self.hub_motion(q, v)
+        if motion is not None and hub.weighs:
+            if self.basis is not None:
+                local = replace(motion.local, angular=motion.local.angular @ self.basis)
+                motion = replace(motion, local=local)
+            return attach(terms, hub, motion, omega)
+        return terms
+
+    def deformed(self, q: Array) -> Deformed:
+        """Return shape functions and amplitudes at coordinates q, (T, n)."""
+        return Deformed(self.beam, *self.beam.sampled(q[:, list(self.part.own)]))
+
+    def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
+        """Return the damping matrix at q, (m, m), for the damping data of another arm's link."""
+        return link_damping(arm, index, self.beam.held(self.part.span_length(q)))
+
+    def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
+        """Return a section's curvature [1/m] per amplitude, (1, m)."""
+        e, at = self.amounts(q, 0 * q), np.array([fraction * self.beam.span.length])
+        bent = constant(self.beam.parents.values(axis, at, 2)) / e.length
+        return bent if e.columns is None else bent @ e.columns[:, 1:]
+
+    def traced_amplitudes(self, q: Expr) -> Expr:
+        """Return the amplitudes of shape functions, of a sliding link its parent curves', (K,)."""
+        d = self.amplitudes(q)
+        if not self.slides:
+            return d
+        shapes, length = self.part.sliding_beam.shapes, q[self.part.exposed]
+        return ca.vertcat(*[length_factor(shapes, axis, length) @ d for axis in DIRECTIONS])
+
+    def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
+        """Return the variables (K,) that section angles are linear in, and a unit of length."""
+        return self.amounts(q, 0 * q).value, "exposed lengths" if self.slides else "m"
+
+    def shapes_at(self, q: Array) -> Shapes:
+        """Return the shape functions over the (exposed) span at q, (n,)."""
+        return self.beam.held(self.part.span_length(q)).shapes
+
+    def span_at(self, q: Array) -> Span:
+        """Return the (exposed) span at q, (n,)."""
+        return self.beam.held(self.part.span_length(q)).span

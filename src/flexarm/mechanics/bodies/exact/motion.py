@@ -1,0 +1,189 @@
+"""Motion of an exact beam's axis and sections, of constant length or sliding out of a hub.
+
+With the tangents P at the collocation nodes and the length scale l, positions are ``r = l sum_g
+I_g(s) P_g``: s is the distance from the root of a link of constant length (l = 1), and that
+distance over the exposed length l of a sliding link.  A section of the material that is at s may
+move along the span, and with it angles and positions change by their derivatives in s.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.amounts import Amounts
+from flexarm.links.base import Array
+from flexarm.links.collocation import Collocation
+from flexarm.links.fields import Field, MovingField
+from flexarm.mechanics.bodies.exact.tangents import (
+    Angles,
+    Tangents,
+    scaled_rows,
+    tangents,
+    turned,
+)
+from flexarm.mechanics.bodies.terms import SectionMotion
+from flexarm.mechanics.sections import Local
+from flexarm.spatial import Expr, constant
+
+XYZ = range(3)
+
+
+@dataclass(frozen=True)
+class AxisMotion:
+    """Motion of the vectors ``R = l P`` at G nodes, whose weighted sums are positions.
+
+    An entry of ``ways`` is a pair: angles or stretch at the nodes per rate of own coordinate (G,
+    k), and R per unit of these, (3, G).
+    """
+
+    t: Tangents
+    place: Expr  # R, (3, G)
+    # rate, bias: rate of R, and its second rate at zero accelerations, (3, G) each.
+    rate: Expr
+    bias: Expr
+    ways: list[tuple[Array | Expr, Expr]]
+    e: Amounts
+
+    @classmethod
+    def at(cls, nodes: Collocation, e: Amounts, moved: Collocation | None = None) -> "AxisMotion":
+        """Return the motion of the axis; ``moved`` has shapes per combined amplitude."""
+        straight = nodes.straight if nodes.stretches else None
+        t = tangents(Angles.of(nodes, e.value), Angles.of(nodes, e.rate), straight)
+        return cls.of(moved or nodes, t, e)
+
+    @classmethod
+    def of(cls, moved: Collocation, t: Tangents, e: Amounts) -> "AxisMotion":
+        """Return the motion of the axis with given tangents at the nodes."""
+        l, ways = e.length, list[tuple[Array | Expr, Expr]]()
+        bias: Expr = 2 * e.out * t.rate + l * t.bias
+        swept = None if e.columns is None else l * e.columns
+        for shapes, by in zip((*moved.bend, moved.stretch), (t.by_a, t.by_b, t.unit), strict=True):
+            if by.nnz() and np.any(shapes):
+                bias += scaled_rows(by, (l * (constant(shapes) @ e.bias)).T)
+                ways.append((shapes if swept is None else constant(shapes) @ swept, by))
+        if swept is not None:
+            grown = type(l)(moved.count, e.k)
+            grown[:, 0] = 1
+            ways.append((grown, t.place))
+        return cls(t, l * t.place, e.out * t.place + l * t.rate, bias, ways, e)
+
+    def columns(self, axis: int, weights: Array) -> Expr:
+        """Compute the Jacobian of weighted sums of R along an axis by own coordinates, (w, k).
+
+        ``weights`` has shape (w, G).
+        """
+        new, k = type(self.place), self.e.k
+        total, moved = new(len(weights), k), new(weights.shape[1], k)
+        for rows, by in self.ways:
+            along = by[axis, :].T
+            if isinstance(rows, np.ndarray) and along.nnz():
+                flat = np.einsum("wg,gj->jwg", weights, rows).reshape(-1, weights.shape[1])
+                total += ca.reshape(constant(flat) @ along, len(weights), k)
+            elif along.nnz():
+                moved += ca.repmat(along, 1, k) * rows
+        if moved.nnz():
+            total += constant(weights) @ moved
+        return total
+
+    def jacobian(self, weights: Array | Expr) -> Expr:
+        """Compute the Jacobian (3, k) of a weighted sum of R, with weights per axis, (3, G)."""
+        if isinstance(weights, np.ndarray):
+            return ca.vertcat(*[self.columns(a, weights[a][None]) for a in XYZ])
+        total = type(self.place)(3, self.e.k)
+        for rows, by in self.ways:
+            total += (weights * by) @ (constant(rows) if isinstance(rows, np.ndarray) else rows)
+        return total
+
+    def field(self, turning: Sequence[tuple[Expr, Expr, Expr]] = ()) -> MovingField:
+        """Return the field of positions, as coefficients of ``I``, (G,) per axis.
+
+        Of a sliding link they are those of ``I, (1 - xi) l, (1 - xi)^2 dl/dxi``.  ``turning`` has
+        values, biases and Jacobians, for each axis of the link, of further functions.
+        """
+        e, t, one = self.e, self.t, np.eye(self.place.shape[1])
+        value, bias = [self.place], [self.bias]
+        columns = [self.columns(a, one) for a in XYZ]
+        if e.columns is not None:
+            none = type(e.length)(*t.place.shape)
+            value += [none, none]
+            bias += [2 * e.out * t.rate, e.out**2 / e.length * t.place]
+            for a in XYZ:
+                passed = type(e.length)(2 * len(one), e.k)
+                passed[: len(one), 0] = t.place[a, :].T
+                columns[a] = ca.vertcat(columns[a], passed)
+        rows: list[Expr] = [ca.horzcat(*parts) for parts in (value, bias)]
+        here, gained = ([each[a, :].T for a in XYZ] for each in rows)
+        for a, (place, gain, swept) in enumerate(turning):
+            here[a], gained[a] = ca.vertcat(here[a], place), ca.vertcat(gained[a], gain)
+            columns[a] = ca.vertcat(columns[a], swept)
+        moved = tuple(Field(*[columns[a][:, j] for a in XYZ]) for j in range(e.k))
+        return MovingField(Field(*here), moved, Field(*gained))
+
+
+@dataclass(frozen=True)
+class AxisPoint:
+    """Position s on a beam: functions there, and how the section at s moves along the span.
+
+    Functions are followed by their first and second derivatives in s where the section moves.
+    """
+
+    reach: Sequence[Array | Expr]  # integrated cardinal functions, (3, G) each
+    slopes: Sequence[Sequence[Expr]]  # slopes along y and z and twist, (1, K) each
+    # Rate of s, and its second rate at zero accelerations; None where the section does not move.
+    rate: Expr | None = None
+    bias: Expr | float = 0.0
+    per: Expr | None = None  # rate of s per rate of own coordinate, (1, k), if own ones move it
+
+
+def section_motion(
+    m: AxisMotion,
+    at: AxisPoint,
+    rates: Expr | None = None,
+    combined: Sequence[Expr] | None = None,
+) -> tuple[SectionMotion, Expr]:
+    """Compute the motion of a section.
+
+    Parameters
+    ----------
+    m, at
+        The motion of the axis, and the section's position.
+    rates
+        Rates of the own coordinates (k,), if the velocity is to be computed from the Jacobian.
+    combined
+        Slopes and twist per combined amplitude, (1, k) each, if the columns of ``m`` are.
+
+    Returns
+    -------
+    The section's motion, and its angular and linear velocity per rate of s, (6,).
+    """
+    e, (rows, *bent), new = m.e, at.slopes, type(m.place)
+    angles, speeds, gained = ([row @ x for row in rows] for x in (e.value, e.rate, e.bias))
+    linear, bias = m.jacobian(at.reach[0]), summed(at.reach[0], m.bias)
+    speed = summed(at.reach[0], m.rate) if rates is None else linear @ rates
+    along, turns = new(3, 1), [new(1, 1)] * 3
+    if at.rate is not None:
+        along, turns = summed(at.reach[1], m.place), [row @ e.value for row in bent[0]]
+        speed += along * at.rate
+        bias += 2 * at.rate * summed(at.reach[1], m.rate) + at.bias * along
+        bias += at.rate**2 * summed(at.reach[2], m.place)
+        for i, (row, further) in enumerate(zip(*bent, strict=True)):
+            speeds[i] += turns[i] * at.rate
+            gained[i] += 2 * at.rate * (row @ e.rate) + at.bias * turns[i]
+            gained[i] += at.rate**2 * (further @ e.value)
+    at_rest, moving = (Angles(a, b, f, new(1, 1)) for a, b, f in (angles, speeds))
+    turn = turned(at_rest, moving)
+    spin = turn.columns(turns)
+    per = rows if e.columns is None else [row @ e.columns for row in rows]
+    angular = turn.columns(combined or per)
+    if at.per is not None:
+        linear, angular = linear + along @ at.per, angular + spin @ at.per
+    local = Local(summed(at.reach[0], m.place), turn.rotation, linear, angular)
+    motion = SectionMotion(local, turn.spin, speed, turn.bias + turn.columns(gained), bias)
+    return motion, ca.vertcat(spin, along)
+
+
+def summed(weights: Array | Expr, vectors: Expr) -> Expr:
+    """Return the weighted sum of vectors at the nodes, (3,), with weights per axis, (3, G)."""
+    return ca.sum2((constant(weights) if isinstance(weights, np.ndarray) else weights) * vectors)
