@@ -16,6 +16,7 @@ from flexarm.engine.functions import trace_recipe
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
 from flexarm.links.integrals import shortening
+from flexarm.mechanics.deformed import AT_ONCE
 from flexarm.mechanics.drives import hub_row, input_limit, motor_row
 from flexarm.mechanics.loads import (
     input_matrix,
@@ -39,7 +40,6 @@ NEAR = 0.7  # share of a limit beyond which a servo may reach it with other shap
 COUPLED, STRONG = 1.6, 0.15
 # Relative to a step: period below which added shapes carry no inertia; the period they get instead.
 IDLE, FOLLOWING = 1e-6, 0.03
-AT_ONCE = 2_000_000  # numbers in a block of samples: 16 MB
 
 
 @dataclass(frozen=True)

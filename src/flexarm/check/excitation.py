@@ -17,7 +17,8 @@ from flexarm.model.curve import STATIONS
 
 COUPLED = 1e-8  # relative force, scaled by roots of inertia, above which an amplitude is excited
 TRIALS = 3  # random states: a force that is 0 at one by chance is not at all
-DEFLECTION = 0.02  # largest deflection relative to a link's length, and rotation [rad]
+# Largest deflection of random states relative to a link's length, and rotation [rad]: as in arms.
+DEFLECTION = 0.02
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from flexarm.integrate.system import System
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
+from flexarm.spatial import DIGITS
 
-DIGITS = 1e-15  # relative rounding error of a number in a step, in double precision
 NOTED = 1e-3  # rounding error over the allowed error below which rounding is neglected
 FAR = 1.0 / 64.0  # least time between two contact evaluations, over the step
 # Over the deepest possible penetration: way between two evaluations at an approach, way into the

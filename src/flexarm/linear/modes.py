@@ -51,7 +51,7 @@ SHOWN = 12  # modes in a figure: more lines cannot be told apart
 TAKES_PART = 0.02  # least participation of a coordinate that is drawn
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
-SAME = 1e-7  # relative difference of equal frequencies, whose mode shapes are not unique
+SAME = 1e-6  # relative difference of equal frequencies, whose mode shapes are not unique
 
 
 @dataclass(frozen=True)

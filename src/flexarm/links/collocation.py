@@ -17,12 +17,11 @@ import numpy as np
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.curves import polynomials
 from flexarm.links.fields import AXES, Functions
-from flexarm.links.node_spaces import Fine, axis_slopes, chosen_spaces, gauss_nodes
+from flexarm.links.node_spaces import AMPLIFIED, Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.links.span import Span
 from flexarm.spatial import ACCUMULATED, settled
 
 FAR = 16.0  # largest value at any node of a combination that is 1 at one node
-UNEVEN = 1e4  # largest ratio of the sum of absolute terms to the sum of the terms
 # Stiffness names per row, each with the substitute if the section omits the first.
 STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",), ("GAy", "GAz"), ("GAz", "GAy"))
 
@@ -156,7 +155,7 @@ class Collocation:
         digits that `factor` and `cross` retain.
         """
         sizes = np.abs(np.einsum("aagh->agh", self.gram)).sum(axis=(1, 2))
-        return bool(sizes.max() <= UNEVEN * self.gram[0, 0].sum())
+        return bool(sizes.max() <= AMPLIFIED * self.gram[0, 0].sum())
 
     @cached_property
     def cross(self) -> Array | None:

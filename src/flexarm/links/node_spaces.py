@@ -23,7 +23,9 @@ FINE_OF_MANY = 20  # fine points per panel where there are several panels
 # Exponent with which the slope of the k-th shape is assumed to decrease, k^-FALL.
 FALL = 1.5
 PLAIN = 1e-4  # relative eigenvalue below which singular vectors replace eigenvectors
-UNSOLVABLE = 1e4  # largest condition number of a space at nodes shared out among panels
+# Largest amplification of rounding errors, which leaves 12 digits: the condition number of a space
+# at nodes shared out among panels, and the sum of absolute terms over the sum of the terms.
+AMPLIFIED = 1e4
 DUST = 1e-6  # weight of polynomials, which complete a space after products of slopes
 TRIPLE, STRETCHED = 0.2, 0.1  # weights of products of three slopes, and of a slope and a stretch
 LOCAL = 1.6  # most functions per shape for panelwise collocation
@@ -190,7 +192,7 @@ def _at_once(fine: Fine, more: int) -> Choice:
         if fine.panels == 1:
             break
         at_nodes = fine.to(gauss_nodes(edges, counts)[0])
-        if max(np.linalg.cond(at_nodes @ space) for space in spaces) < UNSOLVABLE:
+        if max(np.linalg.cond(at_nodes @ space) for space in spaces) < AMPLIFIED:
             break
     return counts, edges, spaces * (3 if flat else 1)
 

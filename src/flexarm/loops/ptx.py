@@ -43,7 +43,8 @@ LONG = 5000  # operations above which code exceeds every cache: fewer instructio
 BRANCHED = 128
 # Alignment of arrays [bytes].  For arrays in memory 16 lets one instruction move two doubles; for
 # arrays that unrolled loops place in registers it would need adjacent registers, which are too few.
-ONE, TWO = 8, 16
+ONE = 8
+TWO = 2 * ONE
 
 
 @dataclass(frozen=True)

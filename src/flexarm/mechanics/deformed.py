@@ -18,7 +18,7 @@ from flexarm.model import LinkModel, Model
 
 STATIONS = 11  # default number along a link, both ends included
 MOST_STATIONS = 10_000
-AT_ONCE = 1_000_000  # values per array: long runs are processed in blocks of samples
+AT_ONCE = 1_000_000  # values per array, 8 MB: long runs are processed in blocks of samples
 
 
 @dataclass(frozen=True)

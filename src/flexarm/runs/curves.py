@@ -21,6 +21,7 @@ PER_PERIOD = 20  # samples per period that are recommended for a vibration
 # vibration over the whole range then has five samples per period, and a cubic interpolant through
 # all samples is off by 0.3 %.
 CURVES = 0.05
+BAND = 0.02  # distance from the final place, over the largest, within which a tip has settled
 LINES = 0.01  # largest error of straight lines through the samples, relative to a curve's range
 SHARE = 0.1  # least range of a curve that errors count by, relative to the largest in its panel
 FEW = 5  # samples after a motion at least: fewer do not show whether the tip swings

@@ -28,7 +28,7 @@ from flexarm.runs.contents import (
     to_dataset,
     wrench_variables,
 )
-from flexarm.runs.curves import Settling, motion_end, settling
+from flexarm.runs.curves import BAND, Settling, motion_end, settling
 from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Run(RunData):
         variables = [*main_variables(self), *along_variables(self, None)]
         return to_dataset(variables, attributes(self))
 
-    def settling(self, after: WithUnit | None = None, *, band: float = 0.02) -> Settling:
+    def settling(self, after: WithUnit | None = None, *, band: float = BAND) -> Settling:
         """Compute how much the tip swings after a motion, and when it has settled.
 
         Parameters

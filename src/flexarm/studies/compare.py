@@ -17,6 +17,7 @@ import numpy as np
 from flexarm.arguments import refused, require_count, require_flag, require_function
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.check.excitation import DEFLECTION
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import OperationCounts, counts
 from flexarm.errors import FlexarmError
@@ -33,7 +34,6 @@ from flexarm.model import Model, build, start_state
 
 REFERENCE = "composite"  # formulation that the others are compared with
 BOUND = 1e-10  # relative difference of formulations that agree on a well-conditioned arm
-BENT = 0.02  # tip deflection of random states relative to a link's length: typical of arms
 MOST_DEFLECTIONS = 100  # deflections to compare at; each takes a second or more
 PACE = 10.0  # [1/s] rates of deflection relative to the deflection, as in a vibration of 1.6 Hz
 RUN = 0.1  # [s] duration of the short run
@@ -134,7 +134,7 @@ def compare(
     *,
     paper: bool = False,
     points: int | None = None,
-    deflection: float | Sequence[float] = BENT,
+    deflection: float | Sequence[float] = DEFLECTION,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:

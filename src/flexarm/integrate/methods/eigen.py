@@ -7,9 +7,9 @@ import math
 
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
+from flexarm.spatial import ROUNDING
 
 ALIKE = 1e-9  # relative difference of squared frequencies that count as equal
-NOTHING = 1e-13  # of the largest: rounding error of squared frequencies of 0
 SWEEPS = 20  # largest number of sweeps of Jacobi rotations
 
 
@@ -280,7 +280,7 @@ def largest(n: int, squares: Array) -> float:
 def gap(top: float, one: float, other: float) -> float:
     """Return the difference of two squared frequencies; 0 if only rounding separates them."""
     apart: float = other - one
-    if abs(apart) <= max(ALIKE * max(abs(one), abs(other)), NOTHING * top):
+    if abs(apart) <= max(ALIKE * max(abs(one), abs(other)), ROUNDING * top):
         return 0.0
     return apart
 

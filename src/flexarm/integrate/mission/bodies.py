@@ -15,11 +15,18 @@ from flexarm.links.ends import body_inertia
 from flexarm.mechanics.loads import moments
 from flexarm.mechanics.orbit.hill import inertial_axes, orbit_energy
 from flexarm.model import Model
-from flexarm.spatial import ACCUMULATED, IDENTITY, Inertia, Pose, rotation_from_angles, skew_matrix
+from flexarm.spatial import (
+    ACCUMULATED,
+    IDENTITY,
+    NEGLIGIBLE,
+    Inertia,
+    Pose,
+    rotation_from_angles,
+    skew_matrix,
+)
 
 CLOSE = 1e-12  # tolerance of a free body's spin
 SERIES = 512  # samples per period: a predictable motion has no harmonic beyond half of them
-CLOSED = 1e-9  # largest deviation after a period, over the fixture's distance from the centre
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,7 @@ class FreeBodyState:
         series = np.fft.rfft(samples, axis=0) / SERIES
         series[1:] *= 2
         tail = np.abs(series[-2:]).max() / np.linalg.norm(self._arm)
-        if max(np.abs(net @ axis - axis).max(), tail) > CLOSED:
+        if max(np.abs(net @ axis - axis).max(), tail) > NEGLIGIBLE:
             raise SimulationError(
                 "a body that spins this close to its unstable axis has no path that "
                 "double precision can predict. Give the event a time."

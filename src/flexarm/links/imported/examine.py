@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from numpy.polynomial import legendre, polynomial
 
 from flexarm.arm.shapes import MOST_AMPLITUDES
 from flexarm.io.source import Path
@@ -438,12 +439,13 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     )  # fmt: skip
 
 
-LEAST_MASS = 1e-60  # [kg m^2] modal mass that replaces 0 in a division
 SECTION, FILE = "the link's section", "the file's masses"
 
 
 # Legendre series of 1, (1 + t), (1 + t)^2, (1 + t)^3, one per column.
-CUBIC = np.array([[1, 1, 4 / 3, 2], [0, 1, 2, 18 / 5], [0, 0, 2 / 3, 2], [0, 0, 0, 2 / 5]])
+CUBIC = np.array([
+    np.pad(legendre.poly2leg(polynomial.polypow([1, 1], k)), (0, 3 - k)) for k in range(4)
+]).T  # fmt: skip
 
 
 def curves_through(data: ModalData) -> Shapes:
@@ -539,7 +541,7 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
 
 def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
     """Return whether the modal mass with fixed root is positive definite; add an error if not."""
-    if np.all(np.diag(modal) > LEAST_MASS) and least_eigenvalue(modal) > DEFINITE_TOLERANCE:
+    if np.all(np.diag(modal) > 0.0) and least_eigenvalue(modal) > DEFINITE_TOLERANCE:
         return True
     why = "when integrated. Are shapes alike, or is inertia missing?"
     if given:

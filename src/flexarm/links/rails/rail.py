@@ -11,10 +11,9 @@ from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import JUMP
 from flexarm.links.collocation import Collocation
 from flexarm.links.span import Span, gauss_points, union
-from flexarm.spatial import settled
+from flexarm.spatial import ACCUMULATED, DUST, settled
 
 POINTS = (16, 32, 64)  # quadrature points per panel, increased until the series converges
-ENDED, ENDED_REACH = 1e-14, 1e-12  # relative coefficients at convergence; of tangents
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def _reach(nodes: Collocation, edges: Array) -> Array:
     The first axis is the order of derivative, the second the axis x, y, z.
     """
     per_axis = [
-        _series(lambda x, a=a: nodes.reach(x)[a], edges, ENDED_REACH)  # type: ignore[misc]
+        _series(lambda x, a=a: nodes.reach(x)[a], edges, ACCUMULATED)  # type: ignore[misc]
         for a in range(3)
     ]
     value, half = stacked(per_axis, axis=0), np.diff(edges)[:, None, None] / 2
@@ -90,7 +89,7 @@ def _reach(nodes: Collocation, edges: Array) -> Array:
     return stacked(orders, axis=0)
 
 
-def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED) -> Array:
+def _series(values: Callable[[Array], Array], edges: Array, ended: float = DUST) -> Array:
     """Return Legendre series on each panel of functions (len(x), m), shape (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in POINTS:
