@@ -97,7 +97,7 @@ plan(arm, {"joint1": 1.0}, duration=1.0)
 # to
 plan(bend, None, duration=1.0)
 plan(bend, {"joint1": 0.0}, duration=1.0)
-# no driven joint 'elbow'
+# there is no driven joint 'elbow'
 plan(bend, {"elbow": 1.0}, duration=1.0)
 # aim
 plan(bend, {"joint1": 1.0}, aim="speed", duration=1.0)
@@ -369,7 +369,7 @@ equilibrium(arm, straight="no")
 equilibrium(arm, t="now")
 equilibrium(arm, t=None)
 equilibrium(arm, t=float("nan"))
-# no formulation
+# there is no formulation
 formulation(None, model)
 # formulation
 formulation("articulated", arm)
@@ -378,7 +378,7 @@ formulation("composite", model, parameters="payload.mass")
 formulation("composite", model, parameters=[1])
 # paper
 formulation("composite", model, paper="yes")
-# no formulation
+# there is no formulation
 formulation(["composite"], model)
 # arm
 linearise(None)
@@ -429,15 +429,15 @@ modes(arm, joints=3)
 modes(arm, joints=["free"])
 # joint1
 modes(arm, joints={"joint1": 3})
-# positions: is no argument of sweep. Did you mean at=?
+# positions: is not an argument of sweep. Did you mean at=?
 sweep(arm, positions={"joint1": [0.0, 1.0]})
-# positions: is no argument of modes. Did you mean at=?
+# positions: is not an argument of modes. Did you mean at=?
 modes(arm, positions={"joint1": 1.0})
-# positions: is no argument of equilibrium. Did you mean at=?
+# positions: is not an argument of equilibrium. Did you mean at=?
 equilibrium(arm, positions={"joint1": 1.0})
-# speed: is no argument of sweep. Did you mean speeds=?
+# speed: is not an argument of sweep. Did you mean speeds=?
 sweep(arm, speed={"joint1": [0.0, 1.0]})
-# of: is no argument of modes. There are arm, joints, at, speeds
+# of: is not an argument of modes. There are arm, joints, at, speeds
 modes(arm, of=3)
 # at
 modes(arm, at=3)
@@ -453,7 +453,7 @@ modes(arm, following=2)
 sample(None)
 sample(3)
 sample(["driven-link"])
-# no sample
+# there is no sample
 sample("nothing")
 # arm
 save(None, "x.yaml")
@@ -479,7 +479,7 @@ sweep(arm, at={"joint1": [0.0, None]})
 sweep(arm, at={"joint1": [0.0, np.nan]})
 # sweep
 sweep(arm, at={"joint1": [0.0]})
-# no joint
+# there is no joint
 sweep(arm, at={"elbow": [0.0, 1.0]})
 # at
 sweep(arm, at={1: [0.0, 1.0]})
@@ -525,7 +525,7 @@ joint_move(arm, {"joint1": 0.5}, Timing("quintic", 1.0))
 joint_move(model, None, Timing("quintic", 1.0))
 # to: joint1
 joint_move(model, {"joint1": "x"}, Timing("quintic", 1.0))
-# no driven
+# there is no driven
 joint_move(model, {"elbow": 1.0}, Timing("quintic", 1.0))
 # timing
 joint_move(model, {"joint1": 0.5}, 1.0)
@@ -798,14 +798,14 @@ converge(bend, trials=np.zeros(4))
 simulate(arm, t_end=0.02, dt=Fraction(1, 3))
 # method
 simulate(arm, t_end=1, method=Hostile())
-# no formulation
+# there is no formulation
 formulation(Hostile(), model)
 # parameters
 formulation("articulated", model, parameters=np.zeros(4))
 formulation("articulated", model, parameters=0)
 # t
 formulation("composite", model).bias([0, 0], [0, 0], 10**400)
-# no function
+# there is no function
 formulation("composite", model).function(["mass_matrix"])
 formulation("composite", model).compiled("\\ud800")
 # name

@@ -52,11 +52,11 @@ def test_arguments_are_known_by_their_old_names_too(model: flexarm.model.Model) 
         before = flexarm.equilibrium(model, joints={"joint1": 0.5})  # type: ignore[call-arg]
     assert said[0].filename == __file__
     assert np.array_equal(before.point.q, now.point.q)
-    with pytest.raises(FlexarmError, match=r"joints: is the old name of 'at'. Give one of them"):
+    with pytest.raises(FlexarmError, match=r"joints: is the old name of 'at', and both are given"):
         flexarm.equilibrium(model, at={}, joints={})  # type: ignore[call-arg]
-    with pytest.raises(FlexarmError, match=r"joints: is the old name of 'at'. Give one of them"):
+    with pytest.raises(FlexarmError, match=r"joints: is the old name of 'at', and both are given"):
         Statics(model).at_joints({}, joints={})  # type: ignore[call-arg]
-    with pytest.raises(FlexarmError, match=r"at: is the old name of 'about'. Give one of them"):
+    with pytest.raises(FlexarmError, match=r"at: is the old name of 'about', and both are given"):
         hold(now, at=now)  # type: ignore[call-arg]
     with pytest.warns(DeprecationWarning, match="^equilibrium: 'joints' is 'at' now$"):
         before = flexarm.equilibrium(model, at={"joint1": 0.5}, joints=None)  # type: ignore[call-arg]

@@ -79,12 +79,12 @@ REFUSED = [
     ),
     ("5 N m/rad", "N m", "[N m/rad]; a torque [N m] is expected"),
     ("5 kg m/s", "m", "has the unit [kg m/s]; a length [m]"),
-    ("3 mmm", "m", "no unit is called 'mmm' (did you mean 'mm'?)"),
+    ("3 mmm", "m", "there is no unit 'mmm' (did you mean 'mm'?)"),
     ("3 meters", "m", "did you mean 'm'?"),
     ("5 Nmm", "N m", "did you mean 'N mm'?"),
     ("5 kgm^2", "kg m^2", "did you mean 'kg m'?"),
     ("70 gpa", "Pa", "did you mean 'GPa'?"),
-    ("5 blorps", "m", "no unit is called 'blorps'; a length"),
+    ("5 blorps", "m", "there is no unit 'blorps'; a length"),
     ("5 N/m s", "N/m", "can be read in two ways"),
     ("5 N/(m s)", "N/m", "parentheses are not understood"),
     ("5 m^22", "m", 'cannot be read from "2" on'),
@@ -98,16 +98,16 @@ REFUSED = [
     ("inf m", "m", "is not a number with a unit"),
     ("1e400 m", "m", "is too large"),
     ("1e99999999999999999999 m", "m", "is too large"),
-    ("1" * 101, "m", "text of 101 characters is no number"),
-    ("0x10 m", "m", "no unit is called 'x'"),
+    ("1" * 101, "m", "text of 101 characters is not a number"),
+    ("0x10 m", "m", "there is no unit 'x'"),
     ("__import__('os')", "m", "is not a number with a unit"),
     (True, "m", "true is not a number; a length [m] is expected"),
     (None, "m", "an empty value is not a number"),
     ([1], "m", "a list is not a number"),
     ({}, "m", "a mapping is not a number"),
-    (math.nan, "m", "a finite number is needed"),
-    (-math.inf, "m", "a finite number is needed"),
-    (10**400, "m", "a finite number is needed"),
+    (math.nan, "m", "the number must be finite"),
+    (-math.inf, "m", "the number must be finite"),
+    (10**400, "m", "the number must be finite"),
 ]
 
 
@@ -155,7 +155,7 @@ def test_what_a_computation_left_of_zero_is_zero() -> None:
 
 @pytest.mark.parametrize("value", [1e300, -1e300, "1e-60 mm", "3e50 m"])
 def test_a_size_that_no_arm_can_have_is_refused(value: float | str) -> None:
-    with pytest.raises(ModelError, match="beyond any arm's size"):
+    with pytest.raises(ModelError, match="beyond the size of any arm"):
         quantity(value, "m")
 
 

@@ -57,7 +57,10 @@ def renamed(
                 value = kwargs.pop(old)
                 both = new in kwargs or new in places[: len(args)]
                 if both and value is not None:
-                    raise FlexarmError(f"{old}: is the old name of '{new}'. Give one of them.")
+                    raise FlexarmError(
+                        f"{old}: is the old name of '{new}', and both are given. "
+                        f"Give '{new}' alone."
+                    )
                 message = f"{function.__name__}: '{old}' is '{new}' now"
                 warnings.warn(message, DeprecationWarning, stacklevel=2)
                 if not both:
@@ -70,7 +73,9 @@ def renamed(
                         iter(get_close_matches(wrong, places)), ""
                     )
                     hint = f"Did you mean {right}=?" if right else f"There are {', '.join(places)}."
-                    raise FlexarmError(f"{wrong}: is no argument of {function.__name__}. {hint}")
+                    raise FlexarmError(
+                        f"{wrong}: is not an argument of {function.__name__}. {hint}"
+                    )
             return function(*args, **kwargs)
 
         return call

@@ -177,7 +177,7 @@ def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
         If the mass matrix is not positive definite.
     """
     if not np.all(np.diag(mass) > 0):
-        raise np.linalg.LinAlgError("a coordinate has no mass")
+        raise np.linalg.LinAlgError("the mass matrix is singular, since a coordinate moves no mass")
     size = np.sqrt(np.diag(mass))[:, None]
     scale = size * size.T
     back = np.linalg.inv(np.linalg.cholesky(mass / scale))
@@ -315,7 +315,7 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
     """
     if len(C) != B.shape[1] or not len(C):
         raise FlexarmError(
-            f"zeros: need as many outputs as inputs, got {len(C)} outputs and "
+            f"zeros: the model must have as many outputs as inputs, got {len(C)} outputs and "
             f"{B.shape[1]} inputs. Name as many in linearise(outputs=...)."
         )
     import scipy.linalg  # a quarter of a second, which not all need
@@ -335,8 +335,8 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
         V, count = _compressed(held.T)
         if count < len(held):
             raise FlexarmError(
-                "zeros: some input does not reach the outputs, or two do so in the same "
-                "way. Choose other outputs."
+                "zeros: an input does not reach the outputs, or two inputs reach them in the "
+                "same way. Choose other outputs."
             )
         gone, left = V[:, :count], V[:, count:]
         C, D = np.vstack([C @ left, gone.T @ A @ left]), np.vstack([D, gone.T @ B])

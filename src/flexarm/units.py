@@ -163,7 +163,7 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ModelError(f"a finite number is needed; {_expected(unit, name)}")
+        raise ModelError(f"the number must be finite; {_expected(unit, name)}")
     if abs(number) < _SMALLEST:
         return 0.0  # rounding of a computation whose result is 0
     return _in_range(number, unit, name)
@@ -172,7 +172,7 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
 def _in_range(number: float, unit: str, name: str) -> float:
     """Return a number; raise an error if its magnitude is beyond any arm's size."""
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
-        raise ModelError(f"{number:g} is beyond any arm's size; {_expected(unit, name)}")
+        raise ModelError(f"{number:g} is beyond the size of any arm; {_expected(unit, name)}")
     return number
 
 
@@ -230,12 +230,12 @@ def _scale(expression: str) -> Scale:
             raise ValueError(_misread(text[position:]))
         if divided and match[1] != "/":
             raise ValueError(
-                "a product after a '/' can be read in two ways; "
-                "put the product first (N m s/rad), or every divisor after its own '/' (N/m/s)"
+                "a product after a '/' can be read in two ways; put the product first (N m "
+                "s/rad), or every divisor after its own '/' (N/m/s)"
             )
         divided = match[1] == "/"
         if match[2] not in _UNITS:
-            raise ValueError(f"no unit is called '{match[2]}'", match[2])
+            raise ValueError(f"there is no unit '{match[2]}'", match[2])
         unit = _UNITS[match[2]]
         power = int(match[3] or match[4] or 1) * (-1 if divided else 1)
         factor *= unit.factor**power

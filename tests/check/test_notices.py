@@ -295,7 +295,7 @@ def test_a_link_is_stubby_in_earnest_by_the_first_mode_of_either_plane() -> None
 
 
 def test_a_damping_list_longer_than_the_modes_is_no_valid_model() -> None:
-    with pytest.raises(ModelError, match="3 ratios for 2 modes"):
+    with pytest.raises(ModelError, match="3 damping ratios are given for 2 modes"):
         notices(shaped("bending_y: 2", PLANAR, "\n    damping: [0.01, 0.01, 0.01]"))
 
 
@@ -406,7 +406,7 @@ def test_damping_is_compared_with_what_is_given_for_the_mode(given: str) -> None
     one = link(f"{PLANAR}\n    damping: {given}")
     assert less_damping(one) == []
     (two,) = less_damping(2 * one)
-    assert two.message.startswith("0.005 is the ratio of link1's own mode y1,")
+    assert two.message.startswith("the damping ratio 0.005 applies to mode y1 of link1 alone")
 
 
 @pytest.mark.few(1)
@@ -441,5 +441,5 @@ def test_damping_of_a_link_that_slides_is_compared_at_its_length() -> None:
     sliding = SLIDING.replace("position: START}", f"position: 0.7}}{limits}")
     damped = sliding + "    shapes: {kind: loaded, bending_y: 2}\n    damping: 0.01\n"
     (notice,) = less_damping(damped + link(BODY))
-    assert notice.message.startswith("0.01 is the ratio of link1's own mode y1,")
+    assert notice.message.startswith("the damping ratio 0.01 applies to mode y1 of link1 alone")
     assert less_damping(damped) == []

@@ -38,7 +38,7 @@ def test_new_writes_a_model_file_in_which_nothing_looks_wrong(
     assert flexarm.load("n.yaml").name == "n"
     capsys.readouterr()
     assert main(["new", "two-link"]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_new_writes_a_model_file_in_which_nothing_looks_wrong(
         (["--links", "0"], "--links: must be 1 to 30, got 0"),
         (["--length", "1 kg"], "links[1].length"),
         (["--wall", "30 mm"], "thickness"),
-        ([""], "NAME: must be the name of an arm, or of its file, got ''"),
-        (["."], "NAME: must be the name of an arm, or of its file, got '.'"),
+        ([""], "NAME: must be the name of an arm or the path of its file, got ''"),
+        (["."], "NAME: must be the name of an arm or the path of its file, got '.'"),
     ],
 )
 def test_new_writes_nothing_that_is_not_valid(

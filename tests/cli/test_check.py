@@ -283,7 +283,7 @@ def test_an_arm_that_is_not_there_is_an_invalid_model_and_the_near_one_is_named(
     assert main(["check", given, "--json"]) == 3
     text, errors = capsys.readouterr()
     assert text == ""
-    assert f"no file and no sample is named '{given}'. " in errors
+    assert f"no file and no sample arm is called '{given}'. " in errors
     assert ("Did you mean" in errors) == (meant is not None)
     assert meant is None or f"Did you mean '{meant}'?" in errors
 

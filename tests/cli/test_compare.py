@@ -124,10 +124,16 @@ def test_states_without_accelerations_have_no_error_of_them(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--deflection", "0.1", "0"), "--deflection: must be parts of a link's length, over 0"),
+        (
+            ("--deflection", "0.1", "0"),
+            "--deflection: must be fractions of a link's length above 0",
+        ),
         (("--deflection", "nan"), "got nan"),
         (("--seed", "-1"), "--seed: must be a whole number, 0 or more, got -1"),
-        (("--points", "0"), "--points: must be a number of points, 1 or more, got 0"),
+        (
+            ("--points", "0"),
+            "--points: must be a number of integration points per element >= 1, got 0",
+        ),
     ],
 )
 def test_misuse_is_told_in_a_line(

@@ -60,7 +60,7 @@ def test_a_rigid_arm_and_a_wrong_wish_are_refused(
     arm: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["converge", "puma-560"]) == 1
-    assert "no link has shapes that can be added to" in capsys.readouterr().err
+    assert "no link has shapes whose number can be raised" in capsys.readouterr().err
     assert main(["converge", arm, "--wish", "0"]) == 2
     assert main(["converge", arm, "--trials", "0"]) == 2
 

@@ -186,7 +186,9 @@ def test_an_output_that_is_full_does_not_hide_what_was_wrong() -> None:
             stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert result.returncode == 3
-    assert result.stderr.startswith("flexarm: error: no file and no sample is named 'no-such-arm'")
+    assert result.stderr.startswith(
+        "flexarm: error: no file and no sample arm is called 'no-such-arm'"
+    )
     assert result.stderr.count("\n") == 1
 
 

@@ -89,7 +89,7 @@ def test_a_range_follows_the_modes_and_draws_them(
     assert [len(track["frequency_hz"]) for track in swept["modes"]] == [4] * 4
     assert Path("map.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert main(["modes", *argv]) == 1
-    assert "map.svg: the file is there already" in capsys.readouterr().err
+    assert "map.svg: the file exists already" in capsys.readouterr().err
     speeds = document(capsys, arm, "--speed", "joint1=0:5:3", "--set", "gravity=[0,0,0]")["sweep"]
     assert speeds["units"] == ["rad/s"]
     first = speeds["modes"][0]["frequency_hz"]
@@ -125,12 +125,15 @@ def test_the_text_says_where_joints_are_and_that_servos_are_left_out(
     ("argv", "message"),
     [
         (["--joints", "loose"], "--joints: must be free, locked or NAME=ANGLE, got 'loose'"),
-        (["--joints", "wrist=1"], "no joint 'wrist'. There are joint1, elbow"),
+        (["--joints", "wrist=1"], "there is no joint 'wrist'. The joints are joint1, elbow"),
         (["--joints", "elbow=3 kg"], "elbow"),
         (["--joints", "elbow=0:1:x"], "a range must be FROM:TO or FROM:TO:COUNT"),
         (["--joints", "elbow=0:1:1"], "a range must have 2 to 10000 points, got 1"),
-        (["--speed", "joint1=0:1", "--joints", "elbow=0:1"], "ranges: at most one of --speed"),
-        (["--joints", "free", "locked"], "--joints: free or locked, not both"),
+        (
+            ["--speed", "joint1=0:1", "--joints", "elbow=0:1"],
+            "the modes can be computed over a range of one speed (--speed)",
+        ),
+        (["--joints", "free", "locked"], "--joints: the joints cannot be both free and locked"),
         (["--joints", "elbow=0", "--joints", "elbow=1"], "--joints: elbow is given twice"),
         (["--joints", "elbow=free", "elbow=locked"], "--joints: elbow is given twice"),
         (["--speed", "joint1=1", "joint1=2"], "--speed: joint1 is given twice"),

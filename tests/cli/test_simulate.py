@@ -154,7 +154,7 @@ def test_set_to_what_no_file_could_say_is_an_invalid_model_that_names_the_key(
 def test_set_is_blamed_for_what_it_breaks_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
     change = "links.forearm.joint.name=shoulder"
     _, errors = simulate(capsys, "arm.yaml", "--set", change, status=3)
-    assert f"--set {change}: links[2].name: the name 'shoulder' is taken" in errors
+    assert f"--set {change}: links[2].name: the name 'shoulder' is used twice" in errors
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_two_outputs_cannot_be_one_file(capsys: pytest.CaptureFixture[str]) -> N
     outputs = ("--out", "same.nc", "--csv", "./same.nc")
     text, errors = simulate(capsys, "no-such-arm", *outputs, status=2)
     assert text == ""
-    assert "same.nc: is named for two outputs" in errors
+    assert "same.nc: two outputs have this path" in errors
 
 
 @pytest.mark.parametrize("value", ["0", "1e-20", "nan", "0.5", "50 %"])
@@ -232,7 +232,7 @@ def test_existing_file_is_refused_before_the_run_and_overwritten_if_forced(
     path = folder / name
     path.write_text("mine")
     _, errors = simulate(capsys, "arm.yaml", "--t-end", "1e9", option, name, status=1)
-    assert errors.startswith(f"flexarm: error: {name}: the file is there already")
+    assert errors.startswith(f"flexarm: error: {name}: the file exists already")
     assert path.read_text() == "mine"
     text, _ = simulate(capsys, "arm.yaml", *QUICK, option, name, "--force")
     assert name in text

@@ -83,7 +83,7 @@ def test_view_writes_a_picture_of_a_run_or_an_arm(
     assert "--picture: must end in .png" in capsys.readouterr().err
     still = ["--picture", str(run.with_name("other.png"))]
     assert main(["view", "driven-link", *still, "--at", "0.2"]) == 2
-    assert "--at is for runs, and driven-link is an arm" in capsys.readouterr().err
+    assert "--at is a time of a run, and driven-link is an arm" in capsys.readouterr().err
     assert main(["view", str(run), *still, "--at", "99"]) == 1
     assert "at: must be between 0 and" in capsys.readouterr().err
 
@@ -115,7 +115,7 @@ def test_view_of_what_is_no_run_says_so_even_if_its_page_is_there(
     (tmp_path / "k.csv").write_text("time\n0\n")
     (tmp_path / "k.html").write_text("mine")
     assert main(["view", str(tmp_path / "k.csv")]) == 1
-    assert "k.csv: is no NetCDF file" in capsys.readouterr().err
+    assert "k.csv: cannot be read as a NetCDF file" in capsys.readouterr().err
     assert (tmp_path / "k.html").read_text() == "mine"
 
 
@@ -123,16 +123,19 @@ def test_view_of_what_is_no_run_says_so_even_if_its_page_is_there(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--serve", "--out", "z.html"], "--serve writes no file. Leave out --out, --movie"),
-        (["--serve", "--force"], "Leave out --out, --movie, --picture and --force"),
+        (
+            ["--serve", "--out", "z.html"],
+            "--serve writes no file. Leave --serve out, or leave out --out, --movie",
+        ),
+        (["--serve", "--force"], "or leave out --out, --movie, --picture and --force"),
         (["--movie", "z.gif", "--open"], "--movie writes no page. Leave out --out and --open"),
-        (["--picture", "z.png", "--open"], "--picture writes no page. Leave out --out and --open"),
+        (["--picture", "z.png", "--open"], "--picture writes no page. Leave out --picture, or"),
         (
             ["--picture", "z.png", "--movie", "z.gif"],
             "--movie and --picture exclude each other. Give one of them",
         ),
-        (["--at", "1"], "--at is for --picture"),
-        (["--port", "80"], "--port is for --serve"),
+        (["--at", "1"], "--at is used only with --picture"),
+        (["--port", "80"], "--port is used only with --serve"),
         (["--serve", "--port", "99999"], "must be a number from 0 to 65535, got 99999"),
         (["--serve", "--port=-5"], "must be a number from 0 to 65535, got -5"),
         (["--serve", "--port", "http"], "must be a number from 0 to 65535, got http"),

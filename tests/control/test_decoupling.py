@@ -136,7 +136,7 @@ def test_the_link_side_of_an_elastic_joint_gets_the_four_poles_asked_for() -> No
 
 def test_a_rigid_joint_has_no_link_side_of_its_own() -> None:
     reference = joint_move(flexarm.build(one_link()), {"joint1": 1.0}, Timing("quintic", 1.0))
-    with pytest.raises(ModelError, match="a driven joint is rigid"):
+    with pytest.raises(ModelError, match="an elastic transmission in every driven joint"):
         link_decoupling_law(reference, poles=(-1, -2, -3, -4))
 
 

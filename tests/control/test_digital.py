@@ -205,5 +205,5 @@ def test_a_law_that_remembers_begins_anew_in_every_run() -> None:
 
 def test_a_law_of_other_arguments_is_refused() -> None:
     q, v = ca.SX.sym("q", 2), ca.SX.sym("v", 2)
-    with pytest.raises(SimulationError, match=r"must take t, q and v, .*, got \[2, 2\]"):
+    with pytest.raises(SimulationError, match=r"must be a function of t, q and v .*, got \[2, 2\]"):
         sampled(ca.Function("law", [q, v], [q[0]]), 1e-3, MODEL)

@@ -57,8 +57,11 @@ def test_episodes_begin_end_and_begin_again() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"starts": {"joint2": (0, 1)}}, "starts: no coordinate 'joint2'. There are joint1, link1"),
-        ({"starts": {"joint1.speed": (0, 1)}}, "starts: no coordinate 'joint1.speed'"),
+        (
+            {"starts": {"joint2": (0, 1)}},
+            "starts: there is no coordinate 'joint2'. The names are joint1, link1",
+        ),
+        ({"starts": {"joint1.speed": (0, 1)}}, "starts: there is no coordinate 'joint1.speed'"),
         ({"starts": {"joint1": 0.1}}, "starts: joint1: must be a pair"),
         ({"starts": {"joint1": (0.2, 0.1)}}, "starts: joint1: must be low and high"),
         ({"starts": {"joint1": (0.0, np.nan)}}, "starts: joint1: must be a pair"),
@@ -92,7 +95,9 @@ def test_rewards_and_actions_that_are_no_numbers_are_refused() -> None:
     assert env.step(push)[1].tolist() == [0.0, 0.0, 0.0]
     for bad in (np.nan, np.inf):
         told[0] = np.array([0.0, bad, 0.0])
-        with pytest.raises(SimulationError, match=r"reward: is (nan|inf) for arm 1 at t = .* s"):
+        with pytest.raises(
+            SimulationError, match=r"reward: must be .*, got (nan|inf) for arm 1 at t = .* s"
+        ):
             env.step(push)
     told[0] = 1.0
     with pytest.raises(SimulationError, match="reward: must return 3 numbers"):
@@ -109,9 +114,9 @@ def test_a_closed_environment_does_not_go_on() -> None:
     env = ArmVectorEnv(link(), 2, dt=0.05, t_end=1.0, limit=5.0, reward=lambda q, v, u: u[:, 0])
     env.reset(seed=1)
     env.close()
-    with pytest.raises(SimulationError, match="environment: is closed"):
+    with pytest.raises(SimulationError, match="environment: has been closed"):
         env.step(np.zeros((2, 1)))
-    with pytest.raises(SimulationError, match="environment: is closed"):
+    with pytest.raises(SimulationError, match="environment: has been closed"):
         env.reset()
 
 

@@ -126,7 +126,7 @@ def test_only_one_flexible_link_on_a_rigid_drive_is_taken() -> None:
 
 
 def test_a_course_that_jumps_is_refused() -> None:
-    with pytest.raises(FlexarmError, match="a trapezoid's acceleration jumps"):
+    with pytest.raises(FlexarmError, match="the acceleration of a trapezoid jumps"):
         stable_inversion(flexarm.build(one_link()), 0.5, Timing("trapezoid", 1.0))
 
 

@@ -65,5 +65,5 @@ def test_optimal_regulators_keep_their_margins(name: str, cost: float) -> None:
 
 def test_a_loop_that_grows_has_no_margins() -> None:
     space = flexarm.linearise(flexarm.sample("driven-link"))
-    with pytest.raises(FlexarmError, match=r"gain: the loop is not stable.*grows by .* 1/s"):
+    with pytest.raises(FlexarmError, match=r"gain: the closed loop is unstable.*grows at .* 1/s"):
         loop_margins(space, -lqr_gain(space))

@@ -144,7 +144,7 @@ def test_limits_come_from_the_model_file() -> None:
 @pytest.mark.parametrize(
     ("gauge", "said"),
     [
-        (Gauge("link3", 0.5), "no flexible link 'link3'. There are link1, link2"),
+        (Gauge("link3", 0.5), "no flexible link 'link3'. The flexible links are link1, link2"),
         (Gauge("link1", 0.2, axis="z"), "cannot separate its 0 shapes"),
         (Gauge("link1", 1.0), "cannot separate its 1 shapes"),
     ],

@@ -111,7 +111,9 @@ def test_the_tip_of_a_flexible_link_is_non_minimum_phase() -> None:
     locked = [mode.frequency_rad_s for mode in flexarm.modes(arm, joints="locked").modes]
     np.testing.assert_allclose(np.sort(np.abs(hub.imag))[::2], np.sort(locked), rtol=1e-8)
     assert np.abs(hub.real).max() < 1e-6
-    with pytest.raises(FlexarmError, match="zeros: need as many outputs as inputs, got 4"):
+    with pytest.raises(
+        FlexarmError, match="zeros: the model must have as many outputs as inputs, got 4"
+    ):
         flexarm.linearise(arm).zeros()
 
 

@@ -84,7 +84,7 @@ def test_a_trapezoid_of_limits_reaches_one_and_keeps_both(way: float) -> None:
     ],
 )  # fmt: skip
 def test_a_trapezoid_has_a_duration_or_both_limits(given: dict[str, float]) -> None:
-    with pytest.raises(ValidationError, match=r"duration \(and ramp|0\.5|greater than 0"):
+    with pytest.raises(ValidationError, match=r"duration \(with a ramp|0\.5|greater than 0"):
         Trapezoid[float].model_validate({"kind": "trapezoid", "start": 0, "end": 1} | given)
 
 
@@ -108,8 +108,8 @@ def test_peaks_are_the_known_ones(kind: Kind, rate: float, acceleration: float) 
     [
         ({"kind": "cubic"}, "must be one of cycloid, quintic, septic, trapezoid, got 'cubic'"),
         ({"duration": 0.0}, "duration: must be > 0 and a finite number, got 0"),
-        ({"begin": -1.0}, "begin must be >= 0, got -1"),
-        ({"ramp": 0.6}, "ramp must be above 0 and at most 0.5, got 0.6"),
+        ({"begin": -1.0}, "begin must be >= 0 s, got -1"),
+        ({"ramp": 0.6}, "ramp must be a fraction of the duration above 0 and at most 0.5, got 0.6"),
     ],
 )
 def test_a_timing_that_is_none_is_refused(options: dict[str, object], said: str) -> None:

@@ -305,7 +305,7 @@ def test_a_folder_that_others_could_exchange_is_not_used(
     (tmp_path / "above").chmod(mode)
     monkeypatch.setenv(VARIABLE, str(cache.folder))
     assert main(["cache"]) == (0 if used else 1)
-    assert ("is not used, since '" in capsys.readouterr().err) != used
+    assert ("cannot be used: '" in capsys.readouterr().err) != used
     assert main(["cache", "--clear"]) == 0
 
 

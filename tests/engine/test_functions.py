@@ -131,8 +131,8 @@ def test_a_width_is_a_power_of_two(width: Any) -> None:
 @pytest.mark.parametrize(
     ("of", "by", "message"),
     [
-        ("torque", ["q"], "function 'spring': has no output 'torque', only force, energy"),
-        ("force", ["q", "m"], "function 'spring': has no input 'm', only q, k"),
+        ("torque", ["q"], "function 'spring': has no output 'torque'. There are force, energy"),
+        ("force", ["q", "m"], "function 'spring': has no input 'm'. There are q, k"),
     ],
 )
 def test_a_jacobian_by_an_unknown_name_is_refused(of: str, by: list[str], message: str) -> None:

@@ -164,11 +164,11 @@ def test_arguments_of_the_wrong_kind_are_refused() -> None:
         everything(inner)
     with pytest.raises(FlexarmError, match="'n': must be an int of 64 bits"):
         dot(2**63, np.zeros(1), np.zeros(1))
-    with pytest.raises(FlexarmError, match=r"takes n, x, y .* got 1 arguments"):
+    with pytest.raises(FlexarmError, match=r"takes n, x, y.* got 1 arguments"):
         dot(2)
     with pytest.raises(FlexarmError, match="record field 'flag': must be int, float, Array"):
         flagged(Flagged(flag=True))
-    with pytest.raises(FlexarmError, match="neither takes nor gives bools"):
+    with pytest.raises(FlexarmError, match="without bools as arguments or result"):
         doubtful(1.0)
 
 

@@ -246,7 +246,7 @@ def test_the_command_writes_casadi_and_matlab(
     same = str(tmp_path / "sub" / ".." / "arm.casadi")
     for other in ("--fmu", "--c"):
         assert main(["export", arm, "--casadi", str(casadi), other, same, "--force"]) == 2
-        assert "is named for two outputs" in capsys.readouterr().err
+        assert "two outputs have this path" in capsys.readouterr().err
 
 
 def test_a_folder_for_c_that_cannot_be_written_to_is_told_before_the_arm_is_read(
@@ -255,7 +255,7 @@ def test_a_folder_for_c_that_cannot_be_written_to_is_told_before_the_arm_is_read
     (tmp_path / "file").write_text("mine", encoding="utf-8")
     (tmp_path / "equations.c").write_text("mine", encoding="utf-8")
     for folder, said in ((tmp_path / "file", "the folder cannot be made"),
-                         (tmp_path, "the file is there already")):  # fmt: skip
+                         (tmp_path, "the file exists already")):  # fmt: skip
         assert main(["export", "no-such-arm", "--c", str(folder)]) == 1
         assert said in capsys.readouterr().err
     assert main(["export", "no-such-arm", "--c", str(tmp_path / "new")]) == 3

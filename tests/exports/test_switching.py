@@ -163,7 +163,7 @@ def test_a_unit_tells_units_of_rates_and_which_states_jump() -> None:
 
 
 def test_casadi_has_no_place_for_what_jumps() -> None:
-    with pytest.raises(ModelError, match="which one smooth function for CasADi has no place for"):
+    with pytest.raises(ModelError, match="which one smooth CasADi function cannot express"):
         made("rubs").casadi()
 
 

@@ -70,7 +70,7 @@ def test_the_command_line_knows_filters_of_second_order(
     for wrong, said in {
         ("angle=2",): "--adjust angle=lag",
         ("angle=0", "--adjust", "angle=lag"): "whole number >= 1, got '0'",
-        ("angel=2", "--adjust", "angle=lag"): "--poles: no output 'angel'",
+        ("angel=2", "--adjust", "angle=lag"): "--poles: there is no output 'angel'",
     }.items():
         assert main([*command, *wrong]) == 2
         assert said in capsys.readouterr().err

@@ -124,7 +124,9 @@ def test_a_search_turns_back_where_the_model_cannot_be_run(
     monkeypatch.setattr(
         FitProblem, "finer", lambda self, times: replace(self, runs=astray, _last={})
     )
-    with pytest.raises(FlexarmError, match=r"step: .* halves of them the fitted arm cannot be run"):
+    with pytest.raises(
+        FlexarmError, match=r"step: .* the fitted arm cannot be run with half of it"
+    ):
         fit.problem.step_errors(np.array([TRUTH[mass]]), np.ones(1))
 
 
@@ -132,7 +134,7 @@ def test_derivatives_without_end_are_refused(fit: Fit, monkeypatch: pytest.Monke
     values = np.array([each.value for each in fit.estimates])
     (driven,) = fit.problem.at(values)
     monkeypatch.setattr(driven, "slopes", np.full((201, 1, 3), math.nan))
-    with pytest.raises(FlexarmError, match=r"step: derivatives of a run overflow"):
+    with pytest.raises(FlexarmError, match=r"step: the derivatives of a run overflow"):
         fit.problem.jacobian(values, np.ones(1))
 
 
@@ -220,7 +222,7 @@ def test_a_number_without_an_effect_is_unknown(
 def test_readings_whose_squares_overflow_are_refused(
     file: Path, exact: dict[str, Any], readings: Any
 ) -> None:
-    with pytest.raises(FlexarmError, match=r"data\[0\]: readings of up to 1e\+300.*overflow"):
+    with pytest.raises(FlexarmError, match=r"data\[0\]: has readings up to 1e\+300.*overflow"):
         flexarm.identify(
             flexarm.load(file), exact | {"angle_deg": np.degrees(readings)}, step=0.004,
             fit=["links.1.body.mass"], inputs={"shoulder": "torque"},
@@ -272,7 +274,7 @@ def test_correlated_errors_widen_intervals() -> None:
         ({"time_s": np.r_[0.0, 0.0, np.arange(2, 201)]}, "times must increase"),
         ({"angle_deg": np.r_[np.nan, np.zeros(200)]}, "row 1, column 'angle_deg'"),
         ({"angle_deg": np.zeros(7)}, "has 7 samples"),
-        ({"time_s": None}, "must be called time"),
+        ({"time_s": None}, "must have a column called time"),
     ],
 )
 def test_data_that_are_no_run_are_refused(
@@ -369,9 +371,9 @@ def test_responses_and_runs_are_fitted_together(
     [
         ({"frequency_Hz": np.arange(40.0)}, "frequencies must be > 0"),
         ({"frequency_Hz": np.arange(40.0, 0.0, -1.0)}, "frequencies must increase"),
-        ({"angle/torque deviation": np.zeros(40)}, "deviation': must be > 0"),
-        ({"angle/torque imaginary": None}, "no column 'angle/torque imaginary'"),
-        ({"angle/torque real": None}, "columns must be called angle/torque real and imaginary"),
+        ({"angle/torque deviation": np.zeros(40)}, "deviation': all numbers must be > 0"),
+        ({"angle/torque imaginary": None}, "no column is called 'angle/torque imaginary'"),
+        ({"angle/torque real": None}, "columns 'angle/torque real' and '... imaginary'"),
     ],
 )
 def test_responses_that_are_none_are_refused(

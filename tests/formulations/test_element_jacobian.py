@@ -298,9 +298,15 @@ def test_two_points_are_singular_too_and_say_so(n: int) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"points": 0}, "points: must be a number of points, 1 or more, got 0"),
-        ({"points": 2.0}, "points: must be a number of points, 1 or more, got 2.0"),
-        ({"points": 3, "paper": True}, "points: the paper has one per element, got 3"),
+        ({"points": 0}, "points: must be a number of integration points per element >= 1, got 0"),
+        (
+            {"points": 2.0},
+            "points: must be a number of integration points per element >= 1, got 2.0",
+        ),
+        (
+            {"points": 3, "paper": True},
+            "points: the published method has one integration point per element, got 3",
+        ),
     ],
 )
 def test_other_numbers_of_points_are_refused(options: dict[str, Any], words: str) -> None:
@@ -309,7 +315,9 @@ def test_other_numbers_of_points_are_refused(options: dict[str, Any], words: str
 
 
 def test_points_are_of_element_jacobian_alone() -> None:
-    with pytest.raises(FlexarmError, match="points: formulation 'composite' has none"):
+    with pytest.raises(
+        FlexarmError, match="points: formulation 'composite' does not integrate at points"
+    ):
         flexarm.formulation("composite", beam(2), points=3)
 
 

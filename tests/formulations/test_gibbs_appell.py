@@ -289,7 +289,9 @@ def test_the_paper_refuses_an_arm_that_it_does_not_have(what: str) -> None:
     assert reason is not None
     assert reason.startswith(f"Korayem & Shafei 2009 do not have {what}")
     assert reason.endswith(", or set paper=False.")
-    with pytest.raises(FlexarmError, match="formulation 'gibbs-appell' refuses this: Korayem"):
+    with pytest.raises(
+        FlexarmError, match="formulation 'gibbs-appell' cannot be used for this arm: Korayem"
+    ):
         GibbsAppell(model, paper=True)
 
 
@@ -316,7 +318,7 @@ def test_formulations_without_that_term_refuse_to_drop_it() -> None:
     with pytest.raises(FlexarmError, match=r"delta_squared=False .* Set paper=True"):
         flexarm.formulation("gibbs-appell", model, delta_squared=False)
     for name in ("composite", "lagrange"):
-        expected = rf"delta_squared=False: formulation '{name}' has no such term .* gibbs-appell"
+        expected = rf"delta_squared=False: formulation '{name}' has no term of .* gibbs-appell"
         with pytest.raises(FlexarmError, match=expected):
             flexarm.formulation(name, model, delta_squared=False)
 

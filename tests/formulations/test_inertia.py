@@ -94,7 +94,7 @@ def require_line(use: Callable[[Arm], object], name: str) -> None:
     said = str(caught.value)
     assert all(each in said for each in ARMS[name][0].split(", ")), said
     assert "has no inertia" in said
-    assert "give what it moves a mass or inertia" in said
+    assert "Give the parts that move a mass or inertia" in said
     assert "\n" not in said
 
 
@@ -131,7 +131,7 @@ def test_check_says_the_same(name: str) -> None:
     notice = next(each for each in check(arm).notices if each.code == "no-inertia")
     with pytest.raises(flexarm.SimulationError) as caught:
         flexarm.simulate(arm, t_end=0.1)
-    assert str(caught.value) == f"{notice.place}: {notice.message}: {notice.remedy}"
+    assert str(caught.value) == f"{notice.place}: {notice.message}. {notice.remedy}"
 
 
 def test_converge_and_sweep_say_it() -> None:

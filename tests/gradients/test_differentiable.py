@@ -332,7 +332,9 @@ def test_inputs_by_name_and_offsets_leave_other_inputs_as_they_are(
     pushed = run.parts[0].state_sensitivities(1)[:, :1, -1]
     np.testing.assert_allclose(moved, pushed, rtol=1e-5, atol=1e-12)
     for name in ("inputs", "offsets"):
-        with pytest.raises(SimulationError, match=f"{name}: no driven joint 'joint2'.*joint1"):
+        with pytest.raises(
+            SimulationError, match=f"{name}: there is no driven joint 'joint2'.*joint1"
+        ):
             driven_runs.at(**{name: {"joint2": 0.0 if name == "offsets" else np.zeros(11)}})  # type: ignore[arg-type]
 
 

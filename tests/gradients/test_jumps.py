@@ -258,7 +258,7 @@ def test_what_is_released_after_it_was_braked_at_one_instant_is_refused() -> Non
     free = {"when": {"quantity": "joint1", "above": 0.01}, "after": 0.2, "release": ["joint1"]}
     joint = {"links.1.joint.brake": {"closed": False}, "events": [close, free]}
     arm = flexarm.change_arm(loads(CATCHES), joint)
-    with pytest.raises(SimulationError, match="releases joint1 at the instant"):
+    with pytest.raises(SimulationError, match="releases joint1 at t ="):
         flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
 
 
@@ -266,7 +266,7 @@ def test_a_rate_of_a_joint_that_is_held_is_refused() -> None:
     arm = flexarm.change_arm(loads(CATCHES), {"links.1.joint.brake": {}})
     runs = flexarm.differentiable(arm, t_end=0.2)
     assert not runs.at(q=np.array([0.1])).v.any()
-    with pytest.raises(SimulationError, match="joint1 must be at rest, its brake is closed"):
+    with pytest.raises(SimulationError, match="joint1 must be at rest, since its brake is closed"):
         runs.at(v=np.array([0.5]))
 
 

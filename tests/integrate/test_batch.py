@@ -257,7 +257,7 @@ def _named(arms: Batch) -> list[str]:
 def test_what_is_no_array_of_doubles_is_refused_in_words() -> None:
     arms = flexarm.batch(loads(ARM), 3, dt=0.05, device="gpu")
     for wrong in (np.zeros((3, 1), dtype=np.float32), np.zeros((3, 2)), np.zeros((2, 1))):
-        with pytest.raises(SimulationError, match=r"u: must be an array of doubles"):
+        with pytest.raises(SimulationError, match=r"u: must be a C-contiguous array of float64"):
             arms.step(wrong)
 
 

@@ -35,7 +35,7 @@ def test_a_run_goes_on_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_what_does_not_go_on_is_refused() -> None:
     run = flexarm.simulate(one_joint(), t_end=0.1)
-    with pytest.raises(SimulationError, match="the run's coordinates are not this arm's: hinge"):
+    with pytest.raises(SimulationError, match="coordinates that differ from this arm's, hinge"):
         flexarm.simulate(flexible_arm(), t_end=0.1, start=run)
     with pytest.raises(SimulationError, match=r"start: .* a Run"):
         flexarm.simulate(one_joint(), t_end=0.1, start=3)  # type: ignore[arg-type]

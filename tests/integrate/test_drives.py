@@ -410,12 +410,12 @@ def test_every_formulation_and_a_file_keep_it_all(tmp_path: Any) -> None:
         ({"friction": {"coulomb": 1, "static": 2}}, "kind: dry or lugre"),
         (
             {"friction": {"static": 2, "bristle_stiffness": 1, "bristle_damping": 1}},
-            "bristle_damping: is of friction of 'kind: lugre'",
+            "bristle_damping: this number is for friction of 'kind: lugre'",
         ),
         ({"friction": {"kind": "dry", "coulomb": 2, "static": 1}}, "must be >= coulomb"),
         ({"friction": {"kind": "lugre", "coulomb": 2}}, "needs a bristle_stiffness"),
-        ({"drive": {"backlash": 0.1}}, "of an elastic transmission"),
-        ({"drive": {"efficiency": 0.9}}, "needs stiffness"),
+        ({"drive": {"backlash": 0.1}}, "only an elastic transmission"),
+        ({"drive": {"efficiency": 0.9}}, "needs an elastic transmission"),
         ({"drive": {"gear_ratio": 1e160}}, r"gear_ratio: must be <= 1e\+09"),
         (
             {"drive": ELASTIC | {"kinematic_error": {"amplitude": 1, "per_turn": 1e9}}},

@@ -296,12 +296,18 @@ def test_a_run_with_events_goes_through_its_file(tmp_path: Path) -> None:
     ("events", "said"),
     [
         ([{"at": 1.0}], "nothing happens"),
-        ([{"at": 1.0, "when": {"quantity": "hinge", "above": 1}, "end": True}], "one of them"),
-        ([{"at": 1.0, "brake": ["elbow"]}], "'elbow' is no joint with a brake"),
-        ([{"at": 1.0, "servo": {"hinge": {"stiffness": 1.0}}}], "no joint with a servo"),
+        (
+            [{"at": 1.0, "when": {"quantity": "hinge", "above": 1}, "end": True}],
+            "a time or a condition",
+        ),
+        ([{"at": 1.0, "brake": ["elbow"]}], "'elbow' is not a joint with a brake"),
+        ([{"at": 1.0, "servo": {"hinge": {"stiffness": 1.0}}}], "not a joint with a servo"),
         ([{"at": 1.0, "capture": "moon"}], "there is no body 'moon'"),
-        ([{"at": 1.0, "brake": ["hinge"], "release": ["hinge"]}], "braked and released at once"),
-        ([{"when": {"quantity": "hinge"}, "end": True}], "above, or below"),
+        (
+            [{"at": 1.0, "brake": ["hinge"], "release": ["hinge"]}],
+            "braked and released by the same event",
+        ),
+        ([{"when": {"quantity": "hinge"}, "end": True}], "Give 'above' or 'below'"),
         ([{"at": -1.0, "end": True}], "must be >= 0"),
     ],
 )
@@ -311,7 +317,7 @@ def test_events_that_are_none_are_refused(events: Any, said: str) -> None:
 
 
 def test_a_joint_that_an_event_brakes_needs_one() -> None:
-    said = "'hinge' is no joint with a brake: give it 'brake: {closed: false}'"
+    said = "'hinge' is not a joint with a brake. Give it 'brake: {closed: false}'."
     with pytest.raises(ModelError, match=said):
         one_joint(events=[{"at": 1.0, "brake": ["hinge"]}])
 
@@ -337,9 +343,11 @@ def test_what_cannot_happen_ends_the_run_in_words() -> None:
 @pytest.mark.usefixtures("without_costs")
 def test_an_unknown_quantity_is_refused_with_those_there_are() -> None:
     arm = one_joint(events=[{"when": {"quantity": "tip.w", "above": 1.0}, "end": True}])
-    with pytest.raises(SimulationError, match=r"no quantity 'tip.w': there are hinge, hinge.speed"):
+    with pytest.raises(
+        SimulationError, match=r"no quantity 'tip.w'. The quantities are hinge, hinge.speed"
+    ):
         flexarm.simulate(arm, t_end=1.0)
-    with pytest.raises(ModelError, match=r"events\[1\].when: no quantity 'tip.w'"):
+    with pytest.raises(ModelError, match=r"events\[1\].when: there is no quantity 'tip.w'"):
         check(arm)
 
 
@@ -463,7 +471,7 @@ def test_a_tip_is_towed_by_a_moving_place(base: dict[str, Any] | None) -> None:
 
 def test_ties_are_refused_in_words() -> None:
     tie = {"name": "rope", "stiffness": 25.0}
-    with pytest.raises(ModelError, match="nothing is attached as 'chain'"):
+    with pytest.raises(ModelError, match="nothing is attached under the name 'chain'"):
         slider([{"at": 0.4, "attach": tie}, {"at": 1.0, "detach": "chain"}])
     run = flexarm.simulate(
         slider([{"at": 0.4, "attach": tie}, {"at": 0.2, "detach": "rope"}]), t_end=1.0
@@ -542,7 +550,7 @@ def test_events_that_did_not_happen_are_listed_with_the_nearest_value() -> None:
     assert found["grapple"].value == pytest.approx(away.min(), abs=1e-12)
     assert found["grapple"].t == run.t[np.argmin(away)]
     assert "distance.ball must be below 0.03 m, and came to" in found["grapple"].why
-    assert found["late"].why == "it is looked for after 5 s, and the run ends at 2 s"
+    assert found["late"].why == "the event is enabled after 5 s, and the run ends at 2 s"
     assert found["later"].why == "it is at 2 s, and the run ends at 2 s"
 
 

@@ -50,7 +50,7 @@ def test_papers_approximations_simulate_and_differ_or_are_refused_in_words(name:
     if reason is not None:
         with pytest.raises(SimulationError) as told:
             flexarm.simulate(given, formulation=name, paper=True, **CLOSE)
-        assert str(told.value) == f"formulation '{name}' refuses this: {reason}"
+        assert str(told.value) == f"formulation '{name}' cannot be used for this arm: {reason}"
         return
     run = flexarm.simulate(given, formulation=name, paper=True, **CLOSE)
     assert (run.status, run.formulation, run.paper) == ("finished", name, True)
@@ -61,7 +61,9 @@ def test_papers_approximations_simulate_and_differ_or_are_refused_in_words(name:
 
 def test_tips_may_turn_by_the_first_order() -> None:
     given = flexarm.sample(ARM)
-    with pytest.raises(SimulationError, match="'articulated' refuses this: with first-order tip"):
+    with pytest.raises(
+        SimulationError, match="'articulated' cannot be used for this arm: with first-order tip"
+    ):
         flexarm.simulate(given, tip_rotation="first-order", t_end=0.1)
     one, other = (
         flexarm.simulate(given, formulation=name, tip_rotation="first-order", **CLOSE)
@@ -93,7 +95,9 @@ def test_many_runs_are_by_the_formulation_too() -> None:
     assert (one.formulation, one.paper) == ("gibbs-appell", True)
     assert apart(other, flexarm.simulate(flexarm.change_arm(given, masses[1]), **how)) < SAME
     assert apart(one, other) > 1e-3
-    with pytest.raises(SimulationError, match=r"run 1 of 2: formulation 'composite' refuses"):
+    with pytest.raises(
+        SimulationError, match=r"run 1 of 2: formulation 'composite' cannot be used"
+    ):
         flexarm.simulate_many(given, t_end=0.1, parameters=masses, formulation="composite",
                               paper=True)  # fmt: skip
 
@@ -150,7 +154,10 @@ def test_the_command_line_takes_a_formulation(capsys: pytest.CaptureFixture[str]
     assert main([*command, "--formulation", "lagrange", "--tip-rotation", "first-order"]) == 0
     assert json.loads(capsys.readouterr().out)["tip_rotation"] == "first-order"
     assert main([*command, "--paper"]) == 4
-    assert "formulation 'articulated' refuses this: it has no paper" in capsys.readouterr().err
+    assert (
+        "formulation 'articulated' cannot be used for this arm: it has no paper"
+        in capsys.readouterr().err
+    )
     assert main([*command, "--formulation", "newton"]) == 2
 
 

@@ -114,16 +114,16 @@ def test_a_law_in_casadi_is_part_of_the_program() -> None:
 
 def test_what_a_gpu_does_not_do_is_refused_by_name() -> None:
     arm = link()
-    with pytest.raises(SimulationError, match=r"'rodas4' is not for a GPU. Use one of .*etd4"):
+    with pytest.raises(SimulationError, match=r"'rodas4' cannot run on a GPU. Use one of .*etd4"):
         flexarm.simulate_many(arm, t_end=1, method="rodas4", starts=[{}], device="gpu")
     with pytest.raises(SimulationError, match="device: must be 'cpu' or 'gpu', got 'tpu'"):
         flexarm.simulate_many(arm, t_end=1, starts=[{}], device="tpu")  # type: ignore[arg-type]
     floor = {"obstacle": {"kind": "plane", "point": [0, -9, 0], "normal": [0, 1, 0]}}
     touching = flexarm.change_arm(arm, {"contacts": [floor | {"stiffness": 1e4}]})
-    with pytest.raises(SimulationError, match="may touch something is not for a GPU"):
+    with pytest.raises(SimulationError, match="may touch something cannot be simulated on a GPU"):
         flexarm.simulate_many(touching, t_end=1, method="etd4", starts=[{}], device="gpu")
     sampled = {"links.1.joint.servo": {"stiffness": 10, "damping": 1, "period": 0.01}}
-    with pytest.raises(SimulationError, match="has sampled servos is not for a GPU"):
+    with pytest.raises(SimulationError, match="has sampled servos cannot be simulated on a GPU"):
         flexarm.simulate_many(arm, t_end=1, method="etd4", parameters=[{}, sampled], device="gpu")
 
 
@@ -151,8 +151,8 @@ def test_a_machine_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     for library, said in (
         (missing, "NVIDIA driver .* Leave device at 'cpu'"),
         (lambda name: OldDriver(12000, failure=100), "does not start: no CUDA-capable device"),
-        (lambda name: OldDriver(10020), "knows CUDA 10.2, and 11.0 is needed"),
-        (lambda name: OldDriver(12000), "too old. It must be a Volta"),
+        (lambda name: OldDriver(10020), "supports CUDA 10.2, and CUDA 11.0 is needed"),
+        (lambda name: OldDriver(12000), "too old. A GPU of the Volta"),
     ):
         monkeypatch.setattr(ctypes, "CDLL", library)
         with pytest.raises(FlexarmError, match=f"^GPU: .*{said}"):

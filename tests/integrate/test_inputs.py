@@ -132,7 +132,7 @@ def test_a_sampled_law_is_a_function_asked_not_too_often() -> None:
 
 @pytest.mark.parametrize("control", [lambda t, q, v: [0.0], "abc", 3])
 def test_what_is_no_control_law_is_refused_with_the_way(control: Any) -> None:
-    with pytest.raises(flexarm.SimulationError, match=r"needs a rate, Sampled\(law, period\)"):
+    with pytest.raises(flexarm.SimulationError, match=r"Python function as Sampled\(law, period\)"):
         flexarm.simulate(wheel(), t_end=0.5, control=control)
 
 
@@ -226,7 +226,7 @@ def test_a_law_in_casadi_that_does_not_fit_is_refused() -> None:
     law = ca.Function("law", [t, q, v], [ca.vertcat(q, v)])
     with pytest.raises(flexarm.SimulationError, match=r"must return 1 inputs \(joint1\), got 2"):
         flexarm.simulate(wheel(), t_end=1.0, control=law)
-    with pytest.raises(flexarm.SimulationError, match=r"of 1, 1 and 1 numbers, got \[1, 1\]"):
+    with pytest.raises(flexarm.SimulationError, match=r"with 1, 1 and 1 numbers, got \[1, 1\]"):
         flexarm.simulate(wheel(), t_end=1.0, control=ca.Function("law", [q, v], [q]))
 
 
@@ -261,7 +261,9 @@ def test_a_law_that_gives_no_number_stops_the_run_there() -> None:
 
 
 def test_an_unknown_joint_is_refused() -> None:
-    with pytest.raises(flexarm.SimulationError, match=r"no driven joint 'elbow'. There are joint1"):
+    with pytest.raises(
+        flexarm.SimulationError, match=r"no driven joint 'elbow'. The driven joints are joint1"
+    ):
         flexarm.simulate(wheel(), t_end=1.0, inputs={"elbow": 1.0})
 
 
@@ -291,7 +293,7 @@ def test_what_a_computation_left_of_zero_is_zero(values: object, start: float) -
 
 def test_a_table_that_ends_early_is_refused() -> None:
     table = {"kind": "table", "times": [0, 1], "values": [0, 1]}
-    with pytest.raises(flexarm.SimulationError, match="joint1: its table ends at t = 1 s"):
+    with pytest.raises(flexarm.SimulationError, match="joint1: the table ends at t = 1 s"):
         flexarm.simulate(wheel(), t_end=1.5, inputs={"joint1": table})
 
 

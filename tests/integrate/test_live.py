@@ -138,7 +138,7 @@ def test_a_file_that_is_there_is_not_overwritten_by_the_first_snapshot(
     monkeypatch.setattr(solve, "LONGEST", 1e-3)
     path = tmp_path / "run.nc"
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(FlexarmError, match="is there already"):
+    with pytest.raises(FlexarmError, match="exists already"):
         flexarm.simulate(fall(), t_end=0.5, rtol=1e-8, live=LiveFile(path))
     assert path.read_text(encoding="utf-8") == "mine"
 
@@ -150,7 +150,7 @@ def test_a_file_that_somebody_puts_in_its_place_is_left_alone(tmp_path: Path) ->
     live.finish(run)
     path.unlink()
     path.write_text("theirs", encoding="utf-8")
-    with pytest.raises(FlexarmError, match="is there already"):
+    with pytest.raises(FlexarmError, match="exists already"):
         live.finish(run)
     assert path.read_text(encoding="utf-8") == "theirs"
 

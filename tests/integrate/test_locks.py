@@ -59,7 +59,7 @@ def test_locked_joints_need_no_input_and_inputs_come_back() -> None:
 @pytest.mark.parametrize(
     ("locks", "message"),
     [
-        ({"elbow": [(0, 1)]}, "no joint 'elbow'. There are joint1, joint2"),
+        ({"elbow": [(0, 1)]}, "no joint 'elbow'. The joints are joint1, joint2"),
         ({"joint1": [(1, 1)]}, "from 1 s to 1 s is empty"),
     ],
 )
@@ -97,7 +97,7 @@ def test_inputs_of_a_joint_that_is_locked_at_first_are_read_before_the_run() -> 
 
     table = {"kind": "table", "times": [0, 0.7], "values": [0, 1], "interpolation": "linear"}
     assert refusal("nonsense").startswith("inputs: joint1: ")
-    assert "its table ends at t = 0.7 s" in refusal(table)
+    assert "the table ends at t = 0.7 s" in refusal(table)
 
 
 def test_a_table_may_end_when_its_joint_is_locked_for_good() -> None:

@@ -214,7 +214,7 @@ def test_quaternions_turn_as_their_rotations_and_never_jump() -> None:
 def test_nothing_is_overwritten_unless_forced(run: Run, tmp_path: Path, name: str) -> None:
     path = tmp_path / "kept"
     path.write_text("mine")
-    with pytest.raises(FlexarmError, match="is there already"):
+    with pytest.raises(FlexarmError, match="exists already"):
         getattr(run, name)(path)
     assert path.read_text() == "mine"
     getattr(run, name)(path, force=True)
@@ -280,7 +280,11 @@ def test_a_folder_that_cannot_be_written_to_is_one_line(
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"", "is no NetCDF file"), (b"words", "is no NetCDF file"), (None, "no such file")],
+    [
+        (b"", "cannot be read as a NetCDF file"),
+        (b"words", "cannot be read as a NetCDF file"),
+        (None, "no such file"),
+    ],
 )
 def test_what_is_no_run_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
     path = tmp_path / "run.nc"
@@ -300,7 +304,9 @@ def test_a_truncated_run_is_refused(run: Run, tmp_path: Path) -> None:
     run.save(tmp_path / "run.nc")
     whole = (tmp_path / "run.nc").read_bytes()
     (tmp_path / "run.nc").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FlexarmError, match=r"is no NetCDF file .* it is cut off, damaged"):
+    with pytest.raises(
+        FlexarmError, match=r"cannot be read as a NetCDF file\. It is cut off, damaged"
+    ):
         load_run(tmp_path / "run.nc")
 
 
@@ -309,7 +315,7 @@ def test_another_kind_of_hdf5_file_is_refused_in_a_line(tmp_path: Path) -> None:
 
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["x"] = np.zeros(3)
-    with pytest.raises(FlexarmError, match=r"x\.h5: is no run of flexarm, or one of") as error:
+    with pytest.raises(FlexarmError, match=r"x\.h5: is not a run of flexarm, or has") as error:
         load_run(tmp_path / "x.h5")
     assert "\n" not in str(error.value)
 

@@ -63,9 +63,12 @@ def test_settling_times_are_those_of_the_distances_to_the_last_place() -> None:
 @pytest.mark.parametrize(
     ("servo", "said"),
     [
-        ("target: {kind: sine, amplitude: 1, frequency: 1 Hz}", "since joint1 never stops"),
-        ("rate: {kind: constant, value: 1}", "since joint1 never stops"),
-        ("target: {kind: constant, value: 0.1}", "no motion that ends"),
+        (
+            "target: {kind: sine, amplitude: 1, frequency: 1 Hz}",
+            "since the motion of joint1 never ends",
+        ),
+        ("rate: {kind: constant, value: 1}", "since the motion of joint1 never ends"),
+        ("target: {kind: constant, value: 0.1}", "no motion in the arm's file ends"),
     ],
 )
 def test_end_of_a_motion_that_has_none_is_asked_for(servo: str, said: str) -> None:
@@ -114,7 +117,7 @@ def test_motion_ends_with_all_that_drives_the_arm(
 ) -> None:
     run = flexarm.simulate(flexarm.change_arm(loads(SERVED), changes), t_end=0.7)
     if end is None:
-        with pytest.raises(FlexarmError, match=r"after: must be given, since .* never stops"):
+        with pytest.raises(FlexarmError, match=r"after: must be given, since .* never ends"):
             run.settling()
     else:
         assert run.settling().after == pytest.approx(end, rel=1e-12)
@@ -133,7 +136,9 @@ def test_end_of_a_motion_by_other_inputs_is_asked_for(tmp_path: Path) -> None:
         others.append(flexarm.load_run(tmp_path / "run.nc"))
     assert own.settling() == others.pop(-2).settling()
     for run in others:
-        with pytest.raises(FlexarmError, match="after: must be given: the run had a law or other"):
+        with pytest.raises(
+            FlexarmError, match="after: must be given, since the run does not follow"
+        ):
             run.settling()
         assert run.settling(0.3).after == 0.3
 

@@ -74,9 +74,9 @@ def test_the_scene_of_a_collada_is_placed() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [("<COLLADA", '<!DOCTYPE a [<!ENTITY b "c">]><COLLADA', "a document type"),
-     ("0 7 0 6", "0 99 0 6", "is no COLLADA 1.4. Was it cut off?"), ("#p", "#q", "is no COLLADA"),
-     ("</COLLADA>", "", "is no COLLADA 1.4"), ("#box", "#v", "has no triangle"),
-     (' meter="0.001"', ' meter="1e9"', "has a corner that is no number, or beyond 1e"),
+     ("0 7 0 6", "0 99 0 6", "not COLLADA 1.4. Was it"), ("#p", "#q", "the file is not COLLADA"),
+     ("</COLLADA>", "", "the file is not COLLADA 1.4"), ("#box", "#v", "has no triangle"),
+     (' meter="0.001"', ' meter="1e9"', "a corner that is not a number, or is beyond 1e"),
      ("<instance", "<instance_geometry url='#box'/>" * 5000 + "<instance", "has over 5,000 parts")],
 )  # fmt: skip
 def test_a_hostile_collada_is_refused_in_words(old: str, new: str, told: str) -> None:
@@ -106,18 +106,18 @@ NOT_A_NUMBER = write_stl(np.full((3, 3), np.nan), np.array([[0, 1, 2]]))
 @pytest.mark.parametrize(
     ("content", "name", "told"),
     [
-        (write_stl(*read_mesh(OBJ, "a.obj"))[:-7], "a.stl", "a.stl: is no STL: 3 triangles"),
+        (write_stl(*read_mesh(OBJ, "a.obj"))[:-7], "a.stl", "the file is not an STL: 3 tri"),
         (b" " * 80 + b"\xff\xff\xff\x7f", "a.stl", "2,147,483,647 triangles take 107,374,182,434"),
-        (NOT_A_NUMBER, "a.stl", "has a corner that is no number, or beyond 1e"),
+        (NOT_A_NUMBER, "a.stl", "a corner that is not a number, or is beyond 1e"),
         (TEXT.replace(b"2e0", b"two"), "a.stl", "has a corner that is not three numbers"),
         (TEXT.replace(b"vertex 0 0 0\n", b""), "a.stl", "ends within a triangle"),
-        (b"", "a.stl", "is no STL"),
-        (b"v 0 0 0\nf 1 2 3", "a.obj", "has a face of points that it does not have"),
-        (b"v 0 0 0\nf 1 1 " + b"9" * 30, "a.obj", "has a face of points that it does not have"),
-        (b"v 0 0 0\nf 1 1 -" + b"9" * 30, "a.obj", "has a face of points that it does not have"),
+        (b"", "a.stl", "is not an STL"),
+        (b"v 0 0 0\nf 1 2 3", "a.obj", "a point that is not in the file"),
+        (b"v 0 0 0\nf 1 1 " + b"9" * 30, "a.obj", "a point that is not in the file"),
+        (b"v 0 0 0\nf 1 1 -" + b"9" * 30, "a.obj", "a point that is not in the file"),
         (b"v 0 0 0\nf 1 x 3", "a.obj", "has a face that cannot be read"),
-        (b"v 0 0 0\n", "a.obj", "a.obj: has no triangle"),
-        (b"<mesh/>", "a.ply", r"read as STL, OBJ or DAE, got \.ply. Convert it"),
+        (b"v 0 0 0\n", "a.obj", "a.obj: the mesh has no triangle"),
+        (b"<mesh/>", "a.ply", r"an STL, OBJ or DAE file, got \.ply. Convert it"),
     ],
 )  # fmt: skip
 def test_a_hostile_mesh_is_refused_in_words(content: bytes, name: str, told: str) -> None:
@@ -183,7 +183,7 @@ def test_the_command_writes_meshes_that_pages_draw(
     assert drawn[0]["mesh"]["points"]["shape"] == [5, 3]
     assert json.dumps(drawn)
     (tmp_path / "small arm.meshes" / "upper.stl").write_bytes(b"broken")
-    with pytest.raises(ModelError, match=r"upper: mesh: small arm.meshes/upper.stl: is no STL"):
+    with pytest.raises(ModelError, match=r"upper: mesh: small arm.meshes/upper.stl: is not an STL"):
         scene(flexarm.build(flexarm.load(out)), Arrays())
     capsys.readouterr()
     assert main([*given, "--force"]) == 0

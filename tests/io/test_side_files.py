@@ -117,7 +117,7 @@ def test_only_regular_files_are_read_and_none_is_waited_for(folder: Path, kind: 
         (folder / "odd").mkdir()
     else:
         (folder / "odd").symlink_to("/dev/zero")
-    with pytest.raises(ModelError, match="odd cannot be read: it is no regular file"):
+    with pytest.raises(ModelError, match="odd cannot be read: the path is a folder"):
         load(arm_with(folder, "odd"), files=["/dev"])
 
 
@@ -177,9 +177,12 @@ def test_what_programs_write_is_read(folder: Path, content: str) -> None:
         ("time,torque\n0,5,1,5\n", "csv:2: must have 2 cells like the header, got 4. Numbers"),
         ("time,torque\n0\n", "csv:2: must have 2 cells like the header, got 1"),
         ("time,torque\n0,1\n0,1\n", "csv:3: times must increase"),
-        ("time,value\n0,1\n", "csv:1: no column 'torque' among 2. The first line names"),
+        (
+            "time,value\n0,1\n",
+            "csv:1: there is no column 'torque' among 2 columns. The first line names",
+        ),
         ("time,torque\n", "csv: has no rows of numbers"),
-        ("", "csv:1: no column 'time' among 0"),
+        ("", "csv:1: there is no column 'time' among 0"),
         ("," * 20_000, "csv:1: has more than 10,000 cells"),
         ("time,torque\n0,1\n".encode("utf-16"), "csv: is not UTF-8 text. Save it as CSV in UTF-8"),
     ],
@@ -219,8 +222,8 @@ def modal_arm(folder: Path, table: str) -> Arm:
     [
         ("/dev/zero", "/dev/zero is not in the folder of this file"),
         ("../../other/torque.csv", "../../other/torque.csv is not in the folder of this file"),
-        ("pipe", "pipe cannot be read: it is no regular file"),
-        ("absent.csv", "no such file: absent.csv"),
+        ("pipe", "pipe cannot be read: the path is a folder"),
+        ("absent.csv", "there is no file absent.csv"),
     ],
 )
 def test_a_station_table_obeys_the_same_rules(folder: Path, table: str, why: str) -> None:

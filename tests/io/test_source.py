@@ -38,7 +38,7 @@ FATAL: list[tuple[str | bytes, int, int, str]] = [
     ("a: 1\nb: \x1b[31m\n", 2, 4, "the character U+001B is not allowed"),
     ("a: 1\u2028b: 2\n", 1, 5, "the character U+2028 is not allowed"),
     (b"a: 1\nb: \xc3\xa9\xff\n", 2, 5, "byte 0xff is not UTF-8"),
-    (b"a" * (MAX_BYTES + 1), 1, 1, "put long tables into CSV files"),
+    (b"a" * (MAX_BYTES + 1), 1, 1, "Put long tables into CSV files"),
 ]
 
 # The same for mistakes that do not keep the rest from being read; there are two each time.

@@ -169,9 +169,9 @@ def test_a_shape_with_the_mass_of_the_urdf_keeps_shear_and_rotary_inertia(
         ("links: {tool: {section: {EIy: 1}}}", "is fixed to slide. Write this for that link"),
         ("links: {upper: {section: {EIy: -1}}}", "section.EIy: .*greater than 0"),
         ("links: {upper: {section: {EIy: 1, mass_per_length: 9}}}", "at most .* kg of the link's"),
-        ("links: {upper: {section: {EIy: 1}, up: [0.05, 0.02, 0.5]}}", "up: is along the beam"),
+        ("links: {upper: {section: {EIy: 1}, up: [0.05, 0.02, 0.5]}}", "be a direction across"),
         ("links: {upper: {section: {EIy: 1}, inertia: beam}}", "be urdf or section, got 'beam'"),
-        ("links: {upper: {section: {EIy: 1}, inertia: section}}", "needs a mass there"),
+        ("links: {upper: {section: {EIy: 1}, inertia: section}}", "needs the mass of the section"),
         ("links: {upper: {section: {material: steel, shape: {kind: tube, diameter: 1 cm}}}}",
          "section.material: must be a mapping of E and nu or G, got 'steel'"),
         ("links: {upper: {damping: 2 %}}", "needs a section"),
@@ -198,18 +198,18 @@ JOINT = '<joint name="j" type="{}"><parent link="{}"/><child link="{}"/>{}</join
         (urdf(extra='<link name="l"/>' * 3000), "more than 2000"),
         (urdf()[:-20], "is not XML"),
         ("<sdf/>", "root is <robot>, got <sdf>"),
-        (urdf(extra='<x:if xmlns:x="http://ros.org/wiki/xacro"/>'), "expand it first"),
-        (urdf(extra=JOINT.format("fixed", "tool", "upper", "")), "which is a closed loop"),
-        (urdf(extra=JOINT.format("fixed", "tool", "base_link", "")), "There is no base"),
+        (urdf(extra='<x:if xmlns:x="http://ros.org/wiki/xacro"/>'), "Expand the file first"),
+        (urdf(extra=JOINT.format("fixed", "tool", "upper", "")), "which makes a closed loop"),
+        (urdf(extra=JOINT.format("fixed", "tool", "base_link", "")), "Leave one link, the base"),
         (urdf(extra='<link name="lost"/>'), "no joint carries lost"),
         (urdf(extra='<link name="tool"/>'), "link 'tool' is there twice"),
-        (urdf(extra=JOINT.format("fixed", "tool", "nobody", "")), "no link 'nobody', its child"),
+        (urdf(extra=JOINT.format("fixed", "tool", "nobody", "")), "child link 'nobody' is not in"),
         (urdf(extra=JOINT.format("ball", "tool", "jaw", "")), "type must be one of revolute"),
-        (urdf().replace('rpy="0.3', 'rpy="90'), "URDF has radians"),
+        (urdf().replace('rpy="0.3', 'rpy="90'), "URDF uses radians"),
         (urdf().replace('upper="2"', 'upper="-2"'), "lower must be less than upper, got -1.5 and"),
-        (urdf().replace('upper="2"', 'upper="170"'), "limit upper .* URDF has radians"),
-        (urdf().replace('xyz="0.1 0 0.3"', 'xyz="100 0 300"'), "URDF has metres"),
-        (urdf().replace('ixx="0.09"', 'ixx="90000"'), "that of a body of 150 m"),
+        (urdf().replace('upper="2"', 'upper="170"'), "limit upper .* URDF uses radians"),
+        (urdf().replace('xyz="0.1 0 0.3"', 'xyz="100 0 300"'), "URDF uses metres"),
+        (urdf().replace('ixx="0.09"', 'ixx="90000"'), "a body with a size of 150 m"),
         (urdf().replace('mass value="4.0"', 'mass value="nan"'), "must be a finite number"),
         (urdf().replace('mass value="4.0"', 'mass value="-1"'), "mass must be 0 to"),
         (urdf().replace('xyz="0.1 0 0.3"', 'xyz="0.1 0"'), "must be three numbers"),
@@ -271,7 +271,7 @@ def test_branches_are_named_and_one_is_chosen(folder: Path) -> None:
         ModelError, match=r"Its branches end in jaw, fork. Choose one \(--tip LINK\)"
     ):
         import_urdf(path)
-    with pytest.raises(ModelError, match=r"no link 'claw'. Branches end in jaw, fork"):
+    with pytest.raises(ModelError, match=r"no link 'claw'. The branches end in jaw, fork"):
         import_urdf(path, tip="claw")
     assert import_urdf(path, tip="fork")[0].link_names == ("upper", "fork")
     floating = urdf().replace('name="to_upper" type="revolute"', 'name="f" type="floating"')

@@ -244,7 +244,7 @@ def test_a_side_file_says_what_rides_on_the_tip(tmp_path: Path) -> None:
     assert not any("warning" in note for note in notes)
     rest = 2.0 - arm.links[0].section.mass_per_length * LENGTH  # type: ignore[union-attr,operator]
     assert hub_inertia(arm.links[0]).mass == pytest.approx(0.75 * rest, rel=1e-12)
-    with pytest.raises(ModelError, match="tip_share: must be 0 to 1, got 2"):
+    with pytest.raises(ModelError, match="tip_share: must be a fraction from 0 to 1, got 2"):
         imported(tmp_path, text, ", tip_share: 2")
 
 

@@ -15,7 +15,7 @@ def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     link.symlink_to(pipe)
     for path in (pipe, link):
-        with pytest.raises(FlexarmError, match=r"is no regular file but a device or pipe"):
+        with pytest.raises(FlexarmError, match=r"is a device or pipe, not a regular file"):
             write_whole(path, b"data", force=True)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
@@ -48,7 +48,9 @@ def test_names_that_the_system_cannot_take_are_told(tmp_path: Path) -> None:
 def test_a_folder_that_could_not_be_made_is_told_before(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for path in (tmp_path / "file", tmp_path / "file" / "a" / "b"):
-        with pytest.raises(FlexarmError, match=r"the folder cannot be made: .*file is a file"):
+        with pytest.raises(
+            FlexarmError, match=r"the folder cannot be made, since .*file is a file"
+        ):
             require_folder(path)
     require_folder(tmp_path)
     require_folder(tmp_path / "a" / "b")

@@ -104,11 +104,11 @@ def test_two_joints_that_turn_are_no_steady_motion_and_one_is() -> None:
 
 def test_what_cannot_be_is_refused_by_name() -> None:
     arm = two_links("{kind: loaded, bending_y: 1}")
-    with pytest.raises(FlexarmError, match=r"no joint 'elbow'. There are joint1, joint2"):
+    with pytest.raises(FlexarmError, match=r"no joint 'elbow'. The joints are joint1, joint2"):
         equilibrium(arm, at={"elbow": 1.0})
     with pytest.raises(FlexarmError, match="joint1: must be a finite number, got nan"):
         equilibrium(arm, at={"joint1": math.nan})
-    with pytest.raises(FlexarmError, match=r"joint1: must be 0\.4 to 1 m, the lengths"):
+    with pytest.raises(FlexarmError, match=r"joint1: must be 0\.4 to 1 m, the range of lengths"):
         equilibrium(
             loads(
                 "flexarm: 1\nname: boom\nlinks:\n  - joint: {kind: sliding, limits: {lower: 0.4, "

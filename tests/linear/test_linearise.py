@@ -176,7 +176,7 @@ def test_names_and_units_say_what_each_row_is() -> None:
     motor, joint = (found.states.index(name) for name in ("joint1.motor", "joint1"))
     assert found.C[0, motor] == 1
     assert found.C[1, joint] == 1
-    with pytest.raises(FlexarmError, match=r"outputs: no 'tip\.q'"):
+    with pytest.raises(FlexarmError, match=r"outputs: there is no output 'tip\.q'"):
         linearise(sample("driven-link"), outputs=["tip.q"])
     with pytest.raises(FlexarmError, match=r"about.q: must be 5 finite numbers, got shape \(2,\)"):
         linearise(
@@ -217,5 +217,5 @@ def test_other_packages_get_the_same_model(tmp_path: Path, monkeypatch: pytest.M
     assert read["A"] == pytest.approx(found.A)
     assert read["D"].shape == (4, 1)
     assert [str(cell[0]) for cell in read["states"].ravel()] == list(found.states)
-    with pytest.raises(FlexarmError, match="the file is there already"):
+    with pytest.raises(FlexarmError, match="the file exists already"):
         found.to_mat(tmp_path / "arm.mat")

@@ -316,7 +316,7 @@ def test_rigid_body_motions_are_counted_and_named_on_a_free_base() -> None:
 
 def test_what_is_not_known_is_refused() -> None:
     arm = de_luca("{kind: loaded, bending_y: 1}")
-    with pytest.raises(FlexarmError, match="joints: must be free, locked, or say it by name"):
+    with pytest.raises(FlexarmError, match="joints: must be free, locked, or a mapping"):
         modes(arm, joints="loose")  # type: ignore[arg-type]
     with pytest.raises(FlexarmError, match="joint1: must be free or locked, got 'stuck'"):
         modes(arm, joints={"joint1": "stuck"})  # type: ignore[dict-item]

@@ -130,7 +130,7 @@ def test_branches_that_veer_end_at_the_same_frequencies_however_many_points_ther
 
 def test_what_cannot_be_swept_is_refused() -> None:
     arm = de_luca("{kind: loaded, bending_y: 1}")
-    with pytest.raises(FlexarmError, match="one joint must have a range of speeds"):
+    with pytest.raises(FlexarmError, match="must give a range of speeds for one joint"):
         sweep(arm, at={"joint2": 1.0})
     with pytest.raises(FlexarmError, match="joint2 must have at least 2 values, got 1"):
         sweep(arm, at={"joint2": [1.0]})

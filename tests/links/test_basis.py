@@ -184,9 +184,9 @@ def test_dependent_shapes_are_refused_by_name() -> None:
     curves = fitted(span.edges, [Power(2), Power(2, 3.0)])
     stiffness = np.array([[4.0, 12.0], [12.0, 36.0]])
     shapes = Shapes(("y1", "y2"), {"y": (curves,)}, span.edges, stiffness)
-    with pytest.raises(ShapeError, match=r"shapes y1, y2 depend on each other"):
+    with pytest.raises(ShapeError, match=r"shapes y1, y2 are linearly dependent"):
         diagonalise(shapes, span)
-    with pytest.raises(ShapeError, match=r"shapes y1 depend on each other or have no stiffness"):
+    with pytest.raises(ShapeError, match=r"shapes y1 are linearly dependent, or have no stiffness"):
         diagonalise(replace(shapes.some([0]), stiffness=np.zeros((1, 1))), span)
 
 

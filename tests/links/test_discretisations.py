@@ -37,7 +37,7 @@ def one_link(kind: str, count: int) -> Model:
     try:
         return build(loads(ARM.format(across=count, **text)))
     except ModelError as refused:
-        if "turn the root about an axis that the joint holds" not in str(refused):
+        if "turn the root of the link about an axis that the joint holds" not in str(refused):
             raise
         return build(loads(ARM.format(across=0, **text)))
 
@@ -107,5 +107,5 @@ def test_every_discretisation_states_its_facts(kind: str) -> None:
 
 
 def test_unknown_kind_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ShapeError, match=r"no discretisation 'modal'; there are arm-modes, "):
+    with pytest.raises(ShapeError, match=r"no kind of shapes 'modal'. The kinds are arm-modes, "):
         discretisation("modal")

@@ -180,7 +180,7 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
         "name twice",
         {"modes": [*strip()["modes"][:2], strip()["modes"][2] | {"name": "y1"}]},
         "- name: y1",
-        r"modes\[3\].name: the name 'y1' is taken",
+        r"modes\[3\].name: the name 'y1' is used twice",
     ),
     (
         "zero shape",
@@ -265,10 +265,12 @@ def test_a_wrong_station_table_is_refused_at_the_right_place(
 
 
 def test_a_missing_file_or_table_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"strip\.yaml: no such file"):
+    with pytest.raises(ModelError, match=r"strip\.yaml: there is no file strip\.yaml"):
         inspect_stations(tmp_path / "strip.yaml", SPAN)
     (tmp_path / "strip.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
-    with pytest.raises(ModelError, match=r"strip\.yaml:\d+:\d+: table: no such file: strip\.csv"):
+    with pytest.raises(
+        ModelError, match=r"strip\.yaml:\d+:\d+: table: there is no file strip\.csv"
+    ):
         read(tmp_path / "strip.yaml")
 
 

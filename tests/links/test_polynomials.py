@@ -44,7 +44,7 @@ def test_they_span_the_powers_of_the_distance_from_the_root() -> None:
 
 
 def test_static_shapes_are_among_them() -> None:
-    with pytest.raises(ModelError, match="polynomials shapes have the static ones already"):
+    with pytest.raises(ModelError, match="polynomials shapes include static shapes already"):
         build(one_link(shapes="{kind: polynomials, bending_y: 3, static: true}"))
 
 

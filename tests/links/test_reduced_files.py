@@ -274,7 +274,7 @@ def test_keys_of_beams_are_not_for_bodies(tmp_path: Path, key: str, value: Any) 
     link = {"joint": {"kind": "revolute"}, "body": {"kind": "modal", "file": "body.npz"}}
     path = tmp_path / "arm.yaml"
     path.write_text(json.dumps({"flexarm": 1, "name": "a", "links": [link | {key: value}]}))
-    with pytest.raises(ModelError, match=rf"links\[1\].{key}: is not for a body with modes"):
+    with pytest.raises(ModelError, match=rf"links\[1\].{key}: .*a? ?body with modes"):
         flexarm.load(path)
 
 
@@ -295,7 +295,7 @@ def test_a_surface_is_drawn_by_faces_elements_or_a_hull(tmp_path: Path) -> None:
         a, b, c = (drawn.places[drawn.faces[:, k]] for k in range(3))
         assert np.all(np.linalg.norm(np.cross(b - a, c - a), axis=1) > 1e-4)
     assert "faces: must be numbers of nodes" in said(tmp_path, body | {"faces": [[1, 2, 99]]})
-    assert "triangles or quadrangles" in said(tmp_path, body | {"faces": [[1, 2]]})
+    assert "nodes of triangles" in said(tmp_path, body | {"faces": [[1, 2]]})
 
 
 def test_a_body_with_a_far_node_keeps_its_inertia(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_what_cannot_shear_is_refused(
 
 
 def test_the_series_of_the_papers_does_not_shear() -> None:
-    with pytest.raises(ModelError, match="Say 'stiffening: false'"):
+    with pytest.raises(ModelError, match="Write 'stiffening: false'"):
         flexarm.build(arm_of(f"{TUBE}, shear: 0.5", "kind: loaded", stiffening=True), series=True)
 
 

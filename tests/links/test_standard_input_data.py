@@ -142,14 +142,14 @@ def _odd_pair(text: str) -> str:
 
 MISTAKES: dict[str, tuple[Any, str]] = {
     "cut": (lambda t: t[: t.index("end Ct")], "Was it cut off"),
-    "head": (lambda t: "SID\n" + t, "is no SID"),
+    "head": (lambda t: "SID\n" + t, "is not a SID file"),
     "nan": (lambda t: t.replace("= 1.0", "= nan", 1), "finite number"),
     "outside": (lambda t: t.replace("m0 ( 3, 1)", "m0 ( 9, 1)", 1), "is outside of"),
-    "huge": (lambda t: t.replace("nrow = 3", "nrow = 999999999", 1), "at most 21 x 21"),
-    "modes": (lambda t: t.replace("nelastq = 7", "nelastq = 8"), "as in the head"),
-    "strange": (lambda t: t.replace("nqn = 0", "import os", 1), "is no entry of"),
+    "huge": (lambda t: t.replace("nrow = 3", "nrow = 999999999", 1), "more than 21 x 21"),
+    "modes": (lambda t: t.replace("nelastq = 7", "nelastq = 8"), "in the head"),
+    "strange": (lambda t: t.replace("nqn = 0", "import os", 1), "is not an entry of"),
     "mass": (lambda t: t.replace("mass = ", "mass = -"), "must be > 0"),
-    "missing": (lambda t: t.replace("Oe\n", "Ox\n"), "is no part of a SID"),
+    "missing": (lambda t: t.replace("Oe\n", "Ox\n"), "is not part of a SID"),
     "spins": (_swapped, "off what Gr says"),
     "pairs": (_odd_pair, "off being symmetric in the amplitudes"),
     "many": (lambda t: t.replace("1 7 Geo", "1 700 Geo"), "1 to 100 amplitudes"),
@@ -226,7 +226,7 @@ def test_a_modal_test_makes_a_body(tmp_path: Path) -> None:
         import_body([tmp_path / "test.unv"], Choices())
     for wrong in (b"", b"    -1\n    55\n 1", (tmp_path / "test.unv").read_bytes()[:900]):
         (tmp_path / "cut.unv").write_bytes(wrong)
-        with pytest.raises(ModelError, match=r"cut.unv: (is no whole|has no|nodes|a mode)"):
+        with pytest.raises(ModelError, match=r"cut.unv: (is not a complete|has no|nodes|a mode)"):
             import_body([tmp_path / "cut.unv"], Choices(frames=tmp_path / "frames.json"))
 
 

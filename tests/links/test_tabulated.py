@@ -224,7 +224,7 @@ def test_a_stiffness_unlike_that_of_the_section_is_noted(tmp_path: Path) -> None
 def test_a_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "link.yaml"
     write_modal_data(path, closed_form(), SPAN, name="first")
-    with pytest.raises(ModelError, match="the file is there already"):
+    with pytest.raises(ModelError, match="the file exists already"):
         write_modal_data(path, closed_form(), SPAN, name="second")
     write_modal_data(path, closed_form(), SPAN, name="third", force=True)
     assert "name: third" in path.read_text(encoding="utf-8")
@@ -246,5 +246,5 @@ def test_a_failed_writing_leaves_the_old_file(
 
 
 def test_another_choice_than_a_table_is_refused() -> None:
-    with pytest.raises(ShapeError, match="expected kind 'table' with a file, got 'loaded'"):
+    with pytest.raises(ShapeError, match="must be of kind 'table' with a file, got kind 'loaded'"):
         TabulatedShapes().shapes(Loaded(), SPAN, ENDS, COUNTS)

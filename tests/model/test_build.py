@@ -19,7 +19,7 @@ ARM = flexarm.sample("driven-link")
             "driven-link",
             r"got 'driven-link'. Read it with flexarm\.load\(path\) or flexarm\.sample",
         ),
-        (flexarm.build(ARM), r"^arm: must be an Arm, got a Model, which is built already$"),
+        (flexarm.build(ARM), r"^arm: must be an Arm, got a Model\. Pass the arm"),
         ({"flexarm": 1}, "got a value of type dict"),
     ],
 )
@@ -30,13 +30,13 @@ def test_what_is_no_arm_is_refused(arm: Any, message: str) -> None:
 
 @pytest.mark.parametrize("given", ["false", "off", 0, 1.0])
 def test_stiffening_is_on_or_off(given: Any) -> None:
-    with pytest.raises(ModelError, match=r"^stiffening: expected True, False or None, got"):
+    with pytest.raises(ModelError, match=r"^stiffening: must be True, False or None, got"):
         flexarm.build(ARM, stiffening=given)
     assert flexarm.build(ARM, stiffening=np.False_).stiffening is False  # type: ignore[arg-type]
 
 
 def test_an_unknown_tip_rotation_is_refused() -> None:
-    with pytest.raises(ModelError, match="tip_rotation: expected one of cayley, first-order, got"):
+    with pytest.raises(ModelError, match="tip_rotation: must be one of cayley, first-order, got"):
         flexarm.build(ARM, tip_rotation="bogus")  # type: ignore[arg-type]
 
 

@@ -100,6 +100,8 @@ def test_modes_are_damped_by_name_above_critical_too() -> None:
 
 @pytest.mark.usefixtures("without_costs")
 def test_modes_that_are_not_there_are_named() -> None:
-    with pytest.raises(ModelError, match=r"links\[1\].damping: no mode 'y3'. link1 has y1, .*z1"):
+    with pytest.raises(
+        ModelError, match=r"links\[1\].damping: there is no mode 'y3'. link1 has y1, .*z1"
+    ):
         flexarm.build(beam("damping: {y3: 1 %}"))
     assert any(each.code == "large-damping" for each in check(beam("damping: {y1: 1.5}")).notices)

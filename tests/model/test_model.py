@@ -241,7 +241,9 @@ def test_twist_without_inertia_is_refused_where_damping_needs_its_frequency() ->
 
 
 def test_more_damping_ratios_than_modes_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"links\[1\]\.damping: 3 ratios for 2 modes"):
+    with pytest.raises(
+        ModelError, match=r"links\[1\]\.damping: 3 damping ratios are given for 2 modes"
+    ):
         build(arm(beam(REVOLUTE, bending_y=2) | {"damping": [0.1, 0.2, 0.3]}))
 
 

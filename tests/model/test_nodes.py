@@ -83,7 +83,7 @@ def test_nodes_that_were_asked_for_stay_with_other_numbers() -> None:
 
 @pytest.mark.parametrize("nodes", [0, -1, 31, 1.5, True, "two"])
 def test_what_is_no_number_of_nodes_is_refused(nodes: object) -> None:
-    with pytest.raises(ModelError, match="nodes: expected a number from 1 to 30"):
+    with pytest.raises(ModelError, match="nodes: must be a number from 1 to 30"):
         build(flexarm.sample("driven-link"), nodes=nodes)  # type: ignore[arg-type]
 
 

@@ -254,7 +254,7 @@ def test_run_ends_where_a_rigid_rail_does() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: t.replace("position: 0.5", "position: 5.0"), "must be on the span"),
+        (lambda t: t.replace("position: 0.5", "position: 5.0"), "must be on the flexible span"),
         (lambda t: t.replace("kind: elements", "kind: lumped"), "kinks of lumped"),
         (lambda t: t.replace("joint: {kind: fixed}", "joint: {kind: carriage}"), "rides on a beam"),
         (lambda t: t.replace("position: 0.5}", "position: 0.5}, axis: [0, 0, 1]"), "its rail"),

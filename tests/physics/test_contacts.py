@@ -384,15 +384,15 @@ def test_derivatives_by_the_stiffness_in_contact_are_those_of_differences(bumped
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("link: link1", "link: elbow", "no link 'elbow'. There are link1, link2, or base"),
+        ("link: link1", "link: elbow", "no link 'elbow'. The names are link1, link2 and base"),
         ("at: [0.7,", "at: [0.9,", "beyond the link's length"),
-        ("link: link1", "link: base", "must be a link, since the base"),
-        ("{tip: [0.02, 0.01, 0]}", "{tip: [0, 0, 0], link: link1}", "give one of link, tip"),
+        ("link: link1", "link: base", "must be on a link, since the base"),
+        ("{tip: [0.02, 0.01, 0]}", "{tip: [0, 0, 0], link: link1}", "Give one of link, tip"),
         ("{tip: [0.02, 0.01, 0]}", "{world: [0, 0, 0]}", "must be a point of the arm"),
         ("[0, -2, 0.1]", "[0, 0, 0]", "must not be the zero vector"),
         ("kind: sphere", "kind: cube", "must be one of plane, sphere, box"),
         ("0.2 s/m", "0.2 N", "a damping of a contact"),
-        ("name: knee", "name: wall", "the name 'wall' is taken"),
+        ("name: knee", "name: wall", "the name 'wall' is used twice"),
         ("exponent: 1", "exponent: 0.5", "must be >= 1"),
     ],
 )

@@ -212,8 +212,8 @@ def test_other_formulations_refuse_an_orbit(method: str) -> None:
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    ({"gravity": [0, 0, -9.81]}, "in an orbit the world falls"),
-    ({"start": "equilibrium"}, "cannot be computed in an orbit"),
+    ({"gravity": [0, 0, -9.81]}, "an arm in orbit falls freely"),
+    ({"start": "equilibrium"}, "cannot be computed for a base in orbit"),
     ({"base.orbit": {}}, "altitude above the Earth, or the rate"),
     ({"base.orbit": {"rate": 1e-3, "altitude": 4e5}}, "altitude above the Earth, or the rate"),
 ])  # fmt: skip
@@ -257,5 +257,5 @@ def test_the_distance_of_a_body_in_orbit_is_looked_out_for() -> None:
 
 
 def test_an_equilibrium_is_not_looked_for_in_an_orbit() -> None:
-    with pytest.raises(FlexarmError, match="cannot be computed in an orbit"):
+    with pytest.raises(FlexarmError, match="cannot be computed for a base in orbit"):
         flexarm.equilibrium(loads(ROD))

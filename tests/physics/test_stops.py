@@ -56,5 +56,5 @@ def test_a_flexible_arm_bounces_with_a_closed_balance(method: str) -> None:
 def test_stops_that_are_none_are_refused() -> None:
     with pytest.raises(ModelError, match=r"limits.lower and limits.upper"):
         one_joint(stops={"stiffness": 1.0})
-    with pytest.raises(ModelError, match="Give the speed that it is for"):
+    with pytest.raises(ModelError, match="Give the speed that it was measured at"):
         one_joint(limits={"upper": 1.0}, stops={"stiffness": 1.0, "restitution": 0.5})

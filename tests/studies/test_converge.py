@@ -194,7 +194,7 @@ def test_enough_shapes_are_kept_and_an_arm_at_rest_is_told() -> None:
         "flexarm: 1\nname: rigid\nlinks:\n  - joint: {kind: revolute}\n"
         "    body: {mass: 1, inertia: [0, 0, 1]}\n"
     )
-    with pytest.raises(FlexarmError, match="no link has shapes that can be added to"):
+    with pytest.raises(FlexarmError, match="no link has shapes whose number can be raised"):
         converge(rigid)
 
 
@@ -260,7 +260,7 @@ def test_a_rod_gets_the_straight_line_and_elements_refuse_static_shapes() -> Non
     x = np.linspace(0, 1, 20)
     residual = np.linalg.lstsq(elastic.shapes.values("twist", x), x, rcond=None)[1]
     assert float(residual[0]) < 1e-18
-    with pytest.raises(ModelError, match="static: elements shapes have the static ones already"):
+    with pytest.raises(ModelError, match="static: elements shapes include static shapes already"):
         build(one_link(shapes="{kind: elements, bending_y: 2, static: true}"))
 
 

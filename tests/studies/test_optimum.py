@@ -117,13 +117,13 @@ def test_limits_that_no_design_keeps_are_told_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"aim": None}, "aim: is missing"),
+        ({"aim": None}, "an aim is missing"),
         ({"aim": {"minimise": "x"}}, "no quantity 'x'"),
         ({"aim": {}}, "either 'minimise' or 'maximise'"),
         ({"limits": {"first": {}}}, "'least', 'most' or both"),
-        ({"limits": {"weight": {"least": 2, "most": 1}}}, "least must be < most"),
+        ({"limits": {"weight": {"least": 2, "most": 1}}}, "the limit 'least' must be below 'most'"),
         ({"parameters": {"payload.mass": {"values": [1.0, 2.0]}}}, "must have a range"),
-        ({"quantities": {"first": {"frequency": 1, "after": 1}}}, "is for curves of a run"),
+        ({"quantities": {"first": {"frequency": 1, "after": 1}}}, "used only for a curve of a run"),
     ],
 )
 def test_a_plan_without_a_best_design_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -222,5 +222,5 @@ def test_an_end_of_a_range_and_a_missing_aim_are_told() -> None:
     Path("plain.yaml").write_text(
         json.dumps({k: v for k, v in (STUDY | {"study": 1}).items() if k != "aim"})
     )
-    with pytest.raises(ModelError, match=r"plain\.yaml:1:1: aim: is missing"):
+    with pytest.raises(ModelError, match=r"plain\.yaml:1:1: an aim is missing"):
         flexarm.optimise("plain.yaml")

@@ -167,17 +167,17 @@ def test_a_study_goes_on_where_it_stopped_and_touches_nothing_else(tmp_path: Pat
     assert first.stat().st_mtime_ns == written
     assert found.columns["index"].tolist() == list(range(8))
     before = {path: path.read_bytes() for path in out.iterdir()}
-    with pytest.raises(FlexarmError, match=r"holds another study \(other parameters, sampling"):
+    with pytest.raises(FlexarmError, match=r"contains another study \(other parameters, sampling"):
         flexarm.study({**given, "parameters": {"x": [0, 2]}, "sampling": {"kind": "random",
                        "count": 8}}, out=out)  # fmt: skip
     assert {path: path.read_bytes() for path in out.iterdir()} == before
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(FlexarmError, match="is not empty and no study"):
+    with pytest.raises(FlexarmError, match="is neither empty nor a study"):
         flexarm.study(given, out=tmp_path / "full")
     with pytest.raises(FlexarmError, match="cannot be written to"):
         flexarm.study(given, out=tmp_path / "full" / "notes.txt" / "out")
-    with pytest.raises(FlexarmError, match="holds no study"):
+    with pytest.raises(FlexarmError, match="contains no study"):
         StudyResult.open(tmp_path)
 
 

@@ -152,7 +152,9 @@ def test_a_chunk_beyond_the_last_is_noticed_and_other_names_are_none_of_ours(fol
     assert StudyResult.open(folder).done == 8
     shutil.copy(first, folder / f"chunk-000004{first.suffix}")
     for use in (lambda: StudyResult.open(folder).done, lambda: flexarm.study(given(), out=folder)):
-        with pytest.raises(FlexarmError, match=r"is no chunk of this study, which has 4. Del"):
+        with pytest.raises(
+            FlexarmError, match=r"does not belong to this study, which has 4 chunks. Del"
+        ):
             use()
 
 
@@ -170,9 +172,13 @@ def test_a_description_that_no_study_has_is_refused(
     path = folder / "study.json"
     about = json.loads(path.read_bytes()) | ({"format": 1} if old else {}) | {key: value}
     path.write_text(json.dumps(about), encoding="utf-8")
-    with pytest.raises(FlexarmError, match=r"study\.json: cannot be read as that of a study"):
+    with pytest.raises(
+        FlexarmError, match=r"study\.json: cannot be read as the description of a study"
+    ):
         StudyResult.open(folder)
-    with pytest.raises(FlexarmError, match=r"study\.json: cannot be read as that of a study"):
+    with pytest.raises(
+        FlexarmError, match=r"study\.json: cannot be read as the description of a study"
+    ):
         flexarm.study(given(), out=folder)
 
 

@@ -135,7 +135,7 @@ def test_a_page_needs_a_run() -> None:
 
 def test_an_arm_without_modes_has_no_page_of_them() -> None:
     still = flexarm.modes(flexarm.sample("puma-560"), joints="locked")
-    with pytest.raises(FlexarmError, match="found: has no mode to show"):
+    with pytest.raises(FlexarmError, match="found: contains no mode to show"):
         mode_page(still)
 
 
@@ -143,7 +143,7 @@ def test_a_page_overwrites_nothing_unasked(html: str, tmp_path: Path) -> None:
     path = tmp_path / "run.html"
     save_page(html, path)
     assert path.read_text(encoding="utf-8") == html
-    with pytest.raises(FlexarmError, match="is there already"):
+    with pytest.raises(FlexarmError, match="exists already"):
         save_page("", path)
     save_page("new", path, force=True)
     assert path.read_text(encoding="utf-8") == "new"

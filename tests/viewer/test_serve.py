@@ -79,7 +79,7 @@ def test_a_file_that_is_no_run_is_told_on_the_page(server: Server, path: Path) -
     path.write_text("no run", encoding="utf-8")
     status, page = ask(server)
     assert status == 200
-    assert "is no NetCDF file that can be read" in page
+    assert "cannot be read as a NetCDF file" in page
 
 
 def test_a_port_that_is_taken_is_told(server: Server, path: Path) -> None:

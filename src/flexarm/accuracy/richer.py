@@ -45,15 +45,15 @@ def can_grow(part: LinkModel) -> bool:
 def whats_fixed(part: LinkModel) -> str:
     """Return why no shapes can be added to a flexible link; empty if they can be added."""
     if not part.body.sectioned:
-        return "its modes come with its body: reduce it with more of them"
+        return "its modes come with its body, so reduce the body with more modes"
     if part.body.range is not None:
-        return "its length changes: flexarm converge runs it with more shapes"
+        return "its length changes, so run flexarm converge, which compares more shapes"
     if part.body.measured:
-        return "its modes were measured or computed elsewhere: take more of them there"
+        return "its modes were measured or computed elsewhere, so take more of them there"
     if isinstance(part.link.shapes, Lumped):
-        return "it is lumped: flexarm converge runs it with more pieces"
+        return "it is lumped, so run flexarm converge, which compares more pieces"
     if part.link.quadratic_shapes:
-        return "it has quadratic_shapes: leave them out"
+        return "it has quadratic_shapes, which must be left out"
     return ""
 
 

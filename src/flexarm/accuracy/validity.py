@@ -166,9 +166,9 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     remedies = ["few materials stay linear at such strain"] if "strain" in beyond else []
     if beyond.keys() - {"strain"}:
         if exact:
-            remedy = "rotations are near where they become singular: split the link in two"
+            remedy = "rotations are near gimbal lock; split the link in two"
         elif not stiffening:
-            remedy = "without stiffening errors exceed 0.1 %, 14 % at slopes of 0.01: switch it on"
+            remedy = "errors exceed 0.1 % (14 % at slopes of 0.01): switch stiffening on"
         elif link.slope > MODEL_ERROR[-1][0]:
             remedy = "not compared with the exact beam at such slopes: split the link in two"
         else:

@@ -76,7 +76,7 @@ class Orbit(Part):
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        text = "give the altitude above the Earth, or the rate, one of them"
+        text = "the orbit needs the altitude above the Earth or the rate. Give one of the two."
         require_one(self, ("altitude", "rate"), text, "rate")
         return self
 
@@ -116,7 +116,7 @@ class FreeBase(Standing):
     @model_validator(mode="after")
     def _has_mass(self) -> Self:
         if self.body.mass == 0:
-            raise fault("a free base needs a mass", "body", "mass")
+            raise fault("a free base needs a mass > 0", "body", "mass")
         return self
 
 
@@ -226,10 +226,15 @@ class Arm(Part):
 
     def _check_orbit(self) -> None:
         if any(self.gravity):
-            raise fault("in an orbit the world falls. Say gravity: [0, 0, 0].", "gravity")
+            raise fault(
+                "an arm in orbit falls freely, so gravity must be zero. Write gravity: [0, 0, 0].",
+                "gravity",
+            )
         if self.start == "equilibrium":
             raise fault(
-                "cannot be computed in an orbit, where a base at rest need not stay", "start"
+                "an equilibrium cannot be computed for a base in orbit, since a base at rest "
+                "need not stay there. Write 'start: stated'.",
+                "start",
             )
 
     def _check_points(self) -> None:
@@ -240,7 +245,11 @@ class Arm(Part):
             fixed = isinstance(self.base, FixedBase)
             if fixed and contact.point != "tip" and contact.point.link == "base":
                 raise fault(
-                    "must be a link, since the base does not move", "contacts", i, "point", "link"
+                    "the contact point must be on a link, since the base does not move",
+                    "contacts",
+                    i,
+                    "point",
+                    "link",
                 )
         for i, spring in enumerate(self.springs):
             for k, point in enumerate(spring.between):
@@ -251,7 +260,7 @@ class Arm(Part):
             return
         if point.link not in self.link_names:
             raise fault(
-                "there is no link '{name}'. There are {names}, or base.",
+                "there is no link '{name}'. The names are {names} and base.",
                 *path, "link", name=point.link, names=", ".join(self.link_names),
             )  # fmt: skip
         link = self.links[self.link_names.index(point.link)]
@@ -266,17 +275,35 @@ class Arm(Part):
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
         """Raise a validation error unless a carriage can ride on a link."""
         if rail is None or rail.modal is not None or rail.span == 0:
-            raise fault("a carriage rides on a beam, so the link before it must be one", *path)
+            raise fault(
+                "a carriage rides on a beam, but the link before it is none. Give that "
+                "link a section and a length.",
+                *path,
+            )
         if isinstance(rail.joint, Sliding):
-            raise fault("a carriage cannot ride on a beam that slides out of its hub", *path)
+            raise fault(
+                "a carriage cannot ride on a beam that slides out of its hub. Make the rail's "
+                "joint prismatic.",
+                *path,
+            )
         if isinstance(rail.shapes, Lumped):
             raise fault(
-                "a carriage cannot pass the kinks of lumped shapes. Choose other shapes.", *path
+                "a carriage cannot pass the kinks of lumped shapes. Choose other shapes for the "
+                "rail.",
+                *path,
             )
         if rail.quadratic_shapes:
-            raise fault("a carriage cannot ride on a link with quadratic_shapes", *path)
+            raise fault(
+                "a carriage cannot ride on a link with quadratic_shapes. Leave them out of the "
+                "rail.",
+                *path,
+            )
         if rail.section is not None and rail.section.shears:
-            raise fault("a carriage cannot ride on a link that shears", *path)
+            raise fault(
+                "a carriage cannot ride on a link that shears. Leave the rail's shear stiffness "
+                "out.",
+                *path,
+            )
 
     def _check_stations(self, joint: Carriage, rail: Link, *path: str | int) -> None:
         """Raise a validation error if start or limits of a carriage are not on the rail's span."""
@@ -292,8 +319,8 @@ class Arm(Part):
             outside = value is not None and not ends[0] <= value <= ends[1]
             if outside or (needed and value is None):
                 raise fault(
-                    "must be on the span of the link before, {low} to {high} m from its "
-                    "root",
+                    "the carriage must be on the flexible span of the link before it, {low} to "
+                    "{high} m from the root of that link",
                     *path, *where, low=ends[0], high=ends[1],
                 )  # fmt: skip
 
@@ -303,7 +330,7 @@ class Arm(Part):
             for name in pair:
                 if name == "base" or name in seen:
                     raise fault(
-                        "the name '{name}' is taken: names must differ",
+                        "the name '{name}' is used twice. Names must differ.",
                         "links",
                         i,
                         "name",
@@ -325,7 +352,8 @@ class Arm(Part):
         if abs(a - length) > 1e-12 * max(1.0, abs(length)):
             whose = "this link's" if dh.convention == "standard" else "the previous link's"
             raise fault(
-                "must be {whose} length, {length} m ({convention} DH); leave it out",
+                "must be {whose} length, {length} m, by the {convention} DH convention. Leave "
+                "'a' out.",
                 "links", i, "joint", "dh", "a",
                 whose=whose, length=length, convention=dh.convention,
             )  # fmt: skip
@@ -335,6 +363,6 @@ class Arm(Part):
         for name in shapes.configuration:
             if name not in outboard:
                 raise fault(
-                    "'{name}' is no moving joint outboard of this link",
+                    "'{name}' is not a moving joint outboard of this link",
                     "links", i, "shapes", "configuration", name, name=name,
                 )  # fmt: skip

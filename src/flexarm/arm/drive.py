@@ -57,21 +57,33 @@ class Friction(Part, Generic[S, E, K, D]):
         for name in sorted(self.model_fields_set - allowed):
             if getattr(self, name) is not None:
                 kinds = " or ".join(kind for kind, keys in own.items() if name in keys)
-                raise fault("is of friction of 'kind: {kinds}'", name, kinds=kinds)
+                raise fault(
+                    "this number is for friction of 'kind: {kinds}'. Leave it out, or "
+                    "change the kind.",
+                    name,
+                    kinds=kinds,
+                )
         if self.kind == "smooth":
             return self
         if not self.coulomb:
             raise fault("{kind} friction needs coulomb > 0", "coulomb", kind=self.kind)
         if self.static is not None and self.static < self.coulomb:  # type: ignore[operator]
-            raise fault("must be >= coulomb", "static")
+            raise fault("static friction must be >= coulomb", "static")
         if self.stribeck_speed is not None and self.static is None:
-            raise fault("is the speed over which friction falls from static to coulomb. Give "
-                        "static too.",
+            raise fault("stribeck_speed is the speed over which friction falls from static to "
+                        "coulomb. Give static too.",
                         "stribeck_speed")  # fmt: skip
         if self.kind == "lugre" and self.bristle_stiffness is None:
-            raise fault("lugre friction needs a bristle_stiffness", "bristle_stiffness")
+            raise fault(
+                "lugre friction needs a bristle_stiffness. Give one, or choose another kind.",
+                "bristle_stiffness",
+            )
         if self.kind == "lugre" and self.static is not None and self.stribeck_speed is None:
-            raise fault("bristles need the stribeck_speed at which it falls to coulomb", "static")
+            raise fault(
+                "lugre friction that falls from static to coulomb needs stribeck_speed, "
+                "the speed over which it falls. Give stribeck_speed too.",
+                "static",
+            )
         return self
 
     @property
@@ -97,9 +109,16 @@ class Motor(Part):
     @model_validator(mode="after")
     def _has_a_winding(self) -> Self:
         if self.input == "voltage" and self.resistance is None:
-            raise fault("a voltage drives its current through a resistance. Give it.", "resistance")
+            raise fault(
+                "a motor with a voltage as input needs a resistance. Give its resistance [ohm].",
+                "resistance",
+            )
         if self.input == "current" and self.inductance is not None:
-            raise fault("matters where the input is a voltage. Say 'input: voltage'.", "inductance")
+            raise fault(
+                "inductance is used only where the input is a voltage. Write 'input: "
+                "voltage', or leave inductance out.",
+                "inductance",
+            )
         return self
 
 
@@ -154,22 +173,33 @@ class Drive(Part, Generic[Q, S, E, K, D, G]):
     @model_validator(mode="after")
     def _elastic_needs_rotor(self) -> Self:
         if self.gear_ratio == 0:
-            raise fault("must not be 0", "gear_ratio")
+            raise fault("the gear ratio must not be 0", "gear_ratio")
         if self.stiffness is not None and self.rotor_inertia == 0:
             raise fault(
-                "an elastic joint needs a rotor inertia > 0, else its motor side has no "
-                "mass. For a passive spring without motor use the joint's 'spring' "
-                "instead.",
+                "an elastic joint needs a rotor inertia > 0, else its motor side has no mass. "
+                "For a passive spring without a motor use the joint's 'spring' instead.",
                 "rotor_inertia" if "rotor_inertia" in self.model_fields_set else "stiffness",
             )
         if self.stiffness is None and self.damping is not None:
-            raise fault("acts across the transmission spring. Give stiffness too.", "damping")
+            raise fault(
+                "damping acts across the transmission spring, and this drive has none. "
+                "Give stiffness too.",
+                "damping",
+            )
         if self.motor is not None and self.motor_torque:
-            raise fault("is for inputs that are torques. Leave it or motor out.", "motor_torque")
+            raise fault(
+                "motor_torque is for inputs that are torques, and the input of a motor "
+                "is a voltage or current. Leave motor_torque or motor out.",
+                "motor_torque",
+            )
         for name in ("backlash", "hysteresis", "kinematic_error"):
             if getattr(self, name) is not None and self.stiffness is None:
-                raise fault("is of an elastic transmission. Give stiffness too.", name)
+                raise fault(
+                    "only an elastic transmission can have this. Give the drive's stiffness too.",
+                    name,
+                )
         if self.efficiency < 1 and self.stiffness is None:
-            raise fault("needs stiffness: what a gear loses depends on the effort through it",
+            raise fault("an efficiency below 1 needs an elastic transmission, since the loss "
+                        "depends on its torque. Give the drive's stiffness too.",
                         "efficiency")  # fmt: skip
         return self

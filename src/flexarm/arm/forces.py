@@ -58,9 +58,15 @@ class Point(Part):
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        require_one(self, ("link", "tip", "world"), "give one of link, tip and world")
+        require_one(
+            self,
+            ("link", "tip", "world"),
+            "a point needs a link, the tip or the world "
+            "that it is on. Give one of link, tip and "
+            "world.",
+        )
         if self.at is not None and self.link is None:
-            raise fault("is a place on a link. Name the link.", "at")
+            raise fault("'at' is a place on a link. Name the link too.", "at")
         return self
 
 
@@ -77,7 +83,7 @@ class Plane(Part):
     @model_validator(mode="after")
     def _has_a_normal(self) -> Self:
         if not any(self.normal):
-            raise fault("must not be the zero vector", "normal")
+            raise fault("the normal must not be the zero vector", "normal")
         return self
 
 
@@ -148,7 +154,7 @@ class PointSpring(Part):
     @model_validator(mode="after")
     def _does_something(self) -> Self:
         if not self.stiffness and not self.damping:
-            raise fault("has no effect. Give stiffness, damping or both.")
+            raise fault("this spring has no effect. Give stiffness, damping or both.")
         if all(point != "tip" and point.world is not None for point in self.between):
             raise fault("must be a point of the arm. Give link or tip.", "between", 1, "world")
         return self

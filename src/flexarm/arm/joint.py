@@ -72,7 +72,7 @@ class JointLimits(Part, Generic[Q, S, E]):
     @model_validator(mode="after")
     def _lower_below_upper(self) -> Self:
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:  # type: ignore[operator]
-            raise fault("must be larger than lower", "upper")
+            raise fault("the upper limit must be larger than the lower limit", "upper")
         return self
 
 
@@ -121,7 +121,7 @@ class Placed(Terse):
     @model_validator(mode="after")
     def _frames_or_dh(self) -> Self:
         if self.dh is not None and (self.before is not None or self.after is not None):
-            raise fault("give dh, or before and after, not both", "dh")
+            raise fault("the joint is placed twice. Give dh, or before and after, not both.", "dh")
         return self
 
 
@@ -144,25 +144,39 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
     def _rules_of_motion(self) -> Self:
         prescribed = self.actuation == "prescribed"
         if prescribed and self.motion is None:
-            raise fault("a prescribed joint needs its motion as a function of time", "actuation")
+            raise fault(
+                "a prescribed joint needs its motion as a function of time. Give 'motion'.",
+                "actuation",
+            )
         if self.motion is not None and not prescribed:
-            raise fault("is used only with 'actuation: prescribed'", "motion")
+            raise fault("a motion is used only with 'actuation: prescribed'", "motion")
         for name in ("input", "servo", "brake"):
             if getattr(self, name) is not None and self.actuation != "torque":
-                raise fault("is used only with 'actuation: torque'", name)
+                raise fault("'{key}' is used only with 'actuation: torque'", name, key=name)
         ends = self.limits is not None and (self.limits.lower, self.limits.upper) != (None, None)
         if self.stops is not None and not ends:
-            raise fault("are at limits.lower and limits.upper. Give one of them.", "stops")
+            raise fault(
+                "stops are at limits.lower and limits.upper, and neither is given. Give "
+                "one of them.",
+                "stops",
+            )
         if prescribed and self.start.model_fields_set & {"position", "speed"}:
-            raise fault("follows from the prescribed motion. Leave it out.", "start")
+            raise fault("the start follows from the prescribed motion. Leave start out.", "start")
         if self.start.model_fields_set & {"motor_position", "motor_speed"} and not self.elastic:
-            raise fault("there is no motor coordinate without drive.stiffness", "start")
+            raise fault(
+                "a joint without drive.stiffness has no motor coordinate to start from. "
+                "Leave motor_position and motor_speed out.",
+                "start",
+            )
         if self.drive is not None and self.drive.motor is not None and self.actuation != "torque":
             raise fault("a motor is used only with 'actuation: torque'", "drive", "motor")
         if prescribed:
             self._refuse_sticking()
         if self.elastic and self.actuation == "free":
-            raise fault("a free joint has no drive. Leave drive or say 'torque'.", "actuation")
+            raise fault(
+                "a free joint has no drive. Leave the drive out, or write 'actuation: torque'.",
+                "actuation",
+            )
         return self
 
     def _refuse_sticking(self) -> None:
@@ -171,7 +185,11 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
             rubbing["drive", "friction"] = self.drive.friction
         for path, friction in rubbing.items():
             if friction is not None and friction.kind == "dry":
-                raise fault("no friction holds a prescribed joint. Use smooth or lugre.", *path)
+                raise fault(
+                    "dry friction cannot hold a prescribed joint. Use friction of kind "
+                    "smooth or lugre.",
+                    *path,
+                )
 
     @property
     def elastic(self) -> bool:
@@ -187,9 +205,9 @@ class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS, G], Placed, Generic[Q, S, E, K,
     @model_validator(mode="after")
     def _rules_of_the_axis(self) -> Self:
         if not any(self.axis):
-            raise fault("must not be the zero vector", "axis")
+            raise fault("the joint axis must not be the zero vector", "axis")
         if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
-            raise fault("a joint given by dh has its axis along z. Leave it out.", "axis")
+            raise fault("a joint placed by dh turns about its z axis. Leave 'axis' out.", "axis")
         return self
 
     @property
@@ -236,13 +254,20 @@ class Sliding(LinearJoint):
     def _along_the_beam(self) -> Self:
         for name in ("after", "axis", "dh"):
             if name in self.model_fields_set:
-                raise fault("a sliding link slides along its own x axis. Use 'before'.", name)
+                raise fault(
+                    "a sliding link slides along its own x axis. Place its joint by "
+                    "'before' alone.",
+                    name,
+                )
         if self.stops is not None:
             raise fault(
-                "a sliding link's shapes hold between its limits. Leave stops out.", "stops"
+                "a sliding link cannot have stops, since its shapes hold only between its "
+                "limits. Leave stops out.",
+                "stops",
             )
         if self.hub.outboard is not None:
-            raise fault("the sliding link's side has no place for a hub body. Use 'inboard'.",
+            raise fault("the outboard side of a sliding joint has no place for a hub body. Use "
+                        "'inboard'.",
                         "hub", "outboard")  # fmt: skip
         return self
 
@@ -261,14 +286,17 @@ class Carriage(LinearJoint):
     def _along_the_rail(self) -> Self:
         for name in ("axis", "dh"):
             if name in self.model_fields_set:
-                raise fault("a carriage rides along its rail. Use 'before' and 'after'.", name)
+                raise fault(
+                    "a carriage rides along its rail. Place its joint by 'before' and 'after'.",
+                    name,
+                )
         if self.hub.inboard is not None:
             raise fault(
-                "nothing of a carriage stays on the rail. Use 'outboard'.", "hub", "inboard"
+                "a carriage has no part that stays on the rail. Use 'outboard'.", "hub", "inboard"
             )
         if self.drive is not None and self.drive.rotor == "full":
-            raise fault("a carriage's rotor turns with a rail that bends along its way, which "
-                        "is not modelled. Leave the rotor out.", "drive", "rotor")  # fmt: skip
+            raise fault("a carriage's rotor would turn with the bending of its rail, which is "
+                        "not modelled. Leave 'rotor: full' out.", "drive", "rotor")  # fmt: skip
         return self
 
 
@@ -281,7 +309,9 @@ class Screw(RotaryJoint):
     @model_validator(mode="after")
     def _travels(self) -> Self:
         if self.pitch == 0:
-            raise fault("must not be 0. A joint that only turns is 'revolute'.", "pitch")
+            raise fault(
+                "the pitch must not be 0. A joint that only turns is of kind 'revolute'.", "pitch"
+            )
         return self
 
     @property
@@ -298,8 +328,8 @@ class Turn(Actuated[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
     def _direct(self) -> Self:
         if self.drive is not None:
             raise fault(
-                "an axis of a joint with several has no rotor or gear. Give its torque, "
-                "or use two revolute joints with a short link between them.",
+                "a joint with several axes has no rotor or gear. Give its torques alone, or use "
+                "two revolute joints with a short link between them.",
                 "drive",
             )
         return self
@@ -311,7 +341,11 @@ class Crossed(Placed):
     @model_validator(mode="after")
     def _by_frames(self) -> Self:
         if self.dh is not None:
-            raise fault("describes a joint of one axis. Use 'before' and 'after'.", "dh")
+            raise fault(
+                "dh describes a joint with one axis, and this joint has several. Use "
+                "'before' and 'after'.",
+                "dh",
+            )
         return self
 
 
@@ -351,8 +385,8 @@ class Spherical(Crossed):
         for name in value if isinstance(value, dict) else ():
             if name in Turn.model_fields and name not in cls.model_fields:
                 raise fault(
-                    "nothing acts on a spherical joint. Use a universal one on a link "
-                    "without length, and a revolute one about x.",
+                    "a spherical joint has no drive, input, friction, spring or limits. Use a "
+                    "universal joint on a link without length, and a revolute joint about x.",
                     name,
                 )
         return value

@@ -82,7 +82,7 @@ class QuadraticShape(Part):
     def _columns_match(self) -> Self:
         require_table(self, "stations", "values", "larger than the station")
         if self.values[0] != 0.0:
-            raise fault("must be 0 at the root, which the joint holds", "values", 0)
+            raise fault("the first value must be 0, since the joint holds the root", "values", 0)
         return self
 
 
@@ -188,30 +188,44 @@ class Link(Terse):
         if self.modal is not None:
             self._check_modal()
         if self.section is not None and self.length == 0:
-            raise fault("must be > 0 for a link with a section", "length")
+            raise fault("a link with a section needs a length > 0", "length")
         if self.span < 0 or (self.section is not None and self.span == 0):
-            raise fault("the rigid ends leave no span between them", "length")
+            raise fault("the rigid ends of the link leave no flexible span between them", "length")
         if self.section is not None and self.body is not None:
             raise fault(
-                "a link with a section has its mass there. Put a body in joint.hub.", "body"
+                "a link with a section has the section's mass, so it takes no 'body'. Put a "
+                "further body in joint.hub.",
+                "body",
             )
         if self.section is None and "shapes" in self.model_fields_set:
-            raise fault("a link without a section cannot bend. Give its section.", "shapes")
+            raise fault(
+                "a link without a section cannot bend, so it takes no shapes. Give its section.",
+                "shapes",
+            )
         if self.root_piece is not None and isinstance(self.shapes, PinnedFree | PinnedPinned):
-            raise fault("a rigid root piece would not turn with a pinned root", "root_piece")
+            raise fault(
+                "a rigid root piece cannot turn with the pinned root of these shapes. "
+                "Leave root_piece out, or choose other shapes.",
+                "root_piece",
+            )
         if self.rigid and "shapes" in self.model_fields_set:
-            raise fault("a rigid link has no shapes. Leave one of the two out.", "shapes")
+            raise fault("a rigid link has no shapes. Leave 'rigid' or 'shapes' out.", "shapes")
         if self.section is not None:
             self._check_section(self.section)
         if isinstance(self.joint, Sliding):
             self._check_sliding(self.joint)
         elif isinstance(self.shapes, ClampedMass) and self.shapes.follow:
-            raise fault("only a sliding link changes its length", "shapes", "follow")
+            raise fault(
+                "'follow' is for a sliding link, whose length changes. Leave it out.",
+                "shapes",
+                "follow",
+            )
         for i, shape in enumerate(self.quadratic_shapes):
             ends = shape.stations[0], shape.stations[-1]
             if ends[0] != 0.0 or abs(ends[1] - self.span) > 1e-9 * self.span:
                 raise fault(
-                    "must run from 0 to the end of the flexible span, {span} m",
+                    "the stations of quadratic_shapes must run from 0 to the end of the "
+                    "flexible span, {span} m",
                     "quadratic_shapes",
                     i,
                     "stations",
@@ -231,33 +245,45 @@ class Link(Terse):
             "length", "section", "rigid", "root_piece", "tip_piece", "shapes", "quadratic_shapes",
         ):  # fmt: skip
             if name in self.model_fields_set and getattr(self, name) is not None:
-                raise fault("is not for a body with modes: its file says all of it", name)
+                raise fault(
+                    "the link is a body with modes, which its file describes "
+                    "completely. Leave this out.",
+                    name,
+                )
         if self.start_curve is not None:
-            raise fault("is not for a body with modes. Give its amplitudes by 'start'.",
+            raise fault("a body with modes has no start_curve. Give its amplitudes by 'start'.",
                         "start_curve")  # fmt: skip
         if isinstance(self.joint, Sliding):
-            raise fault("a body with modes does not grow. Make the joint prismatic.", "joint")
+            raise fault(
+                "a body with modes cannot slide out of a hub. Make the joint prismatic.", "joint"
+            )
         if self.joint.dh is not None and self.joint.dh.a is not None:
-            raise fault("the file of the body places its tip. Leave it out.", "joint", "dh", "a")
+            raise fault(
+                "the file of the body gives the place of its tip. Leave 'a' out.",
+                "joint",
+                "dh",
+                "a",
+            )
 
     def check_place(self, at: At, *path: str | int) -> None:
         """Raise a validation error for a point that is not on the link."""
         if at == "tip":
             return
         if isinstance(self.joint, Sliding):
-            raise fault("of a sliding link only its tip can be used", *path)
+            raise fault("a point of a sliding link can only be its tip", *path)
         if self.modal is not None:
-            raise fault("of a body with modes only its tip can be used", *path)
+            raise fault("a point of a body with modes can only be its tip", *path)
         along = at if isinstance(at, float) else at[0]
         if not 0 <= along <= self.length:
-            raise fault("is beyond the link's length", *path)
+            raise fault("this place is beyond the link's length", *path)
 
     def _check_section(self, section: Section) -> None:
         source = section if section.stations is None else section.stations[0]
         stiff = section.shape or any((source.EIy, source.EIz, source.GJ, source.EA))
         if not (stiff or self.rigid):
             raise fault(
-                "has no stiffness. Give EIz, EIy, GJ or EA, or say 'rigid: true'.", "section"
+                "the section has no stiffness. Give EIz, EIy, GJ or EA, or write 'rigid: true'.",
+                "section",
             )
         if section.stations is not None:
             self._check_stations(section.stations)
@@ -266,7 +292,7 @@ class Link(Terse):
         """Raise a validation error if stations miss the tip or take too long to integrate."""
         if abs(stations[-1].at - self.span) > 1e-9 * self.span:
             raise fault(
-                "the last station must be at the end of the flexible span, {span} m",
+                "the last station of the section must be at the end of the flexible span, {span} m",
                 "section",
                 "stations",
                 len(stations) - 1,
@@ -280,8 +306,8 @@ class Link(Terse):
         most = max([2, *(count for count in asked if isinstance(count, int))])
         if len(stations) * most > MOST_WORK:
             raise fault(
-                "{count} stations with {most} shapes in a direction are too many "
-                "together. Take fewer of either.",
+                "{count} stations with {most} shapes in a direction are too many together. Take "
+                "fewer stations or fewer shapes.",
                 "section",
                 "stations",
                 count=len(stations),
@@ -290,18 +316,33 @@ class Link(Terse):
 
     def _check_sliding(self, joint: Sliding) -> None:
         if self.section is None:
-            raise fault("a sliding link needs a section, since its beam comes out of the hub")
+            raise fault(
+                "a sliding link needs a section for the beam that comes out of its hub. Give one."
+            )
         if self.section.stations is not None:
-            raise fault("a sliding link needs a uniform section", "section", "stations")
+            raise fault(
+                "a sliding link needs a uniform section. Leave 'stations' out.",
+                "section",
+                "stations",
+            )
         if self.section.shears:
-            raise fault("a sliding link does not shear. Leave it out.", "section")
+            raise fault("a sliding link cannot shear. Leave the shear stiffness out.", "section")
         if self.root_piece is not None and not self.flexible:
-            raise fault("a rigid link that slides moves as a whole. Leave this out.", "root_piece")
+            raise fault(
+                "a rigid link that slides moves as a whole, so it has no root piece. Leave "
+                "root_piece out.",
+                "root_piece",
+            )
         if isinstance(self.shapes, Tabulated):
-            raise fault("tabulated shapes have one length: they cannot slide", "shapes")
+            raise fault(
+                "tabulated shapes are for one length, and a sliding link changes its "
+                "length. Choose other shapes.",
+                "shapes",
+            )
         if isinstance(self.shapes, Lumped | PinnedFree | PinnedPinned):
             raise fault(
-                "{kind} shapes do not fit a beam that is clamped where it leaves its hub",
+                "{kind} shapes do not fit a beam that is clamped where it leaves its hub. "
+                "Choose other shapes.",
                 "shapes",
                 kind=self.shapes.kind,
             )
@@ -310,19 +351,23 @@ class Link(Terse):
                 count = getattr(self.shapes, name)
                 if count != "auto" and count > MOST_SLIDING:
                     raise fault(
-                        "must be at most {most} elements of a sliding link, since they "
-                        "are reduced again at many lengths",
+                        "a sliding link takes at most {most} elements in a direction, since its "
+                        "elements are reduced to modes at many lengths",
                         "shapes",
                         name,
                         most=MOST_SLIDING,
                     )
         if self.quadratic_shapes:
-            raise fault("quadratic_shapes are for links of constant length", "quadratic_shapes")
+            raise fault(
+                "quadratic_shapes are for links of constant length. Leave them out.",
+                "quadratic_shapes",
+            )
         self._check_exposed_range(joint)
         start = joint.start.position
         if joint.actuation != "prescribed" and (start is None or not 0 < start <= self.span):
             raise fault(
-                "the exposed length must start above 0 and at most at {span} m",
+                "the exposed length must start above 0 and at most at {span} m. Give "
+                "joint.start.position.",
                 "joint",
                 "start",
                 "position",
@@ -334,21 +379,34 @@ class Link(Terse):
         if limits is None:
             return
         if limits.upper is not None and limits.upper > self.span * (1 + 1e-12):
-            raise fault("is longer than the beam", "joint", "limits", "upper")
+            raise fault(
+                "the upper limit is beyond the length of the beam", "joint", "limits", "upper"
+            )
         if limits.lower is not None and not 0 <= limits.lower < self.span:
-            raise fault("must be between 0 and the beam's length", "joint", "limits", "lower")
+            raise fault(
+                "the lower limit must be between 0 and the length of the beam",
+                "joint",
+                "limits",
+                "lower",
+            )
         start = joint.start.position
         low, high = limits.lower or 0.0, self.span if limits.upper is None else limits.upper
         if start is not None and not low <= start <= high:
-            raise fault("is outside the joint's limits", "joint", "start", "position")
+            raise fault("the start is outside the joint's limits", "joint", "start", "position")
 
     def _check_start_curve(self, curve: StartCurve) -> None:
         if isinstance(self.joint, Sliding):
-            raise fault("is for links that do not slide. Give 'start'.", "start_curve")
+            raise fault(
+                "a start_curve is for links that do not slide. Give 'start' instead.", "start_curve"
+            )
         if self.start:
-            raise fault("is given by amplitudes already. Leave 'start' out.", "start_curve")
+            raise fault(
+                "the start is given by amplitudes already. Leave 'start' or 'start_curve' out.",
+                "start_curve",
+            )
         if max(curve.stations) > self.span:
-            raise fault("lie along the flexible span of {span} m", "start_curve", "stations",
+            raise fault("the stations of a start_curve must lie along the flexible span of "
+                        "{span} m", "start_curve", "stations",
                         span=f"{self.span:g}")  # fmt: skip
 
     def _check_rigid(self) -> None:
@@ -364,4 +422,7 @@ class Link(Terse):
             "start_curve",
         ):
             if name in self.model_fields_set:
-                raise fault("is for flexible links only", name)
+                raise fault(
+                    "this is for flexible links only. Leave it out, or give the link a section.",
+                    name,
+                )

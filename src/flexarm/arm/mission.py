@@ -39,7 +39,7 @@ class When(Part):
 
     @model_validator(mode="after")
     def _has_a_value(self) -> Self:
-        text = "give the value that it must be above, or below, one of them"
+        text = "an event by a quantity needs one threshold. Give 'above' or 'below'."
         require_one(self, ("above", "below"), text, "quantity")
         return self
 
@@ -78,17 +78,23 @@ class Event(Part):
 
     @model_validator(mode="after")
     def _happens(self) -> Self:
-        text = "give the time 'at' which, or 'when' it happens, one of them"
+        text = "an event needs a time or a condition. Give 'at' or 'when'."
         require_one(self, ("at", "when"), text, "at")
         if self.at is not None and "after" in self.model_fields_set:
-            raise fault("is for events with 'when'", "after")
+            raise fault("'after' is for events with 'when'. Leave it out.", "after")
         if not any(getattr(self, name) for name in ACTIONS):
             raise fault(
-                "nothing happens. Give one of {actions}.", "name", actions=", ".join(ACTIONS)
+                "nothing happens at this event. Give one of {actions}.",
+                "name",
+                actions=", ".join(ACTIONS),
             )
         for name in self.brake:
             if name in self.release:
-                raise fault("'{name}' is braked and released at once", "release", name=name)
+                raise fault(
+                    "'{name}' is braked and released by the same event. Keep one of the two.",
+                    "release",
+                    name=name,
+                )
         return self
 
     @property
@@ -136,7 +142,7 @@ class FreeBody(Part):
     @model_validator(mode="after")
     def _has_mass(self) -> Self:
         if self.body.mass == 0:
-            raise fault("a free body needs a mass", "body", "mass")
+            raise fault("a free body needs a mass > 0", "body", "mass")
         if self.name == PAYLOAD:
             raise fault("'payload' is what the arm holds at the start. Use another name.", "name")
         return self
@@ -157,15 +163,27 @@ def require_events_fit(
     ties = [event.attach.name for event in events if event.attach is not None]
     for i, event in enumerate(events):
         if event.attach is not None and ties.count(event.attach.name) > 1:
-            raise fault("the name '{name}' is taken", "events", i, "attach", "name",
-                        name=event.attach.name)  # fmt: skip
+            raise fault(
+                "the name '{name}' is used twice. Give each attachment its own name.",
+                "events",
+                i,
+                "attach",
+                "name",
+                name=event.attach.name,
+            )
         if event.detach is not None and event.detach not in ties:
-            raise fault("nothing is attached as '{name}'", "events", i, "detach", name=event.detach)
+            raise fault(
+                "nothing is attached under the name '{name}'",
+                "events",
+                i,
+                "detach",
+                name=event.detach,
+            )
         for key in ("brake", "release"):
             for name in getattr(event, key):
                 if name not in acts or acts[name].brake is None:
-                    remedy = ": give it 'brake: {closed: false}'" if name in acts else ""
-                    message = "'{name}' is no joint with a brake" + remedy
+                    remedy = ". Give it 'brake: {closed: false}'." if name in acts else ""
+                    message = "'{name}' is not a joint with a brake" + remedy
                     raise fault(message, "events", i, key, name=name)
         for name, changes in event.servo.items():
             _require_servo_fits(acts, i, name, changes, context)
@@ -180,7 +198,7 @@ def _require_servo_fits(
 ) -> None:
     servo = acts[name].servo if name in acts else None
     if servo is None:
-        raise fault("'{name}' is no joint with a servo", "events", index, "servo", name=name)
+        raise fault("'{name}' is not a joint with a servo", "events", index, "servo", name=name)
     try:
         changed = servo.changed(changes, context)
     except ValidationError as error:

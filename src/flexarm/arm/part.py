@@ -65,7 +65,7 @@ def control_character(name: str) -> str:
 def name_fault(name: str) -> str:
     """Return why a text cannot be the name of a link, joint or shape; empty if it can."""
     if any(c.isspace() or c in ".[]=,:" for c in name):
-        return "must be one word without . [ ] = , : (they build coordinate names)"
+        return "must be one word without . [ ] = , : (they structure coordinate names)"
     return control_character(name)
 
 
@@ -97,7 +97,8 @@ def require_table(part: BaseModel, places: str, values: str, than: str) -> None:
     at, given = getattr(part, places), getattr(part, values)
     require_increasing(at, places, than)
     if len(at) != len(given):
-        raise fault("has {count} {values} for {wanted} {places}. Give one each.", values,
+        raise fault("there are {count} {values} for {wanted} {places}. Give one of the {values} "
+                    "for each of the {places}.", values,
                     count=len(given), values=values, wanted=len(at), places=places)  # fmt: skip
 
 
@@ -111,7 +112,14 @@ def require_distinct(names: Sequence[str], key: str, *below: str) -> None:
     """Raise a validation error at the first item of a list with the name of an earlier item."""
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise fault("the name '{name}' is taken", key, i, *below, "name", name=name)
+            raise fault(
+                "the name '{name}' is used twice. Names must differ.",
+                key,
+                i,
+                *below,
+                "name",
+                name=name,
+            )
 
 
 SHOWN = 300  # characters of the printed form of a part
@@ -207,8 +215,8 @@ class Body(Part):
     def _is_about_three_axes(cls, value: Any) -> Any:
         if isinstance(value, int | float | str):
             raise fault(
-                "is [xx, yy, zz] about the centre of mass, of a ball {ball}. The "
-                "inertia of a motor is 'rotor_inertia' of the joint's 'drive'.",
+                "an inertia is [xx, yy, zz] about the centre of mass, {ball} for a ball. For "
+                "the inertia of a motor use 'rotor_inertia' of the joint's 'drive'.",
                 ball=f"[{value}, {value}, {value}]",
             )
         return value
@@ -224,5 +232,8 @@ class Body(Part):
             xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz),
         )
         if min(xx, yy, zz) < 0 or min(minors) < -1e-12:
-            raise fault("must be the inertia matrix of a body (no negative eigenvalue)", "inertia")
+            raise fault(
+                "the inertia must be that of a body, a matrix without negative eigenvalues",
+                "inertia",
+            )
         return self

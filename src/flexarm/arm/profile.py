@@ -94,7 +94,10 @@ class Trapezoid(Part, Generic[V]):
         limits = [self.rate, self.acceleration]
         timed = self.duration is not None and limits == [None, None]
         if not timed and (None in limits or self.duration is not None or self.ramp is not None):
-            raise fault("needs its duration (and ramp, 0.25), or the limits rate and acceleration")
+            raise fault(
+                "a profile needs either a duration (with a ramp, by default 0.25) or "
+                "the limits rate and acceleration"
+            )
         return self
 
 

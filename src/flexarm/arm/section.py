@@ -37,7 +37,7 @@ class Tube(Part):
     @model_validator(mode="after")
     def _wall_fits(self) -> Self:
         if self.thickness is not None and 2 * self.thickness > self.diameter:
-            raise fault("is more than half the diameter", "thickness")
+            raise fault("the wall is thicker than half the diameter", "thickness")
         return self
 
 
@@ -52,7 +52,10 @@ class RectangularTube(Part):
     @model_validator(mode="after")
     def _wall_fits(self) -> Self:
         if 2 * self.thickness >= min(self.width, self.height):
-            raise fault("leaves no hollow. Use a rectangle.", "thickness")
+            raise fault(
+                "the walls leave no hollow inside. Use a rectangle, or a smaller thickness.",
+                "thickness",
+            )
         return self
 
 
@@ -68,9 +71,13 @@ class IBeam(Part):
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         if 2 * self.flange >= self.height:
-            raise fault("is half the height or more: no web is left", "flange")
+            raise fault(
+                "two flanges of this thickness leave no web between them. Give a flange "
+                "below half the height.",
+                "flange",
+            )
         if self.web > self.width:
-            raise fault("is wider than the flange", "web")
+            raise fault("the web is wider than the flange", "web")
         return self
 
 
@@ -164,13 +171,18 @@ class Material(Part):
         if isinstance(value, str):
             numbers = MATERIALS.get(value.strip().lower().replace("aluminum", "aluminium"))
             example = f", for {value} {numbers}" if numbers else ": {E: 69 GPa, density: 2700}"
-            raise fault("is given by its numbers, not by a name{example}", example=example)
+            raise fault(
+                "a material is given by its numbers, not by a name{example}", example=example
+            )
         return value
 
     @model_validator(mode="after")
     def _one_shear_modulus(self) -> Self:
         if self.nu is not None and self.G is not None:
-            raise fault("one of nu and G follows from the other. Give one of them.", "nu")
+            raise fault(
+                "nu and G are both given, and each follows from the other and E. Give one of them.",
+                "nu",
+            )
         return self
 
 
@@ -253,7 +265,9 @@ class Section(Properties):
         numbers = sorted(self.model_fields_set & Properties.model_fields.keys())
         if (self.material is None) != (self.shape is None):
             missing = "shape" if self.shape is None else "material"
-            raise fault("material and shape go together: {missing} is missing", missing=missing)
+            raise fault(
+                "a section by material and shape needs both. Give {missing} too.", missing=missing
+            )
         forms = [bool(numbers), self.shape is not None, self.stations is not None]
         if sum(forms) != 1:
             raise fault(
@@ -261,9 +275,13 @@ class Section(Properties):
                 "by material and shape, or by stations"
             )
         if numbers and self.mass_per_length is None:
-            raise fault("mass_per_length is required")
+            raise fault("the section needs mass_per_length")
         if self.shear and self.shape is None:
-            raise fault("is of a section by its shape. Give GAy and GAz by number.", "shear")
+            raise fault(
+                "'shear' is for a section by material and shape. Give the shear "
+                "stiffnesses GAy and GAz by number instead.",
+                "shear",
+            )
         if self.material is not None and self.shape is not None:
             self._check_shape(self.material, self.shape)
         if self.stations is not None:
@@ -276,9 +294,13 @@ class Section(Properties):
             shape_properties(material, shape, rotary=self.rotary_inertia, shear=self.shear)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise fault("with this material it gives {name} = {value}, beyond any arm's size. "
-                        "Check the dimensions and their units.", "shape", name=first["loc"][0],
-                        value=f"{first['input']:g}") from None  # fmt: skip
+            raise fault(
+                "the shape and material give {name} = {value}, which is beyond the size "
+                "of any arm. Check the dimensions and their units.",
+                "shape",
+                name=first["loc"][0],
+                value=f"{first['input']:g}",
+            ) from None
 
     def _check_stations(self, stations: tuple[Station, ...]) -> None:
         keys = [
@@ -287,23 +309,45 @@ class Section(Properties):
         ]
         for i, station in enumerate(stations):
             if station.mass_per_length is None:
-                raise fault("mass_per_length is required at every station", "stations", i)
+                raise fault("every station of a section needs mass_per_length", "stations", i)
             if keys[i] != keys[0]:
                 odd = sorted(keys[i] ^ keys[0])[0]
-                raise fault("every station must give {odd}, or none", "stations", i, odd=odd)
+                raise fault(
+                    "{odd} is given at some stations only. Give it at every station, or at none.",
+                    "stations",
+                    i,
+                    odd=odd,
+                )
             if i and station.at < stations[i - 1].at:
-                raise fault("stations must be in order from the root", "stations", i, "at")
+                raise fault(
+                    "the stations of a section must be in order from the root to the tip",
+                    "stations",
+                    i,
+                    "at",
+                )
             if i > 1 and station.at == stations[i - 2].at:
-                raise fault("at most two stations (a jump) at one place", "stations", i, "at")
+                raise fault(
+                    "at most two stations of a section may be at the same place, where it jumps",
+                    "stations",
+                    i,
+                    "at",
+                )
         if stations[0].at != 0.0:
-            raise fault("the first station must be at 0, the root", "stations", 0, "at")
+            raise fault(
+                "the first station of a section must be at 0, the root", "stations", 0, "at"
+            )
         for name in sorted(keys[0] - {"at"}):
             values = [getattr(station, name) for station in stations]
             least = min((value for value in values if value), default=0.0)
             if max(values) > MOST_CHANGE * least:
-                raise fault("is more than {most} times that of another station. Make several "
-                            "links of it, or a part rigid.", "stations", values.index(max(values)),
-                            name, most=f"{MOST_CHANGE:g}")  # fmt: skip
+                raise fault(
+                    "this value is more than {most} times that of another station. "
+                    "Split the link into several, or make a part of it rigid.",
+                    "stations",
+                    values.index(max(values)),
+                    name,
+                    most=f"{MOST_CHANGE:g}",
+                )
 
 
 class Loss(Part):
@@ -319,7 +363,9 @@ class Loss(Part):
     @model_validator(mode="after")
     def _says_one(self) -> Self:
         if self.time is not None and self.loss_factor is not None:
-            raise fault("give one of time and loss_factor", "loss_factor")
+            raise fault(
+                "the damping is given twice. Give time or loss_factor, not both.", "loss_factor"
+            )
         return self
 
 

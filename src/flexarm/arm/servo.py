@@ -48,7 +48,7 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
     def _is_digital(self) -> Self:
         for name in ("delay", "resolution"):
             if getattr(self, name) and self.period is None:
-                raise fault("is of a servo that is sampled. Give period too.", name)
+                raise fault("only a sampled servo can have this. Give its period too.", name)
         return self
 
     @model_validator(mode="after")
@@ -57,14 +57,24 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
             for name in ("target", "stiffness", "speed"):
                 if getattr(self, name) is not None:
                     raise fault(
-                        "is of a servo that follows a position. Leave it or rate out.", name
+                        "this is for a servo that follows a position, and 'rate' makes it "
+                        "follow a rate. Leave one of them out.",
+                        name,
                     )
             if self.damping is None:
-                raise fault("a servo that follows a rate needs damping, its gain", "rate")
+                raise fault(
+                    "a servo that follows a rate needs a gain. Give damping, its gain.", "rate"
+                )
         elif self.stiffness is None:
-            raise fault("a servo needs a stiffness, or a rate to follow", "stiffness")
+            raise fault(
+                "a servo needs a stiffness, or a rate to follow. Give one of them.", "stiffness"
+            )
         if self.speed is not None and self.damping is None:
-            raise fault("limits the rate that the servo asks for. Give damping too.", "speed")
+            raise fault(
+                "speed limits the rate that the servo commands, which acts through its "
+                "damping. Give damping too.",
+                "speed",
+            )
         return self
 
     def changed(self, changes: dict[str, Any], context: Any = None) -> Self:
@@ -92,7 +102,11 @@ class Stops(Part, Generic[S, K]):
     @model_validator(mode="after")
     def _stop(self) -> Self:
         if self.restitution < 1 and self.speed is None:
-            raise fault("depends on the speed of impact. Give the speed that it is for.", "speed")
+            raise fault(
+                "the restitution depends on the impact speed. Give the speed that it "
+                "was measured at.",
+                "speed",
+            )
         return self
 
 

@@ -31,7 +31,8 @@ class Counted(Part):
         amplitudes = self._amplitudes()
         if sum(amplitudes.values()) > MOST_AMPLITUDES:
             raise fault(
-                "makes {total} amplitudes of the link with the other counts: at most {most}",
+                "the counts of shapes make {total} amplitudes of this link together, and at "
+                "most {most} are possible. Take fewer.",
                 max(amplitudes, key=lambda name: amplitudes[name]),
                 total=sum(amplitudes.values()),
                 most=MOST_AMPLITUDES,
@@ -79,7 +80,9 @@ class TipLoad(Part):
     def _inertia_covers_offset(self) -> Self:
         if self.mass * self.offset * self.offset > self.inertia * (1 + 1e-12):
             raise fault(
-                "is less than mass x offset^2: it is taken about the tip, not the centre", "inertia"
+                "the tip inertia is less than mass x offset^2. Give it about the tip of the "
+                "link, not about the body's centre.",
+                "inertia",
             )
         return self
 
@@ -194,8 +197,8 @@ class StartCurve(Part):
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
         if not self.given:
-            raise fault("give one of y, z and twist at least")
+            raise fault("a start curve needs a deflection. Give y, z or twist.")
         for name, values in self.given.items():
             if len(values) != len(self.stations):
-                raise fault("give one value per station", name)
+                raise fault("there must be one value per station", name)
         return self

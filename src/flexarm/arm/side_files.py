@@ -51,14 +51,14 @@ class SideFiles:
         below = (place.is_relative_to(os.path.realpath(each)) for each in self.allowed or ())
         if self.allowed is not None and not any(below):
             raise ModelError(
-                f"{name} is not in the folder of this file ({self.folder}) or below it. "
-                "Move it there, or allow its folder by --allow-files DIR, load(..., "
-                "files=[DIR])."
+                f"{name} is not in the folder of this file ({self.folder}) or below it. Move it "
+                "there, or allow its folder: on the command line by --allow-files DIR, in "
+                "Python by load(..., files=[DIR])."
             )
         try:
             return SideFile(name, self._once(place), self)
         except FileNotFoundError:
-            raise ModelError(f"no such file: {name} (looked in {self.folder})") from None
+            raise ModelError(f"there is no file {name} in {self.folder}") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ModelError(f"{name} cannot be read: {reason}") from None
@@ -71,13 +71,15 @@ class SideFiles:
         if place not in self._read:
             content = read_regular(place)
             if len(content) + sum(map(len, self._read.values())) > MAX_TOTAL:
-                raise ValueError(f"the files of a model are more than {MAX_TOTAL:,} bytes together")
+                raise ValueError(
+                    f"the files that a model names are more than {MAX_TOTAL:,} bytes together"
+                )
             self._read[place] = content
         return self._read[place]
 
     def _kept(self, kept: Mapping[str, bytes], name: str) -> bytes:
         if name not in kept:
-            raise ModelError(f"no such file: {name} (looked among those kept in {self.folder})")
+            raise ModelError(f"there is no file {name} among those stored for {self.folder}")
         return kept[name]
 
 
@@ -111,7 +113,7 @@ def read_regular(path: Path) -> bytes:
         large = os.fstat(file.fileno()).st_size > MAX_BYTES
         content = b"" if large else file.read(MAX_BYTES + 1)
     if large or len(content) > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+        raise ValueError(f"the file is larger than {MAX_BYTES:,} bytes")
     return content
 
 
@@ -124,7 +126,7 @@ def read_at_most(path: Path, most: int) -> bytes:
         with open_regular(path) as file:
             return file.read(most + 1)
     except FileNotFoundError:
-        raise ModelError(f"{path}: no such file") from None
+        raise ModelError(f"{path}: there is no such file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: the file cannot be read: {reason}") from None
@@ -141,7 +143,7 @@ def open_regular(path: Path) -> BinaryIO:
     handle = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise ValueError("it is no regular file but a folder, pipe or device")
+        raise ValueError("the path is a folder, pipe or device, not a regular file")
     return os.fdopen(handle, "rb")
 
 

@@ -53,9 +53,9 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
         "note",
         "less-damping",
         f"links[{index + 1}].damping",
-        f"{given:.3g} is the ratio of {model.links[index].name}'s own mode {mode}, clamped at its "
-        f"root; the arm's slowest mode of links, {omega / (2 * np.pi):.4g} Hz with driven joints "
-        f"locked, has {ratio:.2g}",
+        f"the damping ratio {given:.3g} applies to mode {mode} of {model.links[index].name} "
+        "alone, clamped at its root; the slowest mode of the whole arm's links, "
+        f"{omega / (2 * np.pi):.4g} Hz with driven joints locked, has {ratio:.2g}",
         _more_damping(model.arm, given, (given - (ratio - links)) / links, mode),
     )
 
@@ -99,7 +99,7 @@ def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = 
 
 def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
     """Return a remedy as text: the damping ratios to enter in the model file for the links."""
-    see = "'flexarm modes' says what each mode of the arm has"
+    see = "'flexarm modes' prints the damping of each mode of the arm"
     by_mode = f"'damping: {{{mode}: {more * given:.2g}}}'"
     by_name = [isinstance(link.damping, dict) for link in arm.links]
     most = [more * max(link.damping_ratios, default=0.0) for link in arm.links]

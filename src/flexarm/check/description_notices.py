@@ -41,7 +41,8 @@ def gravity_notices(arm: Arm) -> Iterator[Notice]:
             "warning",
             "odd-gravity",
             "gravity",
-            f"gravity is {size:.4g} m/s^2, outside {GRAVITY[0]:g} to {GRAVITY[1]:g}",
+            f"gravity is {size:.4g} m/s^2, outside the usual {GRAVITY[0]:g} to {GRAVITY[1]:g} "
+            "m/s^2",
             "give it in m/s^2, such as [0, 0, -9.81], or [0, 0, 0] for none",
         )
 
@@ -56,8 +57,8 @@ def orbit_notices(arm: Arm) -> Iterator[Notice]:
             "warning",
             "odd-orbit",
             "base.orbit.rate",
-            f"the orbit takes {2 * math.pi / orbit.mean_motion:.4g} s, less than any about a "
-            "planet or moon",
+            f"the orbit takes {2 * math.pi / orbit.mean_motion:.4g} s, less than any orbit "
+            "about a planet or moon",
             "give the rate in rad/s, or the altitude above the Earth",
         )
     elif away > FAR * orbit.radius:
@@ -65,8 +66,8 @@ def orbit_notices(arm: Arm) -> Iterator[Notice]:
             "warning",
             "far-from-orbit",
             "base.position",
-            f"the base starts {away:.4g} m from the orbit, where gravity's gradient is "
-            f"{1.5 * away / orbit.radius:.1%} off: it is taken as linear",
+            f"the base starts {away:.4g} m from the orbit, where the linearised gravity "
+            f"gradient is {1.5 * away / orbit.radius:.1%} off",
             "let the orbit go through the base, or near it",
         )
 
@@ -83,7 +84,8 @@ def contact_notices(model: Model, pose: Array) -> Iterator[Notice]:
                 "start-in-contact",
                 f"contacts[{k + 1}]",
                 f"{name} starts {depth:.4g} m inside its obstacle, which pushes by {force:.4g} N",
-                "move the start or the obstacle, unless the arm leans on it; normals point out",
+                "move the start or the obstacle, unless the arm is to lean on it; check that "
+                "the normal points out of the obstacle",
             )
 
 
@@ -164,8 +166,8 @@ def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> It
                 "warning",
                 "start-outside-shapes",
                 f"{place}.limits",
-                f"{name} starts {start:.6g} m out, where its shapes are not known: they "
-                f"are built for {low:.6g} to {high:.6g} m, and modes are given for the nearer one",
+                f"{name} starts at an exposed length of {start:.6g} m, outside the range "
+                f"{low:.6g} to {high:.6g} m of its shapes; modes are computed at the nearer end",
                 "widen limits.lower and limits.upper, or move the start",
             )
     if joint.drive is not None and axis.turns and abs(joint.drive.gear_ratio) < 1:
@@ -175,7 +177,8 @@ def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> It
             f"{place}.drive.gear_ratio",
             f"the rotor of {name} turns {abs(joint.drive.gear_ratio):.4g} times per "
             "turn of the joint, slower than the joint itself",
-            "gear_ratio is turns of the rotor per turn of the joint: a reduction of 100 is 100",
+            "gear_ratio is the number of rotor turns per turn of the joint, so a reduction of "
+            "100 is 'gear_ratio: 100'",
         )
 
 
@@ -197,16 +200,16 @@ def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
             "large-damping",
             place,
             f"a damping ratio of {largest:.4g} in {part.name} is above {DAMPING:g}",
-            "structures have 0.002 to 0.05; it is a ratio, so 2 % is 0.02",
+            "damping ratios of structures are 0.002 to 0.05; a ratio of 2 % is 0.02",
         )
     if isinstance(given, tuple) and len(given) < modes:
         yield Notice(
             "warning",
             "missing-damping",
             place,
-            f"{len(given)} damping ratios for the {modes} modes of {part.name}: "
-            f"the {modes - len(given)} highest have none",
-            f"give {modes}, or one number for all",
+            f"{len(given)} damping ratios are given for the {modes} modes of {part.name}, so "
+            f"that the {modes - len(given)} highest modes are undamped",
+            f"give {modes} damping ratios, or one number for all modes",
         )
 
 
@@ -221,7 +224,7 @@ def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
             "start-curve",
             f"links[{index + 1}].start_curve",
             f"the shapes of {part.name} cannot represent {left:.1%} of the curve that it starts in",
-            "give it more shapes, or a curve that its joint and section can have",
+            "give the link more shapes, or a start curve that its joint and section can have",
         )
 
 
@@ -239,9 +242,9 @@ def inertia_notices(arm: Arm) -> Iterator[Notice]:
                 "warning",
                 "impossible-inertia",
                 f"{place}.inertia",
-                f"the largest principal moment {high:.6g} kg m^2 is more than the sum of the other "
-                f"two, {low + middle:.6g}: no body has that",
-                "check the numbers: they count about the centre of mass, [xx, yy, zz, xy, xz, yz]",
+                f"the largest principal moment {high:.6g} kg m^2 is more than the sum of the "
+                f"other two, {low + middle:.6g} kg m^2, which is impossible for a body",
+                "check the numbers, which are [xx, yy, zz, xy, xz, yz] about the centre of mass",
             )
 
 

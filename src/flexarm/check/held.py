@@ -190,8 +190,8 @@ def _weak(
                 "weak-servo",
                 f"{axis_place(axis)}.servo",
                 f"{axis.name} {said}",
-                "raise its effort (or limits.effort), or speed times damping; add integral_time or "
-                "an input; or lighten the load",
+                "raise the servo's effort (or limits.effort), or its speed times damping; add "
+                "integral_time or an input; or reduce the load",
             )
 
 
@@ -247,9 +247,9 @@ def _straight(
             "note",
             "straight-start",
             "start",
-            f"the links start straight, and the weight bends them by {tip:.2g} m at the "
-            "tip. They swing about that at first, which may be as large as the motion",
-            "say 'start: equilibrium' to begin at rest under the weight",
+            f"the links start straight, and the weight bends them by {tip:.2g} m at the tip. "
+            "They swing about the bent shape at first, perhaps as much as in the motion",
+            "write 'start: equilibrium' to begin at rest under the weight",
         )
 
 

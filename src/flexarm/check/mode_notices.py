@@ -111,8 +111,8 @@ def unexcited_notices(
             "warning",
             "unexcited-mode",
             _places("shapes", by_link),
-            f"nothing sets {listed(every)} in motion: no joint, gravity, input, wrench or other "
-            "coordinate acts on " + ("it" if len(every) == 1 else "them"),
+            f"nothing sets {listed(every)} in motion, since no joint, gravity, input, wrench or "
+            "other coordinate acts on " + ("it" if len(every) == 1 else "them"),
             f"{saves} to save {len(every)} of {model.size} coordinates, or give a start value, a "
             "wrench or an axis that acts there",
         )
@@ -126,7 +126,7 @@ def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
             "negative-stiffness",
             "links",
             f"elasticity drives the arm away from its start in {modes.unstable} direction(s)",
-            "check elastic_energy, elastic_force and spring tables: forces must grow with "
+            "check elastic_energy, elastic_force and spring tables, whose forces must grow with "
             "deflection near 0",
         )
 

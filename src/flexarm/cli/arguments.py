@@ -79,7 +79,7 @@ def require_distinct(*outputs: Path | None) -> None:
     places = [(path, os.path.realpath(path)) for path in outputs if path is not None]
     for i, (path, place) in enumerate(places):
         if place in (earlier for _, earlier in places[:i]):
-            raise Misuse(f"{path}: is named for two outputs. Give each a file of its own.")
+            raise Misuse(f"{path}: two outputs have this path. Give each output a file of its own.")
 
 
 def require_figure(path: Path | None, option: str = "--plot") -> None:

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     require_outputs(args, args.out, args.latex)
     if args.latex is None and (args.numbers or args.letters is not None):
         option = "--numbers" if args.numbers else "--letters"
-        raise FlexarmError(f"{option}: is for documents. Give '--latex FILE' too.")
+        raise FlexarmError(f"{option}: is used only for LaTeX documents. Give '--latex FILE' too.")
     stiffening = STIFFENING[args.stiffening]
     model = build(
         read_arm(args), stiffening=stiffening, tip_rotation=args.tip_rotation, nodes=args.nodes

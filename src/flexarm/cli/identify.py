@@ -178,11 +178,17 @@ def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
     for option, values in columns.items():
         for column in values:
             if column not in outputs:
-                raise Misuse(f"--{option}: no output '{column}'. There are {', '.join(outputs)}.")
+                raise Misuse(
+                    f"--{option}: there is no output '{column}'. The outputs are "
+                    f"{', '.join(outputs)}."
+                )
     adjust, poles, noise, valid = columns.values()
     for column in poles:
         if "lag" not in adjust.get(column, []):
-            raise Misuse(f"--poles: {column} has no filter. Fit its lag, --adjust {column}=lag.")
+            raise Misuse(
+                f"--poles: {column} has no low-pass filter whose poles could be counted. Fit "
+                f"its lag by --adjust {column}=lag."
+            )
     return {
         column: Sensor(reads, fit=tuple(e for e in ADJUSTED if e in adjust.get(column, [])),
                        noise=noise.get(column), valid=valid.get(column),

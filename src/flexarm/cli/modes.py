@@ -115,11 +115,15 @@ def _settings(model: "Model", joints: Pairs, speeds: Pairs, *, straight: bool) -
         if word not in STATES:
             raise FlexarmError(f"--joints: must be free, locked or NAME=ANGLE, got '{word}'")
     if len(set(words)) > 1:
-        raise FlexarmError("--joints: free or locked, not both; say it once")
+        raise FlexarmError(
+            "--joints: the joints cannot be both free and locked. Give one of the two, once."
+        )
     pairs = [(name, value) for name, value in joints if value is not None]
     for name, _ in (*pairs, *speeds):
         if name not in units:
-            raise FlexarmError(f"no joint '{name}'. There are {', '.join(units) or 'none'}.")
+            raise FlexarmError(
+                f"there is no joint '{name}'. The joints are {', '.join(units) or 'none'}."
+            )
     single = once("--joints", [pair for pair in pairs if pair[1] in STATES])
     places = once("--joints", [pair for pair in pairs if pair[1] not in STATES])
     at = {name: _value(name, text, units[name]) for name, text in places.items()}
@@ -130,7 +134,11 @@ def _settings(model: "Model", joints: Pairs, speeds: Pairs, *, straight: bool) -
     turning = sum(isinstance(value, list) for value in rates.values())
     ranges = turning + sum(isinstance(value, list) for value in at.values())
     if ranges > 2 or (ranges == 2 and turning):
-        raise FlexarmError("ranges: at most one of --speed, or one or two of --joints")
+        raise FlexarmError(
+            "the modes can be computed over a range of one speed (--speed), or "
+            "over ranges of one or two joints (--joints). Leave the other ranges "
+            "out."
+        )
     state = words[0] if words else "locked" if at or rates else "free"
     states = dict.fromkeys(units, state) | single
     return {"joints": states, "at": at, "speeds": rates, "straight": straight}

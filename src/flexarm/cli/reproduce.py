@@ -17,8 +17,8 @@ except ModuleNotFoundError as missing:
     def run(args: argparse.Namespace) -> None:
         """Raise an error with the command that installs the package of papers."""
         raise FlexarmError(
-            "the package 'flexarm_papers' is not installed. It is no part of flexarm's wheel. "
-            "Install a checkout of flexarm with 'pip install --editable .'"
+            "the package 'flexarm_papers' is not installed. The wheel of flexarm does not "
+            "contain it. Install a checkout of flexarm with 'pip install --editable .'"
         )
 
 

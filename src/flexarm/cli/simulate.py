@@ -134,7 +134,7 @@ def _write(
 def _require_endings(args: argparse.Namespace) -> None:
     """Raise an error for output files with the ending of another kind of file."""
     if args.live and args.out is None:
-        raise Misuse("--live: needs --out, the file for the run so far")
+        raise Misuse("--live: needs --out, the file that the page is updated from")
     if args.out is not None:
         require_run_file(args.out)
     if args.export is not None:

@@ -583,47 +583,47 @@ def _check(model: Model) -> None:
     for part in model.links:
         if not part.body.sectioned:
             raise FlexarmError(
-                f"{part.name} is a body with modes, which has no short closed form. "
-                "'flexarm count' counts its operations."
+                f"{part.name} is a body with modes, which has no short closed form. Use "
+                "'flexarm count' to count its operations."
             )
     for rail, riding in itertools.pairwise(model.links):
         if riding.rail is not None:
             raise FlexarmError(
-                f"{riding.name} rides on {rail.name}, which bends. Its shapes are sums "
-                "over pieces, which have no short closed form. Make the rail rigid."
+                f"{riding.name} rides on {rail.name}, whose shapes are sums over pieces and "
+                "have no short closed form. Make the rail rigid."
             )
     stopped = [axis.name for axis in model.axes if axis.acts.stops is not None]
     if stopped:
         raise FlexarmError(
-            f"{stopped[0]} has stops, whose force begins at a place, which no closed "
-            "form has. Leave them out."
+            f"the stops of {stopped[0]} begin to push at a position, which no closed form "
+            "expresses. Leave the stops out."
         )
     if model.size > LARGEST:
         raise FlexarmError(
-            f"{model.arm.name} has {model.size} coordinates. Equations of at most "
-            f"{LARGEST} are printed; 'flexarm count' counts those of larger arms."
+            f"{model.arm.name} has {model.size} coordinates, and equations are printed for at "
+            f"most {LARGEST}. Use 'flexarm count' to count the operations."
         )
     if model.points.contacts or model.points.springs:
         raise FlexarmError(
-            f"{model.arm.name} has contacts or springs between points, which have no "
-            "short closed form. Leave them out."
+            f"{model.arm.name} has contacts or springs between points, which have no short "
+            "closed form. Leave them out."
         )
     for part in model.links:
         if part.exact is not None and part.exact.leaning and all(part.exact.bends):
             raise FlexarmError(
-                f"{part.name} shears as an exact beam along y and z, which has no short "
-                "closed form. Say '--stiffening off' (stiffening=False), or leave its "
-                "shear out."
+                f"{part.name} is an exact beam that shears along y and z, which has no short "
+                "closed form. Use linear theory ('--stiffening off', stiffening=False), or "
+                "leave its shear stiffness out."
             )
     for part in model.links:
         if part.body.range is not None and part.exact is not None and all(part.exact.bends):
             raise FlexarmError(
-                f"{part.name} bends along y and along z as an exact beam and slides, "
-                "which has no closed form. Say '--stiffening off' (stiffening=False), "
-                "or let it bend in one plane."
+                f"{part.name} is an exact beam that slides and bends along y and z, which has "
+                "no closed form. Use linear theory ('--stiffening off', stiffening=False), or "
+                "let it bend in one plane."
             )
         if part.body.length_terms > 2:
             raise FlexarmError(
-                f"{part.name}: its shapes follow its length, which takes long series. "
-                "Use shapes that do not."
+                f"{part.name}: the shapes of this link depend on its changing length, which "
+                "makes the equations too long. Use shapes without 'follow'."
             )

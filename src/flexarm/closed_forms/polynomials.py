@@ -90,9 +90,8 @@ class Ring:
         self.patience -= len(a) * len(b)
         if self.patience < 0:
             raise TooLong(
-                "the equations are too long to be written out. Take fewer shapes, "
-                "planar links or stiffening off; 'flexarm count' counts their "
-                "operations."
+                "the equations are too long to print. Take fewer shapes, planar links or linear "
+                "theory (--stiffening off). Use 'flexarm count' to count the operations."
             )
         result: Polynomial = {}
         for left, x in a.items():
@@ -184,8 +183,8 @@ def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[i
             values.append({((ring.sine_and_cosine(x)[op == "cos"], 1),): 1.0})
         else:
             raise FlexarmError(
-                f"the equations have the operation '{op}', which is not printed. Leave "
-                "out tables of springs or elastic forces."
+                f"the equations contain the operation '{op}', which cannot be printed. Leave "
+                "out springs and elastic forces that are given by tables."
             )
     results: list[dict[int, Polynomial]] = [{} for _ in stream.outputs]
     for port, element, value in stream.stores:

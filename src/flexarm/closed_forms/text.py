@@ -126,8 +126,8 @@ def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
         return latex, rf"p_{{{joint[1]}}}"
     if node is None or node[3] != "y" or elastic is None:
         raise FlexarmError(
-            f"letters: chu has none for {name}. Its links are planar, of elements, and "
-            "its joints rigid."
+            f"letters: the letters of Chu's paper have none for {name}. They cover planar links "
+            "of elements on rigid joints."
         )
     return latex, rf"u_{{({elastic[1]}){2 * int(node[1]) + (2 if node[2] else 1)}}}"
 

@@ -97,20 +97,19 @@ def drives(model: Model) -> Drives:
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns", ModelError)
     if any(part.motion.anchored for part in model.links):
         raise ModelError(
-            "control laws are for revolute, prismatic and universal joints, and this "
-            "arm has a spherical one, whose reference attitude a law does not know. "
-            "Write it as a universal joint on a link without length, and a revolute one "
-            "about x."
+            "control laws are for revolute, prismatic and universal joints, and this arm has a "
+            "spherical joint. Replace it by a universal joint on a link without length and a "
+            "revolute joint about x."
         )
     if model.floats and (model.arm.contacts or model.arm.springs):
         raise ModelError(
-            "control laws on a free base cannot include contacts or springs between "
-            "points, which hold the base. Leave them out of the law's arm. Laws of a "
-            "motion, such as joint_move, do so by themselves."
+            "the arm of a control law on a free base cannot have contacts or springs between "
+            "points, since they hold the base. Leave them out of that arm. Laws of a motion, "
+            "such as joint_move, leave them out by themselves."
         )
     names = input_names(model)
     if not names:
-        raise ModelError("no joint is driven. Say 'actuation: torque' for at least one.")
+        raise ModelError("the arm has no driven joint. Write 'actuation: torque' for at least one.")
     axes = [axis for axis in model.axes if axis.driven]
     unit = np.eye(model.size)
     hubs = np.array([hub_row(model, axis) for axis in axes])

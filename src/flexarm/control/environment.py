@@ -120,7 +120,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         low, high = self.action_space.low, self.action_space.high
         given = require_array("actions", actions, SimulationError)
         if given.size != low.size:
-            raise SimulationError(f"actions: must be of shape {low.shape}, got {given.shape}")
+            raise SimulationError(f"actions: must have the shape {low.shape}, got {given.shape}")
         u = np.clip(given.reshape(low.shape), low, high)
         again = self._over
         ended = np.asarray(self._arms.step(u), dtype=bool)
@@ -149,14 +149,14 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         if len(bad):
             k = int(bad[0])
             raise SimulationError(
-                f"reward: is {rewards[k]:g} for arm {k} at t = {self._arms.t[k]:.4g} s, whose "
-                "state is finite. Return a finite number there."
+                f"reward: must be a finite number where the state is finite, got {rewards[k]:g} "
+                f"for arm {k} at t = {self._arms.t[k]:.4g} s"
             )
         return np.where(again | lost, 0.0, rewards)
 
     def _require_open(self) -> None:
         if self.closed:
-            raise SimulationError("environment: is closed. Make a new one.")
+            raise SimulationError("environment: has been closed. Make a new one.")
 
     def _seen(self) -> Array:
         return np.nan_to_num(np.hstack([self._arms.q, self._arms.v]))
@@ -179,14 +179,14 @@ def _ranges(starts: object, names: Sequence[str]) -> dict[str, tuple[float, floa
     for name, pair in given.items():
         if name.removesuffix(".rate") not in names:
             raise SimulationError(
-                f"starts: no coordinate '{name}'. There are {', '.join(names)}, and "
-                "their rates, such as NAME.rate."
+                f"starts: there is no coordinate '{name}'. The names are {', '.join(names)}, "
+                "and NAME.rate for each."
             )
         ends = listed(pair)
         if ends is None or len(ends) != 2 or not all(is_number(each) for each in ends):
             raise refused(f"starts: {name}", pair, "a pair of numbers, low and high",
                           SimulationError)  # fmt: skip
         if ends[0] > ends[1]:
-            raise refused(f"starts: {name}", pair, "low and high, low first", SimulationError)
+            raise refused(f"starts: {name}", pair, "a pair of numbers, low < high", SimulationError)
         ranges[name] = (float(ends[0]), float(ends[1]))
     return ranges

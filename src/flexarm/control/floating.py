@@ -34,17 +34,16 @@ class Floating:
 
     def __init__(self, model: Model) -> None:
         if not model.floats:
-            raise ModelError("the base is not free. Say 'base: {kind: free, body: ...}'.")
+            raise ModelError("the base is not free. Write 'base: {kind: free, body: ...}'.")
         if np.any(start_state(model)[1][:6]):
             raise ModelError(
-                "the base moves at the start. The path of an arm that has momentum "
-                "depends on its timing. Leave base.velocity and base.spin out of the "
-                "law's arm, no law needs them."
+                "the base moves at the start, and then the path of an arm depends on its "
+                "timing. Leave base.velocity and base.spin out of the arm of the law."
             )
         if model.orbit:
             raise ModelError(
-                "the base is in orbit, whose frame turns, so momentum is not conserved "
-                "there. Leave base.orbit out of the law's arm, and simulate with it."
+                "the base is in orbit, where momentum is not conserved in the rotating frame. "
+                "Leave base.orbit out of the arm of the law. Simulate with base.orbit."
             )
         self.model = model
         self.equation = formulation("composite", model)
@@ -110,13 +109,14 @@ class Floating:
         if np.linalg.norm(projector @ direction) <= NEGLIGIBLE * np.linalg.norm(direction):
             left = round(float(np.trace(projector)))
             what = (
-                f"{left} motions of {', '.join(names)} do not turn the base, and none leads "
-                "that way"
+                f"{left} motions of {', '.join(names)} do not turn the base, and none of them "
+                "moves the arm towards the goal"
             )
             if not left:
                 what = f"every motion of {', '.join(names)} turns the base"
             raise FlexarmError(
-                f"to: there is no reaction-free path, since {what}. It takes more joints."
+                f"to: no path without reaction on the base exists, since {what}. Use an arm "
+                "with more joints."
             )
         return _integrated(rates, first)
 

@@ -74,8 +74,8 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
     require_kind("of", of, (Run, Trajectory), "a Run or a Trajectory")
     if not of.model.floats:
         raise ModelError(
-            "the base is not free. For a held or moved base use Equation.reaction; "
-            "run.works[:, 2] is its work."
+            "the base is not free. For a fixed or moved base use Equation.reaction; "
+            "run.works[:, 2] is the work of the base."
         )
     if isinstance(of, Run):
         momenta = over_legs(of, lambda equation, rows: _momenta(equation, of.q[rows], of.v[rows]))

@@ -93,7 +93,8 @@ def sensors(
     moving = _encoders(model)
     if moving != _encoders(mine):
         raise FlexarmError(
-            f"known: must have the joints {', '.join(moving)}, got {', '.join(_encoders(mine))}"
+            f"known: must have an error for each of the joints {', '.join(moving)}, got "
+            f"{', '.join(_encoders(mine))}"
         )
     names = (*moving, *(f"{g.link} strain {g.axis} at {g.at:g}" for g in gauges))
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
@@ -190,7 +191,9 @@ def _part(model: Model, gauge: Gauge) -> LinkModel:
     part = next((p for p in flexible if p.name == gauge.link), None)
     if part is None:
         listed = ", ".join(p.name for p in flexible) or "none"
-        raise FlexarmError(f"gauge: no flexible link '{gauge.link}'. There are {listed}.")
+        raise FlexarmError(
+            f"gauge: there is no flexible link '{gauge.link}'. The flexible links are {listed}."
+        )
     return part
 
 
@@ -240,8 +243,8 @@ def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
         fewest = int(np.linalg.matrix_rank(np.array(ca.DM(rows)) / bends, tol=1e-6))
     if fewest < max(min(rows.shape), 1):
         raise FlexarmError(
-            f"gauges on {part.name} along {axis} cannot separate its {rows.shape[1]} "
-            "shapes. Put them where those bend, at different places."
+            f"the gauges on {part.name} along {axis} cannot separate its {rows.shape[1]} "
+            "shapes. Put them at different places, where these shapes bend."
         )
 
 

@@ -105,7 +105,8 @@ class FrozenLoop:
         rest = [i for i in range(len(mass)) if i not in driven]
         if not np.allclose(np.delete(rows, driven, axis=1), 0.0):
             raise FlexarmError(
-                "the lemma is for shapes that do not turn the hub. Use loaded or clamped shapes."
+                "the lemma is for shapes that do not turn the hub of their link. Use loaded or "
+                "clamped shapes."
             )
         m_rr, m_rf, m_ff = (
             mass[np.ix_(driven, driven)], mass[np.ix_(driven, rest)], mass[np.ix_(rest, rest)]

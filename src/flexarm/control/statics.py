@@ -87,7 +87,8 @@ class Statics:
         unknown = set(joints) - set(self.drives.names)
         if unknown:
             raise FlexarmError(
-                f"no driven joint '{min(unknown)}'. There are {', '.join(self.drives.names)}."
+                f"there is no driven joint '{min(unknown)}'. The driven joints are "
+                f"{', '.join(self.drives.names)}."
             )
         q = self._begin(guess)
         held = self.drives.hubs @ q
@@ -157,8 +158,8 @@ class Statics:
             q = balance(self.tangent, self._rest(q), self.columns, held=held)[0].q
         except FlexarmError:
             raise FlexarmError(
-                f"no equilibrium found with {what} at {np.round(target, 6).tolist()}. "
-                "The point may be out of reach, or the arm singular there. Start from "
+                f"no equilibrium was found with {what} at {np.round(target, 6).tolist()}. The "
+                "point may be out of reach, or the arm may be singular there. Start from "
                 "another posture."
             ) from None
         for axis in self.model.axes:  # without wind-up motors follow their joints
@@ -241,9 +242,9 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
         )
     if model.floats and np.abs(q[:6]).max() > 1e-9:
         raise FlexarmError(
-            f"q: a free base starts at its reference, with {', '.join(model.names[:6])} "
-            f"of 0, got {q[:6].tolist()}. Change base.position and base.rotation "
-            "instead."
+            f"q: the coordinates {', '.join(model.names[:6])} of a free base must be 0, since "
+            f"it starts at its reference, got {q[:6].tolist()}. Change base.position and "
+            "base.rotation instead."
         )
     links = []
     for part, link in zip(model.links, arm.links, strict=True):

@@ -46,9 +46,12 @@ class Timing:
         require_positive("timing: duration", self.duration)
         require_number("timing: duration", self.duration, least=NEGLIGIBLE, largest=LONGEST)
         if self.begin < 0:
-            raise FlexarmError(f"timing: begin must be >= 0, got {self.begin:g}")
+            raise FlexarmError(f"timing: begin must be >= 0 s, got {self.begin:g}")
         if not 0 < self.ramp <= 0.5:
-            raise FlexarmError(f"timing: ramp must be above 0 and at most 0.5, got {self.ramp:g}")
+            raise FlexarmError(
+                "timing: ramp must be a fraction of the duration above 0 and at "
+                f"most 0.5, got {self.ramp:g}"
+            )
 
     @property
     def end(self) -> float:

@@ -107,7 +107,7 @@ def _line(name: str, value: object) -> Array:
     """Return a number or a one-dimensional sequence of numbers as an array."""
     numbers = require_array(name, value)
     if numbers.ndim > 1:
-        raise refused(name, value, "one number, or a row of them")
+        raise refused(name, value, "one number, or a list of numbers")
     return numbers
 
 
@@ -187,7 +187,7 @@ def hold(about: StateSpace | Equilibrium) -> Trajectory:
     model, point = about.model, about.point
     if np.any(point.v[remaining(model)]):
         raise FlexarmError(
-            "about: must be at rest, got a state that moves. Linearise about another."
+            "about: must be a state at rest, got a state that moves. Linearise about another state."
         )
     still = Path(np.array([point.q, np.zeros(model.size)]))
     return follow(model, still, Timing("cycloid", 1.0))
@@ -303,7 +303,7 @@ def reaction_free_move(
     hubs = statics.drives.hubs
     direction = hubs @ (statics.at_joints(_positions("to", to, model), first) - first)
     if not np.any(direction):
-        raise FlexarmError("to: must move a driven joint, got where it is")
+        raise FlexarmError("to: must move a driven joint, got the position that the arm is at")
     carried = floating.still_along(statics, direction, first)
     return follow(model, fit_path(lambda s, _: carried(s), carried(0.0)), timing)
 
@@ -352,7 +352,7 @@ def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
             )
             return Path(np.asarray(series[: max(kept, 2)], dtype=float))
     raise FlexarmError(
-        f"the postures along the path are not smooth enough; {error:.1e} of their size "
-        f"is left after {NODES[-1]} nodes. The path may pass close to a singular "
-        "posture. Choose another path, or split it."
+        f"the postures along the path are not smooth enough: {error:.1e} of their size is left "
+        f"after {NODES[-1]} nodes. The path may pass close to a singular posture. Choose "
+        "another path, or split it."
     )

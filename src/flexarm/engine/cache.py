@@ -161,7 +161,7 @@ class Cache:
             check_is_private(self.folder, REMEDY)
         except PermissionError as error:
             raise FlexarmError(
-                f"cache folder '{self.folder}': is not used, since {error}. {REMEDY}"
+                f"cache folder '{self.folder}': cannot be used: {error}. {REMEDY}"
             ) from None
         except OSError:
             return

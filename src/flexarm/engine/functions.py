@@ -80,8 +80,8 @@ def trace(
     results = [returned] if isinstance(returned, casadi.SX) else returned
     if not isinstance(results, Sequence) or not all(isinstance(r, _MATRICES) for r in results):
         raise FlexarmError(
-            f"function '{name}': must return a casadi.SX or a sequence of them, got "
-            f"{type(returned).__name__}. Make it one with casadi.SX(...)."
+            f"function '{name}': must return a casadi.SX or a sequence of casadi.SX, got "
+            f"{type(returned).__name__}. Convert it with casadi.SX(...)."
         )
     results = list(results)
     if len(results) != len(outputs):
@@ -118,7 +118,8 @@ def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi
         for name in given:
             if name not in known:
                 raise FlexarmError(
-                    f"function '{function.name()}': has no {kind} '{name}', only {', '.join(known)}"
+                    f"function '{function.name()}': has no {kind} '{name}'. There are "
+                    f"{', '.join(known)}."
                 )
     symbols = function.sx_in()
     value = function.call(symbols, True, False)[function.index_out(of)]
@@ -312,7 +313,9 @@ def _settings(level: Level, width: int) -> bytes:
     """Return the part of a cache key for processor, versions, optimisation level and lanes."""
     if not isinstance(width, int) or width < 1 or width & (width - 1):
         # LLVM would pad another number of lanes.
-        raise FlexarmError(f"width: must be a power of two, got {width!r}")
+        raise FlexarmError(
+            f"width: must be a number of SIMD lanes that is a power of two, got {width!r}"
+        )
     versions = [source_version(PACKAGE / "engine"), llvm.llvm_version_info]
     return json.dumps([asdict(host()), versions, level, width]).encode()
 

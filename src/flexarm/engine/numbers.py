@@ -61,7 +61,7 @@ class Number:
 
     def __float__(self) -> float:
         """Raise a TypeError, since a symbol has no fixed value."""
-        raise TypeError("a number that is kept as a symbol cannot become a plain one")
+        raise TypeError("a symbolic number cannot be converted to a float")
 
     def __repr__(self) -> str:
         """Return the expression as text."""

@@ -149,7 +149,7 @@ def _symbol_table(sections: list[tuple[int, bytes]]) -> bytes:
             if which == SYMBOLS:
                 return body[start : start + size]
             at = start + size
-    raise AssertionError("an object file names its functions")
+    raise AssertionError("an object file must name its functions")
 
 
 def _data_size(sections: list[tuple[int, bytes]]) -> int:

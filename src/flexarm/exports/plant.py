@@ -57,7 +57,7 @@ def plant(arm: Arm) -> "Plant":
     hybrid = HybridSimulation(model, {}, BEGINNING, equation_of)
     stays = what_stays(model, hybrid)
     if stays:
-        raise _refused(model, stays, "is for flexarm's own loop alone")
+        raise _refused(model, stays, "only flexarm's own integration can handle")
     state = hybrid.first(arm.start)
     began = hybrid.discrete
     hybrid.discrete = replace(began, closed={})  # equations in which no joint is locked
@@ -350,7 +350,7 @@ class Plant:
             part = (
                 "a free base, a spherical joint, events, a brake, dry friction or a sampled servo"
             )
-            raise _refused(self.model, part, "one smooth function for CasADi has no place for")
+            raise _refused(self.model, part, "one smooth CasADi function cannot express")
         rates, outputs = self.rates(), self.outputs()
         t, _, x, u, d = rates.sx_in()
         return ca.Function(

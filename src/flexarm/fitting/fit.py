@@ -209,7 +209,9 @@ def fitted_arm(
 
     lines = [f"{MARK} {version('flexarm')} to measured runs:"]
     lines += [f"  {name} (sha256 {digest[:16] or 'none'})" for name, digest in runs.items()]
-    lines.append("with 95 % intervals (what is not in this file is of inputs and sensors):")
+    lines.append(
+        "with 95 % intervals (numbers that are not in this file are those of inputs and sensors):"
+    )
     lines += [f"  {e.name}: {e.fitted}, {e.interval}; before {e.before:.6g}" for e in estimates]
     notes = "\n".join(filter(None, [arm.notes.rstrip(), *lines]))
     changed = {each.name: each.value for each in estimates if each.name in keys}
@@ -223,7 +225,9 @@ def suggest(fit: Fit) -> tuple[Excitation, ...]:
     """
     run = next((run for run in fit.problem.runs if not run.recording.is_response), None)
     if run is None:
-        raise FlexarmError("excitation: is for time histories. Fit at least one beside responses.")
+        raise FlexarmError(
+            "excitation: is for time histories, and all data are frequency responses. Leave it out."
+        )
     values = np.array([each.value for each in fit.estimates])
     noise = np.array(list(fit.noise.values()))
     known = fit.problem.jacobian(values, noise)

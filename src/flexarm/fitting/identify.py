@@ -154,12 +154,12 @@ def identify(
         if offsets.count(name) > 1:
             raise FlexarmError(f"input_offsets: {name} is named twice. Name it once.")
         if name not in input_units(model):
-            raise FlexarmError(f"input_offsets: no driven joint '{name}'. There are "
-                               f"{', '.join(input_units(model))}.")  # fmt: skip
+            raise FlexarmError(f"input_offsets: there is no driven joint '{name}'. The driven "
+                               f"joints are {', '.join(input_units(model))}.")  # fmt: skip
     if not all(each.is_response for each in recordings):  # responses are without servos
         _warn_of_servos(model, inputs or {})
     if not problem.names:
-        raise FlexarmError("fit: nothing is to be fitted. Name numbers of the model file.")
+        raise FlexarmError("fit: must name at least one number of the model file to be fitted")
     begin = problem.first
     say = progress or (lambda text: None)
     say("making the equations ready")
@@ -202,7 +202,9 @@ def _sensors(outputs: object) -> dict[str, Sensor]:
     require_mapping("outputs", outputs, "what columns measure", optional=False)
     assert isinstance(outputs, Mapping)
     if not outputs:
-        raise refused("outputs", outputs, "at least one column with what it measures")
+        raise refused(
+            "outputs", outputs, "a mapping from at least one column to the sensor that measured it"
+        )
     return {
         str(column): each if isinstance(each, Sensor) else Sensor(each)
         for column, each in outputs.items()
@@ -225,8 +227,8 @@ def _limits(problem: FitProblem, bounds: Mapping[str, tuple[float, float] | None
             known = (0.0, math.inf) if name.endswith(": lag") else known
         if not known[0] <= value <= known[1]:
             raise FlexarmError(
-                f"fit: {name}: is {value:g} in the arm, beyond its bounds {known[0]:g} "
-                f"to {known[1]:g}. Widen them, or begin elsewhere."
+                f"fit: {name}: must start within its bounds {known[0]:g} to {known[1]:g}, got "
+                f"{value:g} in the arm. Widen the bounds, or change the arm."
             )
         rows.append(known)
     return np.array(rows).T
@@ -235,9 +237,14 @@ def _limits(problem: FitProblem, bounds: Mapping[str, tuple[float, float] | None
 def _require_samples(horizon: float, problem: FitProblem) -> None:
     timed = [run.recording.t for run in problem.runs if not run.recording.is_response]
     if not timed:
-        raise FlexarmError("horizon: is for time histories, and the data are frequency responses")
+        raise FlexarmError(
+            "horizon: is for time histories, and the data are frequency responses. Leave it out."
+        )
     if problem.runs[0].runs.equation.model.arm.events:
-        raise FlexarmError("horizon: pieces begin anew, and the arm has events. Leave one out.")
+        raise FlexarmError(
+            "horizon: cannot be used for an arm with events, since each piece of "
+            "the data is simulated by itself. Leave horizon or the events out."
+        )
     shortest = min(float(np.median(np.diff(t))) for t in timed)
     if not horizon >= FEWEST * shortest:
         raise refused("horizon", horizon, f"at least {FEWEST} samples, {FEWEST * shortest:g} s")
@@ -312,7 +319,7 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
     sizes = [(float(np.abs(run.outputs).max()), run) for run in problem.runs]
     size, run = max(sizes, key=lambda each: each[0])
     raise FlexarmError(
-        f"{run.recording.name}: readings of up to {size:.3g}, so that squares of errors overflow. "
+        f"{run.recording.name}: has readings up to {size:.3g}, whose squared errors overflow. "
         "Check the columns and their units, or leave such samples out."
     )
 

@@ -136,8 +136,8 @@ class FitProblem:
             closer = self.finer(2).at(values)
         except FlexarmError as error:
             raise FlexarmError(
-                "step: the fit depends on the length of its steps. In halves of them "
-                f"the fitted arm cannot be run ({error}). Give a smaller 'step'."
+                "step: the result of the fit depends on the step, and the fitted arm cannot be "
+                f"run with half of it ({error}). Give a smaller 'step'."
             ) from None
         off = self._readings(values) - flat([each.readings for each in closer])
         return HALVED * self._over_noise(off, noise)
@@ -186,9 +186,9 @@ class FitProblem:
         if np.abs(jacobian).max(initial=0.0) < FARTHEST:  # false of NaN too
             return jacobian
         raise FlexarmError(
-            "step: derivatives of a run overflow at numbers that the search tried. Its "
-            "steps are too long for the friction or the stiffness there. Give a smaller "
-            "'step', or bounds of the numbers."
+            "step: the derivatives of a run overflow at some of the tried parameter values. The "
+            "steps are too long for the friction or the stiffness there. Give a smaller 'step', "
+            "or tighter bounds of the parameters."
         )
 
 
@@ -382,7 +382,8 @@ def measured(
     for name in columns:
         if name not in units:
             raise FlexarmError(
-                f"inputs: no driven joint '{name}'. There are {', '.join(units) or 'none'}."
+                f"inputs: there is no driven joint '{name}'. The driven joints are "
+                f"{', '.join(units) or 'none'}."
             )
     if recording.is_response:
         outputs, weights = read_response(recording, list(sensors), columns)

@@ -67,7 +67,8 @@ class Recording:
         if len(matches) != 1:
             number = "more than one" if matches else "no"
             raise FlexarmError(
-                f"{self.name}: {number} column '{name}'. There are {', '.join(self.columns)}."
+                f"{self.name}: {number} column is called '{name}'. The columns are "
+                f"{', '.join(self.columns)}."
             )
         written, reasons = split_unit(matches[0])[1], []
         for unit in units:
@@ -150,7 +151,7 @@ def _csv(path: Path, content: bytes, lines: list[int]) -> dict[str, Any]:
     _, header = next(rows, (1, []))
     names = [text for _, text in header]
     if len(set(names)) < len(names):
-        raise FlexarmError(f"{path}:1: two columns have one name. Rename one.")
+        raise FlexarmError(f"{path}:1: two columns have the same name. Rename one.")
     table = []
     for line, cells in rows:
         if len(cells) != len(names):
@@ -180,7 +181,7 @@ def _arrays(path: Path, content: bytes) -> dict[str, Any]:
             f"{path}: {error.name} is needed to read it. Run pip install {error.name}."
         ) from None
     except Exception as error:
-        raise FlexarmError(f"{path}: is no {kind} file of arrays: {error}") from None
+        raise FlexarmError(f"{path}: is not a {kind} file of arrays: {error}") from None
 
 
 def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
@@ -191,36 +192,37 @@ def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
         timed = [key for key in columns if split_unit(key)[0].lower() in FREQUENCIES]
     if len(timed) != 1:
         raise FlexarmError(
-            f"{name}: one column must be called time, or frequency, got "
+            f"{name}: must have a column called time or frequency, got "
             f"{', '.join(columns) or 'no columns'}"
         )
     try:
         arrays = {key: np.array(value, dtype=float).ravel() for key, value in columns.items()}
     except (TypeError, ValueError):
-        raise FlexarmError(f"{name}: columns must be arrays of numbers") from None
+        raise FlexarmError(f"{name}: every column must be an array of numbers") from None
     count = len(arrays[timed[0]])
     for key, values in arrays.items():
         if len(values) != count:
             raise FlexarmError(
-                f"{name}: column '{key}' has {len(values)} samples, {timed[0]} has {count}"
+                f"{name}: column '{key}' has {len(values)} samples, but column {timed[0]} has "
+                f"{count}. Give all columns the same length."
             )
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise FlexarmError(
-                f"{name}: {place(int(bad[0]))}, column '{key}': is no finite number. "
-                "Leave such samples out, or cut the recording there."
+                f"{name}: {place(int(bad[0]))}, column '{key}': must be a finite number. Leave "
+                "such samples out, or cut the recording there."
             )
     if count < FEWEST:
-        raise FlexarmError(f"{name}: has {count} samples, and at least {FEWEST} are needed")
+        raise FlexarmError(f"{name}: must have at least {FEWEST} samples, got {count}")
     unit = "Hz" if is_response else "s"
     t = Recording(name, arrays[timed[0]], arrays).column(timed[0], unit)
     back = np.flatnonzero(np.diff(t) <= 0)
     if len(back):
         row = int(back[0]) + 1
         raise FlexarmError(
-            f"{name}: {place(row)}: {'frequencies' if is_response else 'times'} must "
-            f"increase, got {t[row]:g} {unit} after {t[row - 1]:g} {unit}. Sort the "
-            "samples and leave repeated ones out."
+            f"{name}: {place(row)}: {('frequencies' if is_response else 'times')} must "
+            f"increase, got {t[row]:g} {unit} after {t[row - 1]:g} {unit}. Sort the samples, "
+            "and leave repeated ones out."
         )
     if is_response and t[0] <= 0:
         raise FlexarmError(f"{name}: {place(0)}: frequencies must be > 0, got {t[0]:g} Hz")

@@ -51,14 +51,16 @@ def read_response(
             if recording.has(f"{name} deviation"):
                 deviation = recording.column(f"{name} deviation", "1")
                 if not (deviation > 0).all():
-                    raise FlexarmError(f"{recording.name}: column '{name} deviation': must be > 0")
+                    raise FlexarmError(
+                        f"{recording.name}: column '{name} deviation': all numbers must be > 0"
+                    )
                 weights[k, :, s] = 1 / deviation
     if not weights.any():
         wanted = [f"{c}/{i} real" for c in columns for i in inputs.values()]
         raise FlexarmError(
-            f"{recording.name}: has no response of an output to an input: columns must be called "
-            f"{wanted[0] if wanted else 'OUTPUT/INPUT real'} and imaginary, or magnitude and phase "
-            "[deg], after those of outputs and inputs"
+            f"{recording.name}: has no frequency response of an output to an input. Name pairs "
+            f"of columns '{(wanted[0] if wanted else 'OUTPUT/INPUT real')}' and '... "
+            "imaginary', or '... magnitude' and '... phase [deg]', after outputs and inputs."
         )
     return stacked(responses), np.concatenate([weights, weights], axis=1).reshape(-1, len(columns))
 
@@ -101,8 +103,8 @@ def respond(
     space, n, more = linearise(model), model.size, actuators_of(model).states
     if more:
         raise FlexarmError(
-            "frequency responses: are for arms without currents or bristles as states. "
-            "Leave out inductance and lugre friction, or fit time histories."
+            "frequency responses: cannot be fitted for arms whose state has currents or bristle "
+            "deflections. Leave out inductance and lugre friction, or fit time histories."
         )
     point = space.point
     state = np.concatenate([point.q, point.v])[None]

@@ -123,7 +123,7 @@ class Sensor:
                 return actuators.shares(model, u, q, v, ca.SX(0, 1), x, ca.SX(0, 1))[2][k]
         known = [*model.names, "NAME.rate", *TIP, *(each.name for each in windings)]
         raise FlexarmError(
-            f"sensor: no '{self.reads}' in {model.arm.name}. There are "
+            f"sensor: {model.arm.name} has no quantity '{self.reads}'. The quantities are "
             f"{', '.join(known)}, and gauges such as 'link1 strain y at 0'."
         )
 

@@ -75,7 +75,10 @@ def formulation(
     if not isinstance(model, Model):
         raise FlexarmError(_no_model(name, model))
     if not isinstance(name, str) or name not in FORMULATIONS:
-        raise FlexarmError(f"no formulation {shown(name)}. There are {', '.join(FORMULATIONS)}.")
+        raise FlexarmError(
+            f"there is no formulation {shown(name)}. The formulations are "
+            f"{', '.join(FORMULATIONS)}."
+        )
     require_flag("paper", paper)
     require_flag("delta_squared", delta_squared)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
@@ -84,18 +87,21 @@ def formulation(
     if reason is None and paper and touched:
         reason = f"no paper has {touched} at points. Leave them out, or set paper=False."
     if reason is not None:
-        raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
+        raise FlexarmError(f"formulation '{name}' cannot be used for this arm: {reason}")
     options: dict[str, Any] = {}
     if not delta_squared:
         if name != GibbsAppell.name:
             raise FlexarmError(
-                f"delta_squared=False: formulation '{name}' has no such term to leave out. "
-                "Use gibbs-appell with paper=True."
+                f"delta_squared=False: formulation '{name}' has no term of second order in the "
+                "deflections to leave out. Use gibbs-appell with paper=True."
             )
         options["delta_squared"] = False
     if points is not None:
         if name != ElementJacobian.name:
-            raise FlexarmError(f"points: formulation '{name}' has none. Use element-jacobian.")
+            raise FlexarmError(
+                f"points: formulation '{name}' does not integrate at points. Use "
+                "element-jacobian, or leave points out."
+            )
         options["points"] = points
     return Equation.of(FORMULATIONS[name](model, paper=paper, **options), parameters)
 
@@ -104,4 +110,4 @@ def _no_model(name: object, model: object) -> str:
     if isinstance(name, Model):
         return "formulation: the name comes first, then the model, formulation(name, model)"
     kind = "an Arm" if isinstance(model, Arm) else f"a value of type {type(model).__name__}"
-    return f"formulation: expected a Model, got {kind}. Build one with flexarm.build(arm)."
+    return f"formulation: must be given a Model, got {kind}. Build one with flexarm.build(arm)."

@@ -69,11 +69,11 @@ class Formulation(ABC):
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Return why this formulation cannot treat a model, or None if it can."""
         if paper:
-            return "it has no paper whose approximations it could keep"
+            return "no paper belongs to it, so there are no approximations to keep"
         if model.tip_rotation == "first-order":
             return (
-                "with first-order tip rotation outboard bodies are not rigid. Build the "
-                "model with tip_rotation='cayley'."
+                "outboard bodies are not rigid with first-order tip rotation. Build the model "
+                "with tip_rotation='cayley'."
             )
         return None
 
@@ -133,7 +133,9 @@ class Formulation(ABC):
 
         Each is a tuple of a point, the force, and the torque about that point, (3,) each.
         """
-        raise FlexarmError(f"{self.name} does not give joint wrenches. Use composite.")
+        raise FlexarmError(
+            f"formulation '{self.name}' does not compute joint wrenches. Use composite."
+        )
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
         """Trace the wrench that each joint transmits to its link, force over torque, (6, links).
@@ -179,8 +181,8 @@ def recursions_only(model: Model) -> str | None:
     for part in model.links:
         if part.rail is not None:
             return (
-                f"{part.joint_name} is a carriage, and the method places a link on the "
-                "tip of the one before. Use 'articulated' or 'composite'."
+                f"{part.joint_name} is a carriage, and the method places each link at the tip "
+                "of the link before it. Use 'articulated' or 'composite'."
             )
         if not part.body.sectioned:
             return (

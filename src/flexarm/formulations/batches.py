@@ -25,7 +25,7 @@ def checked_time(t: Any, *arrays: ArrayLike) -> Time:
     try:
         times = require_array("t", t)
     except FlexarmError:
-        raise refused("t", t, "a time in seconds, finite") from None
+        raise refused("t", t, "a finite time in seconds") from None
     if not times.ndim:
         return float(times)
     rows = {len(a) for a in arrays if axes_of(a) == 2}  # type: ignore[arg-type]
@@ -47,7 +47,7 @@ def rows_of(compiled: Compiled, inputs: tuple[ArrayLike, ...]) -> int | None:
         return None
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise FlexarmError(f"batch: all must have the same number of rows, got {listed}")
+        raise FlexarmError(f"batch: all arrays must have the same number of rows, got {listed}")
     return next(iter(counts.values()))
 
 
@@ -78,9 +78,9 @@ def within_range(model: Model, q: Array) -> Array:
         if out.any():
             what = next(p.stroke.name for p in model.links if p.stroke and p.exposed == index)
             raise FlexarmError(
-                f"q[{index}]: the {what} {model.names[index]} must be {low:g} to "
-                f"{high:g} m, got {lengths[out][0]:g}. Its shapes are built for that "
-                "range. Change q, or limits or length in the arm."
+                f"q[{index}]: the {what} {model.names[index]} must be {low:g} to {high:g} m, "
+                f"the range that its shapes are built for, got {lengths[out][0]:g} m. Change q, "
+                "or limits or length in the arm."
             )
     return q
 

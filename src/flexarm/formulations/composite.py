@@ -89,8 +89,8 @@ def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Exp
     """
     if not has_momentum(model):
         raise FlexarmError(
-            "momentum: with first-order tip rotation outboard bodies are not rigid. "
-            "Build the model with tip_rotation='cayley'."
+            "momentum: cannot be computed with first-order tip rotation, which does not keep "
+            "the outboard bodies rigid. Build the model with tip_rotation='cayley'."
         )
     inertia, momentum = _whole(model, q, v)
     mass, first = _mass_moments(inertia)

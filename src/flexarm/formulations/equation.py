@@ -263,7 +263,9 @@ class Equation:
             return angular
         if isinstance(about, str):
             if about != "centre-of-mass":
-                raise refused("about", about, "a point (3,) [m] or 'centre-of-mass'")
+                raise refused(
+                    "about", about, "'centre-of-mass' or a point of three coordinates [m]"
+                )
             point = centre
         else:
             point = real_numbers("about", about, (3,) if np.ndim(about) < 2 else linear.shape)
@@ -294,7 +296,10 @@ class Equation:
         """Compute distance [m], normal force and friction force [N] of all contacts."""
         count = len(self.model.arm.contacts)
         if not count:
-            raise FlexarmError(f"{self.model.arm.name} touches nothing. Give it 'contacts'.")
+            raise FlexarmError(
+                f"{self.model.arm.name} has no contacts whose forces could be "
+                "computed. Give it 'contacts'."
+            )
         distance, normal, friction = self._evaluate("contacts", q, v)
         return Contacts(distance, normal, np.swapaxes(as_matrix(friction, 3, count), -1, -2))
 
@@ -302,7 +307,8 @@ class Equation:
         """Compute length [m] and tension [N] of each spring between two points."""
         if not self.model.arm.springs:
             raise FlexarmError(
-                f"{self.model.arm.name} has no springs between points. Give it 'springs'."
+                f"{self.model.arm.name} has no springs between points whose forces could be "
+                "computed. Give it 'springs'."
             )
         return PointSprings(*self._evaluate("springs", q, v))
 
@@ -405,14 +411,19 @@ class Equation:
             raise refused("name", name, f"one of {', '.join(QUANTITIES)}")
         if not self.parameters:
             raise FlexarmError(
-                f"derivatives of {name}: no numbers are inputs. Name them by "
-                "formulation(parameters=)."
+                f"derivatives of {name}: no number of the arm is an input of these equations. "
+                "Name numbers by formulation(parameters=)."
             )
         names = QUANTITIES[name].inputs
         timed = {"w": wrench_factors, "given": prescribed_accelerations}
         left = list(arrays)
         if len(left) != len([key for key in names if key not in timed]):
-            raise refused("inputs", arrays, f"{', '.join(names)} but w and given, which follow t")
+            raise refused(
+                "inputs",
+                arrays,
+                f"one array for each of {', '.join(names)}, without "
+                "w and given, which follow from t",
+            )
         inputs = [timed[key](self.model, t) if key in timed else left.pop(0) for key in names]
         return derivatives(self.formulation, self._nearby, name, self._inputs(*inputs))
 

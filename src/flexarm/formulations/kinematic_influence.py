@@ -55,8 +55,8 @@ class KinematicInfluence(Formulation):
             if part.coordinates and not part.carried_by:
                 return (
                     "Graves's translational joint carries its whole link, and "
-                    f"{part.joint_name} lets a flexible beam out of its hub. Make the "
-                    "joint prismatic, or say paper=False."
+                    f"{part.joint_name} lets a flexible beam out of its hub. Make the joint "
+                    "prismatic, or use paper=False."
                 )
         return None
 

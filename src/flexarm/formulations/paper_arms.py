@@ -32,7 +32,7 @@ FEATURES = {
     "rotor": Feature(lambda part: part.rotor is not None, "{joint}'s rotor", "Leave out the drive"),
     "full rotor": Feature(
         lambda part: part.rotor is not None and part.rotor.axis is not None,
-        "{joint}'s rotor, whose momentum acts on its carrier", "Say 'rotor: simple'",
+        "{joint}'s rotor, whose momentum acts on its carrier", "Write 'rotor: simple'",
     ),
     "elastic joint": Feature(
         lambda part: any(axis.motor is not None for axis in part.axes),

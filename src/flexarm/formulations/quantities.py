@@ -103,7 +103,9 @@ class Quantity:
 def trace(formulation: Formulation, name: str) -> ca.Function:
     """Build a quantity's CasADi function; reference attitudes and load are the last inputs."""
     if not is_word(name, QUANTITIES):
-        raise FlexarmError(f"no function {shown(name)}: there are {', '.join(QUANTITIES)}")
+        raise FlexarmError(
+            f"there is no function {shown(name)}. The functions are {', '.join(QUANTITIES)}."
+        )
     quantity, model = QUANTITIES[name], formulation.model
     symbols = [symbol(model, key) for key in quantity.inputs]
     model, extra = anchored(model)

@@ -138,4 +138,6 @@ def _imported(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError:
-        raise FlexarmError(f"{name}: is not installed. Run pip install {name}.") from None
+        raise FlexarmError(
+            f"the package {name} is not installed. Run pip install {name}."
+        ) from None

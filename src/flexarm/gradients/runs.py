@@ -74,10 +74,10 @@ Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one p
 Known = dict[tuple[int, ...], dict[Any, Array]]  # derivatives by numbers, by past events
 APPROACHES = 3  # attempts to order an event and a nearby sample in time
 JUMPS = (
-    "gradients: are for runs whose equations do not jump. Leave out dry friction (use "
+    "gradients: exist only for runs without jumps in the equations. Leave out dry friction (use "
     "'smooth' or 'lugre'), and brakes that slip or close at a speed."
 )
-ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
+ANOTHER = "a run by etd4 includes modes, and one with events several phases"
 # By method.  For etd4, the tableau that integrates states of servos; modes have their own weights.
 TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": etd4.TABLEAU}
 ROUNDS = 100  # of step attempts per call of `record`
@@ -102,7 +102,8 @@ def recorded(
         # on.
         if code > FINISHED and not seen and (code != SEEN or m.h_done == 0.0):
             raise SimulationError(
-                f"gradients: the run stops at t = {m.t:.4g} s. flexarm.simulate prints the reason."
+                f"gradients: the run stops early, at t = {m.t:.4g} s. Run flexarm.simulate, "
+                "which prints the reason."
             )
         found += [ends[ends < m.t], np.array([m.t])]
         renewed.append(begins[begins < m.t])
@@ -148,7 +149,7 @@ def _refuse_jumps(model: Model, times: Array) -> None:
     held, v = start.rigid(model), start_state(model)[1]
     if model.arm.start != "stated":
         raise SimulationError(
-            "gradients: the run must begin where the model file says, not in an "
+            "gradients: the run must begin at the start in the model file, not in an "
             "equilibrium. Use 'start: stated' (--set start=stated)."
         )
     if len(held) < len(start.closed) or np.any(v[held]):
@@ -265,10 +266,15 @@ class Differentiable:
             task = self._driven(task, inputs, offsets or {})
             fast = [] if parts else [model.names[k] for k in held_at if task.start.v[k]]
             if fast:
-                raise SimulationError(f"v: {fast[0]} must be at rest, its brake is closed; {JUMPS}")
+                raise SimulationError(
+                    f"v: {fast[0]} must be at rest, since its brake is closed; {JUMPS}"
+                )
             require_like(parts[0].task if parts else task, task)
             if task.motion.actuators.sampled:
-                raise SimulationError("gradients: sampled servos jump. Remove their 'period'.")
+                raise SimulationError(
+                    "gradients: sampled servos are not differentiated, since "
+                    "their torques jump. Remove the 'period' of the servos."
+                )
             others = [] if like is None else like.parts
             happened = discrete.done.keys()
             leg = RecordedTrajectory(
@@ -432,7 +438,9 @@ class Differentiable:
             for name in given:
                 if name not in names:
                     known = ", ".join(names) or "none"
-                    raise SimulationError(f"{what}: no driven joint '{name}'. There are {known}.")
+                    raise SimulationError(
+                        f"{what}: there is no driven joint '{name}'. The driven joints are {known}."
+                    )
         channels = [
             replace(
                 channel,
@@ -467,16 +475,18 @@ class Differentiable:
             other = near.models[0]
             one, two = ([(e.at, e.after) for e in m.arm.events] for m in (model, other))
             if one != two:
-                raise FlexarmError(f"parameters: '{key}' is the time of an event. Leave it out.")
+                raise FlexarmError(
+                    f"parameters: '{key}' is the time of an event, which cannot "
+                    "be a parameter. Leave it out."
+                )
             there = self._task(other, None, None, phase)[0].groups
             for a, b in zip(chain(*task.groups), chain(*there), strict=True):
                 if a.name in stay and a in task.groups[2]:
                     continue
                 if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
                     raise FlexarmError(
-                        f"parameters: '{key}' changes {a.name} as a function of time. "
-                        "Gradients by inputs are by their values at the samples. Leave "
-                        "it out."
+                        f"parameters: '{key}' changes {a.name} as a function of time, and "
+                        "gradients are with respect to values at samples. Leave it out."
                     )
         self._smooth.add(happened)
 
@@ -590,7 +600,9 @@ def differentiable(
     )  # fmt: skip
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     if method not in TABLEAUS:
-        raise SimulationError(f"method: must be one of {', '.join(TABLEAUS)} here, got '{method}'")
+        raise SimulationError(
+            f"method: gradients need one of the methods {', '.join(TABLEAUS)}, got '{method}'"
+        )
     if control is not None:
         require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")
     model = build(validated(arm))
@@ -600,8 +612,8 @@ def differentiable(
     for part in model.links:
         if part.rail_jumps:
             raise SimulationError(
-                f"gradients: the speed of {part.name} jumps at the nodes of its rail. "
-                "Give the link before it shapes without nodes, such as 'loaded'."
+                f"gradients: the speed of {part.name} jumps at the nodes of its rail. Give its "
+                "rail shapes without nodes, such as 'loaded'."
             )
     return Differentiable(
         equation, keys, times, METHODS[method], options.rtol, options.step,

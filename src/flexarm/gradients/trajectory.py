@@ -105,15 +105,15 @@ class RecordedTrajectory:
         if not np.isfinite(found).all():
             late = self.t[np.flatnonzero(~np.isfinite(found).all(axis=1))[0]]
             raise SimulationError(
-                f"the motion grew without bound before t = {late:.4g} s. Use smaller "
-                "steps, or check inputs and numbers of the arm."
+                f"the motion grew without bound before t = {late:.4g} s. Use smaller steps, or "
+                "check the inputs and the numbers of the arm."
             )
         for first in self.model.attitudes:
             if np.abs(found[:, first + 1]).max() > TURN:
                 raise SimulationError(
-                    f"{self.model.names[first + 1]}: turns by more than {TURN:g} rad, "
-                    "beyond which its reference attitude changes. Gradients are for "
-                    "runs that turn by less."
+                    f"gradients: {self.model.names[first + 1]} turns by more than {TURN:g} rad, "
+                    "where the simulation changes its reference attitude. Use a run that turns "
+                    "less."
                 )
         return found
 

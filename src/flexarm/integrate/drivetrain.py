@@ -327,9 +327,9 @@ def held_coordinate(model: Model, axis: Axis) -> int:
 def _require_hub(model: Model, axis: Axis) -> None:
     if np.any(model.links[axis.link].body.root_turn):
         raise SimulationError(
-            f"{axis.name}: its brake or dry friction would hold a hub that the pinned "
-            "shapes of its link turn. Use other shapes, or friction on the motor's side "
-            "of a drive with a stiffness."
+            f"{axis.name}: a brake or dry friction cannot hold a hub that the pinned shapes of "
+            "the link turn. Use other shapes, or put the friction on the motor's side of a "
+            "drive with a stiffness."
         )
 
 

@@ -37,7 +37,8 @@ def refuse_misfit(law: ca.Function, model: Model) -> None:
     sizes = [law.numel_in(k) for k in range(law.n_in())]
     if sizes != [1, n, n]:
         raise SimulationError(
-            f"the control law must take t, q and v, of 1, {n} and {n} numbers, got {sizes}"
+            f"the control law must be a function of t, q and v with 1, {n} and {n} numbers, got "
+            f"{sizes}"
         )
     if law.n_out() < 1 or law.numel_out(0) != len(inputs):
         found = law.numel_out(0) if law.n_out() else 0
@@ -135,7 +136,7 @@ class Sampled(Summarised):
         """Raise an error if the law is not callable, or an option is invalid."""
         if not callable(self.law):
             raise SimulationError(
-                f"Sampled: law must be a function (t, q, v) to u, got {shown(self.law)}"
+                f"Sampled: law must be a function (t, q, v) that returns u, got {shown(self.law)}"
             )
         period = require_positive("Sampled: period", self.period, SimulationError, unit="s")
         object.__setattr__(self, "period", period)
@@ -144,12 +145,12 @@ class Sampled(Summarised):
         require_count("seed", self.seed, 0)
         if delay < 0 or abs(self.behind * self.period - delay) > 1e-9 * self.period:
             raise SimulationError(
-                f"delay: must be a multiple of the period {self.period:g} s, got {delay:g}"
+                f"delay: must be a multiple of the period {self.period:g} s, got {delay:g} s"
             )
         if self.behind > LONGEST_DELAY:
             raise SimulationError(
-                f"delay: must be at most {LONGEST_DELAY:,} periods of {self.period:g} s, "
-                f"got {delay:g}. Take a longer period, or a shorter delay."
+                f"delay: must be at most {LONGEST_DELAY:,} periods of {self.period:g} s, got "
+                f"{delay:g} s. Take a longer period, or a shorter delay."
             )
         if not is_word(self.rates, ("measured", "difference")):
             raise refused("rates", self.rates, "'measured' or 'difference'", SimulationError)
@@ -177,7 +178,9 @@ class Sampled(Summarised):
         top = np.full(len(input_names(model)), np.inf)
         if isinstance(self.limits, str):
             if self.limits != "file":
-                raise refused("limits", self.limits, "numbers, 'file' or None", SimulationError)
+                raise refused(
+                    "limits", self.limits, "a list of numbers, 'file' or None", SimulationError
+                )
             top = input_limits(model)
         elif self.limits is not None:
             top = _spread("limits", self.limits, len(top))
@@ -194,15 +197,16 @@ def require_sensors_fit(sensed: object, law: object, model: Model | None = None)
     n, seen = sensed.estimate.numel_out(0), sensed.measure.numel_in(0)
     if model is not None and seen != model.size:
         raise SimulationError(
-            f"sensed: must measure the arm, of {model.size} coordinates, got sensors of {seen}"
+            f"sensed: must have sensors for the {model.size} coordinates of the arm, got "
+            f"sensors for {seen}"
         )
     if not isinstance(law, ca.Function):
         return
     takes = [law.numel_in(k) for k in range(law.n_in())]
     if takes != [1, n, n] or law.n_out() != 1:
         raise SimulationError(
-            f"law: must take t, q and v as sensors give them, of 1, {n} and {n} numbers, and give "
-            f"u alone, got one that takes {takes} and gives {law.n_out()}"
+            f"law: must be a function of t, q and v with 1, {n} and {n} numbers that returns u "
+            f"alone, got one that takes {takes} and returns {law.n_out()} results"
         )
 
 
@@ -210,7 +214,7 @@ def _spread(name: str, value: float | Sequence[float], count: int) -> Array:
     given = require_array(name, value)
     if given.shape not in ((), (count,)) or not np.all(given >= 0):
         raise SimulationError(
-            f"{name}: must be one number or {count}, all >= 0, got {given.tolist()}"
+            f"{name}: must be one number or {count} numbers, all >= 0, got {given.tolist()}"
         )
     return np.broadcast_to(given, (count,)).copy()
 

@@ -102,8 +102,8 @@ def _law(name: str, value: object) -> None:
 
     if not isinstance(value, ca.Function | Sampled):
         raise SimulationError(
-            "control: must be a CasADi function (t, q, v) to u, or Sampled, got "
-            f"{shown(value)}. A Python function needs a rate, Sampled(law, period)."
+            "control: must be a CasADi function (t, q, v) that returns u, or a Sampled, got "
+            f"{shown(value)}. Wrap a Python function as Sampled(law, period)."
         )
 
 
@@ -302,29 +302,30 @@ class RunOptions:
         """Raise an error if options are incompatible, or take too many samples or steps."""
         t_end, dt, step, period = self.t_end, self.dt, self.step, getattr(self.control, "period", 0)
         if dt is not None and dt > t_end:
-            raise SimulationError(f"dt: must be at most the duration, {t_end:g} s, got {dt:g}")
+            raise SimulationError(f"dt: must be at most the duration, {t_end:g} s, got {dt:g} s")
         if dt is not None and t_end / dt > MOST_SAMPLES:
             raise SimulationError(
-                f"dt: {dt:g} s makes {t_end / dt:.3g} samples, more than "
-                f"{MOST_SAMPLES:.0e}. Take a larger one, or a shorter duration."
+                f"dt: {dt:g} s makes {t_end / dt:.3g} samples, more than {MOST_SAMPLES:.0e}. "
+                "Take a larger dt, or a shorter duration."
             )
         if step is not None and self.is_adaptive:
-            message = f"step: is for method rk4, got {self.method}, which chooses its steps"
+            message = f"step: is used only with method rk4, got {self.method}"
             raise SimulationError(message)
         if step is not None and t_end / step > MOST_STEPS:
             raise SimulationError(
-                f"step: {step:g} s makes {t_end / step:.3g} steps, more than "
-                f"{MOST_STEPS:.0e}. Take a larger one, a shorter duration, or method "
-                "'auto'."
+                f"step: {step:g} s makes {t_end / step:.3g} steps, more than {MOST_STEPS:.0e}. "
+                "Take a larger step, a shorter duration, or method 'auto'."
             )
         if self.control is not None and self.inputs:
             raise SimulationError(
-                f"inputs: cannot be combined with control, got {', '.join(self.inputs)}. "
-                "A control law sets the inputs of all driven joints. Put them into the "
+                f"inputs: cannot be combined with control, got {', '.join(self.inputs)}. A "
+                "control law sets the inputs of all driven joints. Put these inputs into the "
                 "law."
             )
         if self.control is not None and self.locks:
-            raise SimulationError("locks: cannot be combined with a control law")
+            raise SimulationError(
+                "locks: cannot be combined with a control law. Leave locks or control out."
+            )
         if period and t_end / period > MOST_SAMPLES:
             raise SimulationError(
                 f"Sampled: a period of {period:g} s makes {t_end / period:.3g} calls, "

@@ -153,8 +153,9 @@ def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
         last = each.begin + last_time(each.profile)
         if last < t_end * (1 - 1e-12):
             raise SimulationError(
-                f"{each.name}: its table ends at t = {last:g} s and the run at {t_end:g} "
-                "s. Lengthen the table, shorten the run, or say 'interpolation: hold'."
+                f"{each.name}: the table ends at t = {last:g} s, before the end of the run at "
+                f"{t_end:g} s. Lengthen the table, shorten the run, or write 'interpolation: "
+                "hold'."
             )
 
 
@@ -277,9 +278,8 @@ def digit_watches(model: Model, wanted: float) -> list[Watch]:
         scale = 1.0 if axis.turns else max(model.links[axis.link].length, 0.1)
         far += [(k, scale) for k in (axis.motor, axis.index) if k is not None]
     remedy = (
-        "The position is so large that double precision cannot meet rtol. Count from a "
-        "nearer place (leave whole turns out of angles), shorten the run, or allow a "
-        "larger rtol."
+        "The position is so large that double precision cannot meet rtol. Count from a nearer "
+        "place (leave whole turns out of angles), shorten the run, or allow a larger rtol."
     )
     return [
         Watch(unit[k], -farthest * scale, farthest * scale, f"{model.names[k]}: its place", remedy)
@@ -323,7 +323,7 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
             row[part.modes.start : part.modes.stop] = slope
             if np.any(row):
                 what = f"{part.name}: the slope of its tip [rad]"
-                remedy = "Bending this large is beyond the model. Stiffen or split the link."
+                remedy = "Such bending is beyond the model. Stiffen or split the link."
                 found.append(Watch(row, -steepest, steepest, what, remedy))
     return found
 
@@ -350,13 +350,14 @@ def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile
     for name, value in inputs.items():
         if name not in joints:
             raise SimulationError(
-                f"inputs: no driven joint '{name}'. There are {', '.join(joints) or 'none'}."
+                f"inputs: there is no driven joint '{name}'. The driven joints are "
+                f"{', '.join(joints) or 'none'}."
             )
         if value is None or callable(value) or isinstance(value, ca.SX | ca.MX):
             raise SimulationError(
-                f"inputs: {name}: must be a number or a profile, got {value!r}. Give "
-                "functions as control=, a CasADi function (t, q, v) to the inputs of "
-                "all driven joints, or as control=flexarm.Sampled(law, period)."
+                f"inputs: {name}: must be a number or a profile, got {value!r}. Give a function "
+                "as control=, either a CasADi function (t, q, v) that returns the inputs of all "
+                "driven joints, or flexarm.Sampled(law, period)."
             )
         given = {"kind": "constant", "value": value} if isinstance(value, int | float) else value
         joint = joints[name]

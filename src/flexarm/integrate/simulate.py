@@ -226,8 +226,8 @@ class Simulation:
         hybrid = HybridSimulation(model, options.locks or {}, options.t_end, equation)
         if self.law is not None and not hybrid.single:
             raise SimulationError(
-                "control: a Sampled law cannot be combined with events, dry friction "
-                "and brakes that slip. Write it as a CasADi function."
+                "control: a Sampled law cannot be combined with events, dry friction or brakes "
+                "that slip. Write the law as a CasADi function."
             )
         return hybrid
 
@@ -315,8 +315,8 @@ class Simulation:
         if not (self.method.adaptive or options.step is not None):
             if self.law is not None:
                 raise SimulationError(
-                    f"step: {self.method.name} needs one under a sampled law, whose runs "
-                    "cannot be repeated in smaller steps. Give a step, or use another "
+                    f"step: {self.method.name} needs a step under a sampled law, since such "
+                    "runs cannot be repeated in smaller steps. Give a step, or use another "
                     "method."
                 )
             tolerance = options.tolerance
@@ -490,9 +490,8 @@ def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | 
     for name, period in periods.items():
         if options.t_end / period > MOST_SAMPLES:
             raise SimulationError(
-                f"{name}: its servo's period of {period:g} s makes "
-                f"{options.t_end / period:.3g} samples, more than {MOST_SAMPLES:.0e}. "
-                "Take a longer period or a shorter run."
+                f"{name}: the servo period of {period:g} s makes {options.t_end / period:.3g} "
+                f"samples, more than {MOST_SAMPLES:.0e}. Take a longer period or a shorter run."
             )
     return min(periods.values(), default=None)
 
@@ -502,8 +501,8 @@ def refuse_states(method: Method, task: InitialValueProblem) -> None:
     if task.motion.actuators.states and not method.carries_states:
         others = ", ".join(each.name for each in METHODS.values() if each.carries_states)
         raise SimulationError(
-            f"method {method.name} cannot integrate a servo with integral_time, "
-            f"bristles, hysteresis or inductance. Use auto, {others}."
+            f"method: {method.name} cannot integrate integral_time, bristles, hysteresis or "
+            f"inductance. Use auto, {others}."
         )
 
 

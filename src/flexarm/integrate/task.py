@@ -183,7 +183,8 @@ def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:
         if watch.what and not watch.low <= value <= watch.high:
             limit = watch.low if value < watch.low else watch.high
             raise SimulationError(
-                f"{watch.what} is {value:.4g} at the start, beyond {limit:.4g}. {watch.remedy}"
+                f"{watch.what} is {value:.4g} at the start, beyond the limit {limit:.4g}. "
+                f"{watch.remedy}"
             )
 
 
@@ -342,8 +343,7 @@ def equal_step(
         if largest > 1.05 * fastest:
             what = f"The fastest decay, by damping ({largest:.4g} 1/s),"
         raise SimulationError(
-            f"step: {step:g} s is too large for {method.name}. {what} needs at most "
-            f"{limit:.3g} s. Use fewer modes, less damping, a smaller step, or method "
-            "'auto'."
+            f"step: {step:g} s is too large for {method.name}. {what} needs a step of at most "
+            f"{limit:.3g} s. Use method 'auto', a smaller step, fewer modes or less damping."
         )
     return step

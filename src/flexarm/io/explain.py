@@ -19,7 +19,7 @@ _KINDS = {
 }  # fmt: skip
 _CONTAINERS = {"model", "tagged-union", "tuple", "list", "dict"}
 _REFUSALS = {"quantity_type"} | {kind for kind in SENTENCES if kind.endswith("_type")}
-_CHAIN = "flexarm has one chain of links, each carried by the one before it in 'links'"
+_CHAIN = "flexarm models one chain of links, each carried by the link before it in 'links'"
 # Keys of other programs for features that flexarm does not have.
 _OUT_OF_SCOPE = {
     "parent": f"{_CHAIN}. Leave the key out.",
@@ -99,7 +99,8 @@ def _sentence(fault: "_Fault", value: object) -> str:
     if template is None:
         text = str(fault.context.get("error", fault.message))
         scalar = value is not None and not isinstance(value, dict | list)
-        wants_value = text.startswith("must be ") and scalar and not {";", "("} & set(text)
+        whole = text.endswith(".") or {";", "("} & set(text)
+        wants_value = " must be " in f" {text}" and scalar and not whole
         return f"{text}, got {_shown(value)}" if wants_value else text
     text = template.format(**fault.context)
     if text.endswith((" 1 items", " 1 characters")):

@@ -33,15 +33,21 @@ def read_mesh(content: bytes, name: str) -> Surface:
     ending = name.rpartition(".")[2].lower()
     kinds = {"stl": _stl, "obj": _obj, "dae": _dae}
     if ending not in kinds:
-        raise ModelError(f"a mesh is read as STL, OBJ or DAE, got .{shorten(ending)}. Convert it.")
+        raise ModelError(
+            f"a mesh must be an STL, OBJ or DAE file, got .{shorten(ending)}. Convert it."
+        )
     try:
         points, faces = kinds[ending](content)
         if not len(faces):
-            raise ModelError("has no triangle")
+            raise ModelError("the mesh has no triangle")
         if len(faces) > MOST_READ:
-            raise ModelError(f"has {len(faces):,} triangles, more than {MOST_READ:,}. Decimate it.")
+            raise ModelError(
+                f"the mesh has {len(faces):,} triangles, more than {MOST_READ:,}. Decimate it."
+            )
         if not (np.abs(points) < FARTHEST).all():  # also for a coordinate that is not a number
-            raise ModelError(f"has a corner that is no number, or beyond {FARTHEST:g}")
+            raise ModelError(
+                f"the mesh has a corner that is not a number, or is beyond {FARTHEST:g}"
+            )
     except ModelError as error:
         raise ModelError(f"{shorten(name)}: {error}") from None
     return points, faces
@@ -58,11 +64,11 @@ def _stl(content: bytes) -> Surface:
         ]
         corners = _numbers(rows)
         if len(corners) % 3:
-            raise ModelError("ends within a triangle. Was it cut off?")
+            raise ModelError("the file ends within a triangle. Was it cut off?")
     else:
         raise ModelError(
-            f"is no STL: {count:,} triangles take {size:,} bytes, and it has {len(content):,}. "
-            "Was it cut off, or is it of another kind?"
+            f"the file is not an STL: {count:,} triangles take {size:,} bytes, and it has "
+            f"{len(content):,}. Was it cut off, or is it of another kind?"
         )
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
@@ -77,7 +83,9 @@ def _obj(content: bytes) -> Surface:
             try:
                 at = [int(word.partition(b"/")[0]) for word in words[1:]]
             except ValueError:
-                raise ModelError(f"has a face that cannot be read: {shorten(repr(line))}") from None
+                raise ModelError(
+                    f"the mesh has a face that cannot be read: {shorten(repr(line))}"
+                ) from None
             at = [k - 1 if k > 0 else len(rows) + k for k in at]
             faces += [[at[0], a, b] for a, b in pairwise(at[1:])]
     points, wrong = _numbers(rows), False
@@ -87,7 +95,9 @@ def _obj(content: bytes) -> Surface:
     except OverflowError:
         wrong = True
     if wrong:
-        raise ModelError("has a face of points that it does not have. Was it cut off?")
+        raise ModelError(
+            "the mesh has a face with a point that is not in the file. Was the file cut off?"
+        )
     return points, corners
 
 
@@ -96,7 +106,8 @@ def _dae(content: bytes) -> Surface:
     text = content.decode("utf-8-sig", errors="replace")
     if re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise ModelError(
-            "declares a document type, which is refused since its entities may expand without end"
+            "the file declares a document type, which is refused because its entities may "
+            "expand without end"
         )
     points, faces, count = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)], 0
     try:
@@ -111,9 +122,11 @@ def _dae(content: bytes) -> Surface:
                 faces.append(at + count)
                 count += len(corners)
                 if len(points) > MOST_PARTS or count > 3 * MOST_READ:
-                    raise ModelError(f"has over {MOST_PARTS:,} parts or {MOST_READ:,} triangles")
+                    raise ModelError(
+                        f"the mesh has over {MOST_PARTS:,} parts or {MOST_READ:,} triangles"
+                    )
     except (ET.ParseError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
-        raise ModelError("is no COLLADA 1.4. Was it cut off?") from None
+        raise ModelError("the file is not COLLADA 1.4. Was it cut off?") from None
     return np.concatenate(points), np.concatenate(faces)
 
 
@@ -158,7 +171,7 @@ def _numbers(rows: list[list[bytes]]) -> Array:
     try:
         return np.array(rows, dtype=float).reshape(-1, 3)
     except (ValueError, OverflowError):
-        raise ModelError("has a corner that is not three numbers") from None
+        raise ModelError("the mesh has a corner that is not three numbers") from None
 
 
 def write_stl(points: Array, faces: Integers) -> bytes:

@@ -289,7 +289,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         bad = find_unprintable(value)
         if bad:
-            raise ModelError(f"{shorten(repr(value))}: a model file cannot hold {bad}; remove it")
+            raise ModelError(
+                f"{shorten(repr(value))}: a model file cannot contain {bad}. Remove it."
+            )
     return value
 
 
@@ -343,6 +345,6 @@ def arm_path(name: str) -> Path:
     close = difflib.get_close_matches(name, [*files, *names], n=1, cutoff=0.5)
     hint = f"Did you mean '{close[0]}'? " if close else ""
     raise ModelError(
-        f"no file and no sample is named '{name}'. {hint}Give a model file, or a name "
-        "that 'flexarm samples' lists."
+        f"no file and no sample arm is called '{name}'. {hint}Give a model file, or a name that "
+        "'flexarm samples' lists."
     )

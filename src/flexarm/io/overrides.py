@@ -47,7 +47,7 @@ def read_change(text: str) -> Change:
         source = read(f"value: {value.strip()}", text)
     except ModelError:
         raise ModelError(
-            f"'{text}': the value must be a number, a word, or YAML on a line"
+            f"'{text}': the value must be a number, a word, or YAML on one line"
         ) from None
     for problem in source.problems:
         raise ModelError(f"'{text}': {problem.message}")
@@ -113,8 +113,8 @@ def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tu
             path = (*path, step)
         else:
             raise ModelError(
-                f"{change.text}: {show_path(path)} is {shorten(repr(here))}, "
-                f"which has no '{step}' in it"
+                f"{change.text}: the value of {show_path(path)} is {shorten(repr(here))}, which "
+                f"has no '{step}' in it"
             )
         key = path[-1]
         absent = isinstance(here, dict) and key not in here
@@ -157,7 +157,9 @@ def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, .
     if step.isdecimal() and 1 <= int(step) <= len(items):
         return int(step) - 1
     there = f"{', '.join(names)}; or 1 to {len(items)}" if names else f"1 to {len(items)}"
-    raise ModelError(f"{change.text}: no '{step}' in {show_path(path)}. There are {there}.")
+    raise ModelError(
+        f"{change.text}: there is no '{step}' in {show_path(path)}. There are {there}."
+    )
 
 
 def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
@@ -192,7 +194,9 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     data = validated(arm).model_dump(exclude_unset=True, mode="json")
     for key, value in values.items():
         if not _steps(key):
-            raise refused("values", key, "a mapping by keys of a model file", ModelError)
+            raise refused(
+                "values", key, "a mapping from keys of a model file to values", ModelError
+            )
         if value is None:
             read_value(arm, key)  # raises an error for a key that no file can have
         _apply(data, Change(f"{key}={'' if value is None else value}", _steps(key), value))
@@ -234,7 +238,9 @@ def read_value(arm: Arm, key: str) -> Any:
             here, path = here[step], (*path, step)
         else:
             there = f": there are {', '.join(here)}" if isinstance(here, dict) else ""
-            raise ModelError(f"'{key}': no '{step}' in {show_path(path) or 'the arm'}{there}")
+            raise ModelError(
+                f"'{key}': there is no '{step}' in {show_path(path) or 'the arm'}{there}"
+            )
     return here
 
 

@@ -182,7 +182,7 @@ def shorten(text: str, limit: int = 60) -> str:
 def _decode(content: str | bytes) -> str:
     if len(content) > MAX_BYTES:
         raise _Fatal(
-            (1, 1), f"the file is larger than {MAX_BYTES:,} bytes; put long tables into CSV files"
+            (1, 1), f"the file is larger than {MAX_BYTES:,} bytes. Put long tables into CSV files."
         )
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
@@ -218,7 +218,9 @@ def _events(content: str | bytes) -> Iterator[Event]:
     except (YAMLError, ValueError, OverflowError):
         # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that are no character.
         position = _mark(event.end_mark if event else None)
-        raise _Fatal(position, "not valid YAML after here. Check quotes and '\\'.") from None
+        raise _Fatal(
+            position, "the text is not valid YAML after this place. Check quotes and ''."
+        ) from None
 
 
 def _mark(mark: Any) -> Position:
@@ -279,7 +281,10 @@ class _Reader:
             if isinstance(event, DocumentStartEvent):
                 documents, position = documents + 1, _mark(event.start_mark)
                 if documents > 1:
-                    raise _Fatal(position, "a second document; a model file holds one arm")
+                    raise _Fatal(
+                        position,
+                        "a second document begins here, and a model file holds one arm. Remove it.",
+                    )
                 if event.tags or event.version not in (None, (1, 2)):
                     message = "leave the '%' lines out; model files are YAML 1.2, no tags"
                     raise _Fatal(position, message)
@@ -288,7 +293,7 @@ class _Reader:
         if not isinstance(root, dict):
             position = self.values.get((), (1, 1))
             got = {list: "a list", type(None): "nothing"}.get(type(root), "a single value")
-            raise _Fatal(position, f"a model file is a mapping of keys to values, got {got}")
+            raise _Fatal(position, f"a model file must be a mapping of keys to values, got {got}")
         return root
 
     def _node(self, event: Event, path: Path) -> Any:
@@ -302,7 +307,7 @@ class _Reader:
                 # The parser finds an empty value where the next thing starts.
                 position = self.keys.get(path, position)
         elif len(path) == MAX_DEPTH:
-            raise _Fatal(position, f"nested deeper than {MAX_DEPTH} levels", path[:3])
+            raise _Fatal(position, f"the keys are nested deeper than {MAX_DEPTH} levels", path[:3])
         self.values[path] = position
         if isinstance(event, ScalarEvent | CollectionStartEvent):
             self._check_plain(event, position, path)
@@ -325,7 +330,7 @@ class _Reader:
         """Return the text of a mapping's key, with its position recorded and problems reported."""
         position = _mark(event.start_mark)
         if isinstance(event, AliasEvent):
-            raise _Fatal(position, "an alias (*) is not allowed as a key; write it out")
+            raise _Fatal(position, "an alias (*) is not allowed as a key. Write the key out.")
         if not isinstance(event, ScalarEvent):
             raise _Fatal(position, "a key must be a word, got a list or mapping")
         key = _HALVES.sub("?", event.value)
@@ -351,4 +356,4 @@ class _Reader:
     def _complain(self, position: Position, path: Path, message: str) -> None:
         self.problems.append(Diagnostic(position, path, message))
         if len(self.problems) > 2 * MAX_REPORTED:
-            raise _Fatal(position, "too many mistakes so far; the rest is not read")
+            raise _Fatal(position, "the file has too many mistakes. The rest of it is not read.")

@@ -39,13 +39,13 @@ def require_writable(path: str | Path, *, force: bool) -> None:
     if path.is_dir():
         raise FlexarmError(f"{path}: is a folder. Name a file.")
     if path.exists() and not path.is_file():
-        raise FlexarmError(f"{path}: is no regular file but a device or pipe. Name a file.")
+        raise FlexarmError(f"{path}: is a device or pipe, not a regular file. Name a file.")
     if path.exists() and not force:
-        raise FlexarmError(f"{path}: the file is there already. Use force (--force) to overwrite.")
+        raise FlexarmError(f"{path}: the file exists already. Use force (--force) to overwrite it.")
     if not folder.is_dir():
         raise FlexarmError(f"{path}: there is no folder {folder}. Make it first.")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise FlexarmError(f"{path}: the folder {folder} is not writable. Choose another.")
+        raise FlexarmError(f"{path}: the folder {folder} is not writable. Choose another folder.")
 
 
 def require_folder(folder: Path) -> None:
@@ -59,9 +59,9 @@ def require_folder(folder: Path) -> None:
     _refuse_unreachable(folder)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        raise FlexarmError(f"{folder}: the folder cannot be made: {there} is a file")
+        raise FlexarmError(f"{folder}: the folder cannot be made, since {there} is a file")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise FlexarmError(f"{folder}: the folder {there} is not writable. Choose another.")
+        raise FlexarmError(f"{folder}: the folder {there} is not writable. Choose another folder.")
 
 
 def _refuse_unreachable(path: Path) -> None:

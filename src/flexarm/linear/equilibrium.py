@@ -147,7 +147,8 @@ def equilibrium(
     model = arm if isinstance(arm, Model) else build(arm)
     if model.orbit:
         raise FlexarmError(
-            "an equilibrium cannot be computed in an orbit, where a base need not stay"
+            "an equilibrium cannot be computed for a base in orbit, since a base at rest need "
+            "not stay there"
         )
     held, turning = positions_and_speeds(model, at, speeds)
     require_names("settle", settle, "joints")
@@ -237,7 +238,9 @@ def held_state(
 
 def _require_joint(name: str, known: Mapping[str, object] | Set[str]) -> None:
     if name not in known:
-        raise FlexarmError(f"no joint '{name}'. There are {', '.join(sorted(known)) or 'none'}.")
+        raise FlexarmError(
+            f"there is no joint '{name}'. The joints are {', '.join(sorted(known)) or 'none'}."
+        )
 
 
 def _require_exposed(part: LinkModel, value: float) -> None:
@@ -246,8 +249,9 @@ def _require_exposed(part: LinkModel, value: float) -> None:
     low, high = part.range
     if not low - 1e-9 * high <= value <= high * (1 + 1e-9):
         raise FlexarmError(
-            f"{part.joint_name}: must be {low:g} to {high:g} m, the lengths that shapes "
-            f"are built for, got {value:g}. Change it, or the joint's limits."
+            f"{part.joint_name}: must be {low:g} to {high:g} m, the range of lengths that the "
+            f"shapes are built for, got {value:g} m. Change the position, or the limits of the "
+            "joint."
         )
 
 

@@ -48,8 +48,8 @@ def shapes_following(arm: Arm, at: Mapping[str, float]) -> Arm:
             links[index], some = link.model_copy(update={"shapes": shapes}), True
     if not some:
         raise FlexarmError(
-            "following: no link has shapes of kind clamped-mass with tip: auto, which alone follow "
-            "the joints outboard"
+            "following: no link has shapes that depend on the joints outboard. Give a link "
+            "shapes of kind clamped-mass with 'tip: auto'."
         )
     return arm.model_copy(update={"links": tuple(links)})
 
@@ -87,7 +87,7 @@ def follow_configuration(
         Frequencies [Hz], (T, count).
     """
     if link not in arm.link_names:
-        raise FlexarmError(f"no link '{link}'. There are {', '.join(arm.link_names)}.")
+        raise FlexarmError(f"there is no link '{link}'. The links are {', '.join(arm.link_names)}.")
     index = arm.link_names.index(link)
     section = arm.links[index].section
     if section is None:

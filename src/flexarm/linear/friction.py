@@ -40,7 +40,7 @@ class DryFriction:
             return
         if self.choice != "secant":
             raise FlexarmError(
-                f"friction_speed: is used only with friction 'secant', got it with '{self.choice}'"
+                f"friction_speed: is used only with friction 'secant', got friction '{self.choice}'"
             )
         speed = require_positive("friction_speed", self.speed, unit="rad/s|m/s")
         object.__setattr__(self, "speed", speed)

@@ -170,7 +170,8 @@ class Modes(Summarised):
             if mode.name == name:
                 return mode
         raise FlexarmError(
-            f"no mode '{name}'. There are {', '.join(mode.name for mode in self.modes)}."
+            f"there is no mode '{name}'. The modes are "
+            f"{', '.join(mode.name for mode in self.modes)}."
         )
 
     def elastic(self) -> tuple[Mode, ...]:
@@ -254,7 +255,7 @@ def joint_states(
     if isinstance(joints, Mapping):
         by_name = require_mapping("joints", joints, "free or locked by joint")
     elif not is_word(joints, ("free", "locked", "auto")):
-        raise refused("joints", joints, "free, locked, or say it by name")
+        raise refused("joints", joints, "free, locked, or a mapping from names of joints to these")
     elif joints == "locked" or (joints == "auto" and given):
         word = "locked"
     states = {axis.name: word for axis in model.axes}
@@ -262,7 +263,9 @@ def joint_states(
         states |= {axis.name: "locked" for axis in model.axes if axis.is_braked}
     for name, state in by_name.items():
         if name not in states:
-            raise FlexarmError(f"no joint '{name}'. There are {', '.join(states) or 'none'}.")
+            raise FlexarmError(
+                f"there is no joint '{name}'. The joints are {', '.join(states) or 'none'}."
+            )
         if not is_word(state, ("free", "locked")):
             raise refused(name, state, "free or locked")
         states[name] = state

@@ -107,7 +107,9 @@ def point_of_run(run: Run, t: float) -> OperatingPoint:
     require_kind("run", run, Run, "a Run")
     t = require_number("t", t, unit="s")
     if not run.t[0] <= t <= run.t[-1]:
-        raise FlexarmError(f"t: must be {run.t[0]:g} to {run.t[-1]:g} s, the run's, got {t:g}")
+        raise FlexarmError(
+            f"t: must be a time of the run, {run.t[0]:g} to {run.t[-1]:g} s, got {t:g} s"
+        )
     k = int(np.argmin(np.abs(run.t - t)))
     anchor = run.anchors[k] if run.model.attitudes else None
     return OperatingPoint(run.q[k], run.v[k], run.u[k], float(run.t[k]), anchor)
@@ -153,7 +155,7 @@ def _require_outputs(outputs: object) -> None:
     names = require_names("outputs", outputs, "names of outputs")
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:
-        raise FlexarmError(f"outputs: must be named once each, got '{twice[0]}' twice")
+        raise FlexarmError(f"outputs: must name each output once, got '{twice[0]}' twice")
 
 
 def _required(model: Model, point: OperatingPoint, inputs: int) -> OperatingPoint:
@@ -202,8 +204,8 @@ def _outputs(
         else:
             known = ", ".join([*rows, *list(TIP)[:6]])
             raise FlexarmError(
-                f"outputs: no '{name}'. There are {known}, and these with .rate; of the "
-                "tip also with .acceleration."
+                f"outputs: there is no output '{name}'. The outputs are {known}, and each of "
+                "them with .rate; outputs of the tip also with .acceleration."
             )
         through = by_a @ columns @ solved
         C.append(np.concatenate([by_q @ columns, by_v @ columns]) + through[: 2 * n])
@@ -340,7 +342,7 @@ class StateSpace(Summarised):
             control = import_module("control")
         except ImportError:
             raise FlexarmError(
-                "python-control is not installed. Run pip install 'flexarm[control]'."
+                "the package python-control is not installed. Run pip install 'flexarm[control]'."
             ) from None
         # In python-control a dot separates a system from its signal.
         names = {

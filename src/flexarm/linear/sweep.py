@@ -88,7 +88,8 @@ def sweep(
     kinds = {kind for kind, _, _ in ranges}
     if not ranges or len(ranges) > 2 or len(kinds) > 1 or (kinds == {"speeds"} and len(ranges) > 1):
         raise FlexarmError(
-            "sweep: one joint must have a range of speeds, or one or two a range of positions"
+            "sweep: must give a range of speeds for one joint, or ranges of positions for one "
+            "or two joints"
         )
     for _, name, values in ranges:
         if len(values) < 2:

@@ -100,7 +100,8 @@ class Sweep(Summarised):
             if track.name == name:
                 return track
         raise FlexarmError(
-            f"no mode '{name}'. There are {', '.join(track.name for track in self.tracks)}."
+            f"there is no mode '{name}'. The modes are "
+            f"{', '.join(track.name for track in self.tracks)}."
         )
 
     def named_at(self, track: Track) -> str:

@@ -28,5 +28,5 @@ def discretisation(kind: str) -> Discretisation:
     """Return the discretisation of a given name, such as ``loaded``."""
     if kind not in DISCRETISATIONS:
         known = ", ".join(DISCRETISATIONS)
-        raise ShapeError(f"kind: no discretisation '{kind}'; there are {known}")
+        raise ShapeError(f"kind: there is no kind of shapes '{kind}'. The kinds are {known}.")
     return DISCRETISATIONS[kind]

@@ -160,6 +160,6 @@ class Discretisation(ABC):
             If the family does not override this method.
         """
         raise ShapeError(
-            f"static: {self.name} shapes have the static ones already, or their family has no "
-            "'rest': leave it out"
+            f"static: {self.name} shapes include static shapes already, or have none because "
+            "they have no 'rest'. Leave 'static' out."
         )

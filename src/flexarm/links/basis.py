@@ -34,8 +34,8 @@ def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
             continue
         if not span.has(motion.stiffness):
             raise ShapeError(
-                f"{motion.key}: {count} needs {motion.stiffness} in the section. Give "
-                f"it, or set {motion.key}: 0."
+                f"{motion.key}: {count} needs {motion.stiffness} in the section. Give it, or "
+                f"set '{motion.key}: 0'."
             )
         chosen.append((motion, count))
     return chosen
@@ -100,8 +100,8 @@ def normalise(shapes: Shapes, how: Normalise, span: Span) -> Shapes:
         for name, value in zip(shapes.names, mass, strict=True):
             if value == 0:
                 raise ShapeError(
-                    f"normalise: mass, but shape {name} moves no mass of the link: "
-                    "use normalise: tip, or give Jx in the section"
+                    f"normalise: 'mass' is not possible, since shape {name} moves no mass of "
+                    "the link. Use 'normalise: tip', or give Jx in the section."
                 )
         scale = np.sign(scale) / np.sqrt(mass)
     return shapes.changed(np.diag(scale))
@@ -195,8 +195,8 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
         least = float(np.linalg.eigvalsh(scaled)[0])
     if not least > DEPENDENT:
         raise ShapeError(
-            f"shapes {', '.join(names)} depend on each other or have no stiffness (least "
-            f"eigenvalue of the scaled stiffness matrix {least:.1e}). Leave some out."
+            f"shapes {', '.join(names)} are linearly dependent, or have no stiffness (smallest "
+            f"eigenvalue of the scaled stiffness matrix {least:.1e}). Leave some of them out."
         )
     return _unit(stiffness)
 

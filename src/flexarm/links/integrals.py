@@ -365,5 +365,8 @@ def pair_sizes(form: Array) -> Array:
 
 def _index(shapes: Shapes, name: str) -> int:
     if name not in shapes.names:
-        raise ShapeError(f"no amplitude '{name}': the link has {', '.join(shapes.names)}")
+        raise ShapeError(
+            f"there is no amplitude '{name}'. The amplitudes of the link are "
+            f"{', '.join(shapes.names)}."
+        )
     return shapes.names.index(name)

@@ -165,8 +165,8 @@ def _at_once(fine: Fine, more: int) -> Choice:
     numbers = [slope.shape[-1] for slope in fine.slopes]
     if fine.panels == 1 and max(numbers) > MOST:
         raise ShapeError(
-            f"an exact link takes {MOST} shapes in a direction at most, got "
-            f"{max(numbers)}. Take fewer, or linear theory ('stiffening: false')."
+            f"an exact link takes at most {MOST} shapes in a direction, got {max(numbers)}. "
+            "Take fewer, or use linear theory ('stiffening: false')."
         )
     flat = not numbers[0] and not (numbers[1] and numbers[2])
     count = max(numbers) + more

@@ -89,7 +89,10 @@ class _CModule:
         derived = [each for each in self.records if issubclass(each, kind)]
         last = max(derived, key=lambda each: len(each.__mro__), default=kind)
         if any(not issubclass(last, each) for each in derived):
-            raise FlexarmError(f"{kind.__name__}: several types derived from it have no one struct")
+            raise FlexarmError(
+                f"{kind.__name__}: several types derive from this record, so "
+                "that it has no single C struct"
+            )
         return last
 
     def type_name(self, kind: Any, *, const: bool = False) -> str:
@@ -186,8 +189,9 @@ class _CKernel(KernelWalk):
         effects = [code.effect for code in codes if code.effect]
         if CHANGES in effects and len(effects) > 1:
             raise FlexarmError(
-                f"{self.kernel.at(1)}: '{codes[0].text}' and '{codes[-1].text}' are operands of one"
-                " expression, and one is a call that changes something: give its result a name"
+                f"{self.kernel.at(1)}: '{codes[0].text}' and '{codes[-1].text}' are operands of "
+                "one expression, and one of them is a call with side effects. Assign its result "
+                "to a name first."
             )
         return max(effects, default=CONSTANT)
 
@@ -205,9 +209,7 @@ class _CKernel(KernelWalk):
     def assign_local(self, name: str, kind: Any, code: _Text) -> None:
         if name not in dict(self.parameters):
             if kind not in SCALARS:
-                raise FlexarmError(
-                    f"{self.kernel.at(1)}: '{name}' is no number, as it must be in C"
-                )
+                raise FlexarmError(f"{self.kernel.at(1)}: '{name}' must be a number in C")
             self.own[name] = f"{SCALARS[kind]} {name} = 0"
         self.lines.append(f"{name} = {code.text};")
 

@@ -40,8 +40,8 @@ class Kernel(LoopSource):
         names = list(self.hints)[: len(kinds)]
         if len(arguments) != len(kinds) or bool in (*kinds, result):
             raise FlexarmError(
-                f"kernel '{self.name}': takes {', '.join(names)} and, called from Python, neither "
-                f"takes nor gives bools; got {len(arguments)} arguments"
+                f"kernel '{self.name}': takes {', '.join(names)}, and without bools as "
+                f"arguments or result when called from Python, got {len(arguments)} arguments"
             )
         given = list(zip(arguments, kinds, names, strict=True))
         values = [_argument(*each) for each in given]

@@ -187,8 +187,8 @@ class LoopSource:
             or self.python.__defaults__
         ):
             raise FlexarmError(
-                f"{self.at(1)}: every parameter and the result must be annotated, and no parameter "
-                "may have a default or be *, ** or keyword-only"
+                f"{self.at(1)}: every parameter and the result must be annotated, and no "
+                "parameter may have a default or be *, ** or keyword-only"
             )
         return hints
 
@@ -199,7 +199,7 @@ class LoopSource:
             return inspect.getsource(self.python)
         except OSError:
             raise FlexarmError(
-                f"kernel '{self.name}': must be written in a file, where its text can be read"
+                f"kernel '{self.name}': must be written in a file, so that its source can be read"
             ) from None
 
     @functools.cached_property
@@ -207,7 +207,7 @@ class LoopSource:
         """Syntax tree of the function's ``def`` statement."""
         tree = ast.parse(textwrap.dedent(self.source)).body[0]
         if not isinstance(tree, ast.FunctionDef):
-            raise FlexarmError(f"{self.at(1)}: must be written with def")
+            raise FlexarmError(f"{self.at(1)}: a kernel must be written with def")
         return tree
 
     def at(self, line: int) -> str:

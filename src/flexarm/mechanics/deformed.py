@@ -67,14 +67,16 @@ def read_stations(stations: ArrayLike | None) -> Array:
         return np.linspace(0.0, 1.0, stations)
     places = require_array("stations", stations)
     if places.ndim != 1 or not len(places) or not np.all((places >= 0) & (places <= 1)):
-        raise FlexarmError("stations: must be a number, or fractions of the span from 0 to 1")
+        raise FlexarmError(
+            "stations: must be a number of stations, or a list of fractions of the span from 0 to 1"
+        )
     _refuse_many(len(places))
     return places
 
 
 def _refuse_many(stations: int) -> None:
     if stations > MOST_STATIONS:
-        raise refused("stations", stations, f"at most {MOST_STATIONS:,} along a link")
+        raise refused("stations", stations, f"at most {MOST_STATIONS:,} stations along a link")
 
 
 def tip_rows(model: Model, name: str, q: Array) -> Array:

@@ -127,11 +127,13 @@ def jacobian(
         n) each.
     """
     if at_end and link != len(model.links) - 1:
-        raise FlexarmError("the arm's tip is outboard of its last link. Use that link.")
+        raise FlexarmError(
+            "the tip of the arm is not a point of this link, but of the last link. Use that link."
+        )
     if model.tip_rotation == "first-order":
         raise FlexarmError(
-            "with first-order tip rotation sections have no angular velocity. Build the "
-            "model with tip_rotation='cayley'."
+            "sections have no angular velocity with first-order tip rotation. Build the model "
+            "with tip_rotation='cayley'."
         )
     placed = frames(model, q)
     here = placed[link]

@@ -55,7 +55,7 @@ def weightless(
         return Weightless(
             "links",
             f"the mass matrix overflows {when}",
-            "masses or lengths are too large. Check their units.",
+            "Masses or lengths are too large. Check their units.",
         )
     least, vector = least_inertia(mass, _rounding(model, names))
     if least > SINGULAR:
@@ -67,8 +67,8 @@ def weightless(
         place_of(model, mine[0]),
         f"{which} has no inertia {when}. The mass matrix is singular, and neither modes "
         "nor accelerations exist",
-        "give what it moves a mass or inertia (hub, body, Jx of the section, rotor_inertia), start "
-        "elsewhere, or fix the joint",
+        "Give the parts that move a mass or inertia (hub, body, Jx of the section, "
+        "rotor_inertia), start elsewhere, or fix the joint",
     )
 
 
@@ -84,7 +84,7 @@ def require_inertia(
     """
     found = weightless(model, mass, names, when=when)
     if found is not None:
-        raise SimulationError(f"{found.place}: {found.message}: {found.remedy}")
+        raise SimulationError(f"{found.place}: {found.message}. {found.remedy}")
 
 
 def place_of(model: Model, coordinate: str) -> str:

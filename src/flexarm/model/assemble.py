@@ -106,8 +106,8 @@ def assemble(
         before = end_pose(arm.links[i])
     if not names:
         raise ModelError(
-            "links: nothing in this arm can move, since every joint is fixed and every "
-            "link rigid. Give a joint another kind, or a link a section and shapes."
+            "links: nothing in this arm can move, since every joint is fixed and every link "
+            "rigid. Give a joint another kind, or a link a section and shapes."
         )
     base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
     hub = body_inertia(arm.links[0].joint.hub.inboard)
@@ -137,8 +137,8 @@ def _rail(arm: Arm, index: int, carrier: LinkModel, theory: Theory) -> Rail:
     e = carrier.beam
     if theory.stiffening and e.nodes is None:
         raise ModelError(
-            f"links[{index + 1}].joint: a carriage rides on exact or linear links, not "
-            "on those by the series of versions before 0.2. Build without series."
+            f"links[{index + 1}].joint: the rail of a carriage must be an exact or a linear "
+            "link. Build the model without series=True."
         )
     with naming_link(arm, index - 1):
         return Rail.of(e.span, e.shapes, e.nodes, arm.links[index - 1].root_length)
@@ -166,8 +166,8 @@ def _build_link(
     labels = data.names
     if link.flexible and not labels:
         raise ModelError(
-            f"links[{index + 1}].shapes: {name} has no shape in any direction. Give at "
-            "least one, or say 'rigid: true'."
+            f"links[{index + 1}].shapes: {name} has no shape in any direction. Give at least "
+            "one, or write 'rigid: true'."
         )
     first = len(names)
     for label in labels:
@@ -258,9 +258,9 @@ def _check_hub_axis(
     size = np.abs(root_turn).max()
     if not motion.hinge or np.abs(off_axis).max() > 1e-9 * size:
         raise ModelError(
-            f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the "
-            "root about an axis that the joint holds. Use them only in the plane that a "
-            "revolute joint turns in."
+            f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the root of "
+            "the link about an axis that the joint holds. Use them only in the plane in which a "
+            "revolute joint turns."
         )
     elastic_drives = (acts.elastic for acts in arm.links[index].joint.axes.values())
     if reflected_rotor(arm.links[index]) > 0 and not all(elastic_drives):

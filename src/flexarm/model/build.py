@@ -56,14 +56,16 @@ def build(
         unknown coordinate.
     """
     if isinstance(arm, Model):
-        raise ModelError("arm: must be an Arm, got a Model, which is built already")
+        raise ModelError(
+            "arm: must be an Arm, got a Model. Pass the arm that the model was built from."
+        )
     arm = validated(arm)
     if stiffening is not None and not isinstance(stiffening, bool | np.bool_):
-        raise ModelError(f"stiffening: expected True, False or None, got {shown(stiffening)}")
+        raise ModelError(f"stiffening: must be True, False or None, got {shown(stiffening)}")
     known = get_args(TipRotation)
     if not is_word(tip_rotation, known):
         raise ModelError(
-            f"tip_rotation: expected one of {', '.join(known)}, got {shown(tip_rotation)}"
+            f"tip_rotation: must be one of {', '.join(known)}, got {shown(tip_rotation)}"
         )
     if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
         raise ModelError(f"nodes: expected a number from 1 to {MOST_NODES}, got {shown(nodes)}")

@@ -69,8 +69,8 @@ def fit_curve(
     bent = {part.name: part for part in model.links if part.body.one_length}
     if not isinstance(link, str) or link not in bent:
         listed = ", ".join(bent) or "none"
-        raise FlexarmError(f"link: must be a flexible one that does not slide, got {link!r}. "
-                           f"There are {listed}.")  # fmt: skip
+        raise FlexarmError(f"link: must be a flexible link that does not slide, got {link!r}. "
+                           f"The links are {listed}.")  # fmt: skip
     part = bent[link]
     x = np.linspace(0, part.length, STATIONS)
     if stations is not None:
@@ -87,7 +87,7 @@ def fit_curve(
                 f"{direction}: must have one number per station, {x.shape}, got {values.shape}"
             )
     if not curves:
-        raise FlexarmError("give one of y, z and twist at least")
+        raise FlexarmError("a curve needs at least one deflection. Give y, z or twist.")
     found, residual = fit_shapes(part, x, curves)
     names = [name.removeprefix(f"{part.name}.") for name in model.names[part.modes]]
     return CurveFit(dict(zip(names, found.tolist(), strict=True)), residual)

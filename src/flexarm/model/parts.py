@@ -417,21 +417,21 @@ class LinkModel:
     def beam(self) -> Flexible:
         """Elastic part of a beam of constant length; other bodies raise an error."""
         if not isinstance(self.body, Flexible):
-            raise TypeError(f"{self.name} is no beam of one length")
+            raise TypeError(f"{self.name} is not a beam of constant length")
         return self.body
 
     @property
     def imported(self) -> ReducedBody:
         """Reduced body imported from a file; other bodies raise an error."""
         if not isinstance(self.body, ReducedBody):
-            raise TypeError(f"{self.name} is no imported body")
+            raise TypeError(f"{self.name} is not an imported body")
         return self.body
 
     @property
     def sliding_beam(self) -> SlidingBeam:
         """Elastic part of a sliding beam; other bodies raise an error."""
         if not isinstance(self.body, SlidingBeam):
-            raise TypeError(f"{self.name} is no sliding beam")
+            raise TypeError(f"{self.name} is not a sliding beam")
         return self.body
 
     @property

@@ -58,8 +58,8 @@ def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
     rows = pieces(profile)
     if len(rows) > MAX_TRACED:
         raise ModelError(
-            f"a table of {len(rows):,} pieces is too long to be part of a control law. "
-            f"Take at most {MAX_TRACED:,}."
+            f"the table has {len(rows):,} pieces, more than the {MAX_TRACED:,} that a control "
+            "law can contain. Take fewer."
         )
     begins = ca.DM(rows[1:, 0])
     origin, *piece = (
@@ -242,11 +242,13 @@ def _read_csv(file: SideFile, time: str, value: str) -> tuple[tuple[float, ...],
             )
         t, x = (_number(place, cells[k]) for k in columns)
         if times and t <= times[-1]:
-            raise ModelError(f"{place}: times must increase")
+            raise ModelError(f"{place}: times must increase from row to row")
         times.append(t)
         values.append(x)
         if len(times) > MAX_ROWS:
-            raise ModelError(f"{place}: more than {MAX_ROWS:,} rows. Take fewer samples.")
+            raise ModelError(
+                f"{place}: the table has more than {MAX_ROWS:,} rows. Take fewer samples."
+            )
     if not times:
         raise ModelError(f"{file.path}: has no rows of numbers")
     return tuple(times), tuple(values)
@@ -259,8 +261,8 @@ def _column(place: str, names: list[str], name: str) -> int:
     if name in names:
         raise ModelError(f"{place}: the column '{name}' is there twice. Keep one, or rename it.")
     raise ModelError(
-        f"{place}: no column '{name}' among {len(names)}. The first line names the "
-        "columns; 'time' and 'value' in the model file choose two."
+        f"{place}: there is no column '{name}' among {len(names)} columns. The first line names "
+        "the columns; 'time' and 'value' in the model file choose two of them."
     )
 
 

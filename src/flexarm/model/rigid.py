@@ -87,9 +87,9 @@ def _freeze(name: str, link: Link, described: dict[str, Any]) -> None:
     if np.any(root.position) or np.any(turn != np.eye(3)):
         if link.joint.dh is not None:
             raise ModelError(
-                f"rigid: {name} is a body with modes whose tip is not along its x axis, "
-                "or turned, which a rigid link on a joint with 'dh' cannot have. Give "
-                "before and after."
+                f"rigid: {name} is a body with modes whose tip is turned or off its x axis, "
+                "which a rigid link on a joint with 'dh' cannot have. Give before and after "
+                "instead of dh."
             )
         after = framed(link.joint.after) @ root
         described["joint"]["after"] = {

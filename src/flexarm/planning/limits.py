@@ -108,7 +108,7 @@ def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array,
     for name in ("strain", "base_force", "base_torque"):
         if getattr(limits, name):
             raise FlexarmError(
-                f"limits: {name} is for plans. Limit efforts or deflections instead."
+                f"limits: {name} is for plans only. Limit efforts or deflections instead."
             )
     n, rows, low, top = problem.model.size, [np.zeros((0, 2 * problem.model.size))], [], []
     unit, still = np.eye(n), np.zeros((n, n))
@@ -156,9 +156,9 @@ def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
     for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
         if rest < least - NEGLIGIBLE / 2:
             raise FlexarmError(
-                f"{where}: {axis.name} must be within its limits, {least:.2g} "
-                f"{axis.unit} or more from {bound:g}, got {place:g}. Choose another "
-                "place, or widen the joint's limits."
+                f"{where}: {axis.name} must be within its limits, at least {least:.2g} "
+                f"{axis.unit} away from {bound:g}, got {place:g}. Choose another position, or "
+                "widen the joint's limits."
             )
 
 
@@ -205,8 +205,8 @@ def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:
 
     if not np.all(np.isfinite(measure(*(np.zeros((1, model.size)),) * 3))):
         raise FlexarmError(
-            "strain: a link has neither the shape of its section nor its EA, so the "
-            "distance of its outer fibres is unknown"
+            "strain: cannot be limited, since a link has neither the shape of its section nor "
+            "EA to find its outer fibres by. Give one of them."
         )
     return [Limit("strain", "", top, measure)]
 

@@ -213,9 +213,9 @@ class Mpc(Summarised):
                 break
         if P is None:
             raise FlexarmError(
-                "target: no law was found that holds the arm there. Use a shorter "
-                "period or a lower bandwidth. If some vibration is uncontrollable from "
-                "the inputs, give it damping, or leave its shapes out."
+                "target: no control law was found that holds the arm there. Use a shorter "
+                "period or a lower bandwidth. If some vibration is uncontrollable from the "
+                "inputs, give it damping, or leave its shapes out."
             )
         fastest = float(np.abs(np.linalg.eigvals(plant.A)).max())
         stage = _root(np.asarray(np.block([[Q, N], [N.T, R]]), dtype=float))
@@ -426,7 +426,7 @@ def mpc(
     arm = validated(arm)
     if isinstance(arm.base, FreeBase):
         raise FlexarmError(
-            "arm: mpc is for a base that does not move freely. On a free base use lqr or a plan."
+            "arm: mpc needs a base that does not move freely. On a free base use lqr or a plan."
         )
     problem = MotionProblem.staying(arm, {}, {})
     if weights is not None:

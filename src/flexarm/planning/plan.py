@@ -198,7 +198,7 @@ def plan(
     anyway = anyway or TOLERANCE * sum(part.length for part in problem.model.links)
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
-        raise FlexarmError("arm: nothing vibrates. A plan is for arms that bend or wind up.")
+        raise FlexarmError("arm: nothing in it vibrates. A plan is for arms that bend or wind up.")
     judged = _within_limits(program, first, 2 * np.pi / float(fast[0]))
     if aim == "time":
         judged = _shortest(program, judged)
@@ -272,8 +272,8 @@ def _pose(
     first = program.simulate(values, length)
     if not np.isfinite(first.miss):
         raise FlexarmError(
-            f"duration: the rigid arm's motion in {length:.4g} s cannot be simulated to "
-            f"begin with: {first.run.reason}. Take a longer one."
+            f"duration: the first guess, the rigid arm's motion in {length:.4g} s, cannot be "
+            f"simulated ({first.run.reason}). Take a longer duration."
         )
     return problem, program, first
 
@@ -307,7 +307,7 @@ def _first_duration(
     left = most - np.abs(holding)
     if np.any(left <= 0):
         raise FlexarmError(
-            "duration: must be given, since holding the arm on the way takes "
+            "duration: must be given, since the efforts to hold the arm on its path take "
             f"{float((np.abs(holding) / most).max()):.3g} of the largest input"
         )
     for _ in range(60):
@@ -325,9 +325,9 @@ def _require_holds(problem: MotionProblem, most: Array) -> None:
         for name, held, top in zip(problem.names, holds, most, strict=True):
             if held >= top:
                 raise FlexarmError(
-                    f"{where}: must be where {name} can be held by less than its largest "
-                    f"input, {top:.4g}, got a place that takes {held:.4g}. Allow more "
-                    "effort, or choose another place."
+                    f"{where}: must be a position at which less than the largest input of "
+                    f"{name}, {top:.4g}, holds the arm, got one that takes {held:.4g}. Allow "
+                    "more effort, or choose another position."
                 )
 
 
@@ -341,10 +341,9 @@ def _require_effort(problem: MotionProblem, values: Array, most: Array, length: 
     over = float(needed[worst] / most[worst])
     if over > HOPELESS:
         raise FlexarmError(
-            f"effort: the rigid arm takes {needed[worst]:.3g} of {problem.names[worst]} "
-            f"to get there in {length:.4g} s, and {most[worst]:.3g} is allowed. Allow "
-            "more, or take a longer duration, such as "
-            f"{1.1 * length * np.sqrt(over):.2g} s."
+            f"effort: must be at least {needed[worst]:.3g} for {problem.names[worst]} to move "
+            f"the rigid arm there in {length:.4g} s, got {most[worst]:.3g}. Allow more effort, "
+            f"or take a longer duration, such as {1.1 * length * np.sqrt(over):.2g} s."
         )
 
 
@@ -379,9 +378,8 @@ def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) 
             else run.reason
         )
         raise FlexarmError(
-            "the motion that was found is refused. Simulated at a tolerance of "
-            f"{tight:g}, {why}.{problem.friction} Take a longer duration or more "
-            "intervals."
+            f"the planned motion is refused. Simulated at a tolerance of {tight:g}, "
+            f"{why}.{problem.friction} Take a longer duration or more intervals."
         )
     used = tuple(limit.peak(run.q, run.v, run.u) for limit in program.limits)
     efforts = np.abs(run.u).max(axis=0) / program.most
@@ -413,9 +411,9 @@ def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _
         program, first = replace(program, limits=tighter), found
     worst = int(np.argmax(judged.used))
     raise FlexarmError(
-        "limits: the motion that was found is refused. Simulated, the "
-        f"{program.limits[worst].name} is {judged.used[worst]:.4g} times what is "
-        "allowed. Take a longer duration or more intervals."
+        "limits: the planned motion is refused. In a simulation the "
+        f"{program.limits[worst].name} is {judged.used[worst]:.4g} times its limit. Take a "
+        "longer duration or more intervals."
     )
 
 
@@ -428,11 +426,11 @@ def _shortest(program: NonlinearProgram, judged: _Judged) -> _Judged:
         tried = program.simulate(now.values, length)
         try:
             if not np.isfinite(tried.miss):
-                raise FlexarmError("cannot be simulated")
+                raise FlexarmError("the motion cannot be simulated")
             better = _within_limits(program, tried, judged.after)
             total += better.count
             if better.found.miss > HIT:
-                raise FlexarmError("does not arrive")
+                raise FlexarmError("the motion does not reach its target")
             judged = better
         except FlexarmError:
             low = length

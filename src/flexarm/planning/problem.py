@@ -63,9 +63,8 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
         depth = variables["penetration"].max(axis=0)
         if np.any(depth > 0):
             raise FlexarmError(
-                "the motion that was found is refused. On its way the arm touches the "
-                f"obstacle of its contact '{arm.contacts[int(np.argmax(depth))].name}'. "
-                "Plan another way."
+                "the planned motion is refused. On its way the arm touches the obstacle of its "
+                f"contact '{arm.contacts[int(np.argmax(depth))].name}'. Plan another way."
             )
 
 
@@ -75,15 +74,15 @@ def require_rest(model: Model, rest: Array) -> None:
     k = int(np.argmax(np.abs(rates)))
     if abs(rates[k]) > NEGLIGIBLE:
         raise FlexarmError(
-            f"start: a plan goes from rest to rest, and '{model.names[k]}' starts with a "
-            f"rate of {rates[k]:.3g}. Take that rate out of the model file."
+            f"start: a plan begins at rest, and '{model.names[k]}' starts with a rate of "
+            f"{rates[k]:.3g}. Remove that rate from the model file."
         )
     bent = [i for part in model.links for i in range(*part.modes.indices(model.size))]
     for i in bent:
         if q[i] != 0 and abs(q[i] - rest[i]) > BENT * abs(q[i]):
             raise FlexarmError(
-                f"start: a plan goes from rest to rest, and '{model.names[i]}' starts at "
-                f"{q[i]:.3g}, where it does not stay. Take it out of the model file."
+                f"start: a plan begins at rest, and '{model.names[i]}' does not stay at its "
+                f"start {q[i]:.3g}. Remove that start from the model file."
             )
 
 
@@ -107,7 +106,7 @@ class MotionProblem:
         """
         problem = cls.staying(arm, to, start or {})
         if not np.any(np.abs(drives(problem.model).hubs @ (problem.goal - problem.start)) > 1e-9):
-            raise FlexarmError("to: must move a driven joint, got where it is")
+            raise FlexarmError("to: must move a driven joint, got the position that the arm is at")
         return problem
 
     @classmethod
@@ -123,7 +122,7 @@ class MotionProblem:
         if model.prescribed:
             names = ", ".join(model.names[i] for i in model.prescribed)
             raise ModelError(
-                f"arm: a plan moves what torques drive, got prescribed motions: {names}"
+                f"arm: a plan is for joints driven by torques, got prescribed motions: {names}"
             )
         statics = Statics(model)
         first = statics.at_joints(start)

@@ -107,9 +107,9 @@ class NonlinearProgram:
         if now.miss <= NEAR_HIT:
             return now, count
         raise FlexarmError(
-            f"no motion found: the best one, simulated, misses its goal by {now.miss:.1e} of its "
-            f"way after {count} iterations.{self.problem.friction} Take a longer duration, more "
-            "intervals or wider limits."
+            f"no motion was found. The best one, simulated, misses its goal by {now.miss:.1e} "
+            f"of the distance after {count} iterations.{self.problem.friction} Take a longer "
+            "duration, more intervals or wider limits."
         )
 
     def used(self, run: Run) -> tuple[Array, Array]:

@@ -306,8 +306,8 @@ def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> 
     alone = float(np.exp(-2 * np.pi * z / np.sqrt(1 - z**2)))
     if vibration > WORTH * alone:
         raise FlexarmError(
-            f"kind: 'ei' leaves {100 * vibration:.3g} % of a vibration, but damping alone leaves "
-            f"{100 * alone:.3g} % by then (damping ratio {z:.3g}): take 'zv' or 'zvd'"
+            f"kind: 'ei' leaves {100 * vibration:.3g} % of a vibration, but damping alone "
+            f"leaves {100 * alone:.3g} % by then (damping ratio {z:.3g}). Use 'zv' or 'zvd'."
         )
 
 
@@ -337,14 +337,15 @@ def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
             continue
         if np.any(pieces(given)[-1, 3:7]):
             raise FlexarmError(
-                f"{axis.name}: its motion never ends: only what comes to rest can be shaped, such "
-                "as a step, a cycloid or a table"
+                f"{axis.name}: the motion never ends, and only a motion that comes to rest can "
+                "be shaped. Use a step, a cycloid or a table."
             )
         key = "motion" if servo is None else "servo.target"
         found[axis.name] = (f"{joint_key(axis)}.{key}", given)
     if not found:
         raise FlexarmError(
-            "arm: nothing to shape. Give a joint a servo with a target, or a prescribed motion."
+            "arm: no joint has an input that could be shaped. Give a joint a servo with a "
+            "target, or a prescribed motion."
         )
     return found
 

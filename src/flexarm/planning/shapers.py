@@ -167,7 +167,7 @@ def _ei(half: float, damping: float, v: float) -> Shaper:
         found = root(left, guess, args=(float(z),), tol=1e-13)
         if np.abs(left(found.x, float(z))).max() > NEGLIGIBLE:
             raise FlexarmError(
-                f"damping: no EI shaper found for a damping ratio of {damping:g}. Take zvd."
+                f"damping: no EI shaper was found for a damping ratio of {damping:g}. Use zvd."
             )
         guess = found.x
     return made(guess)
@@ -181,7 +181,7 @@ def shaper_of_modes(
 ) -> Shaper:
     """Return the shaper of several modes, given as natural frequency [rad/s] and damping ratio."""
     if not modes:
-        raise FlexarmError("modes: must be one or more, got none")
+        raise FlexarmError("modes: must be at least one mode, got none")
     made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
     return reduce(Shaper.then, made)
 

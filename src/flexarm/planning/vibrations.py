@@ -55,8 +55,8 @@ class Vibrations:
         """
         if len(self.frequency) < count:
             raise FlexarmError(
-                f"modes: must be at most {len(self.frequency)}, the vibrations that the arm has "
-                f"with its joints held, got {count}"
+                f"modes: must be at most {len(self.frequency)}, the number of vibrations with "
+                f"the joints held, got {count}"
             )
         kept = self.order[:count]
         return list(zip(self.frequency[kept].tolist(), self.damping[kept].tolist(), strict=True))

@@ -94,9 +94,8 @@ def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
     left = np.count_nonzero(rest)
     if left < FEW:
         raise FlexarmError(
-            f"after: must leave {FEW} samples of the run to judge by, got {after:.6g} of "
-            f"a run to {t[-1]:.6g} s, which leaves {left}. Take a longer run, or a "
-            "smaller dt."
+            f"after: must leave {FEW} samples of the run, got {after:.6g} s of a run to "
+            f"{t[-1]:.6g} s, which leaves {left}. Take a longer run, or a smaller dt."
         )
     away = np.linalg.norm(tip - tip[-1], axis=1)
     largest = max(float(away.max()), NEGLIGIBLE)
@@ -158,7 +157,7 @@ def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
         for profile in path:
             ends += _ends(f"the path of {name}", profile, begin)
     if not ends:
-        raise FlexarmError("after: must be given: the arm's file has no motion that ends")
+        raise FlexarmError("after: must be given, since no motion in the arm's file ends")
     return float(max(ends))
 
 
@@ -173,7 +172,7 @@ def _ends(
         return []
     rows = pieces(profile)
     if np.any(rows[-1, 3:7]) or (to_zero and rows[-1, 2]):
-        raise FlexarmError(f"after: must be given, since {name} never stops")
+        raise FlexarmError(f"after: must be given, since the motion of {name} never ends")
     moves = np.any(rows[:, 3:7], axis=1) | (rows[:, 2] != rows[-1, 2])
     return [begin + float(t) for t in rows[np.flatnonzero(moves)[-1:] + 1, 0]]
 

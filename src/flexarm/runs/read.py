@@ -51,8 +51,8 @@ MAX_RATIO = 50  # of unpacked data to the size of a larger file: motions compres
 ROTATION = 1e-6  # largest deviation of a rotation times its transpose from the identity
 MAX_WORDS = 100_000  # labels of an axis: more than any arm has coordinates
 MAX_SAMPLES = 20_000_000  # twice as many as a run may have
-REMEDY = "the file is damaged, or was not written by flexarm. Simulate the arm again."
-KINDS = "it is cut off, damaged or of another kind; runs are written by 'flexarm simulate --out'"
+REMEDY = "The file is damaged, or was not written by flexarm. Simulate the arm again."
+KINDS = "It is cut off, damaged or of another kind. Runs are written by 'flexarm simulate --out'."
 _FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 _HEAP = b"GCOL\x01\0\0\0"
 _ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
@@ -69,7 +69,7 @@ def open_stored(path: Path) -> Iterator["Stored"]:
     """
     with explained(path):
         if not path.is_file():
-            raise FlexarmError(f"{path}: no such file")
+            raise FlexarmError(f"{path}: there is no such file")
         file = h5py.File(path, "r")
     with file:
         stored = Stored(path, file, path.stat().st_size)
@@ -85,9 +85,11 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except PermissionError:
-        raise FlexarmError(f"{path}: the file cannot be read: permission denied") from None
+        raise FlexarmError(
+            f"{path}: the file cannot be read, since you have no permission"
+        ) from None
     except _ERRORS:
-        raise FlexarmError(f"{path}: is no NetCDF file that can be read: {KINDS}") from None
+        raise FlexarmError(f"{path}: cannot be read as a NetCDF file. {KINDS}") from None
 
 
 def _check_heaps(path: Path) -> None:
@@ -113,10 +115,10 @@ def _check_heaps(path: Path) -> None:
                 index = int.from_bytes(data[at : at + 2], "little")
                 size = int.from_bytes(data[at + 8 : at + 16], "little")
                 if not index and size < 16:
-                    raise ValueError("a collection that does not end")
+                    raise ValueError("a collection does not end")
                 left -= 1
                 if left < 0:
-                    raise ValueError("collections that overlap")
+                    raise ValueError("collections overlap")
                 at += size if not index else 16 + (size + 7) // 8 * 8
             start = data.find(_HEAP, start + 1)
 
@@ -140,7 +142,7 @@ class Stored:
         held = sum(each.id.get_storage_size() for each in members if isinstance(each, h5py.Dataset))
         if self.size - held > MAX_UNPACKED:
             raise FlexarmError(
-                f"{self.path}: holds {self.size - held:,} bytes besides its variables: {REMEDY}"
+                f"{self.path}: has {self.size - held:,} bytes besides its variables. {REMEDY}"
             )
 
     def has(self, name: str) -> bool:
@@ -164,7 +166,7 @@ class Stored:
         self._check_storage(name, variable)
         values = np.array(variable[...], dtype=float)
         if not (np.abs(values) <= LARGEST).all():
-            raise self.wrong(name, f"must be finite numbers, not beyond {LARGEST:g}")
+            raise self.wrong(name, f"must be finite numbers within +-{LARGEST:g}")
         return values
 
     def rotations(self, name: str, count: int) -> Array:
@@ -173,7 +175,7 @@ class Stored:
         small = np.abs(turned).max() <= 2  # so that nothing overflows
         off = turned @ turned.transpose(0, 2, 1) - np.eye(3) if small else np.ones(1)
         if np.abs(off).max() > ROTATION or np.linalg.det(turned).min() < 0:
-            raise self.wrong(name, "must be rotations")
+            raise self.wrong(name, "must be rotation matrices")
         return turned
 
     def count(self, name: str) -> int:
@@ -207,7 +209,9 @@ class Stored:
         self._check_storage(name, variable, of_words=True)
         for k, word in enumerate(words):
             if variable[k] != word.encode():
-                raise self.wrong(name, f"must be those of the model file: number {k + 1} is not")
+                raise self.wrong(
+                    name, f"must be those of the model file, but number {k + 1} is not"
+                )
 
     def text(self, name: str, owner: str = "") -> str:
         """Return a text attribute of the file, or of the variable ``owner``."""
@@ -262,7 +266,7 @@ class Stored:
             variable = self._variable(name)
             left -= variable.id.get_type().get_size() * prod(variable.shape or (0,))
             if left < 0:
-                raise self.wrong(name, "is more than the file can hold")
+                raise self.wrong(name, "announces more data than the file can contain")
             unit = self.text("units", name) if "units" in variable.attrs else ""
             said = unit, self.text("long_name", name)
             if variable_checksum(self._values(name, variable), *said) != checksum:
@@ -287,7 +291,7 @@ class Stored:
 
     def wrong(self, name: str, why: str) -> FlexarmError:
         """Return the error for an invalid variable or attribute of the file."""
-        return FlexarmError(f"{self.path}: {name}: {why}: {REMEDY}")
+        return FlexarmError(f"{self.path}: the entry '{name}' {why}. {REMEDY}")
 
     def _variable(self, name: str) -> Any:
         link = self.file.get(name, getlink=True)
@@ -324,7 +328,9 @@ class Stored:
             most = max(MAX_UNPACKED, MAX_RATIO * self.size)
             fits = max(taken, chunk) <= most and (stored > 0 or not taken)
         if not fits:
-            raise self.wrong(name, f"says {taken:,} bytes, for which {stored:,} are in the file")
+            raise self.wrong(
+                name, f"announces {taken:,} bytes, but {stored:,} bytes are in the file"
+            )
 
 
 SOONEST = 1e-14  # relative to the last time: closer samples are at the same time
@@ -355,7 +361,7 @@ def load_run(path: str | Path) -> Run:
     with open_stored(path) as stored:
         with explained(path):
             if not stored.is_run(FORMAT):
-                message = "is no run of flexarm, or one of another version's format"
+                message = "is not a run of flexarm, or has the format of another version"
                 raise FlexarmError(f"{path}: {message}. Simulate the arm again.")
             text, files = stored.text("model_file"), _kept_files(stored)
             by = _formulation(stored)
@@ -365,7 +371,8 @@ def load_run(path: str | Path) -> Run:
             model = FORMULATIONS[by.formulation].paper_model(model) if by.paper else model
         except (ModelError, ShapeError) as error:
             raise ModelError(
-                f"{path}: the model file in this run is not valid here:\n{error}"
+                f"{path}: the model file in this run is not valid in this version of "
+                f"flexarm:\n{error}"
             ) from None
         with explained(path):
             run = _assemble(model, stored, by)
@@ -469,14 +476,14 @@ def _momenta(stored: "Stored", samples: int, names: Iterable[str]) -> Array:
 
 def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
     """Return the phases of the run."""
-    legs = stored.listed("legs", _Leg, "a list of the run's parts")
+    legs = stored.listed("legs", _Leg, "a list of the phases of the run")
     for leg in legs:
         inside = 0 <= leg.first < samples and all(0 <= i < model.size for i in leg.held)
         if not inside or len(leg.jump) not in (0, model.size):
-            raise stored.wrong("legs", "must be a list of the run's parts")
+            raise stored.wrong("legs", "must be a list of the phases of the run")
     firsts = [leg.first for leg in legs]
     if firsts and (firsts[0] != 0 or firsts != sorted(set(firsts))):
-        raise stored.wrong("legs", "must begin one after the other, the first at 0")
+        raise stored.wrong("legs", "must be phases in order of time, the first at sample 0")
     return tuple(
         RunLeg(
             first,
@@ -517,6 +524,6 @@ def _kept_files(stored: "Stored") -> dict[str, bytes]:
         left -= len(content)
         path = stored.text("long_name", name)
         if path in files:
-            raise stored.wrong(name, "is kept twice")
+            raise stored.wrong(name, "is in the file twice")
         files[path] = content
     return files

@@ -98,7 +98,7 @@ class Run(RunData):
         """
         if self.status != "finished":
             raise SimulationError(
-                f"the motion cannot be judged: its simulation stopped: {self.reason}"
+                f"the motion cannot be judged, since its simulation stopped: {self.reason}"
             )
         share = require_number("band", band, least=0.0, largest=1.0)
         if after is None:
@@ -106,7 +106,7 @@ class Run(RunData):
         after = require_number("after", after, least=float(self.t[0]), unit="s")
         if after > self.t[-1]:
             raise FlexarmError(
-                f"after: must be at most {self.t[-1]:.6g}, the end of the run [s], got {after:.6g}"
+                f"after: must be at most {self.t[-1]:.6g} s, the end of the run, got {after:.6g} s"
             )
         return settling(self.t, self.tip, after, share)
 
@@ -114,8 +114,7 @@ class Run(RunData):
         """Return the time [s] when the last input, motion or event of the model file is over."""
         if not self.own:
             raise FlexarmError(
-                "after: must be given: the run had a law or other inputs than its arm's file, or "
-                "is of a file that does not say"
+                "after: must be given, since the run does not follow the inputs in the arm's file"
             )
         end = motion_end(self.model, [(each.t, each.what) for each in self.happenings])
         return max([end, *(float(self.t[leg.first]) for leg in self.legs)])
@@ -362,7 +361,7 @@ def runs_dataset(
     for run in runs:
         require_kind("runs", run, Run, "a list of runs, such as simulate_many gives")
         if run.model.names != runs[0].model.names:
-            raise FlexarmError("runs: must be of one arm: their coordinates differ")
+            raise FlexarmError("runs: must be runs of one arm, got runs with different coordinates")
     said = [attributes(run) for run in runs]
     common = {key: said[0][key] for key in said[0] if len({str(each[key]) for each in said}) == 1}
     dataset = xarray.concat(
@@ -374,7 +373,7 @@ def runs_dataset(
         dataset[key] = ("run", np.array([each[key] for each in said]))
     if parameters is not None:
         if not isinstance(parameters, Sequence) or len(parameters) != len(runs):
-            raise refused("parameters", parameters, f"as many as runs, {len(runs)}: mappings")
+            raise refused("parameters", parameters, f"a list of {len(runs)} mappings, one per run")
         keys = dict.fromkeys(key for each in parameters for key in each)
         columns = {key: np.array([each.get(key, np.nan) for each in parameters]) for key in keys}
         dataset = dataset.assign_coords({key: ("run", values) for key, values in columns.items()})

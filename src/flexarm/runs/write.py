@@ -94,7 +94,9 @@ def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> Non
         kept = {name: file[name][...] for name in ("time", "q", "v")}
     for name, values in (("time", run.t), ("q", run.q), ("v", run.v)):
         if not np.array_equal(kept[name], values, equal_nan=True):
-            raise FlexarmError(f"the run cannot be stored: its {name} does not read back unchanged")
+            raise FlexarmError(
+                f"the run cannot be stored, since its {name} would not be read back unchanged"
+            )
 
 
 def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:

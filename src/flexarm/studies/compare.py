@@ -201,7 +201,7 @@ def _deflections(deflection: object) -> tuple[float, ...]:
     try:
         values = tuple(float(item) for item in islice(items, MOST_DEFLECTIONS + 1))  # type: ignore[call-overload]
     except Exception:  # no numbers, and what a foreign object raises
-        raise refused("deflection", deflection, "a number or several") from None
+        raise refused("deflection", deflection, "a number, or a list of numbers") from None
     if len(values) > MOST_DEFLECTIONS:
         raise refused("deflection", deflection, f"at most {MOST_DEFLECTIONS} numbers")
     return values
@@ -211,7 +211,7 @@ def refuse_options(deflections: Sequence[float], *, seed: int, points: int | Non
     """Raise an error unless deflections are in (0, 1] and seed and Gauss points are valid."""
     if not deflections or not all(0 < share <= 1 for share in deflections):
         raise FlexarmError(
-            "deflection: must be parts of a link's length, over 0 and at most 1, got "
+            "deflection: must be fractions of a link's length above 0 and at most 1, got "
             f"{', '.join(f'{share:g}' for share in deflections) or 'none'}"
         )
     require_count("seed", seed, 0)

@@ -208,8 +208,8 @@ def converge(
     arm = validated(arm)
     if not any(can_enrich(link) for link in arm.links):
         raise FlexarmError(
-            "no link has shapes that can be added to. Links are rigid, or their shapes "
-            "come from a file."
+            "no link has shapes whose number can be raised, since links are rigid or take their "
+            "shapes from a file. Give a link other shapes."
         )
     t_end, wish = RunOptions.of(t_end=t_end).t_end, require_positive("wish", wish)
     require_flag("others", others)
@@ -219,7 +219,9 @@ def converge(
     say = progress or (lambda text: None)
     if want is not None:
         if not others:
-            raise FlexarmError("others: must be True where an error is wanted, got False")
+            raise FlexarmError(
+                "others: must be True if an error is given that the shapes must meet, got False"
+            )
         wish = read_want(want)
         search = ShapeSearch(ShapeRuns(t_end, wish), want=wish, trials=trials, say=say)
         return _wanted(arm, search)
@@ -229,7 +231,7 @@ def converge(
     made = ShapeRuns(t_end, wish)
     best = made.of(listed["enriched"])
     if best.status != "finished":
-        raise FlexarmError(f"the run with enriched shapes {best.status}: {best.reason}")
+        raise FlexarmError(f"the run with additional shapes {best.status}: {best.reason}")
     rows = []
     for name, other in listed.items():
         say(name)

@@ -71,7 +71,7 @@ class Optimum(Summarised):
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the arm with the optimal parameters to a model file, atomically."""
         if self.arm is None:
-            raise FlexarmError("the study has no arm that could be written")
+            raise FlexarmError("the study is not of an arm that could be written to a file")
         save(self.arm, path, force=force)
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,13 +182,13 @@ def _require(study: Study, where: str) -> None:
     """Raise an error if the study has no aim, or if a parameter has no linear or log range."""
     if study.plan.aim is None:
         raise ModelError(
-            f"{where}: aim: is missing. Name the quantity that is to be small or large, "
-            f"such as 'aim: {{minimise: weight}}'."
+            f"{where}: an aim is missing. Name the quantity to minimise or maximise, such as "
+            f"'aim: {{minimise: weight}}'."
         )
     for axis in study.axes:
         if axis.kind not in ("linear", "log"):
             raise ModelError(
-                f"{where}: parameters: {axis.name}: must have a range [low, high] to be searched"
+                f"{where}: the parameter {axis.name} must have a range [low, high] to be searched"
             )
 
 
@@ -267,7 +267,7 @@ class Designs:
         """
         missed = np.maximum(-margins - KEPT, 0.0).max(axis=1, initial=0.0)
         if not np.any(np.isfinite(aims)):
-            raise FlexarmError(f"none of {len(aims)} designs could be computed: {self.reason}")
+            raise FlexarmError(f"none of the {len(aims)} designs could be computed: {self.reason}")
         order = np.lexsort((aims, np.where(np.isfinite(aims), missed, np.inf)))
         return int(order[0])
 

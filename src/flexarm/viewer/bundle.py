@@ -89,8 +89,8 @@ def built(name: str) -> str:
         return (BUILT / name).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FlexarmError(
-            f"viewer: {name} has not been built. In a checkout run 'make setup', which "
-            "builds it. Else install flexarm again."
+            f"viewer: {name} has not been built. In a checkout run 'make setup', which builds "
+            "it. Otherwise install flexarm again."
         ) from None
 
 

@@ -112,8 +112,8 @@ def require_movie(path: str | Path) -> str:
         raise refused("path", str(path), f"a file that ends in one of {', '.join(CODECS)}")
     if CODECS[kind] and shutil.which("ffmpeg") is None:
         raise FlexarmError(
-            f"{path}: a film of this kind needs the program ffmpeg, which is not "
-            "installed. Install it, or name a file that ends in .gif."
+            f"{path}: a film of this kind needs the program ffmpeg, which is not installed. "
+            "Install it, or name a file that ends in .gif."
         )
     return kind
 
@@ -196,7 +196,8 @@ def _draw(film: Film, path: Path, codec: str) -> None:
                 writer.grab_frame()
     except (OSError, subprocess.CalledProcessError) as error:
         raise FlexarmError(
-            f"ffmpeg could not write the film ({codec or 'gif'}): {error}. Try a .gif."
+            f"ffmpeg could not write the film ({codec or 'gif'}): {error}. Try a file that ends "
+            "in .gif."
         ) from None
 
 

@@ -207,7 +207,7 @@ def require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str
     if not items or not all(isinstance(item, RunData) for item in items):
         raise refused("runs", runs, "a list of runs, one at least")
     if require_names("labels", labels, "texts") and len(labels) != len(runs):
-        raise refused("labels", labels, f"{len(runs)} texts, or none")
+        raise refused("labels", labels, f"a list of {len(runs)} texts, one per run, or None")
     return labels or run_labels(runs)
 
 
@@ -266,7 +266,7 @@ def mode_page(found: Modes) -> str:
     """
     require_kind("found", found, Modes, "Modes, such as flexarm.modes(arm)")
     if not found.modes:
-        raise FlexarmError("found: has no mode to show: nothing in the arm moves")
+        raise FlexarmError("found: contains no mode to show, since nothing in the arm moves")
     model, q, anchor = found.model, found.equilibrium.point.q, found.model.start_anchors
     arrays = Arrays()
     vectors = np.stack([mode.shape for mode in found.modes], axis=1)

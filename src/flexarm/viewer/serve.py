@@ -41,7 +41,7 @@ def serve(paths: Sequence[Path], port: int = 0) -> "Server":
         return Server((HOST, port), WatchedPage(paths))
     except OSError as error:
         raise FlexarmError(
-            f"port {port}: cannot be used: {error.strerror}. Name another with --port."
+            f"port {port}: cannot be used: {error.strerror}. Choose another port with --port."
         ) from None
 
 

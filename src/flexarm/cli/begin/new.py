@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> None:
         raise Misuse(f"--links: must be 1 to {MOST}, got {args.links}")
     name = args.name.removesuffix(".yaml")
     if not name.strip("./ "):
-        raise Misuse(f"NAME: must be the name of an arm, or of its file, got '{args.name}'")
+        raise Misuse(f"NAME: must be the name of an arm or the path of its file, got '{args.name}'")
     out = args.out or Path(f"{name}.yaml")
     text = model_text(args, Path(name).name if name != args.name else name, out.name)
     try:

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
 def require_npz(out: Path) -> None:
     """Raise an error unless the output file of a body ends in .npz."""
     if out.suffix != ".npz":
-        raise Misuse(f"--out: a body is written as .npz, got {out.name}")
+        raise Misuse(f"--out: must end in .npz, the format of a body, got {out.name}")
 
 
 def finish(

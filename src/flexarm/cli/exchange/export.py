@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     """Write the export files named by the options, and print their paths."""
     if not any((args.c, args.fmu, args.casadi, args.matlab)):
         raise Misuse(
-            "an output is missing. Give --c DIR, --fmu FILE, --casadi FILE or --matlab FILE."
+            "no output is given. Give --c DIR, --fmu FILE, --casadi FILE or --matlab FILE."
         )
     require_distinct(args.c, args.fmu, args.casadi, args.matlab)
     require_outputs(args, args.fmu, args.casadi, args.matlab)

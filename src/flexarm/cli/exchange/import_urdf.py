@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise FlexarmError(f"{folder}: it cannot be made: {error.strerror}") from None
+            raise FlexarmError(f"{folder}: the folder cannot be made: {error.strerror}") from None
     for path in surfaces:
         require_writable(path, force=args.force)
     for path, content in surfaces.items():

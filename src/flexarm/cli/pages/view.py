@@ -56,18 +56,18 @@ def run(args: argparse.Namespace) -> None:
     paths = args.runs
     still = args.movie or args.picture
     if args.serve and (args.out or still or args.force):
-        raise Misuse("--serve writes no file. Leave out --out, --movie, --picture and "
-                     "--force, or --serve.")  # fmt: skip
+        raise Misuse("--serve writes no file. Leave --serve out, or leave out --out, --movie, "
+                     "--picture and --force.")  # fmt: skip
     if args.movie and args.picture:
         raise Misuse("--movie and --picture exclude each other. Give one of them.")
     if still and (args.out is not None or args.open):
         what = "--movie" if args.movie else "--picture"
-        raise Misuse(f"{what} writes no page. Leave out --out and --open, or {what}.")
+        raise Misuse(f"{what} writes no page. Leave out {what}, or leave out --out and --open.")
     if args.at is not None and args.picture is None:
-        raise Misuse("--at is for --picture. Add --picture, or leave out --at.")
+        raise Misuse("--at is used only with --picture. Add --picture, or leave out --at.")
     require_figure(args.picture, "--picture")
     if args.port is not None and not args.serve:
-        raise Misuse("--port is for --serve. Add --serve, or leave out --port.")
+        raise Misuse("--port is used only with --serve. Add --serve, or leave out --port.")
     if args.serve:
         _serve(paths, args)
         return
@@ -80,7 +80,8 @@ def run(args: argparse.Namespace) -> None:
     arms = [path for path in paths if args.picture and _is_arm(path)]
     if args.at is not None and arms:
         raise Misuse(
-            f"--at is for runs, and {arms[0]} is an arm, drawn at its start. Leave out --at."
+            f"--at is a time of a run, and {arms[0]} is an arm, which is drawn at its start. "
+            "Leave out --at."
         )
     read = _run_or_arm if args.picture else load_run
     runs = [read(path) for path in paths]  # before outputs are checked: a wrong input comes first

@@ -79,11 +79,14 @@ def run(args: argparse.Namespace) -> int | None:
     from flexarm.studies.converge import converge
 
     if args.want is not None and args.given_only:
-        raise Misuse("--want looks for other shapes. Leave out --given-only, or take --wish.")
+        raise Misuse(
+            "--want searches for better shapes, and --given-only forbids that. Use "
+            "--wish instead of --want, or leave out --given-only."
+        )
     if args.want is not None and args.wish is not None:
-        raise Misuse("--want and --wish: give one of them")
+        raise Misuse("--want and --wish exclude each other. Give one of them.")
     if args.out is not None and args.want is None:
-        raise Misuse("--out: is for the shapes that --want finds. Add it, such as --want 1%.")
+        raise Misuse("--out: is for the shapes that --want finds. Add --want, such as --want 1%.")
     require_outputs(args, args.out)
     arm = read_arm(args)
     with progress() as tell:

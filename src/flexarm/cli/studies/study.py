@@ -46,7 +46,9 @@ def run(args: argparse.Namespace) -> None:
         plan = read_study(args.study)
         sampling = plan.plan.sampling.kind
         if args.plot is not None and args.kind == "sobol" and sampling != "saltelli":
-            raise Misuse(f"--kind sobol: needs sampling of kind 'saltelli', got '{sampling}'")
+            raise Misuse(
+                f"--kind sobol: needs a study with sampling of kind 'saltelli', got '{sampling}'"
+            )
         with progress() as tell:
             result = study(plan, out=out, workers=args.workers,
                           progress=lambda now: tell(_words(now)))  # fmt: skip

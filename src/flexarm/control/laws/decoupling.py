@@ -110,9 +110,9 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
     fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
     if has != fits or not _is_same(value.arm, model):
         raise FlexarmError(
-            f"regulator: must be of the trajectory's arm, '{model.arm.name}' with gains "
-            f"of shape {fits}, got one of '{value.arm.arm.name}' with gains of {has}. "
-            "Make it with lqr of this trajectory."
+            f"regulator: must be made for the arm of the trajectory, '{model.arm.name}', with "
+            f"gains of shape {fits}, got one for '{value.arm.arm.name}' with gains of shape "
+            f"{has}. Make it with lqr of this trajectory."
         )
 
 
@@ -179,8 +179,8 @@ def partitioned_input(
     plain = not model.base_moves and len(joints) == len(model.links)
     if not plain or np.any(driven.inputs[rest]) or np.any(driven.motors != driven.hubs):
         raise FlexarmError(
-            f"paper: '{model.arm.name}' must have driven joints only, none elastic, and "
-            "a base that stands still. Use paper=False, which takes any arm."
+            "paper: the law as published is for arms with driven rigid joints only and a fixed "
+            f"base, which '{model.arm.name}' is not. Use paper=False, which takes any arm."
         )
     equation = Composite(felt_by_joints(model))
     M, springs = equation.mass_expression(q), elastic_force(model, q)

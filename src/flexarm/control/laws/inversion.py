@@ -138,7 +138,9 @@ def stable_inversion(
     require_count("points", points, FEWEST, most=MOST_POINTS)
     tolerance = require_number("tolerance", tolerance, least=1e-15, largest=1.0)
     if timing.kind == "trapezoid":
-        raise FlexarmError("timing: a trapezoid's acceleration jumps. Use cycloid or quintic.")
+        raise FlexarmError(
+            "timing: must be cycloid or quintic, since the acceleration of a trapezoid jumps"
+        )
     link = _Link(model)
     start = Statics(model).at_joints({})
     require_inertia(model, formulation("composite", model).mass_matrix(start))
@@ -148,8 +150,8 @@ def stable_inversion(
     zeros = np.linalg.eigvals(A).astype(complex)
     if np.abs(zeros.real).min() < 1e-3 * np.abs(zeros).min():
         raise FlexarmError(
-            "the internal motion neither grows nor decays, so there is no bounded "
-            "input. The tip of such a link cannot follow a given path."
+            "the internal motion of the link neither grows nor decays, so no bounded input "
+            "exists. The tip of such a link cannot follow a given path."
         )
     lead = float(np.log(1 / tolerance) / np.abs(zeros.real).min()) + timing.begin
     t = np.linspace(0.0, 2 * lead - timing.begin + timing.duration, points)
@@ -166,9 +168,8 @@ def _require_resolved(timing: Timing, apart: float) -> None:
     """Raise an error if fewer than ten time samples lie within the tip's motion."""
     if timing.duration < WITHIN * apart:
         raise FlexarmError(
-            f"points: must put {WITHIN} instants or more into a motion of "
-            f"{timing.duration:g} s, got one every {apart:.3g} s. Give more points, or a "
-            "longer timing."
+            f"points: must be at least {WITHIN} within a motion of {timing.duration:g} s, got "
+            f"one every {apart:.3g} s. Give more points, or a longer timing."
         )
 
 
@@ -192,7 +193,9 @@ class _Link:
         self.model, self.joint = model, hinges[0].index
         self.rest = [i for i in range(model.size) if i != self.joint]
         if not self.rest:
-            raise ModelError("stable inversion is for a flexible link, and this one is rigid")
+            raise ModelError(
+                "stable inversion is for a flexible link, and the link of this arm is rigid"
+            )
         m = len(self.rest)
         x, y, dy, ddy = ca.SX.sym("x", 2 * m), ca.SX.sym("y"), ca.SX.sym("dy"), ca.SX.sym("ddy")
         d, rates = x[:m], x[m:]
@@ -281,8 +284,8 @@ def _bounded(
         if change <= tolerance:
             return x, count
     raise FlexarmError(
-        f"the motion did not converge in {ITERATIONS} iterations (change {change:.1e}). "
-        "It bends the link too far for this method. Move more slowly."
+        f"the motion did not converge in {ITERATIONS} iterations (last relative change "
+        f"{change:.1e}). It bends the link too far for this method. Move more slowly."
     )
 
 

@@ -52,15 +52,16 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     second = ca.simplify(rows @ a)
     if ca.depends_on(second, u):
         raise ModelError(
-            "a driven joint is rigid, or its rotor's momentum acts on the link that "
-            "carries it. Link-side decoupling is for joints with drive.stiffness and "
-            "'rotor: simple'."
+            "link-side decoupling needs an elastic transmission in every driven joint, without "
+            "rotor momentum on the link that carries it. Give drive.stiffness and 'rotor: "
+            "simple'."
         )
     state, change = ca.vertcat(t, q, v), ca.vertcat(1, v, a)
     third = ca.jtimes(second, state, change)
     if ca.depends_on(third, u):
         raise ModelError(
-            "damped transmissions let the input act on the link at once. Leave drive.damping out."
+            "link-side decoupling needs undamped transmissions, since damping lets the input "
+            "act on the link at once. Leave drive.damping out."
         )
     fourth = ca.jtimes(third, state, change)
     derivatives = [rows @ q, rows @ v, second, third]
@@ -86,7 +87,9 @@ def _polynomial(poles: object) -> Array:
         raise refused("poles", poles, expected)
     polynomial = np.poly(roots)
     if np.abs(polynomial.imag).max() > 1e-9 * np.abs(polynomial).max():
-        raise FlexarmError(f"poles: complex ones must come in pairs, got {roots.tolist()}")
+        raise FlexarmError(
+            f"poles: complex poles must come in conjugate pairs, got {roots.tolist()}"
+        )
     return np.asarray(polynomial.real)
 
 

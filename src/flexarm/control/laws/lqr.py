@@ -278,8 +278,8 @@ def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
         solved = False
     if not solved:
         raise FlexarmError(
-            "no optimal gain. Some vibration may be uncontrollable from the joints, or "
-            "weights may be too far apart. Give the vibration damping, or leave its "
-            "shapes out."
+            "no optimal gain was found. Some vibration may be uncontrollable from the joints, "
+            "or the weights may differ too much in size. Give the vibration damping, or leave "
+            "its shapes out."
         )
     return cost, gain

@@ -157,7 +157,9 @@ def lqg_law(
     _, chosen, plant = _carried(space)
     C = space.C[:, chosen]
     if np.any(space.D):
-        raise FlexarmError("space: an observer cannot use accelerations. Leave those outputs out.")
+        raise FlexarmError(
+            "space: an observer cannot use outputs that are accelerations. Leave them out."
+        )
     spread = require_array("noise", noise)
     if spread.shape not in ((), (len(C),)) or not np.all(spread > 0):
         raise FlexarmError(f"noise: must be one number or {len(C)}, all > 0, got {spread.tolist()}")
@@ -172,8 +174,8 @@ def lqg_law(
         S = scipy.linalg.solve_discrete_are(A.T, C.T, shaken, V)
     except (np.linalg.LinAlgError, ValueError):
         raise FlexarmError(
-            "no optimal regulator. Some motion may be uncontrollable from the inputs or "
-            "unobservable in the outputs. Give it damping, or name more outputs."
+            "no optimal regulator was found. Some motion may be uncontrollable from the inputs "
+            "or unobservable in the outputs. Give that motion damping, or name more outputs."
         ) from None
     correction = S @ C.T @ np.linalg.inv(C @ S @ C.T + V)
     size = len(space.A)
@@ -214,8 +216,8 @@ def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
     growth = float(poles.real.max(initial=0.0))
     if growth > math.sqrt(EPSILON) * float(np.abs(poles).max(initial=0.0)):
         raise FlexarmError(
-            f"gain: the loop is not stable with it, a motion grows by {growth:.3g} 1/s. "
-            "Margins are those of a stable loop."
+            f"gain: the closed loop is unstable, and a motion grows at {growth:.3g} 1/s. "
+            "Margins are defined for stable loops only."
         )
     return {
         name: margins_of(closed + np.outer(b, row), b, row)
@@ -239,9 +241,14 @@ def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
     """
     _require_space(space)
     if not space.inputs:
-        raise FlexarmError("space: no joint is driven. Say 'actuation: torque' for at least one.")
+        raise FlexarmError(
+            "space: the arm has no driven joint. Write 'actuation: torque' for at least one."
+        )
     if space.model.floats and np.any(space.point.v):
-        raise FlexarmError("space: a free base must be at rest. Linearise about an equilibrium.")
+        raise FlexarmError(
+            "space: a free base must be at rest in the state that the model is "
+            "linearised about. Linearise about an equilibrium."
+        )
     free, kept = _free(space), set(remaining(space.model))
     left = [k for k, i in enumerate(free) if i in kept]
     chosen = [*left, *(len(free) + k for k in left)]

@@ -79,8 +79,8 @@ class Kit:
         """
         if not self.dialect.libm and name not in own.TAKEN:
             raise FlexarmError(
-                f"function '{name}': this target has no library, and flexarm no code of its own "
-                f"for it: there are {', '.join(own.TAKEN)}, sin, cos and tan"
+                f"function '{name}': this target has no mathematical library, and flexarm has "
+                f"code of its own only for {', '.join(own.TAKEN)}, sin, cos and tan"
             )
         self._needed.add(name)
         return name if self.dialect.libm else f"{own.PREFIX}{name}"

@@ -75,7 +75,9 @@ def emit_llvm(
     """
     if width < 1 or width & (width - 1):
         # LLVM would pad another number of lanes.
-        raise FlexarmError(f"width: must be a power of two, got {width}")
+        raise FlexarmError(
+            f"width: must be a number of SIMD lanes that is a power of two, got {width}"
+        )
     planned = plan(stream, chunk=min(fit.chunk or chunk, chunk), ordered=fit.ordered)
     stream = planned.stream
     kit = Kit(width, fit.reach, dialect)

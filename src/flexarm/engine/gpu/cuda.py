@@ -49,7 +49,7 @@ class Gpu:
         if version.value < OLDEST:
             have = f"{version.value // 1000}.{version.value % 1000 // 10}"
             raise DeviceError(
-                f"GPU: NVIDIA's driver knows CUDA {have}, and 11.0 is needed. Install a "
+                f"GPU: NVIDIA's driver supports CUDA {have}, and CUDA 11.0 is needed. Install a "
                 "driver of version 450 or newer."
             )
         device = ctypes.c_int()
@@ -60,7 +60,10 @@ class Gpu:
         self.call("cuDeviceGetName", name, 256, device)
         self.name = name.value.decode()
         if major < VOLTA:
-            raise DeviceError(f"GPU: {self.name} is too old. It must be a Volta (2017) or newer.")
+            raise DeviceError(
+                f"GPU: {self.name} is too old. A GPU of the Volta generation "
+                "(2017) or newer is needed."
+            )
         self._context = ctypes.c_void_p()
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         self.enter()

@@ -162,8 +162,8 @@ def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | N
     )
     if not doubles or given != shape or apart:
         raise FlexarmError(
-            f"must be an array of doubles (float64) of shape {shape}, row after row, got shape "
-            f"{given} of {tensor.bits} bits"
+            f"must be a C-contiguous array of float64 with shape {shape}, got shape {given} "
+            f"with {tensor.bits} bits per number"
         )
     return int(tensor.data or 0) + int(tensor.byte_offset)
 

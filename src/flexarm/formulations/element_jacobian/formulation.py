@@ -74,7 +74,7 @@ def _weight(lumps: list[Lump], gravity: Array) -> Expr:
 def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
     """Return why the paper does not cover an arm or its mass matrix is singular, else None."""
     if model.base_moves:
-        return "the paper's robots stand on a fixed base. Say paper=False."
+        return "the paper's robots stand on a fixed base. Use paper=False."
     q = np.zeros(model.size)
     for index, _, high in model.sliding_ranges:
         q[index] = high
@@ -82,13 +82,12 @@ def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
         body = body_of(model, part)
         if set(body.directions(q)) - {"y"} or part.link.quadratic_shapes:
             return (
-                f"the paper's links bend in one plane, and {part.name} moves in others. "
-                "Leave bending_z, torsion, stretch and quadratic_shapes out, or say "
-                "paper=False."
+                f"the paper's links bend in one plane, and {part.name} moves in others. Leave "
+                "bending_z, torsion, stretch and quadratic_shapes out, or use paper=False."
             )
         span = body.span_at(q)
         if span is not None and len(span.edges) > 2:
-            return f"the paper's links are uniform, and {part.name} has stations. Say paper=False."
+            return f"the paper's links are uniform, and {part.name} has stations. Use paper=False."
     return _singularity(kind(model, paper=True))
 
 
@@ -133,7 +132,9 @@ def _singularity(equation: "ElementJacobian") -> str | None:
 def refuse_points(points: int | None) -> None:
     """Raise an error if ``points`` is not a valid number of Gauss points."""
     if points is not None and (type(points) is not int or points < 1):
-        raise FlexarmError(f"points: must be a number of points, 1 or more, got {points!r}")
+        raise FlexarmError(
+            f"points: must be a number of integration points per element >= 1, got {points!r}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +175,8 @@ class ElementJacobian(Formulation):
         refuse_points(self.points)
         if self.paper and self.points not in (None, 1):
             raise FlexarmError(
-                f"points: the paper has one per element, got {self.points}. Leave points "
-                "out, or say paper=False."
+                "points: the published method has one integration point per element, got "
+                f"{self.points}. Leave points out, or use paper=False."
             )
         Formulation.__post_init__(self)
 
@@ -209,7 +210,7 @@ class ElementJacobian(Formulation):
                 return (
                     f"{part.name} has shapes of kind '{choice.kind}'"
                     + (" reduced to modes" if isinstance(choice, Elements) else "")
-                    + ", and the method sums over beam elements. Say 'shapes: {kind: elements}'"
+                    + ", and the method sums over beam elements. Write 'shapes: {kind: elements}'"
                 )
         return _paper_refusal(cls, model) if paper else None
 

@@ -84,12 +84,12 @@ class GibbsAppell(Formulation):
         """Raise an error for options or arms that the paper does not cover."""
         if not self.paper and not self.delta_squared:
             raise FlexarmError(
-                "gibbs-appell: delta_squared=False leaves a term of the equations out, "
-                "which belongs to the paper's approximations. Set paper=True."
+                "gibbs-appell: delta_squared=False leaves out a term of the equations, as the "
+                "approximations of the paper do. Set paper=True too."
             )
         reason = paper_refusal(self.model, PAPER, LACKING) if self.paper else None
         if reason is not None:
-            raise FlexarmError(f"formulation 'gibbs-appell' refuses this: {reason}")
+            raise FlexarmError(f"formulation 'gibbs-appell' cannot be used for this arm: {reason}")
         Formulation.__post_init__(self)
 
     @staticmethod

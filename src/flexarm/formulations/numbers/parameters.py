@@ -36,7 +36,9 @@ def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
     parameter_values(arm, texts)
     places = [find_place(arm, key) for key in texts]
     if len(set(places)) < len(places):
-        raise FlexarmError(f"parameters: each number once, got {', '.join(texts)}")
+        raise FlexarmError(
+            f"parameters: must name each number of the arm once, got {', '.join(texts)}"
+        )
     return texts
 
 
@@ -62,7 +64,10 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
     """
     names = ", ".join(keys)
     if not keys:
-        raise FlexarmError("values: no numbers are inputs. Name them by formulation(parameters=).")
+        raise FlexarmError(
+            "values: no number of the arm is an input of these equations. Name "
+            "numbers by formulation(parameters=)."
+        )
     given = require_array(f"values ({names})", values)
     if given.shape != (len(keys),):
         raise FlexarmError(
@@ -76,7 +81,10 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
         series=model.series,
     )
     if changed.names != model.names:
-        raise FlexarmError(f"{names}: these values change the coordinates. Build another model.")
+        raise FlexarmError(
+            f"{names}: these values would change which coordinates the arm has. "
+            "Build another model."
+        )
     return changed
 
 
@@ -176,11 +184,11 @@ def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) 
     unlike = [f"'{key}'" for key, each in rows.items() if any(one is None for one in each)]
     if unlike:
         raise FlexarmError(
-            f"{', '.join(unlike)}: the operations of the equations change at this value, "
-            "where they have no derivative. Start from another value that is not 0. "
-            f"Name default shapes ('shapes: {{kind: loaded, root: held, bending_y: "
-            f"1}}'), take 'follow' from shapes that depend on this number, and leave out "
-            "lengths and sections of links that slide."
+            f"{', '.join(unlike)}: the equations have no derivative at this value, where their "
+            "operations change. Start from another value that is not 0. Else name the default "
+            f"shapes ('shapes: {{kind: loaded, root: held, bending_y: 1}}'), take 'follow' from "
+            "shapes that depend on this number, and leave out lengths and sections of sliding "
+            "links."
         )
     found = [each.weights @ (np.array(rows[key]) - here) for key, each in nearby.items()]
     return np.stack(found, axis=1) if found else np.zeros((len(here), 0))

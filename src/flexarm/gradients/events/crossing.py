@@ -155,8 +155,8 @@ class Crossing:
         for channel in after.task.groups[3]:
             if channel.begin == begin and np.any(channel.pieces[:, 3:7]):
                 raise SimulationError(
-                    f"gradients: {channel.name}: its target moves from the time of an "
-                    "event that depends on the motion. Give a constant target."
+                    f"gradients: the target of {channel.name} moves from the time of an event "
+                    "that depends on the motion. Give a constant target."
                 )
         _, by_state, seen = before.looked(-1, event)
         off = seen @ before.along("pulled seen")
@@ -211,9 +211,9 @@ def reached(
     if not moved <= SETTLED * last or depth < GRAZES * size:
         title = model.arm.events[event].title
         raise SimulationError(
-            f"gradients: '{title}' happens at t = {t:.6g} s where its quantity only "
-            "touches its value, so its time has no derivative. Choose a value that the "
-            "quantity passes at a speed."
+            f"gradients: '{title}' happens at t = {t:.6g} s, where its quantity touches its "
+            "value without crossing, so that its time has no derivative. Choose a value that "
+            "the quantity passes at a speed."
         )
     return found
 
@@ -254,8 +254,8 @@ def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None
     one, two = (task.motion.actuators.state_names for task in (first, other))
     if one != two:
         raise SimulationError(
-            "gradients: an event gives a servo an integral, or takes it away. Give it "
-            "one with a long integral_time instead."
+            "gradients: an event must not add or remove the integral term of a servo. Give the "
+            "servo a long integral_time instead."
         )
 
 

@@ -159,20 +159,20 @@ def _refuse(model: Model, k: int, at: float) -> None:
     done = [name for name in ACTIONS if getattr(event, name)]
     if any(name not in DIFFERENTIATED for name in done):
         raise SimulationError(
-            f"gradients: '{event.title}' may happen from t = {at:g} s on. An event that "
-            "ends a run by a quantity, or attaches and detaches a tip, is not "
-            "differentiated. End the run there (t_end), and begin another by at(q=..., "
-            "v=...) with the arm as it is after it."
+            f"gradients: '{event.title}' may happen from t = {at:g} s on, and such an event (it "
+            "ends the run by a quantity, or attaches or detaches a tip) is not differentiated. "
+            "End the run there (t_end). Begin another by at(q=..., v=...) with the arm as it is "
+            "after the event."
         )
     if event.when is not None and event.when.quantity.startswith("distance."):
         raise SimulationError(
-            f"gradients: '{event.title}' depends on the distance of a body that drifts. "
-            "Use a quantity of the arm, such as tip.x, or leave the event out."
+            f"gradients: '{event.title}' depends on the distance of a free body. Use a quantity "
+            "of the arm, such as tip.x, or leave the event out."
         )
     if any(each.axis.name in event.brake and each.able for each in holders(model).values()):
         raise SimulationError(
-            f"gradients: '{event.title}' closes a brake that can slip, and sticking and "
-            "slipping are not differentiated. Leave its 'effort' out."
+            f"gradients: '{event.title}' closes a brake that can slip, and stick-slip motion is "
+            "not differentiated. Leave the 'effort' of the brake out."
         )
 
 
@@ -181,8 +181,8 @@ def refuse_at_start(model: Model, events: Sequence[int]) -> None:
     for event in (model.arm.events[k] for k in events):
         if event.capture or event.brake:
             raise SimulationError(
-                f"gradients: '{event.title}' happens at the start. Give the arm a "
-                "payload, or a closed brake, instead."
+                f"gradients: '{event.title}' happens at the start of the run. Leave it out, and "
+                "give the arm a payload or a closed brake instead."
             )
 
 
@@ -201,8 +201,9 @@ def refuse_passed(
     if high - low > 4 * apart and len(passed):
         raise SimulationError(
             f"steps: '{model.arm.events[plan.ended].title}' happens at t = {here:.6g} s, and at "
-            f"{there:.6g} s in the run whose steps are taken: the sample or event at "
-            f"{passed[0]:.6g} s is between them; leave out 'steps', or take those of a nearer run"
+            f"{there:.6g} s in the run whose steps are used. A sample or event at "
+            f"{passed[0]:.6g} s lies between the two. Leave out 'steps', or use those of a more "
+            "similar run."
         )
 
 
@@ -215,9 +216,9 @@ def refuse_released(
     for late, event in product((events[k] for k in seen), before):
         for name in sorted({*late.release} & {*event.brake}):
             raise SimulationError(
-                f"gradients: '{late.title}' releases {name} at the instant t = "
-                f"{begin:.6g} s at which '{event.title}' closes its brake. Let it happen "
-                "later ('after')."
+                f"gradients: '{late.title}' releases {name} at t = {begin:.6g} s, at the same "
+                f"time at which '{event.title}' closes its brake. Let the release happen later "
+                "('after')."
             )
 
 
@@ -226,7 +227,7 @@ def refuse_at_once(model: Model, events: Sequence[int], t: float) -> None:
     found = [each for each in (model.arm.events[k].when for k in events) if each is not None]
     if any(each != found[0] for each in found):
         raise SimulationError(
-            f"gradients: several quantities reach their values at once at t = {t:.6g} s. "
-            "Which is the first depends on the parameters, so there is no derivative. "
-            "Give one another value."
+            f"gradients: several events reach their values at the same time t = {t:.6g} s. "
+            "Their order depends on the parameters, so that there is no derivative. Change the "
+            "value of one of them."
         )

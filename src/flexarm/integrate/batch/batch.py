@@ -108,8 +108,8 @@ def _task(model: Model) -> InitialValueProblem:
     actuators = task.motion.actuators
     if actuators.lookouts or any(each.servo.period is not None for each in actuators.servos):
         raise SimulationError(
-            "arm: a batch has no backlash, limits of currents in coils or sampled "
-            "servos. Use flexarm.simulate."
+            "arm: a batch cannot simulate backlash, current limits in coils or sampled servos. "
+            "Use flexarm.simulate."
         )
     return task
 
@@ -143,7 +143,7 @@ class Batch:
     ) -> None:
         first = kinds[0]
         if any(task.equation.model.names != first.equation.model.names for task in kinds):
-            raise SimulationError("parameters: must leave all arms the same coordinates")
+            raise SimulationError("parameters: must not change which coordinates the arms have")
         self._kinds, self._which, self.dt = kinds, which, dt
         self.names, self.input_names = first.equation.model.names, first.equation.input_names
         steps = [equal_step(RK4, task.vibration, LONGEST, RTOL, None) for task in kinds]
@@ -197,7 +197,8 @@ class Batch:
         """
         if len(self._engines) > 1:
             raise SimulationError(
-                "in_place: these arms have several structures. Use q, v and step."
+                "in_place: is for arms with one set of equations, and these arms have several. "
+                "Use q, v and step."
             )
         self._lent = True
         _, engine = self._engines[0]
@@ -363,9 +364,11 @@ class Batch:
         if found.shape == (len(self),) and found.dtype == bool:
             return np.flatnonzero(found)
         if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-            raise refused("which", which, "numbers of arms, or a bool for each", SimulationError)
+            raise refused(
+                "which", which, "a list of indices of arms, or one bool per arm", SimulationError
+            )
         if np.any((found < 0) | (found >= len(self))):
-            raise SimulationError(f"which: must be from 0 to {len(self) - 1}, got {which}")
+            raise SimulationError(f"which: must be indices from 0 to {len(self) - 1}, got {which}")
         return np.array(found, dtype=np.int64)
 
     def tip(self) -> Array:

@@ -35,7 +35,8 @@ def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
     if not method.on_gpu:
         able = ", ".join(each.name for each in METHODS.values() if each.on_gpu)
         raise SimulationError(
-            f"device: method '{method.name}' is not for a GPU. Use one of {able}, or device 'cpu'."
+            f"device: method '{method.name}' cannot run on a GPU. Use one of {able}, or device "
+            "'cpu'."
         )
     for motion in {id(task.motion): task.motion for task in tasks}.values():
         servos = motion.actuators.servos
@@ -46,7 +47,7 @@ def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
         ):
             if there:
                 raise SimulationError(
-                    f"device: an arm that {what} is not for a GPU. Use device 'cpu'."
+                    f"device: an arm that {what} cannot be simulated on a GPU. Use device 'cpu'."
                 )
     gpu().enter()
 

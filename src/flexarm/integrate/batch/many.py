@@ -164,7 +164,7 @@ def simulate_many(
     ]
     if any(isinstance(each.control, Sampled) for each in options):
         raise SimulationError(
-            "control: a Sampled law is called from Python, run by run. Use "
+            "control: a Sampled law is called from Python, one run at a time. Use "
             "flexarm.simulate, or write the law as a CasADi function."
         )
     _require_keep(keep)
@@ -363,14 +363,20 @@ def _each(name: str, given: Any) -> list[Any] | None:
     if not isinstance(given, Sequence | np.ndarray):
         return None
     if isinstance(given, str):
-        raise refused(name, given, "one for all runs, or a list of them", SimulationError)
+        raise refused(
+            name,
+            given,
+            "one number for all runs, or a list with one number per run",
+            SimulationError,
+        )
     return list(given)
 
 
 def _count(lengths: set[int]) -> int:
     if len(lengths) != 1:
         raise SimulationError(
-            "parameters, starts, inputs, control and rtol: at least one must be given by run, and "
-            f"those given must be of one length, got {sorted(lengths) or 'none'}"
+            "parameters, starts, inputs, control and rtol: at least one must be a list with one "
+            "entry per run, and all lists must have the same length, got "
+            f"{sorted(lengths) or 'none'}"
         )
     return lengths.pop()

@@ -120,8 +120,8 @@ class FreeBodyState:
         off_centre = bool(np.any(self.inertia.first))
         if self.orbit and off_centre:
             raise SimulationError(
-                "in orbit the distance of a fixture that is not the body's centre of "
-                "mass has no closed form. Give the event a time."
+                "the distance of a fixture in orbit has no closed form unless the fixture is at "
+                "the body's centre of mass. Give the event a time."
             )
         if self.orbit:
             place, rate, cosine, sine = hill_path(self.orbit, self.centre, self.velocity)
@@ -163,8 +163,8 @@ class FreeBodyState:
         tail = np.abs(series[-2:]).max() / np.linalg.norm(self._arm)
         if max(np.abs(net @ axis - axis).max(), tail) > NEGLIGIBLE:
             raise SimulationError(
-                "a body that spins this close to its unstable axis has no path that "
-                "double precision can predict. Give the event a time."
+                "the path of a body that spins this close to its unstable axis cannot be "
+                "predicted in double precision. Give the event a time."
             )
         rate = 2 * np.pi / period
         return _turned_waves(

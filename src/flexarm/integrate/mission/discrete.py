@@ -45,14 +45,16 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
     joints = {axis.name: axis for axis in model.axes}
     for name, intervals in locks.items():
         if name not in joints:
-            raise SimulationError(f"locks: no joint '{name}'. There are {', '.join(joints)}.")
+            raise SimulationError(
+                f"locks: there is no joint '{name}'. The joints are {', '.join(joints)}."
+            )
         axis = joints[name]
         motion = model.links[axis.link].motion
         if axis.prescribed or axis.motor is not None or not motion.lockable:
             raise SimulationError(
-                f"locks: {name} cannot be locked. Joints can be locked that have no "
-                "motor coordinate, are not prescribed, not spherical and do not slide "
-                "out of their hub."
+                f"locks: {name} cannot be locked. A joint with a motor coordinate, a prescribed "
+                "motion, a spherical joint or a joint that slides out of its hub cannot be "
+                "locked."
             )
         for begin, end in intervals:
             if not (0 <= begin < end and end - begin > instant(begin)):
@@ -243,7 +245,7 @@ class DiscreteState:
         """
         if name in self.held:
             raise SimulationError(
-                f"{name} cannot be captured, since the tip holds it already. Release it before."
+                f"{name} cannot be captured, since the tip holds it already. Release it first."
             )
         own = FreeBodyState.named(name, model)
         if name not in self.freed:

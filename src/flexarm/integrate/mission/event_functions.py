@@ -213,6 +213,6 @@ def require_quantities(model: Model) -> None:
     for i, event in enumerate(model.arm.events):
         if event.when is not None and event.when.quantity not in known:
             raise SimulationError(
-                f"events[{i + 1}].when: no quantity '{event.when.quantity}': there are "
-                f"{', '.join(known)}"
+                f"events[{i + 1}].when: there is no quantity '{event.when.quantity}'. The "
+                f"quantities are {', '.join(known)}."
             )

@@ -174,11 +174,12 @@ class HybridSimulation:
         ends = [k + 1 for k in sorted(self.discrete.done) if self.events[k].end]
         if ends:
             raise SimulationError(
-                f"events[{ends[0]}]: ends the run at time 0. Give it a later time."
+                f"events[{ends[0]}]: this event ends the run at time 0. Give it a later time."
             )
         if law and any(event.servo for event in self.events):
             raise SimulationError(
-                "control: a law replaces the servos, which events change. Leave one of them out."
+                "control: a control law replaces the servos, and an event changes a servo. "
+                "Leave the law or the change out."
             )
         return state
 
@@ -302,7 +303,8 @@ class HybridSimulation:
         self._changes = (state.t, count)
         if count > MOST_AT_ONCE:
             raise SimulationError(
-                f"{look.holder}: neither sticks nor slips. Check the loads there."
+                f"{look.holder}: no solution was found in which the joint sticks, and none in "
+                "which it slips. Check the loads there."
             )
         holder, begins = self._holders[look.holder], look.lookout.kind == "effort"
         what = "begins to slip" if begins else "holds"
@@ -448,7 +450,7 @@ def _pending(
     if event.when is None:
         return PendingEvent(event.title, f"it is at {event.at:g} s, and the run ends at {end:g} s")
     if not spans and event.after >= end - instant(end):
-        why = f"it is looked for after {event.after:g} s, and the run ends at {end:g} s"
+        why = f"the event is enabled after {event.after:g} s, and the run ends at {end:g} s"
         return PendingEvent(event.title, why)
     if not spans:
         return PendingEvent(event.title, f"the body of {event.when.quantity} was not free")

@@ -60,8 +60,8 @@ def state_of(model: Model, found: Equilibrium) -> State:
     """Return the initial state at an equilibrium, with prescribed coordinates of the model file."""
     if found.model.names != model.names:
         raise SimulationError(
-            "start: the equilibrium's coordinates are not this arm's: "
-            f"{', '.join(found.model.names)}. Compute one of this arm."
+            "start: the equilibrium has coordinates that differ from this arm's, "
+            f"{', '.join(found.model.names)}. Compute an equilibrium of this arm."
         )
     q, v = start_state(model)
     known = list(model.prescribed)
@@ -86,8 +86,8 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
     """
     if model.orbit:
         raise SimulationError(
-            "start: an equilibrium cannot be computed in an orbit, where a base at rest "
-            "need not stay. Use 'start: stated'."
+            "start: an equilibrium cannot be computed for a base in orbit, since a base at rest "
+            "need not stay there. Use 'start: stated'."
         )
     felt = replace(model, gravity=np.zeros(3)) if model.floats else model  # all falls together
     q, rates = start_state(felt)
@@ -173,8 +173,8 @@ def _brought(
     except FlexarmError as error:
         raise SimulationError(f"start: {error}") from None
     raise SimulationError(
-        f"start: no equilibrium was found with {', '.join(goals)} at the targets. "
-        "Stiffen what sags, or use 'start: stated'."
+        f"start: no equilibrium was found with {', '.join(goals)} at the targets. Raise the "
+        "stiffness of joints that sag, or use 'start: stated'."
     )
 
 
@@ -204,8 +204,8 @@ def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
 def _require_within(name: str, value: float, limit: float, what: str) -> None:
     if abs(value) > limit:
         raise SimulationError(
-            f"start: no equilibrium. {name} needs {value:.4g} to stay, and {what} is "
-            f"{limit:g}. Raise it, or lighten the load."
+            f"start: the arm has no equilibrium, since {name} needs {value:.4g} to stay, and "
+            f"{what} is {limit:g}. Raise that limit, or reduce the load."
         )
 
 
@@ -239,14 +239,14 @@ def continued(model: Model, state: State, other: RunData) -> State:
     """Return the state at the end of another run, with prescribed coordinates of time 0."""
     if other.model.names != model.names:
         raise SimulationError(
-            "start: the run's coordinates are not this arm's: "
+            "start: the run has coordinates that differ from this arm's, "
             f"{', '.join(other.model.names)}. Use the same links, joints and shapes."
         )
     held = other.legs[-1].tip if other.legs else None
     if held is not None and not _is_same(held, model.links[-1].tip_body):
         raise SimulationError(
-            "start: at the end of the run the tip holds other bodies than this arm's "
-            "payload. Give the arm a payload like them."
+            "start: at the end of the run the tip holds other bodies than the payload of this "
+            "arm. Give the arm a payload like these bodies."
         )
     known = list(model.prescribed)
     q, v = other.q[-1].copy(), other.v[-1].copy()

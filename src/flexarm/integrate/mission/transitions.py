@@ -143,8 +143,8 @@ class Transition:
         if name not in self.discrete.held:
             names = ", ".join(self.discrete.held) or "nothing"
             raise SimulationError(
-                f"{name} cannot be released, since the tip holds {names}. Capture it "
-                "before, or release that."
+                f"{name} cannot be released, since the tip holds {names}. Capture it first, or "
+                "release what the tip holds."
             )
         equation, held = self.equation(self.discrete), dict(self.discrete.held)
         tip, twist = Pose(*equation.tip_pose(self.q)), equation.tip_velocity(self.q, self.v)
@@ -172,8 +172,8 @@ class Transition:
         """Remove a tie; the energy that the tie stores counts as dissipated."""
         if name not in self.discrete.ties:
             raise SimulationError(
-                f"{name} cannot be detached, since it is not attached at this time. "
-                "Attach it before."
+                f"{name} cannot be detached, since it is not attached at this time. Attach it "
+                "first."
             )
         self._lose(k, self._stored(name))
         ties = {key: each for key, each in self.discrete.ties.items() if key != name}
@@ -245,9 +245,8 @@ class Transition:
         reach = next(body.reach for body in self.model.arm.bodies if body.name == name)
         if away > reach:
             raise SimulationError(
-                f"{name} cannot be captured: its fixture is {away:.4g} m from the tip, "
-                f"beyond its reach of {reach:g} m. Capture it at another time, or move "
-                "the tip there."
+                f"{name} cannot be captured: its fixture is {away:.4g} m from the tip, beyond "
+                f"the reach of {reach:g} m. Capture it at another time, or move the tip there."
             )
 
 

@@ -44,8 +44,8 @@ class StateWrench:
         """Raise an error if law, link, point or frame is invalid."""
         if not isinstance(self.law, ca.Function):
             raise SimulationError(
-                "StateWrench: law must be a CasADi function (t, q, v) to force and torque, got "
-                f"{shown(self.law)}"
+                "StateWrench: law must be a CasADi function (t, q, v) that returns force and "
+                f"torque, got {shown(self.law)}"
             )
         if not isinstance(self.link, str):
             raise refused("link", self.link, "the name of a link, or 'base'", SimulationError)
@@ -55,7 +55,12 @@ class StateWrench:
         place = tuple(at) if isinstance(at, list | tuple) else (at,)
         plain = [isinstance(x, int | float) and not isinstance(x, bool) for x in place]
         if at != "tip" and not (all(plain) and len(place) in (1, 3) and np.all(np.isfinite(place))):
-            raise refused("at", at, "a distance [m], (x, y, z) or 'tip'", SimulationError)
+            raise refused(
+                "at",
+                at,
+                "a distance along the link [m], a point (x, y, z) [m] or 'tip'",
+                SimulationError,
+            )
         if at != "tip":
             numbers = [float(x) for x in place]
             object.__setattr__(self, "at", numbers[0] if len(numbers) == 1 else tuple(numbers))
@@ -77,7 +82,7 @@ def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple
     for each in given:
         if each.link not in names:
             raise SimulationError(
-                f"wrenches: there is no link {each.link!r}. There are {', '.join(names)}."
+                f"wrenches: there is no link {each.link!r}. The links are {', '.join(names)}."
             )
     found, first = [], 0
     changed = {}
@@ -98,9 +103,9 @@ def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
         n = model.size
         if takes != [(1, 1), (n, 1), (n, 1)] or gives != [(len(UNITS), 1)]:
             raise SimulationError(
-                f"StateWrench: law must take t, q and v, columns of 1, {n} and {n} numbers, and "
-                f"give force and torque as one column of 6, got one that takes {takes} and gives "
-                f"{gives}"
+                f"StateWrench: law must be a function of t, q and v, columns of 1, {n} and {n} "
+                "numbers, that returns force and torque as one column of 6, got one that takes "
+                f"{takes} and returns {gives}"
             )
 
 

@@ -227,7 +227,7 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
     length = float(np.linalg.norm(way))
     if length < 1e-6:
         raise ModelError(
-            "the next joint is where the beam begins. Give the beam's end, 'to: [x, y, z]'."
+            "the next joint is at the root of this beam. Give the beam's end, 'to: [x, y, z]'."
         )
     pose = Pose(_axes(way / length, keys.get("up")), start)
     riding = _riding(segment, pose, length)
@@ -281,7 +281,10 @@ def _beam_and_rest(
         raise ModelError(f"inertia: must be urdf or section, got {shorten(repr(source))}")
     if source == "section":
         if not _says_mass(section):
-            raise ModelError("inertia: section needs a mass there: mass_per_length or a density")
+            raise ModelError(
+                "inertia: 'section' needs the mass of the section. Give "
+                "mass_per_length or a density."
+            )
         return section, _inertia(_validated(section), length), sum(bodies[1:], NO_INERTIA)
     body = sum(bodies, NO_INERTIA)
     if _says_mass(section):
@@ -292,10 +295,10 @@ def _beam_and_rest(
     if not is_body(rest, body):
         most = mass_that_fits(body, _rod(length, np.zeros(3)))
         raise ModelError(
-            f"the section has a mass of {beam.mass:.4g} kg, but at most {most:.4g} kg of "
-            f"the link's {body.mass:.4g} kg fit along the beam if mass, centre and "
-            "inertia stay those of the URDF. Leave the section's mass out to use what "
-            "fits, or say 'inertia: section' to use the section's."
+            f"the section has a mass of {beam.mass:.4g} kg, but at most {most:.4g} kg of the "
+            f"link's {body.mass:.4g} kg can be along the beam without a change of the URDF's "
+            "mass, centre and inertia. Leave the section's mass out to use that much. To use "
+            "the section's mass instead of the URDF's, write 'inertia: section'."
         )
     if abs(rest.mass) <= ACCUMULATED * body.mass:  # the rounding of a beam with all of the mass
         rest = Inertia(0.0, np.zeros(3), rest.second)
@@ -330,7 +333,7 @@ def _split(rest: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
         return split_at_ends(rest, length)
     value = quantity(share, "1", name="tip_share")
     if not 0 <= value <= 1:
-        raise ModelError(f"tip_share: must be 0 to 1, got {value:g}")
+        raise ModelError(f"tip_share: must be a fraction from 0 to 1, got {value:g}")
     tip = Inertia(value * rest.mass, value * rest.first, value * rest.second)
     return rest - tip, tip
 
@@ -353,7 +356,7 @@ def _axes(x: Array, up: Any) -> Array:
         up = _point({"up": up}, "up", x)
     z = up - x * (x @ up)
     if np.linalg.norm(z) <= 1e-6 * np.linalg.norm(up):
-        raise ModelError("up: is along the beam. Give a direction across it.")
+        raise ModelError("up: must be a direction across the beam, got one along it")
     z = z / np.linalg.norm(z)
     return np.array([x, np.cross(z, x), z]).T
 
@@ -386,8 +389,8 @@ def _spread(
     mass = mass_along(body, _rod(length, squared), length)
     if mass <= 0:
         raise ModelError(
-            "has no mass that could be along the beam. Give 'mass_per_length' and "
-            "'inertia: section'."
+            "the link has no mass in the URDF that could be along the beam. Give "
+            "'mass_per_length' and 'inertia: section'."
         )
     density = mass / length
     rotary = dict(zip(("Jx", "Jy", "Jz"), (density * squared).tolist(), strict=True))

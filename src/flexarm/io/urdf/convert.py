@@ -105,7 +105,7 @@ def _surface(geometry: Geometry, urdf: Path) -> Surface:
             raise ModelError(f"{shorten(geometry.file)} cannot be read: {reason}") from None
         return points * sizes, faces
     if not (sizes > 0).all():
-        raise ModelError(f"its {geometry.kind} has no size")
+        raise ModelError(f"the {geometry.kind} of this shape has no size")
     return solid(geometry.kind, sizes)
 
 
@@ -120,7 +120,9 @@ def _found(name: str, urdf: Path) -> Path:
     elif kind in ("package", "model"):
         tried = [folder / part for part in (rest, rest.partition("/")[2]) for folder in above]
     else:
-        raise ModelError(f"{shorten(name)} is not downloaded. Give a file.")
+        raise ModelError(
+            f"{shorten(name)} is an address on the network, which is not downloaded. Give a file."
+        )
     path = next((each for each in tried if os.path.isfile(each)), None)
     if path is None:
         raise ModelError(f"there is no file {shorten(name)}")

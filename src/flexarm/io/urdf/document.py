@@ -53,37 +53,42 @@ def _parse(content: bytes) -> ET.Element:
     """Return the root element of an XML text; documents with DOCTYPE or ENTITY are refused."""
     if len(content) > MAX_BYTES:
         raise ModelError(
-            f"is larger than {MAX_BYTES:,} bytes. A URDF names its meshes, it does not "
+            f"the file is larger than {MAX_BYTES:,} bytes. A URDF names its meshes and does not "
             "contain them."
         )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ModelError(f"byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
+        raise ModelError(
+            f"byte {error.start} of the file is not UTF-8. Save the file as UTF-8."
+        ) from None
     declared = re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE)
     if declared:
         line = text.count("\n", 0, declared.start()) + 1
         raise ModelError(
-            f"line {line}: <!{declared[1]} is not allowed in a URDF, since entities may "
-            "expand without end or read other files. Take it out."
+            f"line {line}: <!{declared[1]} is not allowed in a URDF, since entities may expand "
+            "without end or read other files. Remove it."
         )
     named = re.match(r"\s*<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)", text)
     if named and named[1].lower() not in ("utf-8", "utf8") and not text.isascii():
         raise ModelError(
-            f"declares the encoding '{shorten(named[1])}', but is read as UTF-8. Save it as UTF-8."
+            f"the file declares the encoding '{shorten(named[1])}', but is read as UTF-8. Save "
+            "it as UTF-8."
         )
     try:
         root = ET.fromstring(text)  # as UTF-8, whatever encoding the file declares
     except ET.ParseError as error:
-        raise ModelError(f"is not XML: {error}") from None
+        raise ModelError(f"the file is not XML: {error}") from None
     for element in root.iter():
         if "xacro" in element.tag:
             raise ModelError(
-                f"<{shorten(element.tag)}> is of xacro: expand it first, by 'xacro FILE.xacro > "
-                "FILE.urdf'"
+                f"<{shorten(element.tag)}> is an element of xacro. Expand the file first by "
+                "'xacro FILE.xacro > FILE.urdf'."
             )
     if root.tag != "robot":
-        raise ModelError(f"must be a URDF, whose root is <robot>, got <{shorten(root.tag)}>")
+        raise ModelError(
+            f"the file must be a URDF, whose root is <robot>, got <{shorten(root.tag)}>"
+        )
     return root
 
 
@@ -91,18 +96,20 @@ def _robot(root: ET.Element) -> "Robot":
     for kind in ("link", "joint"):
         elements = root.findall(kind)
         if len(elements) > MAX_LINKS:
-            raise ModelError(f"has more than {MAX_LINKS} of <{kind}>: no arm has")
+            raise ModelError(f"the file has more than {MAX_LINKS} of <{kind}>")
         names = [_name(each, kind) for each in elements]
         for double in [name for i, name in enumerate(names) if name in names[:i]]:
             raise ModelError(f"{kind} '{double}' is there twice. Names must differ.")
     links = {each.name: each for each in map(_link, root.findall("link"))}
     joints = {each.name: each for each in map(_joint, root.findall("joint"))}
     if not links:
-        raise ModelError("there is no <link> in <robot>")
+        raise ModelError("the <robot> has no <link>")
     for joint in joints.values():
         for side, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in links:
-                raise ModelError(f"joint '{joint.name}': there is no link '{name}', its {side}")
+                raise ModelError(
+                    f"joint '{joint.name}': the {side} link '{name}' is not in the file"
+                )
     robot = Robot(shorten(root.get("name") or "robot", 200), links, joints)
     _require_tree(robot)
     return robot
@@ -114,31 +121,35 @@ def _require_tree(robot: "Robot") -> None:
         other = robot.above[joint.child]
         if other is not joint:
             raise ModelError(
-                f"link '{joint.child}': joints '{joint.name}' and '{other.name}' both "
-                "carry it, which is a closed loop. A serial arm has no loops."
+                f"link '{joint.child}': joints '{joint.name}' and '{other.name}' both carry it, "
+                "which makes a closed loop. Remove one of them."
             )
     roots = [name for name in robot.links if name not in robot.above]
     if not roots:
         raise ModelError(
-            "every link is carried by another, which is a closed loop. There is no base."
+            "every link is carried by another link, which makes a closed loop. Leave one link, "
+            "the base, without a joint that carries it."
         )
     if len(roots) > 1:
         lost = ", ".join(roots[1:5])
         raise ModelError(
-            f"no joint carries {lost}. All links but one, {roots[0]}, must be carried."
+            f"no joint carries {lost}. Every link except the base, {roots[0]}, must be carried "
+            "by a joint."
         )
     reached = set(robot.below(roots[0]))
     apart = [name for name in robot.links if name not in reached]
     if apart:
-        raise ModelError(f"link '{apart[0]}' is in a closed loop of joints, apart from the base")
+        raise ModelError(
+            f"link '{apart[0]}' is in a closed loop of joints that does not contain the base"
+        )
 
 
 def _name(element: ET.Element, kind: str) -> str:
     name = element.get("name")
     if not name:
-        raise ModelError(f"a <{kind}> has no name")
+        raise ModelError(f"a <{kind}> has no name. Give it one.")
     if len(name) > 200 or find_unprintable(name):
-        raise ModelError(f"{kind} {shorten(repr(name))}: is no name")
+        raise ModelError(f"{kind} {shorten(repr(name))}: is not a valid name")
     return name
 
 
@@ -169,7 +180,7 @@ def _look(element: ET.Element, role: str) -> "Geometry":
         pose, geometry = _origin(element, f"its {role}"), element.find("geometry")
         shape = next((child for child in geometry or () if child.tag in SIZES), None)
         if shape is None:
-            raise ModelError(f"its {role} is none of {', '.join(SIZES)}")
+            raise ModelError(f"the {role} must have one of {', '.join(SIZES)}")
         if shape.tag == "mesh":
             sizes = _three(shape, "scale", "its mesh", (1, 1, 1))
             return Geometry(role, "mesh", pose, sizes, shape.get("filename") or "")
@@ -191,9 +202,9 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
     most = float(np.linalg.eigvalsh(matrix)[-1])
     if most > mass * WIDEST**2:
         raise ModelError(
-            f"{where}: inertia of {most:g} kg m^2 at {mass:g} kg is that of a body of "
-            f"{math.sqrt(most / mass) if mass else math.inf:.3g} m. URDF has kg m^2 and "
-            "kg."
+            f"{where}: an inertia of {most:g} kg m^2 at {mass:g} kg belongs to a body with a "
+            f"size of {(math.sqrt(most / mass) if mass else math.inf):.3g} m. Check that the "
+            "units are kg m^2 and kg."
         )
     return matrix
 
@@ -252,18 +263,19 @@ def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str,
         limits.setdefault(key, 0.0)
         most = LARGEST_ANGLE if urdf_type in TURNING else FARTHEST
         if most < abs(limits[key]) < UNLIMITED:
+            unit = "rad, since URDF uses radians" if urdf_type in TURNING else "m"
             raise ModelError(
-                f"{where}: limit {key} must be within {most:.4g} "
-                f"{'rad: URDF has radians' if urdf_type in TURNING else 'm: URDF has metres'}, got "
-                f"{limits[key]:g}; a joint without limits is 'continuous'"
+                f"{where}: limit {key} must be within {most:.4g} {unit}, "
+                f"got {limits[key]:g}. Use type 'continuous' for a joint without limits."
             )
     lower, upper = limits["lower"], limits["upper"]
     if urdf_type == "continuous" or lower == upper == 0:
         limits.pop("lower"), limits.pop("upper")
     elif lower >= upper:
         raise ModelError(
-            f"{where}: limit lower must be less than upper, got {lower:g} and {upper:g} (0 where "
-            "it is left out); a joint without limits is 'continuous', one that stands still 'fixed'"
+            f"{where}: limit lower must be less than upper, got {lower:g} and {upper:g} (0 "
+            "where it is left out). Use type 'continuous' for a joint without limits, and "
+            "'fixed' for one that does not move."
         )
     return {
         key: value for key, value in limits.items()
@@ -295,11 +307,11 @@ def _xyz_rpy(element: ET.Element | None, where: str) -> tuple[Triple, Triple]:
     none = (0.0, 0.0, 0.0)
     xyz, rpy = (_three(element, key, f"{where}: origin", none) for key in ("xyz", "rpy"))
     if max(map(abs, xyz)) > FARTHEST:
-        raise ModelError(f"{where}: origin xyz must be within {FARTHEST:g} m, got {xyz}: URDF has "
-                       "metres")  # fmt: skip
+        raise ModelError(f"{where}: origin xyz must be within {FARTHEST:g} m, got {xyz}. URDF "
+                         "uses metres.")  # fmt: skip
     if max(map(abs, rpy)) > FULL_TURN:
-        raise ModelError(f"{where}: origin rpy must be within a full turn of 2 pi rad, got {rpy}: "
-                       "URDF has radians")  # fmt: skip
+        raise ModelError(f"{where}: origin rpy must be within a full turn of 2 pi rad, got "
+                         f"{rpy}. URDF uses radians.")  # fmt: skip
     return xyz, rpy
 
 
@@ -451,20 +463,22 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
     """
     ends = robot.ends()
     if not ends:
-        raise ModelError(f"{robot.name}: nothing moves: all of its joints are fixed")
+        raise ModelError(f"{robot.name}: no joint can move, since all joints are fixed")
     if tip is None and len(ends) > 1:
         raise ModelError(
-            f"{robot.name}: branches, which a serial arm cannot do. Its branches end in "
-            f"{some(ends)}. Choose one (--tip LINK); the joints of the others are frozen "
-            "at 0."
+            f"{robot.name}: the robot branches, which a serial arm cannot do. Its branches end "
+            f"in {some(ends)}. Choose one (--tip LINK), and the joints of the other branches "
+            "are fixed at 0."
         )
     tip = ends[0] if tip is None else tip
     if tip not in robot.links:
-        raise ModelError(f"--tip: there is no link '{tip}'. Branches end in {some(ends)}.")
+        raise ModelError(f"--tip: there is no link '{tip}'. The branches end in {some(ends)}.")
     path = robot.path_to(tip)
     moving = [joint for joint in path if joint.moves]
     if not moving:
-        raise ModelError(f"--tip: no joint moves '{tip}'. Branches end in {some(ends)}.")
+        raise ModelError(
+            f"--tip: no joint moves the link '{tip}'. The branches end in {some(ends)}."
+        )
     for joint in moving:
         _require_plain(joint)
     starts = [robot.root, *(joint.child for joint in moving)]
@@ -481,14 +495,13 @@ def some(names: list[str]) -> str:
 def _require_plain(joint: UrdfJoint) -> None:
     if joint.urdf_type not in ONE_AXIS:
         raise ModelError(
-            f"joint '{joint.name}': is {joint.urdf_type}, which in a serial arm only the "
-            f"base can be. Make it fixed, and say 'base: {{kind: free}}' in the model "
-            "file."
+            f"joint '{joint.name}': is {joint.urdf_type}, which in a serial arm only the base "
+            f"can be. Make the joint fixed, and write 'base: {{kind: free}}' in the model file."
         )
     if joint.mimic:
         raise ModelError(
-            f"joint '{joint.name}': follows another joint (mimic), which is not "
-            "supported. Choose another tip (--tip), or make it fixed."
+            f"joint '{joint.name}': follows another joint (mimic), which is not supported. "
+            "Choose another tip (--tip), or make the joint fixed."
         )
 
 

@@ -110,9 +110,8 @@ def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", c
     available = int(held and conditions.tip_mass > 0)
     if count > available:
         raise ShapeError(
-            f"{motion.key}: {count} needs inertia along the link, and {motion.inertia} "
-            f"is 0 in the section. Give {motion.inertia}, or set {motion.key}: "
-            f"{available}."
+            f"{motion.key}: {count} needs inertia along the link, and {motion.inertia} is 0 in "
+            f"the section. Give {motion.inertia}, or set '{motion.key}: {available}'."
         )
 
 
@@ -159,9 +158,9 @@ class Conditions:
         centre = self.tip_inertia - lever
         if centre < -1e-9 * lever:
             raise ShapeError(
-                f"tip inertia {self.tip_inertia:g} kg m^2 is less than mass x offset^2 = "
-                f"{lever:g} kg m^2. It is taken about the tip, so it must include the "
-                "offset."
+                f"the tip inertia {self.tip_inertia:g} kg m^2 is less than mass x offset^2 = "
+                f"{lever:g} kg m^2. Give it about the tip of the link, not about the body's "
+                "centre."
             )
         return np.array([[mass, mass * self.tip_offset], [0.0, math.sqrt(max(centre, 0.0))]])
 

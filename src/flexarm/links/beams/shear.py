@@ -49,7 +49,7 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
         curves[motion.direction] = tuple(_with(curve, ratio) for curve in each)
     if shapes.mass is not None:
         raise ShapeError(
-            "measured modes include their shear. Leave the shear stiffness out of the section."
+            "measured modes include shear already. Leave the shear stiffness out of the section."
         )
     return normalise(replace(shapes, curves=curves, stiffness=stiffness, shear=ratios), how, span)
 
@@ -70,13 +70,16 @@ def _with(bent: SpanCurves, ratio: float) -> SpanCurves:
 def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:
     """Raise ShapeError if the section varies, or slopes or curvatures of the shapes jump."""
     if not span.uniform:
-        raise ShapeError("shear needs a section that is the same all along the link")
+        raise ShapeError(
+            "shear needs a section that is constant along the link. Leave the "
+            "shear stiffness out, or use a constant section."
+        )
     inner, step = shapes.edges[1:-1], 1e-9 * span.length
     for nu in (1, 2):
         size = np.abs(shapes.values(direction, shapes.edges, nu)).max(initial=0.0)
         before, beyond = (shapes.values(direction, inner + h, nu) for h in (-step, step))
         if np.abs(beyond - before).max(initial=0.0) > JUMP * size:
             raise ShapeError(
-                "shear needs shapes without jumps of curvature. Choose 'loaded' or "
-                "another family of modes in place of elements and lumped springs."
+                "shear needs shapes without jumps of curvature. Replace elements and lumped "
+                "springs by 'loaded' or another family of modes."
             )

@@ -124,7 +124,9 @@ class TabulatedShapes(Discretisation):
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Read the shapes of a span from the file; end inertia and counts have no effect."""
         if not isinstance(choice, Tabulated):
-            raise ShapeError(f"shapes: expected kind 'table' with a file, got '{choice.kind}'")
+            raise ShapeError(
+                f"shapes: must be of kind 'table' with a file, got kind '{choice.kind}'"
+            )
         findings, shapes = inspect_stations(choice.side_file, span)
         if shapes is None:
             raise findings.refusal()

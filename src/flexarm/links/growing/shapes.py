@@ -79,7 +79,9 @@ class SlidingShapes:
         """Build the shape functions of a link of one exposed length [m]."""
         low, high = self.range
         if not low <= length <= high * (1 + 1e-12):
-            raise ShapeError(f"exposed length {length:g} m is outside {low:g} to {high:g} m")
+            raise ShapeError(
+                f"the exposed length {length:g} m is outside its range {low:g} to {high:g} m"
+            )
         t = np.array([(2 * length - low - high) / (high - low)])
         curves = {}
         for direction, factors in self.factors.items():
@@ -223,9 +225,9 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
     needed = 1 + max((r for r in range(len(tail)) if tail[r] > ROUNDING * size), default=0)
     if needed > _NODES - 4:
         raise ShapeError(
-            f"the shapes change too fast over exposed lengths {range_[0]:g} to "
-            f"{range_[1]:g} m. Raise limits.lower of the joint, or say 'normalise: "
-            "mass'. A tip that hardly moves at some length cannot be scaled to 1 there."
+            f"the shapes change too fast over exposed lengths {range_[0]:g} to {range_[1]:g} m, "
+            "perhaps because the tip hardly moves at some length. Raise limits.lower of the "
+            "joint, or write 'normalise: mass'."
         )
     return np.ascontiguousarray(fit[:needed])
 
@@ -270,8 +272,8 @@ def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
     size = np.max([np.abs(t).max(axis=(0, 1)) for t in terms.values()], axis=0)
     if any(np.any(np.abs(t[:, -2:]).max(axis=(0, 1)) > _ENDED * size) for t in terms.values()):
         raise ShapeError(
-            "these shapes have too many waves for a sliding link. Take at most 15 "
-            "modes, or 30 polynomials or elements, in a direction."
+            "these shapes have too many waves for a sliding link. Take at most 15 modes, or 30 "
+            "polynomials or elements, in each direction."
         )
     found = {}
     for direction, t in terms.items():

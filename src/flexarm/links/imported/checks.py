@@ -462,7 +462,9 @@ def check_frequencies(
     findings.fact("frequencies", ", ".join(f"{f:.6g}" for f in hertz) + " Hz (root held)")
     loose = hertz <= 1e-6 * hertz.max()
     if loose.all():
-        findings.refuse(path, "is zero: no shape has stiffness. Give K, or say 'rigid: true'")
+        findings.refuse(
+            path, "is zero, so that no shape has stiffness. Give K, or write 'rigid: true'"
+        )
     elif loose.any():
         findings.note(path, f"{int(loose.sum())} of the shapes' motions have no stiffness")
     low, high = FREQUENCIES

@@ -81,7 +81,7 @@ def reduce(
     surface = no_lines(3) if faces is None else _rows("faces", faces, len(places))
     if surface.size and (surface.ndim != 2 or surface.shape[1] not in (3, 4)):
         raise ModelError(
-            "faces: must be rows of triangles or quadrangles, (f, 3) or (f, 4), got "
+            "faces: must be rows of the nodes of triangles (f, 3) or quadrangles (f, 4), got "
             f"{surface.shape}"
         )
     model = ModalData(
@@ -99,12 +99,16 @@ def reduced_data(model: ModalData, modes: int) -> ModalData:
     """Return modal data of a finite-element model reduced as by `reduce`, still unchecked."""
     places = model.nodes
     if places.ndim != 2 or places.shape[1] != 3 or not np.all(np.isfinite(places)):
-        raise ModelError(f"nodes: must be finite numbers (N, 3), got shape {places.shape}")
+        raise ModelError(
+            f"nodes: must be an (N, 3) array of finite coordinates, got shape {places.shape}"
+        )
     if type(modes) is not int or not 0 <= modes <= MOST_MODES:
         raise ModelError(f"modes: must be a number from 0 to {MOST_MODES}, got {modes}")
     ends = [_face("hub", model.hub_nodes, places), _face("tip", model.tip_nodes, places)]
     if np.intersect1d(ends[0], ends[1]).size:
-        raise ModelError("hub, tip: the faces have nodes in common: they must be apart")
+        raise ModelError(
+            "hub, tip: the two faces have nodes in common. Choose faces without a common node."
+        )
     K = _whole("stiffness", model.stiffness, 3 * len(places))
     m = _scalar_mass(model.node_mass, len(places))
     _refuse_grounded(K, places)
@@ -113,8 +117,8 @@ def reduced_data(model: ModalData, modes: int) -> ModalData:
     shapes, reduced = _shapes(K, m, places, ends, hub, tip, modes)
     if not np.all(np.isfinite(shapes)):
         raise ModelError(
-            "stiffness: the shapes computed from it are not finite. Is it in "
-            "units that match the mass?"
+            "stiffness: the shapes computed from it are not finite. Check that its units match "
+            "the mass."
         )
     tips = np.zeros((6 + modes, 6))
     tips[:6] = np.kron(np.eye(2), hub.rotation.T)
@@ -136,14 +140,17 @@ def _shapes(
     between = np.setdiff1d(np.arange(len(places)), np.concatenate(faces))
     inner = (3 * _dissected(K, places, between)[:, None] + np.arange(3)).ravel()
     if modes >= len(inner):
-        raise ModelError(f"modes: must be fewer than the {len(inner)} unknowns between the faces")
+        raise ModelError(
+            f"modes: must be fewer than the {len(inner)} unknowns between the two faces"
+        )
     inside = csc_array(K[inner][:, inner])
     try:
         factor = splu(inside, permc_spec="NATURAL", options={"SymmetricMode": True},
                       diag_pivot_thresh=0.0)  # fmt: skip
     except RuntimeError:
         raise ModelError(
-            "stiffness: is singular with both faces held. Are parts of the mesh not joined?"
+            "stiffness: is singular with both faces held. Check that all parts of the mesh are "
+            "joined."
         ) from None
     turn = np.kron(np.eye(2), hub.rotation)
     unit = rigid_columns(places[faces[1]] - tip.position).reshape(-1, 6) @ turn
@@ -158,9 +165,9 @@ def _shapes(
             moved[inner, 6:] = eigsh(inside, modes, weights, sigma=0.0, OPinv=solve, v0=start)[1]
         except RuntimeError as error:  # of ARPACK
             raise ModelError(
-                "mass: the modes with both faces held cannot be computed. Are masses "
-                "between the faces > 0, in units that match K? "
-                f"({str(error).partition(':')[0]})"
+                "mass: the modes with both faces held cannot be computed "
+                f"({str(error).partition(':')[0]}). Check that all masses between the faces are "
+                "> 0, in units that match K."
             ) from None
     reduced = moved.T @ (K @ moved)
     reduced[:6, 6:] = reduced[6:, :6] = 0.0  # static shapes and modes with faces held
@@ -205,7 +212,7 @@ def _rows(key: str, numbers: npt.ArrayLike, count: int) -> Integers:
 def _face(key: str, rows: Integers, places: Array) -> Integers:
     """Return the unique node indices of a face; raise ModelError for nodes that fix no frame."""
     if not spans_a_frame(places[rows]):
-        raise ModelError(f"{key}: must be three nodes at least, not on one line")
+        raise ModelError(f"{key}: must be at least three nodes that are not on one line")
     return np.unique(rows)
 
 
@@ -219,8 +226,8 @@ def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
     whole = csr_array(matrix)
     if whole.shape != (size, size):
         raise ModelError(
-            f"{key}: must be ({size}, {size}) for these nodes with three unknowns each, "
-            f"got {whole.shape}. Nodes with rotations (shells, beams) are not reduced "
+            f"{key}: must have the shape ({size}, {size}) for these nodes with three unknowns "
+            f"each, got {whole.shape}. Nodes with rotations (shells, beams) are not reduced "
             "here."
         )
     if not np.all(np.isfinite(whole.data)):
@@ -229,7 +236,9 @@ def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
         return csr_array(whole + triu(whole, 1).T)
     apart = abs(whole - whole.T).max()
     if apart > 1e-6 * abs(whole).max():
-        raise ModelError(f"{key}: must be symmetric, but entries are {apart:.3g} apart")
+        raise ModelError(
+            f"{key}: must be symmetric, but entries differ by {apart:.3g} from their mirrored ones"
+        )
     return csr_array((whole + whole.T) / 2)
 
 
@@ -252,8 +261,9 @@ def _scalar_mass(mass: Sparse, count: int) -> Sparse:
             apart = abs(block - first).max() if a == b else abs(block).max()
             if apart > DIGITS * size:
                 raise ModelError(
-                    "mass: must be the same along x, y and z and not couple them, as that of solid "
-                    f"elements is; entries are {apart / size:.2g} of the largest apart"
+                    "mass: must be the same along x, y and z without coupling them, as for "
+                    f"solid elements, but entries differ by {apart / size:.2g} of the largest "
+                    "entry"
                 )
     return csr_array(first)
 
@@ -262,13 +272,13 @@ def _refuse_grounded(K: Sparse, places: Array) -> None:
     """Raise ModelError for a stiffness matrix that resists rigid-body motion."""
     largest = float(abs(K).max())
     if largest == 0:
-        raise ModelError("stiffness: is zero. Give K of the elements.")
+        raise ModelError("stiffness: is zero. Give the stiffness matrix K of the elements.")
     moved = rigid_columns(places - places.mean(axis=0)).reshape(-1, 6)
     moved = moved / np.abs(moved).max(axis=0)
     worst = float(np.abs(K @ moved).max() / largest)
     if worst > HELD:
         raise ModelError(
-            f"stiffness: must let the body move rigidly, but forces of {worst:.2g} of "
-            "its largest entry resist. The body is held or grounded, or nodes are in "
-            "another order. Give K with nothing held."
+            f"stiffness: must let the body move rigidly, but forces of {worst:.2g} of its "
+            "largest entry resist. The body may be held, or the nodes may be in another order. "
+            "Give K of the free body."
         )

@@ -288,7 +288,7 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, Redu
         return findings, body
     else:
         raise ModelError(
-            f"{path}: expected a file .npz, .json, .mtx, .pch, .frd, .unv or .SID_FEM, got "
+            f"{path}: must end in .npz, .json, .mtx, .pch, .frd, .unv or .SID_FEM, got "
             f"'{path.suffix}'"
         )
     return inspect_data(plain_data(keys, str(path), findings), findings)
@@ -301,9 +301,9 @@ def read_frames(path: Path | None) -> dict[str, Any]:
     try:
         frames = json.loads(_text(path))
     except (ValueError, RecursionError):
-        raise ModelError(f"{path}: must be a JSON object with hub and tip") from None
+        raise ModelError(f"{path}: must be a JSON object with the keys hub and tip") from None
     if not isinstance(frames, dict):
-        raise ModelError(f"{path}: must be a JSON object with hub and tip")
+        raise ModelError(f"{path}: must be a JSON object with the keys hub and tip")
     allowed = ("hub", "tip", "units", "name", "total_mass", "centre", "inertia_about_origin",
              "hub_nodes", "tip_nodes", "faces", "elements")  # fmt: skip
     if "mass" in frames:
@@ -324,7 +324,10 @@ def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> di
             read_abaqus(content.decode("utf-8", errors="replace"), path.name, matrices)
         return _superelement(matrices, paths[0], choices, findings)
     if len(paths) != 2:
-        raise ModelError(f"{paths[0]}. Give two Matrix Market files, K then M, got {len(paths)}.")
+        raise ModelError(
+            f"{paths[0]}: one matrix of two is given. Give two Matrix Market "
+            f"files, K and then M, got {len(paths)}."
+        )
     for path, content in contents.items():
         require_superelement(max(market_head(content, str(path)).shape), str(path))
     return {
@@ -341,8 +344,8 @@ def _superelement(
     if missing:
         titles = ", ".join(each.title for each in matrices.values()) or "nothing"
         raise ModelError(
-            f"{path}: has no {' and no '.join(missing)}, only {titles}. Both stiffness "
-            "and mass of the superelement are needed."
+            f"{path}: has no {' and no '.join(missing)}, only {titles}. Write both stiffness "
+            "and mass of the superelement into the file."
         )
     if "K4" in matrices:
         findings.note(
@@ -360,13 +363,14 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
     densities = sorted(deck.densities) if choices.density is None else [choices.density]
     if len(densities) > 1:
         raise ModelError(
-            f"{beside}: density: the file has "
+            f"{beside}: density: the file has several densities, "
             f"{', '.join(f'{each:g}' for each in densities)}, but one is used for all "
             "elements. Choose one by --density."
         )
     if not densities:
         raise ModelError(
-            f"{path}: density: is required. Give --density, or the file {beside.name} beside it."
+            f"{path}: density: is required. Give --density, or put the file {beside.name} into "
+            "the same folder."
         )
     density = densities[0]
     if not 0 < density <= LARGEST:
@@ -391,7 +395,7 @@ def _set(deck: Deck, name: str | None, numbers: Integers, key: str, path: Path) 
     names = ", ".join(filter(None, deck.sets)) or "none"
     if name is None or name.upper() not in deck.sets:
         raise ModelError(
-            f"--{key}-set: must be a node set of {path.name}, got {name or 'nothing'}: there are "
-            f"{names}"
+            f"--{key}-set: must be a node set of {path.name}, got {name or 'nothing'}. The node "
+            f"sets are {names}."
         )
     return deck.sets[name.upper()].rows(numbers)

@@ -55,7 +55,7 @@ class _Lines:
             self.at += 1
             if line := self.lines[self.at - 1].strip():
                 return line
-        raise ModelError(f"{self.name}: ends inside '{inside}'. Was it cut off?")
+        raise ModelError(f"{self.name}: the file ends inside '{inside}'. Was it cut off?")
 
     @property
     def where(self) -> str:
@@ -78,7 +78,8 @@ def read_sid(text: str, name: str) -> SidFile:
     lines, sid = _Lines(text, name), SidFile()
     if not re.fullmatch(r"\d+\s+\d+.*", lines.next("head")) or lines.next("head") != "part":
         raise ModelError(
-            f"{name}: is no SID: expected numbers of nodes and amplitudes, then 'part'"
+            f"{name}: is not a SID file. It must begin with numbers of nodes and amplitudes, "
+            "then 'part'."
         )
     sid.amplitudes = whole_number(text.split()[1], name)
     if not 1 <= sid.amplitudes <= 100:
@@ -91,7 +92,7 @@ def read_sid(text: str, name: str) -> SidFile:
         elif line in BLOCKS:
             sid.blocks[line] = _read_block(lines, line, sid.amplitudes)
         elif not line.startswith(("new modal", "end modal", "frame", "end frame")):
-            raise lines.refuse(f"is no part of a SID: {line[:40]!r}")
+            raise lines.refuse(f"the line is not part of a SID: {line[:40]!r}")
     missing = [block for block in BLOCKS if block not in sid.blocks and block != "ksigma"]
     if missing:
         raise ModelError(f"{name}: has no {', '.join(missing)}. Was it cut off?")
@@ -104,7 +105,10 @@ def _read_refmod(lines: _Lines, sid: SidFile) -> None:
         if key == "mass":
             sid.mass = number(value, lines.where)
         elif key == "nelastq" and value != str(sid.amplitudes):
-            raise lines.refuse(f"nelastq: must be {sid.amplitudes} as in the head, got {value}")
+            raise lines.refuse(
+                f"nelastq: must be {sid.amplitudes}, the number in the head of "
+                f"the file, got {value}"
+            )
 
 
 def _read_node(lines: _Lines, sid: SidFile, head: str) -> None:
@@ -115,7 +119,7 @@ def _read_node(lines: _Lines, sid: SidFile, head: str) -> None:
         elif line == "sigma":
             _read_block(lines, line, sid.amplitudes)
         elif not line.startswith("rframe"):
-            raise lines.refuse(f"is no part of a node: {line[:40]!r}")
+            raise lines.refuse(f"the line is not part of a node: {line[:40]!r}")
 
 
 def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
@@ -129,17 +133,17 @@ def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
             at = [whole_number(x, lines.where) for x in re.split(r"[,\s]+", entry[2].strip())]
             entries.append((entry[1], at, number(entry[3], lines.where)))
         else:
-            raise lines.refuse(f"is no entry of {name}: {line[:40]!r}")
+            raise lines.refuse(f"the line is not an entry of {name}: {line[:40]!r}")
     rows, columns, most = size["nrow"], size["ncol"], max(3 * amplitudes, 6)
     if not (0 <= rows <= most and 0 <= columns <= most):
-        raise lines.refuse(f"{name}: is {rows} x {columns}, at most {most} x {most}")
+        raise lines.refuse(f"{name}: is {rows} x {columns}, more than {most} x {most}")
     series = Taylor(np.zeros((rows, columns)), np.zeros((amplitudes, rows, columns)))
     if size["structure"] == UNIT:
         np.fill_diagonal(series.m0, 1.0)
     for kind, at, value in entries:
         shape = (rows, columns) if kind == "0" else (rows, amplitudes, columns)
         if kind.lower() == "n" or len(at) != len(shape) or not _inside(at, shape):
-            raise lines.refuse(f"{name}: m{kind}{tuple(at)} is outside of {shape}")
+            raise lines.refuse(f"{name}: m{kind}{tuple(at)} is outside of the shape {shape}")
         where = [k - 1 for k in at]
         matrix = series.m0 if kind == "0" else series.m1[where.pop(1)]
         matrix[where[0], where[1]] = value

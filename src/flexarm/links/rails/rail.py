@@ -53,7 +53,8 @@ class Rail:
         for series, order in smooth:
             for where in _jumps(series[order], edges):
                 raise ShapeError(
-                    f"a carriage cannot pass the kink that their shapes have at {where:g} m"
+                    f"a carriage cannot pass the kink of its rail's shapes at {where:g} m. "
+                    "Choose other shapes for the rail."
                 )
         found = [_jumps(series[order + 1], edges) for series, order in smooth]
         reach = None if nodes is None else _reach(nodes, edges)

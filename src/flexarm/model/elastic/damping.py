@@ -23,8 +23,8 @@ def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
         return damping_matrix(arm, index, parts, part.integrals.modal_mass, tip)
     if link.model_fields_set & {"damping", "material_damping"}:
         raise ModelError(
-            f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in "
-            "the file of its shapes. Leave one of the two out."
+            f"links[{index + 1}].damping: the file of the shapes of {link.name or 'the link'} "
+            "gives the damping too. Leave one of the two out."
         )
     return shapes.damping
 
@@ -60,9 +60,9 @@ def damping_matrix(
         squares, modes = undamped(mass, stiffness)
     except np.linalg.LinAlgError as error:
         raise ModelError(
-            "damping: an amplitude of the link moves no mass, so it has no frequency to "
-            "be damped at. Give the section's rotary inertia (Jx for twist) or leave "
-            "the amplitude out."
+            "damping: an amplitude of the link moves no mass, so that it has no frequency at "
+            "which a damping ratio is defined. Give the section's rotary inertia (Jx for "
+            "twist), or leave the amplitude out."
         ) from error
     strains = {d: np.sum(modes * (each @ modes), axis=0) for d, each in parts.items()}
     ratios = _damping_ratios(arm, index, names, strains)
@@ -90,14 +90,14 @@ def _damping_ratios(
         unknown = [name for name in given if name not in names]
         if unknown:
             raise ModelError(
-                f"links[{index + 1}].damping: no mode '{unknown[0]}'. "
+                f"links[{index + 1}].damping: there is no mode '{unknown[0]}'. "
                 f"{arm.link_names[index]} has {', '.join(names)}."
             )
         return np.array([given.get(name, 0.0) for name in names])
     if len(given) > m:
         raise ModelError(
-            f"links[{index + 1}].damping: {len(given)} ratios for {m} modes. Give one "
-            "for all, or at most one per mode."
+            f"links[{index + 1}].damping: {len(given)} damping ratios are given for {m} modes. "
+            "Give one ratio for all modes, or at most one per mode."
         )
     return np.array([*given, *[0.0] * (m - len(given))])
 

@@ -62,9 +62,7 @@ def naming_link(arm: Arm, index: int) -> Iterator[None]:
     try:
         yield
     except ShapeError as error:
-        raise ModelError(
-            f"links[{index + 1}] ({arm.link_names[index]}): shapes: {error}"
-        ) from error
+        raise ModelError(f"links[{index + 1}].shapes: {arm.link_names[index]}: {error}") from error
 
 
 def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
@@ -77,7 +75,7 @@ def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
     for where, name in used:
         if name not in labels:
             raise ModelError(
-                f"links[{index + 1}].{where}: no amplitude '{name}'. "
+                f"links[{index + 1}].{where}: there is no amplitude '{name}'. "
                 f"{arm.link_names[index]} has {', '.join(labels) or 'none'}."
             )
 
@@ -140,10 +138,9 @@ def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -
     """Return a link's shape functions with their shear deflection added."""
     if theory.stiffening and not theory.bends(arm.links[index]):
         raise ModelError(
-            f"links[{index + 1}].section: {arm.link_names[index]} shears, which is "
-            "modelled of exact and of linear beams. Say 'stiffening: false', or leave "
-            "out its shear stiffness or what makes it neither (quadratic_shapes, "
-            "series)."
+            f"links[{index + 1}].section: {arm.link_names[index]} shears, which is possible "
+            "only for exact and for linear beams. Write 'stiffening: false', or leave out the "
+            "shear stiffness, quadratic_shapes and series."
         )
     how = normalisation(arm.links[index].shapes)
     with naming_link(arm, index):
@@ -166,15 +163,15 @@ def reduced_part(arm: Arm, index: int) -> ReducedBody:
     if body.damping is not None:
         if link.model_fields_set & {"damping", "material_damping"}:
             raise ModelError(
-                f"links[{index + 1}].damping: {link.name or 'the link'} has its damping "
-                "in the file of its body. Leave one of the two out."
+                f"links[{index + 1}].damping: the file of the body of {link.name or 'the link'} "
+                "gives the damping too. Leave one of the two out."
             )
         return body
     material = link.material_damping
     if material is not None and any(material.along(d) is not material for d in DIRECTIONS):
         raise ModelError(
-            f"links[{index + 1}].material_damping: a body of any shape has no "
-            "directions. Give a time or a loss factor for all of it."
+            f"links[{index + 1}].material_damping: a body with modes cannot have damping by "
+            "direction. Give one time or one loss factor for the whole body."
         )
     parts: dict[Direction, Array] = {"x": body.integrals.stiffness}
     ends = body.tip_shape, body.tip_angle

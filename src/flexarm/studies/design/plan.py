@@ -60,7 +60,7 @@ def _reduction(value: str) -> str:
 def _function(value: Any) -> Any:
     if callable(value) or (isinstance(value, str) and value.rpartition(":")[0]):
         return value
-    raise fault("must be FILE.py:NAME or MODULE:NAME")
+    raise fault("a function must be named as FILE.py:NAME or MODULE:NAME")
 
 
 def _run(value: Any) -> RunOptions | None:
@@ -68,12 +68,12 @@ def _run(value: Any) -> RunOptions | None:
     if value is None or isinstance(value, RunOptions):
         return value
     if not isinstance(value, dict) or "t_end" not in value:
-        raise fault("must have the duration of the runs: 'run: {t_end: 1 s}'")
+        raise fault("a run must have its duration, such as 'run: {t_end: 1 s}'")
     for key in value:
         if key not in RUN_KEYS:
             close = get_close_matches(str(key), RUN_KEYS, 1)
             hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(RUN_KEYS)}"
-            raise fault(f"unknown key; {hint}", key)
+            raise fault(f"the key is unknown. {hint}", key)
     try:
         return RunOptions.of(**value)
     except SimulationError as error:
@@ -108,9 +108,11 @@ class Parameter(Part):
         given = [any(each is not None for each in pair) for pair in pairs]
         whole = [all(each is not None for each in pair) for pair in pairs]
         if given.count(True) != 1 or given != whole:
-            raise fault("must have either low and high, or mean and deviation, or values")
+            raise fault(
+                "a parameter must have either low and high, or mean and deviation, or values"
+            )
         if self.low is None and (self.levels is not None or self.scale != "linear"):
-            raise fault("levels and scale are for low and high")
+            raise fault("levels and scale are used only with low and high. Leave them out.")
         return self
 
 
@@ -127,14 +129,14 @@ class Sampling(Part):
     @model_validator(mode="after")
     def _is_counted(self) -> Self:
         if self.count is None and self.kind != "grid":
-            raise fault("must have a count")
+            raise fault("the sampling must have a count of designs")
         if self.count is not None and self.kind == "grid":
             raise fault(
-                "a grid goes by the levels of its parameters, such as {low: 1, high: 2, "
-                "levels: 5}. Leave count out.", "count",
+                "a grid takes the levels of its parameters, such as "
+                "'{low: 1, high: 2, levels: 5}'. Leave count out.", "count",
             )  # fmt: skip
         if self.kind in ("sobol", "saltelli") and (self.count or 0).bit_count() != 1:
-            raise fault("must be a power of 2 for Sobol's points", "count")
+            raise fault("the count of Sobol's points must be a power of 2", "count")
         return self
 
 
@@ -163,9 +165,14 @@ class DesignQuantity(Part):
         kinds = [self.of is not None or self.reduce is not None, self.frequency is not None,
                  self.function is not None, self.mass]  # fmt: skip
         if kinds.count(True) != 1 or (self.of is None) is not (self.reduce is None):
-            raise fault("must have either 'of' and 'reduce', 'frequency', 'mass' or 'function'")
+            raise fault(
+                "a quantity must have either 'of' and 'reduce', 'frequency', 'mass' or 'function'"
+            )
         if self.after and self.of is None:
-            raise fault("is for curves of a run, 'of' and 'reduce'", "after")
+            raise fault(
+                "this key is used only for a curve of a run, with 'of' and 'reduce'. Leave it out.",
+                "after",
+            )
         return self
 
     @property
@@ -188,7 +195,7 @@ class Aim(Part):
     @model_validator(mode="after")
     def _is_one(self) -> Self:
         if (self.minimise is None) is (self.maximise is None):
-            raise fault("must have either 'minimise' or 'maximise'")
+            raise fault("the aim must have either 'minimise' or 'maximise'")
         return self
 
     @property
@@ -211,9 +218,9 @@ class QuantityBound(Part):
     @model_validator(mode="after")
     def _is_some(self) -> Self:
         if self.least is None and self.most is None:
-            raise fault("must have 'least', 'most' or both, in SI")
+            raise fault("a limit must have 'least', 'most' or both, in SI units")
         if self.least is not None and self.most is not None and not self.least < self.most:
-            raise fault("least must be < most")
+            raise fault("the limit 'least' must be below 'most'")
         return self
 
 
@@ -243,27 +250,43 @@ class StudyFile(Part):
         runs = [name for name, each in self.quantities.items() if each.needs_run]
         modes = [name for name, each in self.quantities.items() if each.needs_arm]
         if runs and self.run is None:
-            raise fault(f"is missing: '{runs[0]}' is of a run. Add 'run: {{t_end: 1 s}}'.", "run")
+            raise fault(
+                f"a run is missing, which the quantity '{runs[0]}' is of. Add 'run: "
+                f"{{t_end: 1 s}}'.",
+                "run",
+            )
         if (runs or modes) and self.arm is None:
-            raise fault(f"is missing: '{(runs or modes)[0]}' is of an arm", "arm")
+            raise fault(
+                f"an arm is missing, which the quantity '{(runs or modes)[0]}' is of", "arm"
+            )
         grid = self.sampling.kind == "grid"
         for name, each in self.parameters.items():
             if grid and each.values is None and each.levels is None:
-                raise fault("a grid needs its levels, such as 'levels: 5'", "parameters", name)
+                raise fault(
+                    "a grid needs the levels of each parameter, such as 'levels: 5'",
+                    "parameters",
+                    name,
+                )
         twice = {*self.parameters} & {*self.quantities} or {"index", "key", "status", "reason"} & {
             *self.parameters,
             *self.quantities,
         }
         if twice:
-            raise fault(f"'{min(twice)}' names another column of the results", "quantities")
+            raise fault(
+                f"the name '{min(twice)}' is that of another column of the results. "
+                "Choose another name.",
+                "quantities",
+            )
         wanted = [("limits", name) for name in self.limits]
         for key, name in wanted + ([("aim", self.aim.quantity)] if self.aim else []):
             if name not in self.quantities:
                 there = ", ".join(self.quantities)
-                raise fault(f"no quantity '{name}'. There are {there}.", key)
+                raise fault(f"there is no quantity '{name}'. The quantities are {there}.", key)
         late = [
             name for name, q in self.quantities.items() if self.run and q.after >= self.run.t_end
         ]
         if late:
-            raise fault("must be before the end of the run", "quantities", late[0], "after")
+            raise fault(
+                "the time must be before the end of the run", "quantities", late[0], "after"
+            )
         return self

@@ -52,7 +52,7 @@ PARTS = 8  # chunks of a small study, so that several cores share it
 FILES = 10_000  # of a study at most: more slow file systems down
 WHOLE = 10**8  # numbers of a Latin hypercube at most, 800 MB: it is drawn as a whole
 START = "start."  # prefix of keys that set coordinates at the start
-ALLOWED = "say 'allow_long: true' in the study's run"
+ALLOWED = "write 'allow_long: true' in the study's run"
 PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 CONTAINERS = (tuple, list, dict, CodeType)  # which may be one object or equal ones
 
@@ -237,7 +237,9 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
             if wanted.function is not None:
                 study.function(wanted)
             if curves and wanted.of is not None and wanted.of not in curves:
-                raise ModelError(f"no run has '{wanted.of}'. There are {', '.join(curves)}.")
+                raise ModelError(
+                    f"no run has the curve '{wanted.of}'. The curves are {', '.join(curves)}."
+                )
             if wanted.frequency is not None and model is not None:
                 _require_frequency(wanted, model, axes)
         except FlexarmError as error:
@@ -247,7 +249,7 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
     whole = plan.sampling.kind == "latin-hypercube" and study.count * len(axes)
     if whole > WHOLE:
         said = (
-            f"a Latin hypercube is drawn as a whole and has {WHOLE:.0e} numbers at most, got "
+            f"a Latin hypercube is drawn as a whole and takes at most {WHOLE:.0e} numbers, got "
             f"{whole:.2g}"
         )
         problems.append((("sampling", "count"), f"{said}. Take 'sobol' or 'random'."))
@@ -317,7 +319,10 @@ def _require_frequency(of: DesignQuantity, model: Model, axes: Sequence[Paramete
     most = len(moves(model, locked)[0])
     listed = any(axis.kind == "values" for axis in axes)
     if of.frequency is not None and of.frequency > most and not listed:
-        raise ModelError(f"frequency: the arm has {most} at most, no {of.frequency}")
+        raise ModelError(
+            f"frequency: must be at most {most}, the number of frequencies of the "
+            f"arm, got {of.frequency}"
+        )
 
 
 def _arm(given: str | Arm | None, folder: Path) -> Arm | None:
@@ -337,9 +342,15 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> P
     def number(value: Any) -> float:
         found = taken(value)
         if not is_number(found):
-            raise ModelError(f"{found!r} is no number. Give numbers, or values: [...].")
+            raise ModelError(
+                "a parameter with a range must have a number in the arm, got "
+                f"{found!r}. Give numbers, or 'values: [...]'."
+            )
         if isinstance(found, int) and arm is not None:
-            raise ModelError(f"takes whole numbers, no range. Give values: [{found}, ...].")
+            raise ModelError(
+                "a parameter that takes whole numbers cannot have a range. Give "
+                f"'values: [{found}, ...]'."
+            )
         return float(found)
 
     if each.values is not None:
@@ -355,9 +366,9 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> P
         return ParameterValues(name, keys, "normal", mean, deviation)
     low, high = number(each.low), number(each.high)
     if not low < high:
-        raise ModelError(f"the range is empty: low {low:g} must be < high {high:g}")
+        raise ModelError(f"the range is empty, since low must be < high, got {low:g} and {high:g}")
     if each.scale == "log" and low <= 0:
-        raise ModelError(f"low must be > 0 for scale: log, got {low:g}")
+        raise ModelError(f"low must be > 0 for 'scale: log', got {low:g}")
     return ParameterValues(name, keys, each.scale, low, high, each.levels or 0)
 
 
@@ -380,8 +391,8 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
             return value
         if each != in_si[keys[0]]:
             raise ModelError(
-                f"{value!r} is {in_si[keys[0]]!r} for '{keys[0]}' and {each!r} for "
-                f"'{key}'. Give each a parameter of its own."
+                f"the value {value!r} is {in_si[keys[0]]!r} in the unit of '{keys[0]}' and "
+                f"{each!r} in the unit of '{key}'. Give each a parameter of its own."
             )
     return min(in_si.values(), key=lambda each: isinstance(each, float))  # 1 serves where 1.0 does
 
@@ -396,7 +407,9 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
     name = key.removeprefix(START)
     plain = name.removesuffix(".rate")
     if plain not in model.names:
-        raise ModelError(f"no coordinate '{plain}'. There are {', '.join(model.names)}.")
+        raise ModelError(
+            f"there is no coordinate '{plain}'. The coordinates are {', '.join(model.names)}."
+        )
     refuse_alone(model)
     unit = model.units[model.names.index(plain)] + ("/s" if name != plain else "")
     return quantity(value, unit)
@@ -416,7 +429,7 @@ def imported(name: str, folder: Path) -> Any:
     except Exception as error:  # whatever the user's file raises
         raise ModelError(f"'{name}' cannot be imported: {type(error).__name__}: {error}") from None
     if not callable(function):
-        raise ModelError(f"'{name}' is no function")
+        raise ModelError(f"'{name}' is not a function")
     return function
 
 
@@ -486,7 +499,7 @@ def _named(value: Any) -> str:
     """Return the qualified name of a class or built-in function with the identity of its module."""
     name = getattr(value, "__module__", None) or "builtins"
     if name == "__main__" and not hasattr(sys.modules[name], "__file__"):
-        raise ModelError(f"{value.__qualname__} is in no file")
+        raise ModelError(f"the function {value.__qualname__} is in no file")
     return f"{value.__qualname__} {_module(sys.modules[name]) if name in sys.modules else name}"
 
 

@@ -64,7 +64,9 @@ class StudyResult(Summarised):
         """
         parts = list(self.table.chunks_read())
         if not parts:
-            raise FlexarmError(f"{self.table.folder}: no chunk is there yet")
+            raise FlexarmError(
+                f"{self.table.folder}: no chunk of results is there yet. Run the study first."
+            )
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -96,8 +98,8 @@ class StudyResult(Summarised):
         failed = self.failures()
         if self.done and sum(failed.values()) == self.done:
             raise FlexarmError(
-                f"none of the {self.done} designs has finished, so there is nothing to "
-                f"draw: {next(iter(failed))}"
+                f"none of the {self.done} designs could be computed, so there is nothing to "
+                f"draw. The first one: {next(iter(failed))}"
             )
 
     def sobol(self, *, confidence: float = 0.95, resamples: int = 200) -> dict[str, SobolIndices]:
@@ -114,10 +116,11 @@ class StudyResult(Summarised):
             If the sampling is not ``saltelli``, or rows are missing or have no numbers.
         """
         if self.table.about["sampling"]["kind"] != "saltelli":
-            raise FlexarmError("sobol: the study's sampling must be of kind 'saltelli'")
+            raise FlexarmError("sobol: needs a study with sampling of kind 'saltelli'")
         if self.done < self.table.count:
             raise FlexarmError(
-                f"sobol: only {self.done} of {self.table.count} designs are computed"
+                f"sobol: only {self.done} of {self.table.count} designs are computed. Run the "
+                "study to its end."
             )
         columns = self.columns
         count = int(self.table.about["sampling"]["count"])

@@ -70,7 +70,8 @@ def sobol_indices(
     whole = blocks[:, np.isfinite(blocks).all(axis=0)]
     if whole.shape[1] < LEAST:
         raise FlexarmError(
-            f"sobol: {whole.shape[1]} points of '{name}' have numbers, and {LEAST} are needed"
+            f"sobol: '{name}' is a number at {whole.shape[1]} points, and {LEAST} are needed. "
+            "Take more points."
         )
     drawn = np.random.default_rng(0).integers(0, whole.shape[1], (resamples, whole.shape[1]))
     again = np.array([_estimate(whole[:, which]) for which in drawn])

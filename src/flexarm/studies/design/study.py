@@ -113,7 +113,7 @@ def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> It
     if plan.dask is not None:
         if packed is None:
             raise FlexarmError(
-                "quantities: a cluster does not find this function. Put it into a "
+                "quantities: the workers of a cluster cannot find this function. Put it into a "
                 "module, and name it MODULE:NAME."
             )
         return compute_on_dask(packed, missing, kind, plan.dask, workers or plan.workers)

@@ -115,8 +115,8 @@ class StudyTable:
             if begun.done:
                 why = study.untold or f"other {', '.join(other)}"
                 raise FlexarmError(
-                    f"{folder}: holds another study ({why}), which is left as it is. "
-                    "Give another folder."
+                    f"{folder}: contains another study ({why}), which is left unchanged. Give "
+                    "another folder."
                 )
         about = {
             "format": FORMAT,
@@ -149,7 +149,7 @@ class StudyTable:
             folder.mkdir(parents=True, exist_ok=True)
             parts = [each for each in folder.iterdir() if UNFINISHED.fullmatch(each.name)]
             if len(parts) < len([*folder.iterdir()]) and not begun:
-                raise FlexarmError(f"{folder}: is not empty and no study. Give another folder.")
+                raise FlexarmError(f"{folder}: is neither empty nor a study. Give another folder.")
             for part in parts:
                 part.unlink(missing_ok=True)
             replace_file(folder / ABOUT, json.dumps(self.about, indent=1).encode())
@@ -171,17 +171,19 @@ class StudyTable:
             DESCRIPTION.validate_python(about, strict=True)
             if about["kind"] == "parquet" and find_spec("pyarrow") is None:
                 raise FlexarmError(
-                    f"{folder}: its files are Parquet, which needs pyarrow. Run pip "
+                    f"{folder}: has Parquet files, which need the package pyarrow. Run pip "
                     "install 'flexarm[parquet]'."
                 )
         except FileNotFoundError:
-            raise FlexarmError(f"{folder}: holds no study: there is no {ABOUT}") from None
+            raise FlexarmError(f"{folder}: contains no study, since there is no {ABOUT}") from None
         except (OSError, ValueError, RecursionError):
-            raise FlexarmError(f"{folder / ABOUT}: cannot be read as that of a study") from None
+            raise FlexarmError(
+                f"{folder / ABOUT}: cannot be read as the description of a study"
+            ) from None
         if about["format"] == FORMAT and about.get(CHECKSUM) != _checksum_of_about(about):
             raise FlexarmError(
-                f"{folder / ABOUT}: was changed since flexarm wrote it. Put it back as "
-                "it was, or compute the study in another folder."
+                f"{folder / ABOUT}: was changed since flexarm wrote it. Restore it, or compute "
+                "the study in another folder."
             )
         return cls(folder, about)
 
@@ -219,8 +221,8 @@ class StudyTable:
         numbers = sorted(int(m[1]) for path, m in matches if m and path == self._path(int(m[1])))
         if numbers and numbers[-1] >= self.chunks:
             raise FlexarmError(
-                f"{self._path(numbers[-1])}: is no chunk of this study, which has "
-                f"{self.chunks}. Delete it."
+                f"{self._path(numbers[-1])}: does not belong to this study, which has "
+                f"{self.chunks} chunks. Delete it."
             )
         return numbers
 
@@ -231,7 +233,7 @@ class StudyTable:
         """Write the encoded result file of a chunk, atomically."""
         if not self._holds():
             raise FlexarmError(
-                f"{self.folder}: another study was begun in it. Give another folder."
+                f"{self.folder}: another study was started in this folder. Give another folder."
             )
         try:
             replace_file(self._path(number), data)

@@ -102,8 +102,8 @@ class _Line:
             if self.stopped:
                 raise KeyboardInterrupt
         raise FlexarmError(
-            f"chunk {number}: the process that computes it died {TRIES} times. Is there "
-            "memory enough? Take fewer workers, or smaller chunks."
+            f"chunk {number}: the process that computes it died {TRIES} times, perhaps for lack "
+            "of memory. Take fewer workers, or smaller chunks."
         )
 
     def _begin(self) -> "subprocess.Popen[bytes]":
@@ -157,13 +157,15 @@ def compute_on_dask(
     try:
         from distributed import Client, LocalCluster, as_completed
     except ImportError:
-        raise FlexarmError("dask: is not installed. Run pip install 'flexarm[dask]'.") from None
+        raise FlexarmError(
+            "the package dask is not installed. Run pip install 'flexarm[dask]'."
+        ) from None
     local = address == "local"
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1) if local else None
     try:
         client = Client(cluster or address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise FlexarmError(f"dask: no scheduler at '{address}': {error}") from None
+        raise FlexarmError(f"dask: there is no scheduler at '{address}': {error}") from None
     with client:
         study = client.scatter(packed, broadcast=True, hash=False)
         chunks = {

@@ -103,8 +103,9 @@ def consistent_mass(kind: int, elements: Integers, places: Array, density: float
     volume = np.linalg.det(jacobian)
     if np.any(volume <= 0):
         raise ModelError(
-            f"elements: {int(np.any(volume <= 0, axis=1).sum())} of {len(elements)} are "
-            "turned inside out. Are nodes in another order, or the file damaged?"
+            f"elements: {int(np.any(volume <= 0, axis=1).sum())} of {len(elements)} elements "
+            "are turned inside out. Check the order of their nodes, and that the file is not "
+            "damaged."
         )
     blocks = density * np.einsum("g,eg,gi,gj->eij", weights, volume, shapes, shapes, optimize=True)
     n = elements.shape[1]
@@ -179,7 +180,7 @@ def read_frd(text: str, name: str) -> Results:
     if not text.rstrip().endswith("9999"):
         raise ModelError(f"{name}: does not end with the line 9999. Was the file cut off?")
     if not results.nodes or not results.shapes:
-        raise ModelError(f"{name}: has no modes. Ask for 'U' by *NODE FILE in a *FREQUENCY step.")
+        raise ModelError(f"{name}: has no modes. Request 'U' by *NODE FILE in a *FREQUENCY step.")
     return results
 
 
@@ -227,8 +228,8 @@ def _range(words: list[str], where: str) -> range:
     first, last, step = ([whole_number(word, where) for word in words] + [1, 1, 1])[:3]
     if len(words) not in (2, 3) or step < 1 or last < first:
         raise ModelError(
-            f"{where}: a generated set must be 'first, last' or 'first, last, step', the step 1 at "
-            f"least, got {', '.join(words)[:40]!r}"
+            f"{where}: a generated set must be 'first, last' or 'first, last, step' with a step "
+            f">= 1, got {', '.join(words)[:40]!r}"
         )
     return range(first, last + 1, step)
 
@@ -245,8 +246,8 @@ def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:
     for k, shape in enumerate(results.shapes, 1):
         if shape.keys() != results.nodes.keys():
             raise ModelError(
-                f"{name}: mode {k} has {len(shape)} of {len(numbers)} nodes. Was the "
-                "file cut off, or was only a set of nodes written? Write all nodes."
+                f"{name}: mode {k} has displacements at {len(shape)} of {len(numbers)} nodes. "
+                "Write all nodes, and check that the file is not cut off."
             )
     places = np.array([results.nodes[n] for n in numbers.tolist()])
     shapes = np.array([[shape[n] for n in numbers.tolist()] for shape in results.shapes])
@@ -266,13 +267,13 @@ def mesh_elements(results: Results, numbers: Integers) -> dict[int, Integers]:
     for kind, nodes in results.elements:
         if kind not in SOLIDS or len(nodes) != SOLIDS[kind].count or not set(nodes) <= row.keys():
             raise ModelError(
-                f"elements: the mass of type {kind} with {len(nodes)} nodes cannot be "
-                "computed. Only solids can be used: 4 and 10-node tetrahedra, 8 and "
-                "20-node bricks."
+                f"elements: the mass of elements of type {kind} with {len(nodes)} nodes cannot "
+                "be computed. Use solid elements (4 and 10-node tetrahedra, 8 and 20-node "
+                "bricks)."
             )
         kinds.setdefault(kind, []).append([row[n] for n in nodes])
     if not kinds:
-        raise ModelError("elements: there are none to compute a mass from. Was the file cut off?")
+        raise ModelError("elements: the file has none to compute a mass from. Was it cut off?")
     return {kind: np.array(rows, dtype=np.int64) for kind, rows in kinds.items()}
 
 

@@ -53,7 +53,7 @@ def market_head(content: bytes, name: str) -> Head:
     kinds = [word.lower() for word in words[1:5]]
     if words[:1] != [BANNER] or len(kinds) < 4 or kinds[0] != "matrix" or kinds[1] not in ENTRY:
         raise ModelError(
-            f"{name}: must begin with '{BANNER} matrix coordinate real general' or the like"
+            f"{name}: must begin with a line such as '{BANNER} matrix coordinate real general'"
         )
     if kinds[2] not in FIELDS or kinds[3] not in ("general", "symmetric"):
         raise ModelError(
@@ -64,7 +64,7 @@ def market_head(content: bytes, name: str) -> Head:
     sizes = [whole_number(word, name) for word in line.decode("ascii", errors="replace").split()]
     if len(sizes) != (3 if listed else 2) or min(sizes[:2]) < 1:
         raise ModelError(
-            f"{name}: must have a line with its numbers of rows and columns, 1 at least, got "
+            f"{name}: must have a line with the numbers of rows and columns, both >= 1, got "
             f"{line[:40].decode('ascii', errors='replace').strip()!r}"
         )
     rows, columns = sizes[:2]
@@ -74,8 +74,8 @@ def market_head(content: bytes, name: str) -> Head:
     entries = sizes[2] if listed else whole
     if not 0 <= entries * ENTRY[kinds[1]] <= len(content):
         raise ModelError(
-            f"{name}: says that it has {entries:,} entries, more than {len(content):,} "
-            "bytes can hold. Was the file cut off?"
+            f"{name}: announces {entries:,} entries, more than {len(content):,} bytes can "
+            "contain. Was the file cut off?"
         )
     return Head((rows, columns), entries, listed, symmetric, lines.tell())
 
@@ -97,8 +97,8 @@ def read_market(content: bytes, name: str) -> Any:
     places = entries[:, :2]
     if np.any((places < 1) | (places > head.shape) | (places != np.round(places))):
         raise ModelError(
-            f"{name}: rows and columns must be whole numbers of 1 to {head.shape[0]} and 1 to "
-            f"{head.shape[1]}"
+            f"{name}: row and column indices must be whole numbers of 1 to {head.shape[0]} and "
+            f"1 to {head.shape[1]}"
         )
     (rows, columns), values = places.T.astype(np.int64) - 1, entries[:, 2]
     if head.symmetric:
@@ -106,7 +106,8 @@ def read_market(content: bytes, name: str) -> Any:
         if np.any(rows < columns) and np.any(rows > columns):
             raise ModelError(
                 f"{name}: must list one triangle of a symmetric matrix, but has entries on both "
-                "sides of the diagonal. If it lists the whole matrix, write 'general' in its head."
+                "sides of the diagonal. If it lists the whole matrix, write 'general' in its "
+                "first line."
             )
         rows, columns = (
             np.concatenate([rows, columns[apart]]),
@@ -127,7 +128,7 @@ def _numbers(content: bytes, head: Head, name: str) -> Array:
                 warnings.simplefilter("ignore", UserWarning)  # comments alone: no data
                 numbers = np.loadtxt(io.BytesIO(content[head.end :]), comments="%", ndmin=2)
         except ValueError as error:
-            raise ModelError(f"{name}: is no whole Matrix Market file: {error}") from None
+            raise ModelError(f"{name}: is not a complete Matrix Market file: {error}") from None
     if numbers.shape != (head.entries, width):
         raise ModelError(
             f"{name}: must have {head.entries:,} lines of {width} numbers, got "
@@ -170,7 +171,7 @@ def market_keys(stiffness: Path, mass: Path, nodes: Path) -> dict[str, Any]:
         if places.ndim != 2 or places.shape[1] != 3:
             raise ValueError
     except ValueError:
-        raise ModelError(f"{nodes}: must be three numbers per line, x, y, z") from None
+        raise ModelError(f"{nodes}: must have three numbers per line, x, y and z") from None
     n = len(places)
     K = _market_of(stiffness, n, (3 * n, 3 * n))
     M = _market_of(mass, n, (3 * n, 3 * n), (n, n), (n, 1))
@@ -184,8 +185,8 @@ def _market_of(path: Path, nodes: int, *shapes: tuple[int, int]) -> Any:
     shape = market_head(content, str(path)).shape
     if shape not in shapes:
         raise ModelError(
-            f"{path}: must be {' or '.join(map(str, shapes))} for {nodes} nodes with "
-            f"three unknowns each, got {shape}. Nodes with rotations (shells, beams) are "
+            f"{path}: must have the shape {' or '.join(map(str, shapes))} for {nodes} nodes "
+            f"with three unknowns each, got {shape}. Nodes with rotations (shells, beams) are "
             "not reduced here."
         )
     return read_market(content, str(path))
@@ -197,10 +198,16 @@ def listed_nodes(text: str, key: str, count: int) -> Integers:
     for word in text.split(","):
         first, _, last = word.strip().partition("-")
         if not NODE.fullmatch(first) or not NODE.fullmatch(last or "1"):
-            raise ModelError(f"{key}_nodes: must be numbers of nodes such as 1-12,40, got {word!r}")
+            raise ModelError(
+                f"{key}_nodes: must be a list of node numbers such as 1-12,40, got {word!r}"
+            )
         if last and int(last) < int(first):
-            raise ModelError(f"{key}_nodes: {word.strip()} runs backwards. Write {last}-{first}.")
+            raise ModelError(
+                f"{key}_nodes: the range {word.strip()} runs backwards. Write {last}-{first}."
+            )
         if int(last or first) > count:
-            raise ModelError(f"{key}_nodes: must be among the {count} nodes, got {word.strip()}")
+            raise ModelError(
+                f"{key}_nodes: must be numbers of the {count} nodes, got {word.strip()}"
+            )
         rows.extend(range(int(first) - 1, int(last or first)))
     return np.array(rows, dtype=np.int64)

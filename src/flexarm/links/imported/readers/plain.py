@@ -61,8 +61,8 @@ def read_arrays(content: bytes, name: str) -> dict[str, Any]:
         keys = json.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, ValueError, RecursionError):
         raise ModelError(
-            f"{name}: is no body. An NPZ file or a JSON object is expected; 'flexarm "
-            "import-body' converts files of other programs."
+            f"{name}: is not a body. Give an NPZ file or a JSON object; 'flexarm import-body' "
+            "converts files of other programs."
         ) from None
     if not isinstance(keys, dict):
         raise ModelError(f"{name}: must be a JSON object, got {type(keys).__name__}")
@@ -74,7 +74,7 @@ def _npz(content: bytes, name: str) -> dict[str, Any]:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             total = sum(each.file_size for each in packed.infolist())
             if total > MOST_BYTES:
-                raise ModelError(f"{name}: holds {total:,} bytes of arrays, at most {MOST_BYTES:,}")
+                raise ModelError(f"{name}: has {total:,} bytes of arrays, more than {MOST_BYTES:,}")
             return {
                 each.filename.removesuffix(".npy"): _member(packed, each, name)
                 for each in packed.infolist()
@@ -93,13 +93,14 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
         shape, _, kind = heads[version > (1, 0)](file)
         if kind.hasobject:
             raise ModelError(
-                f"{name}: holds Python objects, which are not read. Save plain arrays of numbers."
+                f"{name}: contains Python objects, which are not read. Save plain arrays of "
+                "numbers."
             )
         claimed, left = math.prod(shape) * kind.itemsize, member.file_size - file.tell()
         if claimed > left:
             raise ModelError(
-                f"{name}: {member.filename} says that it has {claimed:,} bytes, but "
-                f"{left:,} are there. Was the file cut off?"
+                f"{name}: {member.filename} announces {claimed:,} bytes, but {left:,} bytes are "
+                "left in the file. Was it cut off?"
             )
     with packed.open(member) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
@@ -334,7 +335,7 @@ def read_units(given: Any) -> Units:
         given = ", ".join(str(given.get(key, "")) for key in ("length", "mass", "time"))
     words = [word.strip() for word in str(given).split(",")][:3]
     if len(words) != 3:
-        raise ModelError("must be length, mass, time such as 'mm, t, s'")
+        raise ModelError("units must be those of length, mass and time, such as 'mm, t, s'")
     length, mass, time = (
         quantity(f"1 {word}", unit) for word, unit in zip(words, ("m", "kg", "s"), strict=True)
     )

@@ -164,7 +164,9 @@ def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
     """Return the validated contents of a file, with the source text."""
     path = side.path
     if b"modal_data" not in side.content:  # perhaps a secret file: no message quotes it
-        raise ModelError(f"{path}: is no file of modal data: its first key is 'modal_data: 1'")
+        raise ModelError(
+            f"{path}: is not a file of modal data. The first key of such a file is 'modal_data: 1'."
+        )
     source = text.read(side.content, str(path))
     problems = list(source.problems)
     try:
@@ -203,7 +205,7 @@ def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
     names = file.mode_names
     for i, mode in enumerate(file.modes):
         if names[i] in names[:i]:
-            yield ("modes", i, "name"), f"the name '{names[i]}' is taken: names must differ"
+            yield ("modes", i, "name"), f"the name '{names[i]}' is used twice. Names must differ."
         given = [key for key in ("displacement", "rotation") if getattr(mode, key) is not None]
         if file.table is None and not given:
             yield ("modes", i, "displacement"), "is required, or rotation if nothing is displaced"
@@ -320,7 +322,9 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
     path = file.path
     rows = list(islice(read_rows(file), MAX_STATIONS + 2))
     if not 3 <= len(rows) <= MAX_STATIONS + 1:
-        raise ModelError(f"{path}: a station table needs a header and 2 to {MAX_STATIONS} stations")
+        raise ModelError(
+            f"{path}: must be a station table with a header and 2 to {MAX_STATIONS} stations"
+        )
     (header_line, header), *body = rows
     names = [name for _, name in header]
     problems = _header_problems(header_line, header, modes)

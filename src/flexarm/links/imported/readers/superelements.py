@@ -39,7 +39,9 @@ class Entries:
             If the entry is a duplicate, or there are more entries than a superelement has.
         """
         if (row, column) in self.values:
-            raise ModelError(f"{where}: this entry of {self.title} is given twice. Keep one.")
+            raise ModelError(
+                f"{where}: this entry of {self.title} is given twice. Keep one of them."
+            )
         if len(self.values) == MOST_UNKNOWNS**2:
             raise _too_large(where, f"more than {MOST_UNKNOWNS**2} entries")
         self.values[row, column] = value
@@ -72,8 +74,8 @@ class Matrices(dict[str, Entries]):
         """
         if kind in self:
             raise ModelError(
-                f"{where}: {title}: a second {KINDS[kind]} matrix, after "
-                f"{self[kind].title}. Keep one of them."
+                f"{where}: {title}: is a second {KINDS[kind]} matrix, after {self[kind].title}. "
+                "Keep one of them."
             )
         return self.setdefault(kind, Entries(title))
 
@@ -102,17 +104,16 @@ def interface_order(
     for key, node in (("hub", hub), ("tip", tip)):
         if node is not None and node not in whole:
             raise ModelError(
-                f"{name}: {key}: node {node} does not have all six directions. The "
-                f"interfaces are {', '.join(map(str, whole)) or 'none'}."
+                f"{name}: {key}: node {node} does not have all six directions. The interface "
+                f"nodes are {', '.join(map(str, whole)) or 'none'}."
             )
     left = [node for node in whole if node not in (hub, tip)]
     nodes = [node if node is not None else left.pop(0) if left else None for node in (hub, tip)]
     if None in nodes or (left and (hub is None or tip is None)):
         raise ModelError(
-            f"{name}: must have two interface nodes with six directions each, hub and "
-            f"tip, got {len(whole)}: {', '.join(map(str, whole)) or 'none'}. Reduce to "
-            "the frames of both flanges, or name the nodes by --hub-node and "
-            "--tip-node."
+            f"{name}: must have two interface nodes with six directions each, hub and tip, got "
+            f"{len(whole)} ({', '.join(map(str, whole)) or 'none'}). Reduce the body to the "
+            "frames of both flanges, or name the nodes by --hub-node and --tip-node."
         )
     ends = [(int(node or 0), d) for node in nodes for d in DIRECTIONS]
     order = [*ends, *sorted(unknowns - set(ends))]
@@ -139,7 +140,7 @@ def number(text: str, where: str) -> float:
     value = read_number(text.upper().replace("D", "E"))
     if not abs(value) <= LARGEST:
         raise ModelError(
-            f"{where}: expected a finite number of at most {LARGEST:.2g}, got {text.strip()[:30]!r}"
+            f"{where}: must be a finite number of at most {LARGEST:.2g}, got {text.strip()[:30]!r}"
         )
     return value
 
@@ -148,7 +149,7 @@ def whole_number(text: str, where: str) -> int:
     """Return the integer in a text, of at most 18 digits."""
     word = text.strip()
     if not re.fullmatch(r"[-+]?[0-9]{1,18}", word):
-        raise ModelError(f"{where}: expected a whole number, got {word[:30]!r}")
+        raise ModelError(f"{where}: must be a whole number, got {word[:30]!r}")
     return int(word)
 
 
@@ -177,10 +178,14 @@ def read_abaqus(text: str, name: str, matrices: Matrices) -> None:
             current = matrices.begin(kind, f"TYPE={options['TYPE']}", where) if kind else None
             continue
         if current is None:
-            raise ModelError(f"{where}: a '*MATRIX, TYPE=STIFFNESS' or 'MASS' must come before it")
+            raise ModelError(
+                f"{where}: the line must come after '*MATRIX, TYPE=STIFFNESS' or "
+                "'*MATRIX, TYPE=MASS'"
+            )
         if len(words) < 5:
             raise ModelError(
-                f"{where}: expected node, direction, node, direction, value (MATRIX INPUT format)"
+                f"{where}: the line must have node, direction, node, direction and value "
+                "(MATRIX INPUT format)"
             )
         a, b, c, d = (whole_number(word, where) for word in words[:4])
         current.add((a, b), (c, d), number(words[4], where), where)
@@ -211,23 +216,23 @@ def read_dmig(text: str, name: str) -> Matrices:
             if fields[2].strip() == "0":
                 if fields[3].strip() != str(SYMMETRIC) or fields[4].strip() not in ("1", "2"):
                     raise ModelError(
-                        f"{where}: must be a symmetric real matrix (form 6, type 1 or 2)"
+                        f"{where}: the matrix must be symmetric and real (form 6, type 1 or 2)"
                     )
                 title = fields[1].strip()
                 kind = next((NAMES[key] for key in NAMES if title.startswith(key)), None)
                 titled[title] = matrices.begin(kind, title, where) if kind else None
                 continue
-            raise ModelError(f"{where}: expected DMIG* with fields of {WIDE} characters")
+            raise ModelError(f"{where}: the line must be DMIG* with fields of {WIDE} characters")
         if line.startswith("DMIG*"):
             current, column = fields[1].strip(), _label(fields[2], fields[3], where)
         elif line.startswith("*"):
             if current not in titled:
-                raise ModelError(f"{where}: an entry before the head of its matrix")
+                raise ModelError(f"{where}: this entry comes before the head of its matrix")
             if (entries := titled[current]) is not None:
                 row = _label(fields[1], fields[2], where)
                 entries.add(row, column, number(fields[3], where), where)
         else:
-            raise ModelError(f"{where}: is no DMIG entry: {line[:40]!r}")
+            raise ModelError(f"{where}: the line is not a DMIG entry: {line[:40]!r}")
     if not titled:
         raise ModelError(f"{name}: has no DMIG matrices")
     return matrices

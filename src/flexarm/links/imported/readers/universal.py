@@ -76,7 +76,7 @@ def _sets(path: Path) -> list[dict[str, Any]]:
         import pyuff
     except ImportError:
         raise ModelError(
-            f"{path}: universal files need pyuff. Run pip install 'flexarm[unv]'."
+            f"{path}: universal files need the package pyuff. Run pip install 'flexarm[unv]'."
         ) from None
     wanted = (*NODES, *SHAPES, UNITS)
     try:
@@ -85,7 +85,7 @@ def _sets(path: Path) -> list[dict[str, Any]]:
         picked = [k for k, kind in enumerate(kinds) if kind in wanted]
         datasets = [file.read_sets(k) for k in picked]
     except Exception as error:  # pyuff raises what its parsing happens to meet
-        raise ModelError(f"{path}: is no whole universal file: {error}") from None
+        raise ModelError(f"{path}: is not a complete universal file: {error}") from None
     return [each for each in datasets if isinstance(each, dict) and "type" in each]
 
 
@@ -99,13 +99,13 @@ def _nodes(datasets: list[dict[str, Any]], path: Path) -> tuple[list[int], Array
             [np.stack([np.ravel(each[axis]) for axis in "xyz"], axis=1) for each in sets]
         ).astype(float))  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"{path}: nodes are not whole: {error}") from None
+        raise ModelError(f"{path}: the nodes are not complete: {error}") from None
     if len(numbers) != len(places) or len(set(numbers)) != len(numbers):
-        raise ModelError(f"{path}: its {len(places)} nodes must have different numbers")
+        raise ModelError(f"{path}: the {len(places)} nodes must have different numbers")
     unit = next((each.get("length", 1.0) for each in datasets if each["type"] == UNITS), 1.0)
     if unit != 1.0:
         raise ModelError(
-            f"{path}: must be in metres, but its lengths are {unit} of them. Convert it."
+            f"{path}: must be in metres, but the file's unit of length is {unit} m. Convert it."
         )
     return numbers, places
 
@@ -121,8 +121,8 @@ def _shape(
         shape[rows] = _bounded(_real(values))
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(
-            f"{path}: a mode is incomplete ({error!s:.60}). Is a node unknown, or was "
-            "the file cut off?"
+            f"{path}: a mode is incomplete ({error!s:.60}). Is a node unknown, or was the file "
+            "cut off?"
         ) from None
     return shape
 
@@ -131,14 +131,14 @@ def _whole(numbers: Any) -> list[int]:
     """Return node numbers as integers; raise ValueError for numbers that are not whole."""
     values = np.ravel(numbers).astype(float)
     if not np.all(np.abs(values) < MOST_NODES) or np.any(values != np.round(values)):
-        raise ValueError("numbers of nodes must be whole")
+        raise ValueError("node numbers must be whole numbers")
     return [int(each) for each in values]
 
 
 def _bounded(values: Array) -> Array:
     """Return the given numbers; raise ValueError if one is not finite or is too large."""
     if not np.all(np.abs(values) <= LARGEST):
-        raise ValueError(f"must be finite numbers of at most {LARGEST:.2g}")
+        raise ValueError(f"all numbers must be finite and at most {LARGEST:.2g}")
     return values
 
 
@@ -154,7 +154,9 @@ def _value(mode: dict[str, Any], key: str, path: Path) -> float:
     try:
         return float(_bounded(np.asarray(np.real(mode[key]), dtype=float)))
     except (KeyError, TypeError, ValueError):
-        raise ModelError(f"{path}: {key}: is missing in a mode, or no finite number") from None
+        raise ModelError(
+            f"{path}: {key}: is missing in a mode, or is not a finite number"
+        ) from None
 
 
 def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
@@ -162,7 +164,7 @@ def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
     try:
         return np.array([row[n] + 1 for n in _whole(numbers)])
     except (KeyError, TypeError, ValueError):
-        raise ModelError(f"{key}: must be numbers of nodes of the file") from None
+        raise ModelError(f"{key}: must be node numbers of the file") from None
 
 
 def fitted_masses(
@@ -181,8 +183,8 @@ def fitted_masses(
         raise findings.refusal()
     if total is None or not total > 0:
         raise ModelError(
-            f"{path}: a universal file has no masses. Give total_mass, better centre and "
-            "inertia_about_origin too, in --frames."
+            f"{path}: a universal file has no masses. Give total_mass in --frames, and if "
+            "possible centre and inertia_about_origin."
         )
     rows, wanted = [HEAVY * np.ones(len(places)) / total], [HEAVY]
     reach = float(np.abs(places).max())
