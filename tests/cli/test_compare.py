@@ -35,7 +35,7 @@ def test_formulations_agree_and_say_why_they_refuse(capsys: pytest.CaptureFixtur
     allowed = rows["about"]["allowed"]
     for name in FORMULATIONS:
         if name == "element-jacobian":
-            assert "Say 'shapes: {kind: elements}'" in str(rows[name]["refusal"])
+            assert "Write 'shapes: {kind: elements}'" in str(rows[name]["refusal"])
             continue
         assert all(0 <= rows[name][error] <= allowed for error in ERRORS)  # type: ignore[operator]
         assert rows[name]["microseconds"] > 0  # type: ignore[operator]

@@ -342,10 +342,10 @@ def test_what_would_take_hours_needs_a_yes(
     monkeypatch.setattr(effort, "LONG", 0.0)
     monkeypatch.setattr(effort, "TOO_LONG", 1e-9)
     assert main(["simulate", "driven-link", "--t-end", "0.1"]) == 4
-    assert "it would take about" in capsys.readouterr().err
+    assert "the run would take about" in capsys.readouterr().err
     assert main(["simulate", "driven-link", "--t-end", "0.1", "--yes", "--json"]) == 0
     said = capsys.readouterr()
-    assert said.err.startswith("warning: it would take about")
+    assert said.err.startswith("warning: the run would take about")
     assert json.loads(said.out)["status"] == "finished"
 
 

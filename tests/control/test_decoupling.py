@@ -56,7 +56,7 @@ def test_inputs_are_those_of_the_partitioned_equations_of_the_paper(error: float
 def test_partitions_are_for_arms_of_the_paper_alone() -> None:
     model = flexarm.build(elastic_joint())
     motion = joint_move(model, {model.links[0].joint_name: 0.5}, Timing("cycloid", 0.5))
-    with pytest.raises(FlexarmError, match=r"none elastic.*Use paper=False"):
+    with pytest.raises(FlexarmError, match=r"driven rigid joints only.*Use paper=False"):
         decoupling_law(motion, kp=1, kd=1, paper=True)
 
 

@@ -157,7 +157,7 @@ def test_pd_on_differences_of_readings_is_nearly_the_continuous_one() -> None:
         ({"delay": float("inf")}, "delay: must be a finite number, got inf"),
         ({"delay": -1e-3}, "delay: must be a multiple of the period 0.001 s, got -0.001"),
         ({"noise": [1.0, 1.0, 1.0]}, "noise: must be one number or 2"),
-        ({"quantum": -1.0}, "quantum: must be one number or 2, all >= 0"),
+        ({"quantum": -1.0}, "quantum: must be one number or 2 numbers, all >= 0"),
         ({"rates": "filtered"}, "rates: must be 'measured' or 'difference'"),
     ],
 )

@@ -124,7 +124,7 @@ def test_what_cannot_be_traced_is_told(
 
 @pytest.mark.parametrize("width", [0, 3, -1, 2.5, "2"])
 def test_a_width_is_a_power_of_two(width: Any) -> None:
-    with pytest.raises(FlexarmError, match="width: must be a power of two, got"):
+    with pytest.raises(FlexarmError, match=r"width: must be .* power of two, got"):
         compile_function(traced(), width=width)
 
 

@@ -111,7 +111,7 @@ def test_printed_kernels_compile_without_warnings(tmp_path: Path) -> None:
     [
         (add_twice, r"'kernel_add_one\(s\)' and .* are operands of one expression"),
         (ahead, "calls by an address are not for C"),
-        (named, "'rest' is no number"),
+        (named, "'rest' must be a number"),
     ],
 )
 def test_what_c_leaves_open_is_refused(wrong: Kernel, message: str) -> None:

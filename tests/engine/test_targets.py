@@ -319,7 +319,9 @@ def test_ends_of_their_ranges(name: str, given: tuple[float, ...], expected: flo
 
 def test_what_has_no_code_is_told() -> None:
     assert "erf" not in TAKEN
-    with pytest.raises(FlexarmError, match="function 'erf': this target has no library"):
+    with pytest.raises(
+        FlexarmError, match="function 'erf': this target has no mathematical library"
+    ):
         own("erf")
 
 

@@ -298,7 +298,7 @@ def test_files_are_read_alike_and_say_line_and_column(
         read_recording(text)
     with pytest.raises(FlexarmError, match="a force"):
         read_recording(exact).column("angle", "N")
-    with pytest.raises(FlexarmError, match=r"no column 'angel'.*angle_deg"):
+    with pytest.raises(FlexarmError, match=r"no column is called 'angel'.*angle_deg"):
         read_recording(exact).column("angel", "rad")
 
 

@@ -402,7 +402,7 @@ def test_other_shapes_than_elements_are_refused() -> None:
     reason = ElementJacobian.refusal(modal_arm(), paper=False)
     assert reason is not None
     assert "link1 has shapes of kind 'clamped-free'" in reason
-    assert "Say 'shapes: {kind: elements}'" in reason
+    assert "Write 'shapes: {kind: elements}'" in reason
     reduced = arm(
         "joint: {kind: revolute}, length: 1, section: {mass_per_length: 1, EIz: 1},"
         " shapes: {kind: elements, bending_y: 4, reduce: 2}"

@@ -41,7 +41,9 @@ def test_what_would_take_hours_is_refused(
     name: str, values: dict[str, Any], t_end: float, cause: str
 ) -> None:
     arm = flexarm.change_arm(flexarm.sample(name), values)
-    with pytest.raises(flexarm.SimulationError, match=rf"^it would take about .*{cause}.* --yes"):
+    with pytest.raises(
+        flexarm.SimulationError, match=rf"^the run would take about .*{cause}.* --yes"
+    ):
         flexarm.simulate(arm, t_end=t_end)
 
 
@@ -63,7 +65,7 @@ def test_a_long_run_says_so_and_is_allowed(monkeypatch: pytest.MonkeyPatch) -> N
     arm = flexarm.sample("driven-link")
     monkeypatch.setattr(effort, "LONG", 0.0)
     with pytest.warns(
-        LongRun, match=r"it would take about .* s of CPU. .* elastic modes .* shorten the run"
+        LongRun, match=r"the run would take about .* s of CPU. .* elastic modes .* shorten the run"
     ):
         run = flexarm.simulate(arm, t_end=0.1)
     assert run.status == "finished"

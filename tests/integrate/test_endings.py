@@ -72,7 +72,7 @@ def test_a_start_drawn_in_to_nothing_names_the_length_and_not_the_masses() -> No
         "kind: sliding, actuation: prescribed, motion: {kind: spin-up, rate: 0.1, duration: 1}",
         "section: {mass_per_length: 1, EIz: 100}\n    shapes: {kind: elements, bending_y: 1}",
     )
-    message = "its exposed length is 0 at the start, beyond 0.05"
+    message = "its exposed length is 0 at the start, beyond the limit 0.05"
     with pytest.raises(flexarm.SimulationError, match=message):
         flexarm.simulate(arm, t_end=1.0)
 
@@ -133,7 +133,7 @@ def test_a_free_base_may_tumble_through_the_singularity_of_its_angles() -> None:
         ({"t_end": 1.0, "rtol": "x"}, 'rtol: "x" is not a number with a unit'),
         ({"t_end": 1.0, "method": "rk4", "step": 1e-12}, r"step: 1e-12 s makes 1e\+12 steps"),
         ({"t_end": 1.0, "method": "rk4", "step": -1.0}, "step: must be > 0"),
-        ({"t_end": 1.0, "step": 1e-3}, "step: is for method rk4, got auto"),
+        ({"t_end": 1.0, "step": 1e-3}, "step: is used only with method rk4, got auto"),
         ({"t_end": 1.0, "method": "euler"}, "method: must be one of auto, etd4"),
     ],
 )
@@ -158,7 +158,9 @@ def test_a_start_beyond_a_limit_is_refused() -> None:
     limited = {"links.1.joint.limits": {"upper": 1.0}}
     outside = limited | {"links.1.joint.start": {"position": 2.0}}
     arm = flexarm.sample("driven-link")
-    with pytest.raises(flexarm.SimulationError, match=r"position is 2 at the start, beyond 1. "):
+    with pytest.raises(
+        flexarm.SimulationError, match=r"position is 2 at the start, beyond the limit 1. "
+    ):
         flexarm.simulate(flexarm.change_arm(arm, outside), t_end=0.1)
     with pytest.raises(flexarm.SimulationError, match=r"^run 1 of 1: .*position is 2 at the"):
         flexarm.simulate_many(flexarm.change_arm(arm, limited), t_end=0.1, starts=[{"joint1": 2.0}])

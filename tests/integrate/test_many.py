@@ -137,7 +137,7 @@ def test_unknown_names_are_refused() -> None:
     with pytest.raises(flexarm.SimulationError, match=r"^run 2 of 2: starts: joint1.rate: must be"):
         simulate_many(link(), t_end=0.3, starts=[{}, {"joint1.rate": math.nan}])
     with pytest.raises(
-        flexarm.ModelError, match=r"^run 2 of 2: links.7.length=1.0: no '7' in links"
+        flexarm.ModelError, match=r"^run 2 of 2: links.7.length=1.0: there is no '7' in links"
     ):
         simulate_many(link(), t_end=0.3, parameters=[{}, {"links.7.length": 1.0}])
     with pytest.raises(flexarm.ModelError, match=r"payload\.mass: must be >=? 0, got -1"):
@@ -390,7 +390,7 @@ def test_losses_of_drives_follow_each_run_s_numbers(joint: str, key: str) -> Non
 )
 def test_what_needs_runs_one_by_one_is_refused_in_any_run(change: Any, device: Any) -> None:
     arm = loads(ONE.format(""))
-    with pytest.raises(SimulationError, match=r"run 2 of 2: arm: .* one by one"):
+    with pytest.raises(SimulationError, match=r"run 2 of 2: arm: .* in a batch"):
         flexarm.simulate_many(arm, t_end=0.1, parameters=[{}, change], device=device)
 
 

@@ -51,7 +51,7 @@ def test_texts_with_units_become_numbers() -> None:
             "method: must be one of auto, etd4, dop853, rodas4, rk4, got 'euler'",
         ),
         ({"formulation": None}, "formulation: must be one of articulated, composite"),
-        ({"step": 1e-3}, "step: is for method rk4, got auto"),
+        ({"step": 1e-3}, "step: is used only with method rk4, got auto"),
         ({"allow_long": 1}, "allow_long: must be True or False, got 1"),
         ({"locks": {"a": [(0, 1, 2)]}}, "locks: a: must be a list of pairs"),
         ({"start": "here"}, "start: must be a Run, such as"),

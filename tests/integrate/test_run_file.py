@@ -283,7 +283,7 @@ def test_a_folder_that_cannot_be_written_to_is_one_line(
     [
         (b"", "cannot be read as a NetCDF file"),
         (b"words", "cannot be read as a NetCDF file"),
-        (None, "no such file"),
+        (None, "there is no"),
     ],
 )
 def test_what_is_no_run_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
@@ -296,7 +296,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path, content: bytes | None, said: 
 
 def test_netcdf_file_of_something_else_is_refused(tmp_path: Path) -> None:
     xarray.Dataset({"x": ("t", np.zeros(2))}).to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
-    with pytest.raises(FlexarmError, match="is no run of flexarm"):
+    with pytest.raises(FlexarmError, match="is not a run of flexarm"):
         load_run(tmp_path / "x.nc")
 
 
@@ -326,7 +326,7 @@ def test_a_run_with_a_part_missing_is_refused(run: Run, tmp_path: Path) -> None:
     run.save(tmp_path / "run.nc")
     with h5py.File(tmp_path / "run.nc", "a") as file:
         del file["kinetic"]
-    with pytest.raises(FlexarmError, match=r"run\.nc: kinetic: is missing"):
+    with pytest.raises(FlexarmError, match=r"run\.nc: the entry 'kinetic' is missing"):
         load_run(tmp_path / "run.nc")
 
 
@@ -371,7 +371,7 @@ def test_a_run_that_was_changed_is_noticed_whatever_was(
         with pytest.raises((FlexarmError, ModelError)) as told:
             load_run(path)
         if name not in ("coordinate", "model_file", "flexarm_run", "tip_rotation", "status"):
-            assert re.search(rf"{name}: (was changed since|must be)", str(told.value))
+            assert re.search(rf"{name}.*(was changed since|must be)", str(told.value))
 
 
 def test_a_run_may_be_compressed_or_get_more_but_keeps_its_checksums(
@@ -387,11 +387,13 @@ def test_a_run_may_be_compressed_or_get_more_but_keeps_its_checksums(
         file["mine"] = np.zeros(3)
     assert_same(load_run(path), run)
     changed(path, "kinetic")
-    with pytest.raises(FlexarmError, match=r"run\.nc: kinetic: was changed since the file was"):
+    with pytest.raises(
+        FlexarmError, match=r"run\.nc: the entry 'kinetic' was changed since the file was"
+    ):
         load_run(path)
     with h5py.File(path, "a") as file:
         del file.attrs["checksums"]
-    with pytest.raises(FlexarmError, match=r"run\.nc: checksums: is missing"):
+    with pytest.raises(FlexarmError, match=r"run\.nc: the entry 'checksums' is missing"):
         load_run(path)
 
 
@@ -402,7 +404,9 @@ def test_a_kept_file_that_was_changed_is_noticed(free_run: Run, tmp_path: Path) 
     with h5py.File(tmp_path / "run.nc", "a") as file:
         data = bytes(file["model_file_1"][...])
         file["model_file_1"][...] = np.frombuffer(data.replace(b"2,3", b"2,4"), np.uint8)
-    with pytest.raises(FlexarmError, match=r"model_file_1: was changed since the file was written"):
+    with pytest.raises(
+        FlexarmError, match=r"'model_file_1' was changed since the file was written"
+    ):
         load_run(tmp_path / "run.nc")
 
 
@@ -427,7 +431,7 @@ def test_file_that_names_a_file_outside_unpacks_nothing_there(
     outside = tmp_path / "outside.csv"
     with h5netcdf.File(tmp_path / "run.nc", "a") as file:
         file["model_file_1"].attrs["long_name"] = str(outside)
-    with pytest.raises(FlexarmError, match="no such file"):
+    with pytest.raises(FlexarmError, match="there is no"):
         load_run(tmp_path / "run.nc")
     assert not outside.exists()
 

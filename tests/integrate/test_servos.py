@@ -127,10 +127,10 @@ def test_a_law_takes_the_place_of_servos() -> None:
         ({"damping": 1.0}, "needs a stiffness, or a rate"),
         ({"stiffness": -1.0}, "must be > 0"),
         ({"stiffness": 1.0, "speed": 1.0}, "Give damping too"),
-        ({"rate": {"kind": "constant", "value": 1.0}}, "needs damping"),
+        ({"rate": {"kind": "constant", "value": 1.0}}, "needs a gain. Give damping"),
         (
             {"rate": {"kind": "constant", "value": 1.0}, "stiffness": 2.0, "damping": 1.0},
-            "Leave it",
+            "Leave one of them",
         ),
     ],
 )

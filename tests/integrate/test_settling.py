@@ -38,7 +38,9 @@ def test_tip_swings_and_settles_as_a_damped_oscillator_does() -> None:
     assert run.settling("2 s").swing == pytest.approx(np.ptp(q[run.t >= 2]) / 2, rel=1e-4)
     assert run.settling(5).time == 5
     assert run.settling(band=1e-3).time is None
-    with pytest.raises(flexarm.FlexarmError, match="after: must be at most 8, the end of the run"):
+    with pytest.raises(
+        flexarm.FlexarmError, match="after: must be at most 8 s, the end of the run"
+    ):
         run.settling(9)
 
 

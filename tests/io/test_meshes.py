@@ -183,7 +183,9 @@ def test_the_command_writes_meshes_that_pages_draw(
     assert drawn[0]["mesh"]["points"]["shape"] == [5, 3]
     assert json.dumps(drawn)
     (tmp_path / "small arm.meshes" / "upper.stl").write_bytes(b"broken")
-    with pytest.raises(ModelError, match=r"upper: mesh: small arm.meshes/upper.stl: is not an STL"):
+    with pytest.raises(
+        ModelError, match=r"upper: mesh: small arm.meshes/upper.stl: the file is not an STL"
+    ):
         scene(flexarm.build(flexarm.load(out)), Arrays())
     capsys.readouterr()
     assert main([*given, "--force"]) == 0

@@ -14,20 +14,20 @@ from tests.io.arms import RICH, SMALL
 
 # Keys of what flexarm does not have, where they stand in an arm, and how the answer starts.
 SCOPE = [
-    ("parent: base", "", "parent: flexarm has one chain of links"),
+    ("parent: base", "", "parent: flexarm models one chain of links"),
     (
         "branches: []",
         "",
-        "branches: flexarm has one chain of links, each",
+        "branches: flexarm models one chain of links, each",
     ),
     (
         "loops: []",
         "",
-        "loops: flexarm has one chain of links, each",
+        "loops: flexarm models one chain of links, each",
     ),
-    ("constraints: []", "", "constraints: flexarm has one chain of links"),
+    ("constraints: []", "", "constraints: flexarm models one chain of links"),
     ("arms: []", "", "arms: a file describes one arm"),
-    ("parent: base", "links", "links[1].parent: flexarm has one chain of links"),
+    ("parent: base", "links", "links[1].parent: flexarm models one chain of links"),
     ("tension_only: true", "springs", "springs[1].tension_only: a spring pulls and pushes"),
 ]
 # A piece of the rich arm, what is written in its place, and how the one complaint starts.
@@ -60,12 +60,12 @@ WRONG = [
     (
         "E: 70 GPa",
         "E: 70 Gpa",
-        '38:21: links[1].section.material.E: "70 Gpa": no unit is called \'G',
+        '38:21: links[1].section.material.E: "70 Gpa": there is no unit \'G',
     ),
     ("diameter: 60 mm", "diameter: 60 deg", '39:37: links[1].section.shape.diameter: "60 deg" is'),
     ("thickness: 3 mm", "thickness: 40 mm", "39:55: links[1].section.shape.thickness: "),
     ("duration: 2 s", "duration: 0", "14:58: base.motion.rz.duration: must be > 0, got 0"),
-    ("upper: 170 deg", "upper: -171 deg", "24:40: links[1].joint.limits.upper: must be larger"),
+    ("upper: 170 deg", "upper: -171 deg", "24:40: links[1].joint.limits.upper: the upper"),
     (
         "rotor: full",
         "rotor: half",
@@ -100,13 +100,13 @@ WRONG = [
     (
         "values: [0, 1, 0]",
         "values: [0, 1]",
-        "47:49: links[1].wrenches[2].factor.values: has 2 values",
+        "47:49: links[1].wrenches[2].factor.values: there are 2",
     ),
     ("times: [0, 0.5 s,", "times: [0, 9 s,", "34:66: links[1].joint.input.times[3]: must be later"),
     (
         "axis: [0, 0, 1]",
         "axis: [0, 0, 0]",
-        "20:7: links[1].joint.axis: must not be the zero vector",
+        "20:7: links[1].joint.axis: the joint axis must not",
     ),
     ("axis: [0, 0, 1]", "axis: [0, 1]", "20:7: links[1].joint.axis: must have 3 items, got 2"),
     ("name: boom", "name: my boom", "48:11: links[2].name: "),
@@ -232,7 +232,7 @@ def test_an_arm_made_in_python_is_written_with_its_kinds_and_without_its_default
 def test_text_that_a_file_cannot_hold_is_refused() -> None:
     arm = loads(SMALL).model_copy(update={"name": "a\x00b"})
     with pytest.raises(
-        ModelError, match=r"'a\\x00b': a model file cannot hold the character U\+0000"
+        ModelError, match=r"'a\\x00b': a model file cannot contain the character U\+0000"
     ):
         dumps(arm)
 
@@ -406,9 +406,21 @@ links:
 @pytest.mark.parametrize(
     ("material", "inertia", "told"),
     [
-        ("steel", "[1, 1, 1]", r"material: is given by its numbers.*for steel {E: 210 GPa, dens"),
-        ("wood", "[1, 1, 1]", r"material: is given by its numbers, not by a name: {E: 69 GPa"),
-        ("{E: 7e10, density: 2700}", "0.02", r"inertia: is \[xx, yy, zz\].*\[0.02, 0.02, 0.02\]"),
+        (
+            "steel",
+            "[1, 1, 1]",
+            r"material: a material is given by its numbers.*for steel {E: 210 GPa, dens",
+        ),
+        (
+            "wood",
+            "[1, 1, 1]",
+            r"material: a material is given by its numbers, not by a name: {E: 69 GPa",
+        ),
+        (
+            "{E: 7e10, density: 2700}",
+            "0.02",
+            r"inertia: an inertia is \[xx, yy, zz\].*\[0.02, 0.02, 0.02\]",
+        ),
     ],
 )
 def test_names_of_materials_and_single_inertias_are_told_what_to_write(

@@ -58,7 +58,7 @@ def test_joints_have_keys_by_name(
     assert changed == flexarm.change_arm(arm, {by_link: 7.0})
     assert changed == load_changed(file, [read_change(f"{by_joint}=7.0")])
     assert parameter_keys(arm, [by_joint]) == (by_joint,)
-    with pytest.raises(FlexarmError, match="each number once"):
+    with pytest.raises(FlexarmError, match="each number of the arm once"):
         parameter_keys(arm, [by_joint, by_link])
 
 

@@ -124,7 +124,7 @@ def test_only_regular_files_are_read_and_none_is_waited_for(folder: Path, kind: 
 def test_a_file_that_is_too_large_is_refused_unread(folder: Path) -> None:
     with (folder / "long.csv").open("wb") as file:
         file.truncate(3_000_000_000)
-    assert f"long.csv cannot be read: it is larger than {MAX_BYTES:,} bytes" in refusal(
+    assert f"long.csv cannot be read: the file is larger than {MAX_BYTES:,} bytes" in refusal(
         arm_with(folder, "long.csv")
     )
 
@@ -145,7 +145,7 @@ def test_rows_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("flexarm.model.profiles.MAX_ROWS", 2)
     rows = "time,torque\n0,1\n1,1\n"
     assert len(columns(folder, rows)) == 2
-    with pytest.raises(ModelError, match=r"torque\.csv:4: more than 2 rows"):
+    with pytest.raises(ModelError, match=r"torque\.csv:4: the table has more than 2 rows"):
         columns(folder, rows + "2,1\n")
 
 

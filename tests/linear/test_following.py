@@ -58,7 +58,7 @@ def test_clamped_frequencies_of_a_link_are_the_published_ones_of_its_postures() 
 
 
 def test_what_cannot_follow_is_refused() -> None:
-    with pytest.raises(flexarm.FlexarmError, match="no link has shapes of kind clamped-mass"):
+    with pytest.raises(flexarm.FlexarmError, match="Give a link shapes of kind clamped-mass"):
         flexarm.modes(folding(2, kind="clamped-free"), following=True)
     with pytest.raises(flexarm.FlexarmError, match="no link 'arm'"):
         follow_configuration(folding(2), "arm", lambda _: {}, [0.0, 1.0])

@@ -194,7 +194,7 @@ def test_stiffness_of_stretched_shapes_falls_with_the_length() -> None:
 @pytest.mark.parametrize("kind", [*BUILD, "proportional"])
 @pytest.mark.parametrize("length", [0.2499, 1.1001, 0.0, -1.0, float("nan")])
 def test_length_out_of_range_is_refused(kind: str, length: float) -> None:
-    with pytest.raises(ShapeError, match=r"outside 0.25 to 1.1 m"):
+    with pytest.raises(ShapeError, match=r"outside its range 0.25 to 1.1 m"):
         shapes_named(kind).at(length)
 
 

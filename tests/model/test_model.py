@@ -163,7 +163,9 @@ CURVE = {"direction": "z", "amplitudes": ["y1", "z9"], "stations": [0, 0.5, 1], 
 def test_amplitude_that_the_link_does_not_have_is_refused(key: str, value: Any) -> None:
     first = beam(REVOLUTE, bending_y=1)
     made = arm(first, beam(REVOLUTE, bending_y=2) | {key: value, "name": "boom"})
-    with pytest.raises(ModelError, match=rf"links\[2\]\.{key}: no amplitude 'z9'. boom has y1, y2"):
+    with pytest.raises(
+        ModelError, match=rf"links\[2\]\.{key}: there is no amplitude 'z9'. boom has y1, y2"
+    ):
         build(made)
 
 
@@ -174,7 +176,7 @@ def test_a_flexible_link_without_any_shape_is_refused() -> None:
 
 def test_shapes_without_their_stiffness_are_refused_with_the_link_and_the_remedy() -> None:
     bare = beam(REVOLUTE, bending_y=2) | {"section": {"mass_per_length": 1, "EIy": 1}}
-    with pytest.raises(ModelError, match=r"links\[1\] \(link1\).*EIz.*bending_y: 0"):
+    with pytest.raises(ModelError, match=r"links\[1\]\.shapes: link1: .*EIz.*bending_y: 0"):
         build(arm(bare))
 
 

@@ -69,7 +69,9 @@ def test_more_shapes_than_points_tell_apart_are_refused() -> None:
     nodes = made(most, 1e4).links[0].exact
     assert nodes is not None
     assert nodes.count == 51
-    with pytest.raises(ModelError, match=r"links\[1\].*an exact link takes 48 shapes .* got 49"):
+    with pytest.raises(
+        ModelError, match=r"links\[1\].*an exact link takes at most 48 shapes .* got 49"
+    ):
         made(most.replace("48", "49"), 1e4)
 
 

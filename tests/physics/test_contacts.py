@@ -297,7 +297,7 @@ def test_formulations_agree_in_contact(name: str, bumped: Run) -> None:
         if gives_wrenches(name):
             # what the first joint transmits about its axis is its input
             assert arm.joint_wrench(q, v, a)[0, 5] == pytest.approx(12, abs=1e-8)
-    with pytest.raises(flexarm.FlexarmError, match="refuses"):
+    with pytest.raises(flexarm.FlexarmError, match="no paper belongs to it"):
         flexarm.formulation(name, bumped.model, paper=True)
 
 
@@ -434,5 +434,5 @@ def test_the_recursion_carries_contacts_of_the_tip_as_jacobians_do(
 
 def test_an_arm_that_touches_nothing_has_no_contacts() -> None:
     plain = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.1)
-    with pytest.raises(flexarm.FlexarmError, match="touches nothing"):
+    with pytest.raises(flexarm.FlexarmError, match="has no contacts"):
         plain.contacts()

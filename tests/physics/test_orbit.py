@@ -214,8 +214,8 @@ def test_other_formulations_refuse_an_orbit(method: str) -> None:
 @pytest.mark.parametrize(("change", "said"), [
     ({"gravity": [0, 0, -9.81]}, "an arm in orbit falls freely"),
     ({"start": "equilibrium"}, "cannot be computed for a base in orbit"),
-    ({"base.orbit": {}}, "altitude above the Earth, or the rate"),
-    ({"base.orbit": {"rate": 1e-3, "altitude": 4e5}}, "altitude above the Earth, or the rate"),
+    ({"base.orbit": {}}, "altitude above the Earth or the rate"),
+    ({"base.orbit": {"rate": 1e-3, "altitude": 4e5}}, "altitude above the Earth or the rate"),
 ])  # fmt: skip
 def test_what_an_orbit_cannot_be_with_is_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ModelError, match=said):

@@ -51,9 +51,9 @@ def test_a_small_study_is_cut_for_several_cores(count: int, chunk: int) -> None:
 
 
 def test_a_grid_is_counted_by_its_levels() -> None:
-    with pytest.raises(ModelError, match=r"levels: 5}. Leave count out"):
+    with pytest.raises(ModelError, match=r"levels: 5}'. Leave count out"):
         read_study(counted(sampling={"kind": "grid", "count": 2}))
-    with pytest.raises(ModelError, match="sampling: must have a count"):
+    with pytest.raises(ModelError, match="sampling: the sampling must have a count"):
         read_study(counted(sampling={"kind": "random"}))
 
 
@@ -118,7 +118,7 @@ def test_a_design_that_would_take_hours_is_a_row_with_that_reason(tmp_path: Path
     rows = flexarm.study(given, out=tmp_path / "out").columns
     assert rows["status"].tolist() == ["stopped", "failed"]
     assert "of CPU. " in rows["reason"][1]
-    assert rows["reason"][1].endswith("say 'allow_long: true' in the study's run.")
+    assert rows["reason"][1].endswith("write 'allow_long: true' in the study's run.")
 
 
 def test_a_folder_without_a_row_is_begun_anew(tmp_path: Path) -> None:

@@ -138,7 +138,9 @@ def test_designs_that_all_fail_give_their_reason() -> None:
         "quantities": {"first": {"function": lambda d: d["y"], "takes": "design"}},
         "limits": {},
     }
-    with pytest.raises(FlexarmError, match="none of 8 designs could be computed: first: KeyError"):
+    with pytest.raises(
+        FlexarmError, match="none of the 8 designs could be computed: first: KeyError"
+    ):
         flexarm.optimise(study)
 
 
