@@ -178,7 +178,9 @@ def _in_range(number: float, unit: str, name: str) -> float:
 
 def _read(text: str, unit: str, name: str) -> float:
     if len(text) > _LONGEST:
-        raise ModelError(f"text of {len(text)} characters is no number; {_expected(unit, name)}")
+        raise ModelError(
+            f"a text of {len(text)} characters is not a number; {_expected(unit, name)}"
+        )
     tidy = " ".join(text.translate(_SPELLINGS).split())
     match = _NUMBER.match(tidy)
     if match is None:

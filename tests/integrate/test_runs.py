@@ -154,10 +154,13 @@ def test_a_dataset_has_arrays_states_and_what_was_varied() -> None:
         ({"starts": {"joint1": [0.0], "joint1.rate": [0.0, 1.0]}}, "of one length, got .1, 2"),
         ({"starts": {"joint1": 0.3}}, "starts: joint1: must be an array of numbers, one per run"),
         ({"starts": {"joint1": ["a"]}}, "starts: joint1: must be an array of numbers"),
-        ({"starts": {"elbow": [0.0, 1.0]}}, "run 1 of 2: starts: no coordinate 'elbow'"),
+        ({"starts": {"elbow": [0.0, 1.0]}}, "run 1 of 2: starts: there is no coordinate 'elbow'"),
         ({"starts": {"joint1": [0.0, 0.7]}}, "run 2 of 2: joint1: its position is 0.7 at the"),
-        ({"inputs": {"elbow": [0.0]}}, "run 1 of 1: inputs: no driven joint 'elbow'"),
-        ({"starts": {"joint1": [0.0]}, "inputs": {"joint1": [0.0, 1.0]}}, "of one length"),
+        ({"inputs": {"elbow": [0.0]}}, "run 1 of 1: inputs: there is no driven joint 'elbow'"),
+        (
+            {"starts": {"joint1": [0.0]}, "inputs": {"joint1": [0.0, 1.0]}},
+            "have the same length|of one length",
+        ),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_by_run(given: Any, said: str) -> None:

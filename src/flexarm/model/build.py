@@ -68,7 +68,7 @@ def build(
             f"tip_rotation: must be one of {', '.join(known)}, got {shown(tip_rotation)}"
         )
     if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
-        raise ModelError(f"nodes: expected a number from 1 to {MOST_NODES}, got {shown(nodes)}")
+        raise ModelError(f"nodes: must be a number from 1 to {MOST_NODES}, got {shown(nodes)}")
     stiff = arm.stiffening if stiffening is None else bool(stiffening)
     theory = Theory(stiff, exact=tip_rotation == "cayley" and not series, nodes=nodes)
     model = assemble(arm, theory, tip_rotation, chosen_shapes(arm))

@@ -39,7 +39,9 @@ def sample_path(name: str) -> Path:
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"Did you mean '{close[0]}'? " if close else ""
-        raise ModelError(f"no sample is named '{name}'. {hint}There are {', '.join(names)}.")
+        raise ModelError(
+            f"there is no sample arm '{name}'. {hint}The sample arms are {', '.join(names)}."
+        )
     return FOLDER / f"{name}.yaml"
 
 

@@ -350,8 +350,8 @@ class Batch:
         begun.check()
         if np.any(begun.problem_of >= len(self._kinds)):
             raise SimulationError(
-                "starts: a servo without a target holds where the model file "
-                "starts. Give it a target."
+                "starts: a servo without a target holds its joint at the start in the model "
+                "file. Give the servo a target."
             )
         return begun.states(slice(None))
 

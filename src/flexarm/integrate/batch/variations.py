@@ -145,7 +145,9 @@ def coordinate_units(model: Model) -> dict[str, str]:
 def unknown_start(model: Model, name: str) -> SimulationError:
     """Return the error for an initial coordinate, or a rate, ``NAME.rate``, that is not there."""
     plain, names = name.removesuffix(".rate"), ", ".join(model.names)
-    return SimulationError(f"starts: no coordinate '{plain}'. There are {names}.")
+    return SimulationError(
+        f"starts: there is no coordinate '{plain}'. The coordinates are {names}."
+    )
 
 
 def refuse_alone(model: Model, start: Iterable[str] = ()) -> None:
@@ -166,25 +168,24 @@ def refuse_alone(model: Model, start: Iterable[str] = ()) -> None:
     """
     if model.arm.events or holders(model):
         raise SimulationError(
-            "arm: its events, brakes and dry friction need runs one by one. Use "
-            "flexarm.simulate, or leave them out (events=(), brake=None and friction of "
-            "another kind)."
+            "arm: events, brakes and dry friction cannot be simulated in a batch. Use "
+            "flexarm.simulate, or leave them out (events=(), brake=None and friction of another "
+            "kind)."
         )
     if model.arm.start == "stated":
         return
     if not start:
         raise SimulationError(
-            f"arm: 'start: {model.arm.start}' needs runs one by one. Use "
-            "flexarm.simulate, or take 'start: stated'."
+            f"arm: 'start: {model.arm.start}' cannot be computed in a batch. Use "
+            "flexarm.simulate, or 'start: stated'."
         )
     prescribed = {*model.prescribed, *range(6 if model.floats else 0)}
     names = [name for k, name in enumerate(model.names) if k not in prescribed]
     missing = [name for name in names if name not in start]
     if missing:
         raise SimulationError(
-            "starts: must name all coordinates of an arm with 'start: "
-            f"{model.arm.start}', got none for {', '.join(missing)}. Add them, or take "
-            "'start: stated'."
+            f"starts: must name all coordinates of an arm with 'start: {model.arm.start}', got "
+            f"none for {', '.join(missing)}. Add them, or use 'start: stated'."
         )
 
 

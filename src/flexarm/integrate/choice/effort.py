@@ -51,7 +51,7 @@ def consider(
     efforts: list[Effort],
     *,
     allow_long: bool,
-    remedy: str = "say --yes (in Python allow_long=True)",
+    remedy: str = "use --yes (in Python allow_long=True)",
     runs: int = 1,
 ) -> None:
     """Warn of more than a minute of CPU time, and refuse more than an hour or 4 GB.
@@ -72,7 +72,7 @@ def consider(
     needs = [f"{_time(seconds)} of CPU"] if seconds else []
     needs += [f"{memory / 1e9:.3g} GB"] if memory > 0.1 * TOO_LARGE else []
     many = f" for {runs} runs" if runs > 1 else ""
-    said = f"it would take about {' and '.join(needs)}{many}"
+    said = f"the run would take about {' and '.join(needs)}{many}"
     cause = worst.cause
     if (seconds > TOO_LONG or memory > TOO_LARGE) and not allow_long:
         raise SimulationError(f"{said}. {cause}. To run it all the same, {remedy}.")

@@ -32,5 +32,7 @@ def _frequency(model: Model, matrices: Sequence[Array], of: DesignQuantity) -> f
     frequencies = linear.elastic_modes().frequencies
     assert of.frequency is not None
     if of.frequency > len(frequencies):
-        raise SimulationError(f"the arm has {len(frequencies)} frequencies, no {of.frequency}")
+        raise SimulationError(
+            f"the arm has {len(frequencies)} frequencies, and no number {of.frequency}"
+        )
     return float(frequencies[of.frequency - 1] / (2 * np.pi))
