@@ -118,7 +118,7 @@ def apart(model: Model, motion: Motion, rows: Rows, other: Motion, others: Rows)
         wound = wind_ups(model, q)
         found += [*(np.abs(wind_ups(model, there) - wound[rows]) / _range(wound)).T]
     ranges = np.ptp(q, axis=0)
-    for k, scale in _scales(model).items():
+    for k, scale in model.scales.items():
         found.append(np.abs(there[:, k] - q[rows, k]) / max(scale, ranges[k]))
     return np.asarray(np.max(found, axis=0))
 
@@ -149,15 +149,6 @@ def _coordinates(model: Model, motion: Motion, rows: Rows, other: Motion, others
         own = motion.q[rows, angles]
         q[:, angles] = own + rotations_between(here, own, there, q[:, angles])
     return q
-
-
-def _scales(model: Model) -> dict[int, float]:
-    """Return the scales of the tolerances of joint and base coordinates, by index."""
-    reach = max(sum(part.length for part in model.links), 1e-3)
-    scales = dict(enumerate([reach] * 3 + [1.0] * 3)) if model.base_moves else {}
-    for axis in model.axes:
-        scales[axis.index] = 1.0 if axis.turns else max(model.links[axis.link].length, 0.1)
-    return scales
 
 
 def _range(wound: Array) -> Array:

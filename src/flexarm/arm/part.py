@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
@@ -69,15 +70,11 @@ def name_fault(name: str) -> str:
     return control_character(name)
 
 
-def _checked(rule: Callable[[str], str]) -> AfterValidator:
-    """Return a pydantic validator that refuses a text if ``rule`` returns a reason."""
-
-    def check(text: str) -> str:
-        if reason := rule(text):
-            raise fault("{reason}", reason=reason)
-        return text
-
-    return AfterValidator(check)
+def _without_fault(rule: Callable[[str], str], text: str) -> str:
+    """Return a text; raise a validation error if ``rule`` returns a reason to refuse it."""
+    if reason := rule(text):
+        raise fault("{reason}", reason=reason)
+    return text
 
 
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
@@ -124,8 +121,13 @@ def require_distinct(names: Sequence[str], key: str, *below: str) -> None:
 
 SHOWN = 300  # characters of the printed form of a part
 MAX_NAME = 60
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), _checked(name_fault)]
-ONE_LINE = _checked(control_character)  # of the name of an arm or event, which may be several words
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_NAME),
+    AfterValidator(partial(_without_fault, name_fault)),
+]
+# Of the name of an arm or event, which may be several words.
+ONE_LINE = AfterValidator(partial(_without_fault, control_character))
 T = TypeVar("T")
 Positive = Annotated[T, Field(gt=0)]
 NotNegative = Annotated[T, Field(ge=0)]

@@ -237,14 +237,13 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         floor.append(least)
         kinds.append(deflects)
 
-    unit = np.eye(model.size)
-    reach = max(sum(part.length for part in model.links), 1e-3)
+    unit, scales = np.eye(model.size), model.scales
     if model.base_moves:
-        add([unit[i] for i in range(3)], reach, deflects=False)
-        add([unit[i] for i in range(3, 6)], 1.0, deflects=False)
+        add([unit[i] for i in range(3)], scales[0], deflects=False)
+        add([unit[i] for i in range(3, 6)], scales[3], deflects=False)
     for part in model.links:
         for axis in part.axes:
-            size = 1.0 if axis.turns else max(part.length, 0.1)
+            size = scales[axis.index]
             add([unit[axis.index]], size, deflects=False)
             if axis.motor is not None:
                 add([unit[axis.motor] - unit[axis.index]], NEGLIGIBLE * size, deflects=True)
@@ -272,11 +271,10 @@ def digit_watches(model: Model, wanted: float) -> list[Watch]:
     """Return bounds on positions beyond which double precision cannot meet a tolerance."""
     unit = np.eye(2 * model.size)
     farthest = ROUNDED * max(wanted, TIGHT) / float(np.finfo(float).eps)
-    reach = max(sum(part.length for part in model.links), 1e-3)
-    far = [(k, reach if k < 3 else 1.0) for k in range(6 if model.base_moves else 0)]
+    scales = model.scales
+    far = [(k, scales[k]) for k in range(6 if model.base_moves else 0)]
     for axis in model.axes:
-        scale = 1.0 if axis.turns else max(model.links[axis.link].length, 0.1)
-        far += [(k, scale) for k in (axis.motor, axis.index) if k is not None]
+        far += [(k, scales[axis.index]) for k in (axis.motor, axis.index) if k is not None]
     remedy = (
         "The position is so large that double precision cannot meet rtol. Count from a nearer "
         "place (leave whole turns out of angles), shorten the run, or allow a larger rtol."

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 
 from flexarm.arguments import FormulationName, MethodName, WithUnit
 from flexarm.arm import Arm
@@ -423,27 +422,23 @@ def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
     if parts == 1:
         return solution
     last = len(solution.times) - 1
-    if solution.ending.status == "running":
-        return _pick(solution, np.arange(0, last + 1, parts))
-    n = curves.rows.shape[1]
-    values, rates = (x @ curves.rows.T for x in np.split(solution.states, [n, 2 * n], axis=1)[:2])
-    scales = curves.scales(values)
-    if np.any(off_cubics(solution.times, values, rates) > CURVES * scales):
-        return solution
-    for stride in 2 ** np.arange(parts.bit_length() - 1, 0, -1):
-        kept = np.array(sorted({*range(0, last + 1, stride), last}))
-        if np.all(off_lines(solution.times, values, kept) <= LINES * scales):
-            return _pick(solution, kept)
-    return solution
-
-
-def _pick(solution: Solution, rows: npt.NDArray[np.int_]) -> Solution:
+    kept = np.arange(0, last + 1, parts)
+    if solution.ending.status != "running":
+        n, whole = curves.rows.shape[1], solution.states
+        values, rates = (x @ curves.rows.T for x in np.split(whole, [n, 2 * n], axis=1)[:2])
+        scales = curves.scales(values)
+        if np.any(off_cubics(solution.times, values, rates) > CURVES * scales):
+            return solution
+        for stride in 2 ** np.arange(parts.bit_length() - 1, -1, -1):
+            kept = np.array(sorted({*range(0, last + 1, stride), last}))
+            if np.all(off_lines(solution.times, values, kept) <= LINES * scales):
+                break
     return replace(
         solution,
-        times=solution.times[rows],
-        states=solution.states[rows],
-        anchors=solution.anchors[rows],
-        held=None if solution.held is None else solution.held[rows],
+        times=solution.times[kept],
+        states=solution.states[kept],
+        anchors=solution.anchors[kept],
+        held=None if solution.held is None else solution.held[kept],
     )
 
 

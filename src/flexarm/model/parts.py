@@ -589,6 +589,18 @@ class Model:
         return tuple(axis for part in self.links for axis in part.axes)
 
     @cached_property
+    def scales(self) -> dict[int, float]:
+        """Sizes to which tolerances of base and joint coordinates are relative, by index in q.
+
+        They are the arm's length, 1 rad, and the length of the link for a joint that slides [m].
+        """
+        reach = max(sum(part.length for part in self.links), 1e-3)
+        found = dict(enumerate([reach] * 3 + [1.0] * 3)) if self.base_moves else {}
+        for axis in self.axes:
+            found[axis.index] = 1.0 if axis.turns else max(self.links[axis.link].length, 0.1)
+        return found
+
+    @cached_property
     def driveless(self) -> bool:
         """Whether no joint has a drive, servo, brake or friction."""
         acts = [axis.acts for axis in self.axes]

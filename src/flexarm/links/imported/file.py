@@ -43,6 +43,7 @@ from flexarm.links.imported.readers.plain import (
     read_arrays,
     read_keys,
 )
+from flexarm.links.imported.readers.stations import read_stations
 from flexarm.links.imported.readers.superelements import (
     LARGEST,
     Matrices,
@@ -166,8 +167,6 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Findings,
     ModelError
         If the file cannot be read, or its keys do not fit.
     """
-    from flexarm.links.imported.readers.stations import read_stations
-
     data, findings = read_stations(open_side(file))
     shapes = None if findings.problems else examine_line(data, findings, span)
     findings.title = f"{data.name}: {len(data.names)} modes at {len(data.nodes)} stations"
