@@ -71,6 +71,31 @@ class HostArray:
         self.far[...] = -7  # what is read after this is wrong
 
 
+class HostMemory:
+    """Doubles that stay where they are."""
+
+    def __init__(self, count: int) -> None:
+        self.far = np.full(max(count, 1), np.nan)
+
+    def repeat(self, block: NDArray[np.float64], times: int) -> None:
+        self.far[: times * block.size] = np.tile(block, times)
+
+    def _rows(self, rows: NDArray[np.float64], first: int, stride: int) -> NDArray[np.float64]:
+        assert rows.flags.c_contiguous
+        assert first + (len(rows) - 1) * stride + rows.shape[1] <= len(self.far)
+        return np.lib.stride_tricks.as_strided(self.far[first:], rows.shape, (8 * stride, 8))
+
+    def put(self, rows: NDArray[np.float64], first: int, stride: int) -> None:
+        self._rows(rows, first, stride)[:] = rows
+
+    def get(self, rows: NDArray[np.float64], first: int, stride: int) -> NDArray[np.float64]:
+        rows[:] = self._rows(rows, first, stride)
+        return rows
+
+    def free(self) -> None:
+        self.far[...] = -7
+
+
 class HostBorrowed:
     """Numbers that another package keeps."""
 
@@ -89,7 +114,7 @@ class HostKernel:
         self._entry = self._engine.get_function_address(entry)
         self._now = self._engine.get_global_value_address("now")
 
-    def launch(self, count: int, arrays: Sequence[HostArray | HostBorrowed]) -> None:
+    def launch(self, count: int, arrays: Sequence[HostArray | HostMemory | HostBorrowed]) -> None:
         now = ctypes.c_int32.from_address(self._now)
         pointers = [ctypes.c_void_p(each.far.ctypes.data) for each in arrays]
         call = ctypes.CFUNCTYPE(None, ctypes.c_int64, *(ctypes.c_void_p for _ in arrays))
@@ -139,3 +164,4 @@ def emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "gpu", EmulatedGpu)
         monkeypatch.setattr(module, "GpuArray", HostArray)
         monkeypatch.setattr(module, "GpuKernel", HostKernel)
+    monkeypatch.setattr(gpu, "GpuMemory", HostMemory)

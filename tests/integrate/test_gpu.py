@@ -10,6 +10,7 @@ import pytest
 import flexarm
 from flexarm.engine.gpu.cuda import Gpu
 from flexarm.errors import FlexarmError, SimulationError
+from flexarm.integrate.batch import gpu
 from flexarm.integrate.loop import march
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import make_ready, new_state
@@ -196,3 +197,37 @@ def test_equations_have_room_for_what_their_code_works_in() -> None:
     tables = {"table": TableEntries(inputs=2, changing=frozenset(), last=3)}
     parts = [SharedValue((RecordPath(0, "table", entry),), 40, True, "scratch") for entry in (2, 3)]
     assert [roomy(part, tables, {"table": 721}).size for part in parts] == [40, 721]
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("keep", ["samples", "last", ["tip y", "joint1 rate"]])
+def test_arrays_of_a_gpu_are_those_of_the_processor(keep: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(gpu.GpuGroup, "most", 32)  # two portions, the second one not whole
+    count = 37
+    given: dict[str, Any] = {
+        "starts": {"joint1": np.linspace(0, 0.3, count)},
+        "inputs": {"joint1": np.linspace(-1, 1, count)},
+    }
+    options = {"t_end": 0.1, "dt": 0.05, "method": "etd4", "keep": keep}
+    done: list[int] = []
+    there = flexarm.simulate_many(link(), device="gpu", progress=done.append, **given, **options)
+    here = flexarm.simulate_many(link(), **given, **options)
+    assert np.ptp(here.results.samples[:, -1], axis=0)[:2].min() > 1e-3
+    apart = np.abs(there.results.samples - here.results.samples).max(axis=(0, 1))
+    assert np.all(apart <= 1e-7 * np.abs(here.results.samples).max(axis=(0, 1)))
+    assert done == [32, 37]
+    for name in ("steps", "rejections", "evaluations"):
+        assert there.statistics[name].tolist() == here.statistics[name].tolist()
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_runs_that_stop_on_a_gpu_are_ended_by_python_among_many() -> None:
+    arm = flexarm.change_arm(link(), {"links.1.joint.limits": {"upper": 0.5}})
+    starts = {"joint1": np.full(35, 0.3), "joint1.rate": np.linspace(0, 4, 35)}
+    options: dict[str, Any] = {"t_end": 0.1, "dt": 0.05, "method": "etd4", "starts": starts}
+    there = flexarm.simulate_many(arm, device="gpu", **options)
+    here = flexarm.simulate_many(arm, **options)
+    assert {*here.status} == {"finished", "stopped"}
+    assert there.reasons == here.reasons
+    for k in range(35):
+        require_alike(there[k], here[k], 1e-7)

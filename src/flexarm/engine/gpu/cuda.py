@@ -24,6 +24,14 @@ MORE_SHARED = 8  # function attribute, by the driver's number: bytes of shared m
 OUT_OF_MEMORY = 2  # the driver's error code
 
 
+HOST, DEVICE = 1, 2  # kinds of memory, by the driver's numbers
+_SIDE = (
+    ("x", ctypes.c_size_t), ("y", ctypes.c_size_t), ("kind", ctypes.c_int),
+    ("host", ctypes.c_void_p), ("device", ctypes.c_uint64), ("array", ctypes.c_void_p),
+    ("pitch", ctypes.c_size_t),
+)  # fmt: skip
+
+
 @functools.cache
 def gpu() -> "Gpu":
     """Return the first GPU of this machine.
@@ -159,6 +167,65 @@ class GpuArray:
             self.address = ctypes.c_uint64()
 
 
+class _Copy2d(ctypes.Structure):
+    """Rows of bytes that the driver copies: its structure ``CUDA_MEMCPY2D``."""
+
+    _fields_ = (
+        *((f"source_{name}", kind) for name, kind in _SIDE),
+        *((f"target_{name}", kind) for name, kind in _SIDE),
+        ("width", ctypes.c_size_t),
+        ("height", ctypes.c_size_t),
+    )
+
+
+class GpuMemory:
+    """Doubles in GPU memory, without a copy on the host; rows of them are written and read."""
+
+    def __init__(self, count: int) -> None:
+        self.address = ctypes.c_uint64()
+        size = ctypes.c_size_t(8 * max(count, 1))
+        gpu().call("cuMemAlloc_v2", ctypes.byref(self.address), size)
+
+    def repeat(self, block: NDArray[np.float64], times: int) -> None:
+        """Fill the memory with copies of a block, one behind the other."""
+        self.put(block.reshape(1, -1), 0, block.size)
+        begin, size = int(self.address.value), 8 * block.size
+        done = 1
+        while done < times:
+            some = min(done, times - done)
+            target, count = ctypes.c_uint64(begin + done * size), ctypes.c_size_t(some * size)
+            gpu().call("cuMemcpyDtoD_v2", target, self.address, count)
+            done += some
+
+    def put(self, rows: NDArray[np.float64], first: int, stride: int) -> None:
+        """Write contiguous rows (count, width), `stride` doubles apart, the first at `first`."""
+        self._copy(rows, first, stride, there=True)
+
+    def get(self, rows: NDArray[np.float64], first: int, stride: int) -> NDArray[np.float64]:
+        """Read rows that were written so into a contiguous array (count, width); return it."""
+        self._copy(rows, first, stride, there=False)
+        return rows
+
+    def _copy(self, rows: NDArray[np.float64], first: int, stride: int, *, there: bool) -> None:
+        assert rows.flags.c_contiguous
+        height, width = rows.shape[0], rows[0].nbytes if len(rows) else 0
+        place = int(self.address.value) + 8 * first
+        here = {"kind": HOST, "host": rows.ctypes.data, "pitch": width}
+        beyond = {"kind": DEVICE, "device": place, "pitch": max(8 * stride, width)}
+        source, target = (here, beyond) if there else (beyond, here)
+        given = {f"source_{name}": value for name, value in source.items()}
+        given |= {f"target_{name}": value for name, value in target.items()}
+        if height and width:
+            copy = _Copy2d(width=width, height=height, **given)
+            gpu().call("cuMemcpy2DUnaligned_v2", ctypes.byref(copy))
+
+    def free(self) -> None:
+        """Free the GPU memory."""
+        if self.address:
+            gpu().call("cuMemFree_v2", self.address)
+            self.address = ctypes.c_uint64()
+
+
 class Borrowed:
     """Address of an array in GPU memory owned by another package."""
 
@@ -209,7 +276,7 @@ class GpuKernel:
         if near:
             gpu().call("cuFuncSetAttribute", self._function, MORE_SHARED, self._shared)
 
-    def launch(self, count: int, arrays: Sequence[GpuArray | Borrowed]) -> None:
+    def launch(self, count: int, arrays: Sequence[GpuArray | GpuMemory | Borrowed]) -> None:
         """Start the kernel for ``count`` arms, one thread each, with arrays in GPU memory."""
         given = [ctypes.c_int64(count), *(each.address for each in arrays)]
         pointers = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))

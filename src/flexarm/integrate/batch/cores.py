@@ -13,7 +13,7 @@ import numpy as np
 from flexarm.engine.compile import native_width
 from flexarm.formulations.numbers.structures import BoundKernel, abreast
 from flexarm.integrate.batch.runs import RunArrays
-from flexarm.integrate.batch.series import COUNTS, RunSeries, gathered, march_series, restart
+from flexarm.integrate.batch.series import COUNTS, VALUE, RunSeries, gathered, march_series, restart
 from flexarm.integrate.batch.variations import Variations
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.loop import FINISHED, march
@@ -37,7 +37,6 @@ from flexarm.links.base import Array
 from flexarm.loops.language import DOUBLE, Ints
 
 JOB = 256  # groups of lanes that a thread takes at once: a job takes some 0.2 ms of Python
-VALUE = 2  # column of a channel's pieces with the value of a constant
 GoOn = Callable[[float], None]
 
 

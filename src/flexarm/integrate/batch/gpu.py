@@ -2,32 +2,35 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, gpu
+from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, GpuMemory, gpu
+from flexarm.engine.gpu.ptx import GROUP
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.structures import BoundKernel
-from flexarm.integrate.batch.runs import RunArrays
-from flexarm.integrate.batch.variations import Variations
+from flexarm.integrate.batch.runs import COUNTED, RunArrays
+from flexarm.integrate.batch.series import VALUE
+from flexarm.integrate.batch.variations import Variations, alike, distinct
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import Solution, after_march, collect, make_ready, new_state
 from flexarm.integrate.state import IntegratorState
+from flexarm.integrate.system import PIECE
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.loops.kernel_text import ENTRY
-from flexarm.loops.language import DOUBLE, LoopSource
-from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved, rows_of
+from flexarm.loops.language import DOUBLE, Ints, LoopSource
+from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved
 from flexarm.loops.threads import ThreadRecord
 
 WORK = 40_000_000  # approximate operations of a thread in one kernel launch
 SHARE = 0.4  # fraction of the free GPU memory that a portion uses
-DONE = -1  # code of a run that has ended
+DONE = -1  # code of a run that Python has ended
+WRITTEN = 512 * GROUP  # runs whose different numbers are written to the GPU at once: some 50 MB
 
 
 def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
@@ -50,64 +53,6 @@ def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
                     f"device: an arm that {what} cannot be simulated on a GPU. Use device 'cpu'."
                 )
     gpu().enter()
-
-
-def solve_on_gpu(
-    tasks: Sequence[InitialValueProblem],
-    method: Method,
-    progress: Callable[[int], None] | None = None,
-) -> list[Solution]:
-    """Solve initial value problems on a GPU; problems with equal operations share a kernel.
-
-    `progress` is called with the number of problems that are solved.
-    """
-    refuse_on_gpu(method, tasks)
-    done = progress or (lambda count: None)
-    if method.adaptive:
-        return _solve([GpuRun(task, method) for task in tasks], done)
-    asked = [refinement(task, method, task.wanted) for task in tasks]
-    steps = {k: next(each) for k, each in enumerate(asked)}
-    found: dict[int, Solution] = {}
-    while steps:
-        runs = [GpuRun(tasks[k], method, step) for k, step in steps.items()]
-        for k, solution in zip(list(steps), _solve(runs, lambda count: None), strict=True):
-            try:
-                steps[k] = asked[k].send(solution)
-            except StopIteration as end:
-                found[k] = end.value
-                del steps[k]
-        done(len(found))
-    return [found[k] for k in range(len(tasks))]
-
-
-class GpuRuns:
-    """Runs of variations on a GPU."""
-
-    def __init__(self, variations: Variations, method: Method, rows: int) -> None:
-        refuse_on_gpu(method, variations.bases)
-        self._variations, self._method = variations, method
-
-    def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
-        """Compute runs `rows`, of whose arrays `results` is the part; yield how many."""
-        tasks = [self._variations.of_run(k) for k in range(rows.start, rows.stop)]
-        for k, found in enumerate(solve_on_gpu(tasks, self._method)):
-            results.keep(k, found, tasks[k].times)
-        yield len(tasks)
-
-
-def _solve(runs: Sequence["GpuRun"], progress: Callable[[int], None]) -> list[Solution]:
-    """Run groups of equal structure one after the other; return solutions in the order of runs."""
-    groups: dict[tuple[int, ...], list[GpuRun]] = {}
-    for run in runs:
-        groups.setdefault(run.structure, []).append(run)
-    done = 0
-    for group in groups.values():
-        together = GpuGroup(group)
-        for some in together.portions():
-            for ended in together.solve(some):
-                progress(done + ended)
-            done += len(group[some])
-    return [run.solution for run in runs if run.solution is not None]
 
 
 @dataclass(eq=False)
@@ -146,13 +91,6 @@ class GpuRun:
         """Key of the compiled functions; runs with equal keys share a kernel."""
         return tuple(id(member.structure) for member, _ in self.equations.values())
 
-    @property
-    def kind(self) -> tuple[object, ...]:
-        """Key that is equal for runs that differ in their initial state only."""
-        task = self.task
-        shared = (task.motion, task.vibration, task.groups, task.measures, task.watches)
-        return (*map(id, shared), task.wanted, self.step)
-
     def begin(self) -> IntegratorState:
         """Build the integrator state of the run at its start."""
         return new_state(self.task, self.method, self.task.wanted, self.step)
@@ -182,137 +120,217 @@ class GpuRun:
 
 
 class GpuGroup:
-    """Runs of equal structure, computed by one GPU kernel."""
+    """Runs of equal structure, computed by one GPU kernel.
 
-    def __init__(self, runs: Sequence[GpuRun]) -> None:
-        self.runs = runs
-        firsts: dict[tuple[object, ...], GpuRun] = {}
-        kinds = [run.kind for run in runs]
-        for kind, run in zip(kinds, runs, strict=True):
-            firsts.setdefault(kind, run)
-        begun = [(run, run.begin()) for run in firsts.values()]
-        budget = 20 + WORK // (runs[0].task.motion.compiled().operations + 1000)
+    Parameters
+    ----------
+    firsts
+        Runs at the start of their problems; all others differ from one of these in their initial
+        states and constant inputs only.
+    inputs
+        Indices of the channels with constant inputs that differ from run to run.
+    """
+
+    def __init__(self, firsts: Sequence[GpuRun], inputs: Sequence[int] = ()) -> None:
+        begun = [(run, run.begin()) for run in firsts]
+        budget = 20 + WORK // (firsts[0].task.motion.compiled().operations + 1000)
         for _, m in begun:
             m.budget = budget
         threads = [run.thread(m) for run, m in begun]
-        self.program = _program(runs[0], threads)
-        program = self.program
-        self.kernel = GpuKernel(program.ptx(), ENTRY, program.block, program.near)
-        self.width = max(len(m.samples) for _, m in begun)
-        numbers = {kind: k for k, kind in enumerate(firsts)}
-        self._which = np.array([numbers[kind] for kind in kinds])
-        self._templates = np.array([self.program.row(thread) for thread in threads])
+        self.program = _program(firsts[0], threads, ("pieces",) if inputs else ())
+        self.kernel = GpuKernel(self.program.ptx(), ENTRY, self.program.block, self.program.near)
+        m = begun[0][1]
+        self.size, self.samples = m.size, m.wanted
+        self.templates = np.array([self.program.row(thread) for thread in threads])
+        pieces = self.program.place("pieces").start
+        self.inputs = [pieces + int(m.system.first[c]) * PIECE + VALUE for c in inputs]
 
-    def portions(self, count: int | None = None) -> list[slice]:
-        """Return slices of the runs, or of ``count`` runs, each of which fits in GPU memory."""
-        each = DOUBLE.itemsize * (self.program.size + self.width)
-        most = max(1, int(SHARE * gpu().free / each))
-        return [slice(k, k + most) for k in range(0, count or len(self.runs), most)]
+    @property
+    def most(self) -> int:
+        """Number of runs that fit into the free GPU memory."""
+        each = DOUBLE.itemsize * (self.program.size + self.samples * self.size)
+        return max(GROUP, int(SHARE * gpu().free / each) // GROUP * GROUP)
 
-    def rows(self, some: slice) -> Array:
-        """Return the record entries of the selected runs at their start, one row per run."""
-        rows = self._templates[self._which[some]]
-        states = np.array([run.task.state for run in self.runs[some]])
-        for name in ("y", "y_old"):
-            rows[:, self.program.place(name)] = states
-        return np.asarray(rows)
+    def solve(
+        self, which: Ints, states: Array, inputs: Array, results: RunArrays, numbers: Ints,
+        run_of: Callable[[int], GpuRun],
+    ) -> Iterator[int]:  # fmt: skip
+        """Compute runs in portions that fit into the GPU's memory; yield how many have ended.
 
-    def solve_all(self, states: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Run from initial states, (N, size); return samples and which runs reached the end.
-
-        The samples have shape (N, T, size), the mask of runs (N,).
+        Parameters
+        ----------
+        which, states, inputs
+            Index of each run in the first runs, initial states, (count, size), and constant inputs,
+            (count, inputs).
+        results, numbers
+            Arrays of the results, and the index of each run in them.
+        run_of
+            Function that returns a run by this index, to continue it in Python.
         """
-        rows = np.tile(self._templates[:1], (len(states), 1))
+        most = self.most
+        for first in range(0, len(numbers), most):
+            some = slice(first, first + most)
+            portion = _Portion(self, results, numbers[some], run_of)
+            try:
+                portion.begin(which[some], states[some], inputs[some])
+                yield from portion.march()
+            finally:
+                portion.free()
+
+
+class _Portion:
+    """Runs that are in the GPU's memory at a time."""
+
+    def __init__(
+        self, group: GpuGroup, results: RunArrays, numbers: Ints, run_of: Callable[[int], GpuRun]
+    ) -> None:
+        self.group, self.results, self.numbers, self.run_of = group, results, numbers, run_of
+        count, size = len(numbers), group.program.size
+        self.blocks, self.stride = -(-count // GROUP), size * GROUP
+        self.width = group.samples * group.size
+        self.codes = GpuArray(np.zeros(count, dtype=np.int64))
+        self.image = GpuMemory(self.blocks * self.stride)
+        self.samples = GpuMemory(count * self.width)
+        self.handled: dict[int, GpuRun] = {}  # runs that Python continues or has ended
+
+    def free(self) -> None:
+        """Free the GPU memory."""
+        for array in (self.codes, self.image, self.samples):
+            array.free()
+
+    def begin(self, which: Ints, states: Array, inputs: Array) -> None:
+        """Write the beginning of all runs to the GPU."""
+        group, count = self.group, len(which)
+        if len(group.templates) == 1:
+            self.image.repeat(np.repeat(group.templates[0], GROUP), self.blocks)
+        for first in range(0, count if len(group.templates) > 1 else 0, WRITTEN):
+            rows = interleaved(group.templates[which[first : first + WRITTEN]])
+            self.image.put(rows.reshape(1, -1), first * group.program.size, rows.size)
         for name in ("y", "y_old"):
-            rows[:, self.program.place(name)] = states
-        parts = [self._solve_rows(rows[some]) for some in self.portions(len(states))]
-        samples, finished = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return samples.reshape(len(states), -1, states.shape[1]), finished
+            self._put(group.program.place(name).start, states[:, : group.size])
+        for place, values in zip(group.inputs, inputs.T, strict=True):
+            self._put(place, values[:, None])
 
-    def _solve_rows(self, rows: Array) -> tuple[Array, NDArray[np.bool_]]:
-        codes = GpuArray(np.zeros(len(rows), dtype=np.int64))
-        samples = GpuArray(np.zeros((len(rows), self.width)))
-        image = GpuArray(interleaved(rows))
-        try:
-            while np.any(codes.values == RUNNING):
-                self.kernel.launch(len(rows), [codes, image, samples])
-                gpu().finish()
-                codes.fetch()
-            return samples.fetch(), codes.values == FINISHED
-        finally:
-            for array in (codes, image, samples):
-                array.free()
+    def _put(self, place: int, values: Array) -> None:
+        """Write numbers (count, width) of all runs behind a place in their rows."""
+        rows = interleaved(values).reshape(self.blocks, -1)
+        self.image.put(rows, place * GROUP, self.stride)
 
-    def solve(self, some: slice) -> Iterator[int]:
-        """Run a portion to its end; yield the number of ended runs after each kernel launch."""
-        runs = self.runs[some]
-        count = len(runs)
-        codes = GpuArray(np.zeros(count, dtype=np.int64))
-        image = GpuArray(interleaved(self.rows(some)))
-        samples = GpuArray(np.zeros((count, self.width)))
-        spent = 0.0
-        try:
-            while np.any(codes.values == RUNNING):
-                started = time.perf_counter()
-                self.kernel.launch(count, [codes, image, samples])
-                gpu().finish()
-                spent += time.perf_counter() - started
-                codes.fetch()
-                over = (codes.values != RUNNING) & (codes.values != DONE)
-                if np.any(over):
-                    rows = rows_of(image.fetch(), count)
-                    changed = self._settle(runs, over, codes.fetch(), rows, samples.fetch())
-                    if changed:
-                        image.values[:] = interleaved(rows)
-                        image.send()
-                        samples.send()
-                    codes.send()
-                yield int(np.sum(codes.values == DONE))
-        finally:
-            for array in (codes, image, samples):
-                array.free()
-        for run in runs:
+    def march(self) -> Iterator[int]:
+        """Integrate all runs to their end and fetch the results; yield how many have ended."""
+        codes, spent, done = self.codes.values, 0.0, 0
+        while np.any(codes == RUNNING):
+            began = time.perf_counter()
+            self.group.kernel.launch(len(codes), [self.codes, self.image, self.samples])
+            gpu().finish()
+            spent += time.perf_counter() - began
+            self.codes.fetch()
+            over = np.isin(codes, (RUNNING, FINISHED, DONE), invert=True)
+            again = [k for k in self.handled if codes[k] == FINISHED]
+            for k in (*np.flatnonzero(over).tolist(), *again):
+                codes[k] = RUNNING if self._goes_on(k, int(codes[k])) else DONE
+            self.codes.send()
+            ended = int(np.sum(codes != RUNNING))
+            done, new = ended, ended - done
+            yield new
+        self._collect(spent / max(len(codes), 1))
+
+    def _goes_on(self, k: int, code: int) -> bool:
+        """Handle the exit code of a run in Python; return whether the run goes on."""
+        run = self.handled.setdefault(k, self.run_of(int(self.numbers[k])))
+        stride, place = self.stride, k // GROUP * self.stride
+        block = self.image.get(np.empty((1, stride)), place, stride)
+        row = block.reshape(-1, GROUP)[:, k % GROUP].copy()
+        kept = self.samples.get(np.empty((1, self.width)), k * self.width, self.width)
+        if not run.after(code, row, kept[0], self.group.program):
+            return False
+        block.reshape(-1, GROUP)[:, k % GROUP] = row
+        self.image.put(block, place, stride)
+        self.samples.put(kept, k * self.width, self.width)
+        return True
+
+    def _collect(self, seconds: float) -> None:
+        """Fetch samples and statistics of all runs."""
+        results, numbers, size = self.results, self.numbers, self.group.size
+        rows, count = results.samples.shape[1], len(numbers)
+        first = (self.group.samples - rows) * size
+        whole = slice(int(numbers[0]), int(numbers[-1]) + 1)
+        in_place = results.samples.shape[2] == size and whole.stop - whole.start == count
+        found = results.samples[whole] if in_place else np.empty((count, rows, size))
+        self.samples.get(found.reshape(count, -1), first, self.width)
+        if not in_place:
+            results.samples[numbers, :, :size], results.samples[numbers, :, size:] = found, np.nan
+        for k, name in enumerate(COUNTED):
+            place = self.group.program.place(name).start * GROUP
+            counted = self.image.get(np.empty((self.blocks, GROUP)), place, self.stride)
+            results.statistics[numbers, k] = counted.view(np.int64).ravel()[:count]
+        results.seconds[numbers] = seconds
+        for k, run in self.handled.items():
             assert run.solution is not None
-            run.solution.seconds = spent / count
-
-    def _settle(
-        self, runs: Sequence[GpuRun], over: Array, codes: Array, rows: Array, samples: Array
-    ) -> bool:
-        """Handle the runs that stopped in a kernel launch; return whether any run goes on."""
-        changed = False
-        for k in np.flatnonzero(over).tolist():
-            run = runs[k]
-            if codes[k] == FINISHED and run.m is None:
-                run.solution = self._finished(run, rows[k], samples[k])
-                goes_on = False
-            else:
-                goes_on = run.after(int(codes[k]), rows[k], samples[k], self.program)
-            codes[k] = RUNNING if goes_on else DONE
-            changed = changed or goes_on
-        return changed
-
-    def _finished(self, run: GpuRun, row: Array, samples: Array) -> Solution:
-        """Return the solution of a run that reached its end within the kernel."""
-        place, ints, task = self.program.place, row.view(np.int64), run.task
-        count, size = len(task.times), len(task.state)
-        anchor = np.array(task.equation.anchor, dtype=float)
-        renewed = run.method.renewal is not None
-        return Solution(
-            times=task.times.copy(),
-            states=samples[: count * size].reshape(count, size).copy(),
-            anchors=np.tile(anchor, (count, 1, 1)),
-            steps=int(ints[place("steps")][0]),
-            rejections=int(ints[place("rejections")][0]),
-            evaluations=int(ints[place("evaluations")][0]),
-            renewals=int(ints[place("renewals")][0]) if renewed else 0,
-        )
+            solution = replace(run.solution, seconds=seconds)
+            results.keep(int(numbers[k]), solution, run.task.times)
 
 
-def _program(run: GpuRun, threads: Sequence[ThreadRecord]) -> GpuProgram:
+class GpuRuns:
+    """Runs of variations on a GPU."""
+
+    def __init__(self, variations: Variations, method: Method) -> None:
+        refuse_on_gpu(method, variations.bases)
+        self._variations, self._method = variations, method
+        self._groups: dict[tuple[int, ...], GpuGroup] = {}  # the last one, by its problems
+
+    def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
+        """Compute runs `rows`, of whose arrays `results` is the part; yield how many have ended."""
+        if not self._method.adaptive:
+            yield from self._in_equal_steps(rows, results)
+            return
+        given, first = self._variations, rows.start
+        problems, which = np.unique(given.problem_of[rows], return_inverse=True)
+        firsts = [GpuRun(given.problem(k), self._method) for k in problems.tolist()]
+        for some in alike(distinct(run.structure for run in firsts)):
+            numbers = np.flatnonzero(np.isin(which, some))
+            key = tuple(problems[some].tolist())
+            if key not in self._groups:
+                made = GpuGroup([firsts[k] for k in some], given.input_channels())
+                self._groups = {key: made}
+            yield from self._groups[key].solve(
+                np.searchsorted(some, which[numbers]), given.states(first + numbers),
+                given.input_values(first + numbers), results, numbers,
+                lambda k: GpuRun(given.of_run(first + k), self._method),
+            )  # fmt: skip
+
+    def _in_equal_steps(self, rows: slice, results: RunArrays) -> Iterator[int]:
+        """Compute runs in equal steps, again in smaller ones until the tolerance is met."""
+        tasks = [self._variations.of_run(k) for k in range(rows.start, rows.stop)]
+        asked = [refinement(task, self._method, task.wanted) for task in tasks]
+        steps = {k: next(each) for k, each in enumerate(asked)}
+        part = RunArrays.empty(len(tasks), len(tasks[0].times), self._variations.size)
+        while steps:
+            part.special.clear()
+            runs = {k: GpuRun(tasks[k], self._method, step) for k, step in steps.items()}
+            for some in alike(distinct(run.structure for run in runs.values())):
+                numbers = np.array(list(runs))[some]
+                group = GpuGroup([runs[k] for k in numbers.tolist()])
+                states = np.array([runs[k].task.state for k in numbers.tolist()])
+                none = np.zeros((len(some), 0))
+                for _ in group.solve(np.arange(len(some)), states, none, part, numbers,
+                                     runs.__getitem__):  # fmt: skip
+                    pass
+            for k in list(steps):
+                try:
+                    found = part.solution(k, tasks[k], tasks[k].times, part.samples[k])
+                    steps[k] = asked[k].send(found)
+                except StopIteration as end:
+                    results.keep(k, end.value, tasks[k].times)
+                    del steps[k]
+                    yield 1
+
+
+def _program(run: GpuRun, threads: Sequence[ThreadRecord], changing: tuple[str, ...]) -> GpuProgram:
     """Build the GPU program of the integration loop for runs of one structure."""
     method = run.method
     bound: dict[str, LoopSource | CalledEquations] = {"step": method.step}
     bound["sample"] = method.sample or method.step  # without one, nothing calls it
     for key, (member, table) in run.equations.items():
         bound[key] = CalledEquations(member.structure.body, table, ("anchor",))
-    return gpu_program(march, threads, bound, changing=("budget",), outside=("samples",))
+    return gpu_program(march, threads, bound, changing=("budget", *changing), outside=("samples",))

@@ -58,7 +58,9 @@ from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
 
 Device = Literal["cpu", "gpu"]
-PORTION = 16_384  # runs that are computed before what is kept by name is taken of their states
+# Least number of runs that are computed before what is kept by name is taken of their states: jobs
+# for the threads of a processor, several runs for each thread of a GPU.
+PORTION = {"cpu": 1024, "gpu": 131_072}
 ESTIMATED = 32  # runs, at even distances, of which the CPU time is estimated
 
 
@@ -319,7 +321,7 @@ def compute(
     variations, done = runs.variations, 0
     solver: CoreRuns | GpuRuns
     if device == "gpu":
-        solver = GpuRuns(variations, runs.chosen, len(runs.t))
+        solver = GpuRuns(variations, runs.chosen)
     else:
         solver = CoreRuns(variations, runs.chosen, len(runs.t), workers)
     floats = any(task.motion.actuators.impulses for task in variations.bases)
@@ -334,7 +336,7 @@ def compute(
         for k in range(rows.start, rows.stop) if again else ():
             _keep_momentum(runs, k, results)
 
-    runs.solve(solve_part, PORTION)
+    runs.solve(solve_part, PORTION[device])
 
 
 def _keep_momentum(runs: Runs, k: int, results: RunArrays) -> None:

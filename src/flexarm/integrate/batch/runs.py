@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,11 @@ from flexarm.integrate.batch.variations import Columns, Variations, alike
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.method import Method
 from flexarm.integrate.mission.wrenches import told
-from flexarm.integrate.solve import Solution
+from flexarm.integrate.solve import Ending, Solution
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.io.model_file import dumps
 from flexarm.links.base import Array
+from flexarm.loops.language import DOUBLE
 from flexarm.runs.contents import ENERGIES, WORKS
 from flexarm.runs.curves import REDUCTIONS
 from flexarm.runs.run import Run
@@ -46,6 +48,13 @@ class RunArrays:
     special: dict[int, Solution] = field(default_factory=dict)
     first: int = 0  # number of the first run
 
+    @classmethod
+    def empty(cls, count: int, rows: int, size: int) -> Self:
+        """Return arrays for runs with so many samples of so many numbers."""
+        statistics = np.zeros((count, len(COUNTED)), dtype=np.uint32)
+        status, seconds = np.zeros(count, dtype=np.uint8), np.zeros(count, dtype=np.float32)
+        return cls(np.empty((count, rows, size)), status, statistics, seconds)
+
     def part(self, rows: slice, samples: Array | None = None) -> "RunArrays":
         """Return a part of the runs, which shares memory with the whole."""
         return RunArrays(
@@ -71,8 +80,19 @@ class RunArrays:
         self.status[k] = STATUSES.index(solution.ending.status)
         anchors = solution.anchors
         changed = bool(anchors.size) and not np.array_equal(anchors[0], anchors[-1])
-        if solution.ending.status != FINISHED or changed or solution.held is not None:
+        if solution.ending != Ending() or changed or solution.held is not None:
             self.special[self.first + k] = solution if len(rows) > 1 else _last(solution)
+
+    def solution(self, k: int, task: InitialValueProblem, times: Array, states: Array) -> Solution:
+        """Return the solution of a run, given its states at the sample times, (T, size)."""
+        if self.first + k in self.special:
+            return self.special[self.first + k]
+        steps, rejections, evaluations = self.statistics[k].tolist()
+        anchors = np.tile(np.array(task.equation.anchor, dtype=float), (len(times), 1, 1))
+        return Solution(
+            times.copy(), states[:, : len(task.state)].copy(), anchors, steps=steps,
+            rejections=rejections, evaluations=evaluations, seconds=float(self.seconds[k]),
+        )  # fmt: skip
 
 
 def _last(solution: Solution) -> Solution:
@@ -115,12 +135,8 @@ class Runs(Sequence[Run]):
         self._last, self._names = keep == "last", None if isinstance(keep, str) else list(keep)
         self._times = variations.bases[0].times
         self.t = self._times[-1:] if self._last else self._times
-        count, rows = variations.count, len(self.t)
         width = variations.size if self._names is None else len(self._names)
-        self.results = RunArrays(
-            np.empty((count, rows, width)), np.zeros(count, dtype=np.uint8),
-            np.zeros((count, len(COUNTED)), dtype=np.uint32), np.zeros(count, dtype=np.float32),
-        )  # fmt: skip
+        self.results = RunArrays.empty(variations.count, len(self.t), width)
         self.judged: dict[int, tuple[Method, str]] = {}  # method and reason of single runs
 
     @staticmethod
@@ -130,13 +146,19 @@ class Runs(Sequence[Run]):
         width = variations.size if isinstance(keep, str) else len(keep)
         return variations.count * (8 * rows * width + 4 * len(COUNTED) + 4 + 1)
 
-    def solve(self, solver: Callable[[slice, RunArrays], None], most: int) -> None:
-        """Fill the arrays: call a solver for parts of at most `most` runs, one after the other."""
-        count, rows = self.variations.count, len(self.t)
-        for first in range(0, count, most):
+    def solve(self, solver: Callable[[slice, RunArrays], None], least: int) -> None:
+        """Fill the arrays: call a solver for all runs, or for parts of at least `least` runs.
+
+        There are parts if time histories are kept by name; the states of a part take a tenth of the
+        memory of the results.
+        """
+        count, rows, width = self.variations.count, len(self.t), self.variations.size
+        tenth = self.results.samples.nbytes // (10 * DOUBLE.itemsize * rows * width)
+        most = count if self._names is None else max(tenth // least, 1) * least
+        for first in range(0, count, max(most, 1)):
             some = slice(first, min(first + most, count))
-            shape = (some.stop - first, rows, self.variations.size)
-            part = self.results.part(some, None if self._names is None else np.empty(shape))
+            states = None if self._names is None else np.empty((some.stop - first, rows, width))
+            part = self.results.part(some, states)
             solver(some, part)
             if self._names is not None:
                 self.results.samples[some] = self._curves(self._names, some, part.samples)
@@ -166,15 +188,7 @@ class Runs(Sequence[Run]):
         """Return a run and its solution, given its states at the samples, (T, size)."""
         task = self.variations.of_run(k)
         method, why = self.judged.get(k, (self.chosen, self.why))
-        solution = self.results.special.get(k)
-        if solution is None:
-            steps, rejections, evaluations = self.results.statistics[k].tolist()
-            anchor = np.array(task.equation.anchor, dtype=float)
-            solution = Solution(
-                self.t.copy(), states[:, : len(task.state)].copy(),
-                np.tile(anchor, (len(self.t), 1, 1)), steps=steps, rejections=rejections,
-                evaluations=evaluations, seconds=float(self.results.seconds[k]),
-            )  # fmt: skip
+        solution = self.results.solution(k, task, self.t, states)
         run = run_of(task, method, solution, task.wanted, why)
         return told(run, self._acting), solution
 

@@ -12,6 +12,7 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import INTEGER, Array, Ints, Record, run_kernel
 from flexarm.loops.threads import ThreadRecord
 
+VALUE = 2  # column of a channel's pieces with the value of a constant
 COUNTS = 4  # integers of a run that are kept: return code of `march`, and three statistics
 
 
