@@ -216,8 +216,8 @@ def pull_modes(s: Adjoint, place: Array) -> None:
     """Propagate derivatives by the modal basis back to the numbers and the state that define it."""
     n = s.system.n
     for r in range(n):
-        s.matrix_q[r] = place[r]
-        s.matrix_v[r] = place[n + r]
+        s.system.q[r] = place[r]
+        s.system.v[r] = place[n + r]
     turn_back(n, s.basis, s.basis_back, s.matrix)
     for part in range(3):
         at = part * n * n

@@ -3,7 +3,7 @@
 The state is y = (q, v, x): coordinates, rates, and states of servos and drives.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -41,7 +41,12 @@ class RateFunctions:
         """
         how, _, what = name.rpartition(" ")
         trace = {"rates": self._trace, "matrices": self._matrices, "seen": self._seen}[what]
-        derived: dict[str, Derive] = {"": lambda f: f, "pulled": _pulled, "pushed": _pushed}
+        along = {TANGENT: STATE, PULSE: ("u",), DIRECTION: (NUMBERS,)}
+        derived: dict[str, Derive] = {
+            "": lambda f: f,
+            "pulled": _pulled,
+            "pushed": lambda f: pushed(f, along),
+        }
         law = "" if self.law is None else self.law.serialize()
         seen = repr(self.lookouts) if what == "seen" else ""
         return kernel(
@@ -83,7 +88,8 @@ class RateFunctions:
 
 def _taken_apart(rates: ca.Function) -> tuple[dict[str, ca.SX], ca.SX]:
     symbols = dict(zip(rates.name_in(), rates.sx_in(), strict=True))
-    return symbols, ca.vertcat(*rates.call(list(symbols.values()), True, False))
+    results = rates.call(list(symbols.values()), True, False)
+    return symbols, ca.densify(ca.vertcat(*(ca.vec(each) for each in results)))
 
 
 def _pulled(rates: ca.Function) -> ca.Function:
@@ -101,24 +107,31 @@ def _pulled(rates: ca.Function) -> ca.Function:
     return _function("pulled", symbols, {WEIGHT: weight}, found)
 
 
-def _pushed(rates: ca.Function) -> ca.Function:
-    symbols, result = _taken_apart(rates)
-    along = {
-        TANGENT: ca.vertcat(*(symbols.get(name, ca.SX(0, 1)) for name in STATE)),
-        PULSE: symbols.get("u", ca.SX(0, 1)),
-        DIRECTION: symbols[NUMBERS],
+def pushed(
+    function: ca.Function, along: Mapping[str, Sequence[str]], *, values: bool = False
+) -> ca.Function:
+    """Return a function of the change of all results along tangents of inputs, as one vector.
+
+    ``along`` lists the inputs of each tangent by the tangent's name.  With ``values``, the results
+    themselves are returned too.
+    """
+    symbols, result = _taken_apart(function)
+    by = {
+        name: ca.vertcat(*(symbols.get(each, ca.SX(0, 1)) for each in inputs))
+        for name, inputs in along.items()
     }
-    more = {name: ca.SX.sym(name, each.shape[0]) for name, each in along.items()}
-    change = ca.jtimes(result, ca.vertcat(*along.values()), ca.vertcat(*more.values()))
-    return _function("pushed", symbols, more, {"change": ca.densify(change)})
+    more = {name: ca.SX.sym(name, each.shape[0]) for name, each in by.items()}
+    change = ca.jtimes(result, ca.vertcat(*by.values()), ca.vertcat(*more.values()))
+    results = {"change": ca.densify(change)} | ({"values": result} if values else {})
+    return _function("pushed", symbols, more, results)
 
 
 def _function(
     name: str, symbols: dict[str, ca.SX], more: dict[str, ca.SX], results: dict[str, ca.SX]
 ) -> ca.Function:
-    """Return a CasADi function whose last input is the vector of numbers of the arm."""
+    """Return a CasADi function whose last input is the vector of numbers of the arm, if any."""
     inputs = {k: s for k, s in symbols.items() if k != NUMBERS} | more
-    inputs |= {NUMBERS: symbols[NUMBERS]}
+    inputs |= {k: s for k, s in symbols.items() if k == NUMBERS}
     return ca.Function(
         name, list(inputs.values()), list(results.values()), list(inputs), list(results)
     )

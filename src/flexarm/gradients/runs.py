@@ -71,6 +71,8 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 
 Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one parameter, by key
+# Trajectories of a phase, state-dependent events at its end, and its end [s].
+Legs = tuple[list[RecordedTrajectory], tuple[int, ...], float]
 Known = dict[tuple[int, ...], dict[Any, Array]]  # derivatives by numbers, by past events
 APPROACHES = 3  # attempts to order an event and a nearby sample in time
 JUMPS = (
@@ -245,7 +247,7 @@ class Differentiable:
         plans = self._plans(model, steps)
         parts: list[RecordedTrajectory] = []
         entries: list[Entry | None] = []
-        t, y = float(self.times[0]), np.concatenate(start_state(model))
+        t, start = float(self.times[0]), np.concatenate(start_state(model))
         before, due = DiscreteState.at_start(model), tuple[int, ...]()
         while len(parts) < len(plans) if plans else self._goes_on(t):
             if plans:
@@ -255,7 +257,7 @@ class Differentiable:
             if not parts:
                 refuse_at_start(model, due)
             entry = Entry(self.equation, model, arms, before, due, t)
-            entered, discrete = entry.state(y)
+            entered, discrete = entry.state(parts[-1].states[-1] if parts else start)
             if parts:
                 q, v, _ = np.split(entered, [model.size, 2 * model.size])
             phase = self._phase(model, discrete, t)
@@ -285,15 +287,11 @@ class Differentiable:
                 {} if len(carried(discrete)) else known.setdefault(tuple(happened), {}),
             )  # fmt: skip
             leg = leg.begun(entered) if parts else leg
-            if plans:
-                found, seen = [self._again(leg, t)], tuple[int, ...]()
-                t = float(found[0].t[-1])
-            else:
-                found, seen, t = self._legs(leg)
+            found, seen, t = self._again(leg, t) if plans else self._legs(leg)
             parts += found
             entries += [entry, None][: len(found)]
             if found:
-                before, y, due = discrete, found[-1].states[-1], seen
+                before, due = discrete, seen
             else:
                 due = (*due, *seen)
         return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
@@ -302,14 +300,14 @@ class Differentiable:
         """Return whether time t [s] is before the end of the run."""
         return bool(self.times[-1] - t > instant(float(self.times[-1])))
 
-    def _again(self, leg: RecordedTrajectory, t: float) -> RecordedTrajectory:
+    def _again(self, leg: RecordedTrajectory, t: float) -> Legs:
         """Return the trajectory of a phase from time t [s] on, along the steps of another run."""
         plan, end = leg.plan, float(leg.plan.ends[-1])
         if plan.ended < 0:
-            return leg.by(plan.between(t, end))
+            return [leg.by(plan.between(t, end))], (), end
         found = reached(leg, partial(plan.between, t), end)
         refuse_passed(leg.model, plan, self.times, end, float(found.t[-1]))
-        return found
+        return [found], (), float(found.t[-1])
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
         """Return the model at parameter values, a builder of perturbed models, and a cache.
@@ -490,10 +488,8 @@ class Differentiable:
                     )
         self._smooth.add(happened)
 
-    def _legs(
-        self, leg: RecordedTrajectory
-    ) -> tuple[list[RecordedTrajectory], tuple[int, ...], float]:
-        """Return the trajectories of a phase, the events of quantities at its end, and its end [s].
+    def _legs(self, leg: RecordedTrajectory) -> Legs:
+        """Return the trajectories of a phase in steps that are chosen for it.
 
         A state-dependent event ends the phase early; without trajectories, at its begin.
         """

@@ -46,13 +46,11 @@ class GivenSteps(Record):
     in_modes: int
     renewed: Ints
     basis: Array
-    # matrices, matrix_table, matrix_q, matrix_v, matrix, room, square: address and pointer table of
-    # the compiled mass, stiffness and damping matrices; inputs q and v; output (3, n, n); work
+    # matrices, matrix_table, matrix, room, square: address and pointer table of the compiled mass,
+    # stiffness and damping matrices, whose inputs are the system's q and v; output (3, n, n); work
     # arrays (n,) and (n, n).
     matrices: int
     matrix_table: Ints
-    matrix_q: Array
-    matrix_v: Array
     matrix: Array
     room: Array
     square: Array
@@ -113,8 +111,8 @@ def take_modes(s: GivenSteps) -> None:
     """Compute the modal basis at the present state; set y[0] to NaN if there is none."""
     n = s.system.n
     for i in range(n):
-        s.matrix_q[i] = s.y[i]
-        s.matrix_v[i] = s.y[n + i]
+        s.system.q[i] = s.y[i]
+        s.system.v[i] = s.y[n + i]
     run_equations(s.matrices, s.matrix_table)
     hold_matrices(s, s.matrix, 1.0)
     squares = s.basis[2 * n * n :]

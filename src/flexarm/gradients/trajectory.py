@@ -355,7 +355,7 @@ class RecordedTrajectory:
         matrix, matrices = np.zeros(3 * n * n), dict[str, Array]()
         if in_modes:
             parts = dict(zip("MKD", np.split(matrix, 3), strict=True))
-            matrices = {**parts, "anchor": buffers["anchor"], **zeros({"q": n, "v": n})}
+            matrices = parts | {name: buffers[name] for name in ("anchor", "q", "v")}
         address, table = self._joined("matrices", matrices)
         ends = np.full(count + 1, -1, dtype=np.int64)
         order = np.argsort(self.steps, kind="stable")  # near events, times of steps may decrease
@@ -378,8 +378,6 @@ class RecordedTrajectory:
             "basis": np.concatenate([np.tile(np.eye(n).ravel(), 2), np.zeros(n * n + 2 * n)]),
             "matrices": address,
             "matrix_table": table,
-            "matrix_q": matrices.get("q", matrix),
-            "matrix_v": matrices.get("v", matrix),
             "matrix": matrix,
             "ends_at": ends,
             "samples": np.zeros(len(self.t) * size),

@@ -38,15 +38,39 @@ TANGENT = 1e-20  # complex step; products of two such steps are negligible
 
 
 @dataclass(frozen=True)
-class Slopes:
-    """Derivatives of the state after events by the state before, the parameters and the time.
+class Crossing:
+    """Jump of the derivatives of the state at an event.
 
-    The numbers of captured bodies follow the state.
+    Vectors contain the state, followed by the numbers of captured bodies.
     """
 
-    by_state: Array  # (after, before): the state, then numbers of captured bodies
-    by_parameters: Array  # (after, k)
-    by_time: Array  # (after,)
+    # by_before, by_number: derivatives of the values after the event, at a fixed time, by the
+    # values before the event and by the parameters.
+    by_before: Array
+    by_number: Array
+    # off_before, off_number, gap: derivatives of the event time by the values before the event and
+    # by the parameters; derivative of the values after the event by the event time.
+    off_before: Array
+    off_number: Array
+    gap: Array
+
+    def pushed(self, slopes: Array) -> Array:
+        """Return derivatives after the event from those before, one column per direction."""
+        late, found = self.off_before @ slopes, self.by_before @ slopes
+        count = len(self.off_number)
+        late[:count] += self.off_number
+        found[:, :count] += self.by_number
+        return np.asarray(found + np.outer(self.gap, late))
+
+    def pulled(self, by: Array) -> tuple[Array, Array]:
+        """Return derivatives by the values before the event, and by parameters (reverse mode).
+
+        ``by`` are derivatives by the values after the event.
+        """
+        late = float(self.gap @ by)
+        return by @ self.by_before + late * self.off_before, by @ self.by_number + (
+            late * self.off_number
+        )
 
 
 @dataclass(frozen=True)
@@ -75,8 +99,8 @@ class Entry:
         )
         return found, after
 
-    def slopes(self, y: Array) -> Slopes:
-        """Return derivatives of the state after the events by state, parameters and time.
+    def crossing(self, y: Array) -> Crossing:
+        """Return derivatives of the state after events at a fixed time; the gap is that by time.
 
         Complex-step tangents give derivatives by state and time; finite differences give
         derivatives by parameters.
@@ -99,7 +123,8 @@ class Entry:
             for each in self.arms().values()
         ]
         by_parameters = np.array(changed).reshape(-1, len(here)).T
-        return Slopes(by_state, by_parameters, tangents[:, -1])
+        late, off = np.zeros(by_state.shape[1]), np.zeros(len(changed))
+        return Crossing(by_state, by_parameters, late, off, tangents[:, -1])
 
     def _entered(
         self, model: Model, discrete: DiscreteState, q: Array, v: Array, t: float
@@ -119,73 +144,38 @@ class Entry:
         return transition.v, replace(after, freed=freed)
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """Jump of the derivatives of the state at an event.
-
-    Vectors contain the state, followed by the numbers of captured bodies.
-    """
-
-    # by_before, by_number: derivatives of the values after the event, at a fixed time, by the
-    # values before the event and by the parameters.
-    by_before: Array
-    by_number: Array
-    # off_before, off_number, gap: derivatives of the event time by the values before the event and
-    # by the parameters; derivative of the values after the event by the event time.
-    off_before: Array
-    off_number: Array
-    gap: Array
-
-    @classmethod
-    def between(
-        cls, before: RecordedTrajectory, after: RecordedTrajectory, entry: Entry
-    ) -> "Crossing | None":
-        """Return the jump of derivatives from one phase to the next; None if there is no jump."""
-        event, y, k = before.plan.ended, before.states[-1], len(before.parameters)
-        size = len(y) + len(carried(before.plan.discrete))
-        slopes = Slopes(np.eye(size), np.zeros((size, k)), np.zeros(size))
-        if entry.jumps:
-            slopes = entry.slopes(y)
-        elif event < 0:
-            return None
-        by_before, by_number = slopes.by_state, slopes.by_parameters
-        if event < 0:
-            return cls(by_before, by_number, np.zeros(size), np.zeros(k), slopes.by_time)
-        begin, rates = after.plan.discrete.done[event], before.rates_at(-1)
-        for channel in after.task.groups[3]:
-            if channel.begin == begin and np.any(channel.pieces[:, 3:7]):
-                raise SimulationError(
-                    f"gradients: the target of {channel.name} moves from the time of an event "
-                    "that depends on the motion. Give a constant target."
-                )
-        _, by_state, seen = before.looked(-1, event)
-        off = seen @ before.along("pulled seen")
-        here = value_of(before.model, event)
-        for i, each in enumerate(before.nearby.values()):
-            there = np.array([value_of(model, event) for model in each.models])
-            off[i] -= each.weights @ (there - here)
-        rate = -float(by_state @ rates)
-        gap = by_before[:, : len(y)] @ rates + slopes.by_time
-        gap[: len(y)] -= after.rates_at(0)
-        return cls(by_before, by_number, np.append(by_state, off[k:]) / rate, off[:k] / rate, gap)
-
-    def pushed(self, slopes: Array) -> Array:
-        """Return derivatives after the event from those before, one column per direction."""
-        late, found = self.off_before @ slopes, self.by_before @ slopes
-        count = len(self.off_number)
-        late[:count] += self.off_number
-        found[:, :count] += self.by_number
-        return np.asarray(found + np.outer(self.gap, late))
-
-    def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Return derivatives by the values before the event, and by parameters (reverse mode).
-
-        ``by`` are derivatives by the values after the event.
-        """
-        late = float(self.gap @ by)
-        return by @ self.by_before + late * self.off_before, by @ self.by_number + (
-            late * self.off_number
-        )
+def crossing_between(
+    before: RecordedTrajectory, after: RecordedTrajectory, entry: Entry
+) -> Crossing | None:
+    """Return the jump of derivatives from one phase to the next; None if there is no jump."""
+    event, y, k = before.plan.ended, before.states[-1], len(before.parameters)
+    size = len(y) + len(carried(before.plan.discrete))
+    none = np.zeros(size)
+    found = Crossing(np.eye(size), np.zeros((size, k)), none, np.zeros(k), none)
+    if entry.jumps:
+        found = entry.crossing(y)
+    elif event < 0:
+        return None
+    if event < 0:
+        return found
+    begin, rates = after.plan.discrete.done[event], before.rates_at(-1)
+    for channel in after.task.groups[3]:
+        if channel.begin == begin and np.any(channel.pieces[:, 3:7]):
+            raise SimulationError(
+                f"gradients: the target of {channel.name} moves from the time of an event "
+                "that depends on the motion. Give a constant target."
+            )
+    _, by_state, seen = before.looked(-1, event)
+    off = seen @ before.along("pulled seen")
+    here = value_of(before.model, event)
+    for i, each in enumerate(before.nearby.values()):
+        there = np.array([value_of(model, event) for model in each.models])
+        off[i] -= each.weights @ (there - here)
+    rate = -float(by_state @ rates)
+    gap = found.by_before[:, : len(y)] @ rates + found.gap
+    gap[: len(y)] -= after.rates_at(0)
+    late = np.append(by_state, off[k:]) / rate
+    return replace(found, off_before=late, off_number=off[:k] / rate, gap=gap)
 
 
 def reached(
@@ -288,7 +278,7 @@ class HybridTrajectory:
         """Jump of derivatives at the begin of each part; None where there is no jump."""
         found: list[Crossing | None] = [None]
         for a, b, entry in zip(self.parts, self.parts[1:], self.entries, strict=False):
-            found.append(None if entry is None else Crossing.between(a, b, entry))
+            found.append(None if entry is None else crossing_between(a, b, entry))
         return found
 
     def state_sensitivities(self, inputs: int = 0) -> Array:

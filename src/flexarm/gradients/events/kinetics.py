@@ -8,9 +8,10 @@ import numpy as np
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.quantities import trace
+from flexarm.gradients.rates import pushed
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.spatial import Expr, Inertia
+from flexarm.spatial import Inertia
 
 QUANTITIES = ("mass_matrix", "tip_jacobian", "tip_pose")
 
@@ -60,32 +61,22 @@ class ComplexKinetics:
 
         The arrays are complex if the coordinates are complex or the load has a tangent.
         """
-        function = self.equation.compile("kinetics with tangents", _trace, level="quick")
-        found = function.call(q.real, q.imag, *self.equation.given, self.load)
-        count = len(found) // 2
-        real = not (np.iscomplexobj(q) or self.load.any())
-        return [a.ravel() if real else (a + 1j * b).ravel()
-                for a, b in zip(found[:count], found[count:], strict=True)]  # fmt: skip
+        function, n = self.equation.compile("kinetics, pushed", _trace, level="quick"), len(q)
+        found = function.call(q.real, *self.equation.given, q.imag, self.load)
+        change, values = (each.ravel() for each in found)
+        if np.iscomplexobj(q) or self.load.any():
+            values = values + 1j * change
+        return np.split(values, np.cumsum([n * n, 6 * n, 9]))
 
 
 def _trace(formulation: Formulation) -> ca.Function:
     """Return a symbolic function of mass matrix, tip Jacobian and tip pose, and of their tangents.
 
-    The inputs are q, tangent of q, reference attitudes, load and tangent of the load.
+    The inputs are q, reference attitudes, load, tangent of q and tangent of the load.
     """
     functions = [trace(formulation, name) for name in QUANTITIES]
-    symbols = dict(zip(functions[0].name_in(), functions[0].sx_in(), strict=True))
-    values: list[Expr] = []
-    for function in functions:
-        values += [ca.vec(x) for x in function.call(list(symbols.values()), True, False)]
-    by = ca.vertcat(symbols["q"], symbols["load"])
-    ways = [ca.SX.sym(f"tangent of {name}", symbols[name].numel()) for name in ("q", "load")]
-    tangents = [ca.jtimes(each, by, ca.vertcat(*ways)) for each in values]
-    numbers = [symbols.pop("numbers")] if "numbers" in symbols else []
-    q, *given = symbols.values()
-    names = [f"out{k}" for k in range(2 * len(values))]
-    return ca.Function(
-        "kinetics", [q, ways[0], *given, ways[1], *numbers],
-        [ca.densify(each) for each in (*values, *tangents)],
-        ["q", "q_tangent", *list(symbols)[1:], "load_tangent", *["numbers"] * len(numbers)], names,
-    )  # fmt: skip
+    symbols, names = functions[0].sx_in(), functions[0].name_in()
+    values = [each for function in functions for each in function.call(symbols, True, False)]
+    outputs = [f"out{k}" for k in range(len(values))]
+    whole = ca.Function("kinetics", symbols, values, names, outputs)
+    return pushed(whole, {"q_tangent": ("q",), "load_tangent": ("load",)}, values=True)
