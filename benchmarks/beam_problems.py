@@ -15,7 +15,7 @@ import numpy.typing as npt
 import flexarm
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
-from flexarm.runs.plot import tip_deflection
+from flexarm.mechanics.deformed import tip_deflection
 from flexarm.runs.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ BASES: dict[str, Callable[[int], str | None]] = {
 def tip_deflections(run: Run) -> Array:
     """Return the tip deflection of every link in its root's frame [m], (links, T)."""
     parts = [part for part in run.model.links if part.body.one_length]
-    return np.array([tip_deflection(run, part)[:, 1] for part in parts])
+    return np.array([tip_deflection(run.model, part, run.q)[:, 1] for part in parts])
 
 
 def error(found: Array, reference: Array) -> float:

@@ -12,7 +12,7 @@ import flexarm
 from flexarm.check.check import check
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import counts
-from flexarm.runs.plot import tip_deflection
+from flexarm.mechanics.deformed import tip_deflection
 
 SAMPLE = "chen-two-link"
 DURATION = 2.0  # [s]
@@ -49,7 +49,7 @@ def main(argv: list[str] | None = None) -> None:
     spent = time.process_time() - begun
     print(f"  {DURATION:g} s simulated by {run.method} in {spent:.1f} s of CPU, compiling included")
     for part in run.model.links:
-        largest = 1e3 * np.abs(tip_deflection(run, part)).max()
+        largest = 1e3 * np.abs(tip_deflection(run.model, part, run.q)).max()
         print(f"  {part.name}: tip deflects by up to {largest:.1f} mm")
     print(f"  energy balance closed to {run.energy_balance:.0e} of the energy exchanged")
     run.plot(args.out)

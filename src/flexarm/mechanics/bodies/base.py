@@ -66,9 +66,9 @@ class LinkBody(ABC):
     def section(self, q: Expr, x: float) -> Local:
         """Compute a section's pose in the root frame, at x [m] < length along the axis."""
 
-    @abstractmethod
     def at_fraction(self, q: Expr, fraction: float) -> Local:
         """Compute a section's pose in the root frame, at a fraction of the (exposed) span."""
+        return self.section(q, fraction * self.part.length)
 
     @abstractmethod
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
@@ -167,10 +167,6 @@ class LinkBody(ABC):
         )
         return self.angled((constant(start) + moved[0], *moved[1:]), turned, rates)
 
-    def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
-        """Return the motion of an outboard hub rotated by the root slopes of shapes, or None."""
-        return None
-
     def strain_energy(self, e: Amounts) -> Expr:
         """Compute the elastic energy [J] beyond linear theory, which an exposed length divides."""
         return type(e.value)(1, 1)
@@ -254,7 +250,8 @@ class LinkBody(ABC):
 
         The unit is that of positions along the span: metres, or exposed lengths of a sliding link.
         """
-        return q[self.part.modes.start : self.part.modes.stop], "m"
+        unit = "m" if self.part.body.range is None else "exposed lengths"
+        return self.amounts(q, 0 * q).value, unit
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr | None:
         """Return a section's curvature [1/m] per amplitude, (1, m); None without sections."""

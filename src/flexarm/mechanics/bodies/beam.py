@@ -199,10 +199,6 @@ class BeamBody(LinkBody):
         shapes, length = self.part.sliding_beam.shapes, q[self.part.exposed]
         return ca.vertcat(*[length_factor(shapes, axis, length) @ d for axis in DIRECTIONS])
 
-    def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
-        """Return the variables (K,) that section angles are linear in, and a unit of length."""
-        return self.amounts(q, 0 * q).value, "exposed lengths" if self.slides else "m"
-
     def shapes_at(self, q: Array) -> Shapes:
         """Return the shape functions over the (exposed) span at q, (n,)."""
         return self.beam.held(self.part.span_length(q)).shapes

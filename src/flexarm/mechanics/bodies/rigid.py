@@ -12,22 +12,14 @@ from flexarm.spatial import Expr
 class Rigid(LinkBody):
     """Body of a link that does not deform."""
 
-    def tip(self, q: Expr) -> Local:
-        """Return the pose of the link's end in the root frame."""
-        return rigid_section(q, self.part.length, 0)
-
     def section(self, q: Expr, x: float) -> Local:
         """Return the pose of the section at x [m] in the root frame."""
         return rigid_section(q, x, len(self.part.own))
 
-    def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Return the pose of the section at a fraction of the length in the root frame."""
-        return self.section(q, fraction * self.part.length)
-
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Return the motion of the tip relative to the root, which is zero."""
         none = type(q).zeros(3, 1)
-        return SectionMotion(self.tip(q), none, none, none, none)
+        return SectionMotion(self.section(q, self.part.length), none, none, none, none)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Compute the inertia terms of the rigid body at the root."""
