@@ -7,21 +7,22 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import FlexarmError
+from flexarm.linear.constants import (
+    BALANCED,
+    CONVERGED,
+    DESCENT_STEPS,
+    HELD,
+    LOAD_STAGES,
+    LONGEST_STEP,
+    NEWTON_STEPS,
+    STRIDE,
+    UNBALANCED,
+)
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
 from flexarm.spatial import NEGLIGIBLE
 
 Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
-ITERATIONS = 50  # of Newton's method at most; one that converges needs about five
-# Numbers of stages of the load, tried until Newton's method converges: 1 to 64.
-STAGES = tuple(4**k for k in range(4))
-CONVERGED = 1e-13  # last step over deflection, both as square roots of their strain energy
-HELD = 1e-11  # last step with a constraint, relative to the reach
-LARGEST = 0.5  # longest step with a constraint [rad], and relative to the reach
-SMALL = 1e-10  # force relative to the largest one that is rounding
-DESCENT = 100  # steps downhill at most
-STRIDE = 0.3  # largest change of a coordinate by one mode in a step downhill [rad], [m]
-BALANCED = 1e-8  # distance of an equilibrium [rad], [m]; of free modes [rad/s^2], [m/s^2]
 NOWHERE = (
     "no equilibrium was found. The load may be more than the arm can carry (a link "
     "buckles, a joint falls). Lighten it, hold more joints, or take the links as "
@@ -216,12 +217,12 @@ def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> b
     """Return whether residual forces are negligible relative to the largest force at two points."""
     applied = [problem.force(each) for each in (start, end)]
     left = np.abs(problem.columns.T @ applied[1]).max()
-    return bool(left <= SMALL * np.abs(applied).max())
+    return bool(left <= UNBALANCED * np.abs(applied).max())
 
 
 def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, int]:
     """Return a stable balance of forces by descent steps, and the number of steps."""
-    for count in range(DESCENT):
+    for count in range(DESCENT_STEPS):
         modes = problem.modes(point)
         if modes.off > BALANCED:
             point = _downhill(problem, point, modes.step())
@@ -253,7 +254,7 @@ def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, in
     The load is applied in increments if necessary.
     """
     count = 0
-    for stages in STAGES:
+    for stages in LOAD_STAGES:
         point = start
         first = problem.residual(start)
         for stage in range(1, stages + 1):
@@ -278,7 +279,7 @@ def _converge(
     travelled = np.zeros(problem.columns.shape[1]) if deflected is None else deflected
     reach = 0.0 if problem.held is None else problem.held.reach
     residual = problem.residual(point) - rest
-    for count in range(ITERATIONS):
+    for count in range(NEWTON_STEPS):
         if not np.any(residual):
             return point, count
         found = problem.step(point, residual)
@@ -289,7 +290,7 @@ def _converge(
         if reach and longest <= HELD * reach:
             last = replace(point, q=point.q + problem.columns @ step)
             return (last if problem.is_held(residual) else None), count + 1
-        share = min(1.0, LARGEST * min(1.0, reach) / longest) if reach else 1.0
+        share = min(1.0, LONGEST_STEP * min(1.0, reach) / longest) if reach else 1.0
         point, residual, share = _advance(problem, point, share * step, rest, residual, rows)
         travelled = travelled + share * step
         moved = float(np.linalg.norm(size * step))
@@ -298,7 +299,7 @@ def _converge(
         if share == 0:
             done = moved <= np.sqrt(CONVERGED) * float(np.linalg.norm(size * travelled))
             return (point if done else None), count + 1
-    return None, ITERATIONS
+    return None, NEWTON_STEPS
 
 
 def _advance(

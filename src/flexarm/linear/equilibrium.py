@@ -22,14 +22,13 @@ from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, balance
+from flexarm.linear.constants import STEADY
 from flexarm.linear.elastic import moves
 from flexarm.linear.refined import rest_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 from flexarm.spatial import NEGLIGIBLE
-
-STEADY = 1e-6  # largest relative change of forces per [rad] or [m] of a steady motion
 
 
 @dataclass(frozen=True, repr=False)

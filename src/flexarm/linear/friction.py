@@ -8,12 +8,12 @@ import numpy as np
 
 from flexarm.arguments import WithUnit, require_positive, require_word
 from flexarm.errors import FlexarmError
+from flexarm.linear.constants import SECANT_SPEED
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import Coulomb, coulomb_frictions
 from flexarm.model import Model
 
 FrictionChoice = Literal["off", "secant", "tangent"]
-SECANT_SPEED = 0.1  # default amplitude of a joint's speed [rad/s], [m/s]: that of slow motions
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
+from flexarm.linear.constants import EQUAL, SHOWN_MODES, TAKES_PART
 from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import Equilibrium, positions_and_speeds, settle_down
 from flexarm.linear.following import shapes_following
@@ -47,11 +48,8 @@ from flexarm.spatial import NEGLIGIBLE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHOWN = 12  # modes in a figure: more lines cannot be told apart
-TAKES_PART = 0.02  # least participation of a coordinate that is drawn
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
-SAME = 1e-6  # relative difference of equal frequencies, whose mode shapes are not unique
 
 
 @dataclass(frozen=True)
@@ -324,7 +322,7 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
     )
     while i < len(sizes):
         j = i + 1
-        while j < len(sizes) and sizes[j] - sizes[i] <= SAME * sizes[i]:
+        while j < len(sizes) and sizes[j] - sizes[i] <= EQUAL * sizes[i]:
             j += 1
         if j - i > 1:
             block = shapes[:, i:j].real
@@ -360,7 +358,7 @@ def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Ar
 
 def plot_modes(modes: Modes) -> "Figure":
     """Return a figure of mode frequencies, slowest first, and of participation in each mode."""
-    listed = (modes.elastic() or modes.modes)[:SHOWN]
+    listed = (modes.elastic() or modes.modes)[:SHOWN_MODES]
     figure, ((panel,),) = panels((9, 1.6 + 0.35 * max(len(listed), 3)))
     panel.set_title(f"{drawable(modes.model.arm.name)}: {_joints(modes)}")
     names = [

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.linear.constants import SHARED, SWING
 from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Array, Direction
 from flexarm.mechanics.bodies import body_of
@@ -17,8 +18,6 @@ WORDS: dict[Direction, str] = {
 }  # fmt: skip
 BODY = "deformation"  # in place of a direction, of a body of any shape
 LINKS = (*WORDS.values(), BODY)
-MOST = 0.5  # share of the energy: a mode with less strain and more motion of joints is a swing
-SHARED = 0.4  # energy of a second link relative to the first from which on both are named
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 
@@ -136,7 +135,7 @@ def is_strained(
     stored = sum(float(np.real(shape.conj() @ group.energy @ shape)) for group in groups)
     strained = stored / (abs(value) ** 2 * total)
     joints = sum(float(kinetic[i]) for i in rigid_coordinates(model)) / total
-    return bool(groups) and (strained >= MOST or joints <= MOST)
+    return bool(groups) and (strained >= SWING or joints <= SWING)
 
 
 def kinetic_shares(mass: Array, shapes: Complex) -> Array:
@@ -171,7 +170,7 @@ def _title(groups: Sequence[Group], energies: Array) -> Title:
     what, places = groups[first].what, [first]
     if others and what in LINKS and groups[others[0]].what == what:
         pair = energies[[first, others[0]]]
-        if pair[1] >= SHARED * pair[0] and pair.sum() > MOST * energies.sum():
+        if pair[1] >= SHARED * pair[0] and pair.sum() > SWING * energies.sum():
             places = sorted((first, others[0]))
     owners = [groups[k].owner for k in places]
     plain = [owner.removeprefix("link ") for owner in owners]

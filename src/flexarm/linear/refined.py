@@ -16,6 +16,7 @@ from flexarm.accuracy.slender import section_errors
 from flexarm.accuracy.stated import RestErrors
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, balance
+from flexarm.linear.constants import CLOSE, SAME_MODE
 from flexarm.linear.elastic import moves
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import Complex
@@ -25,9 +26,6 @@ from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.spatial import NEGLIGIBLE
-
-SAME = 0.5  # share of a mode's inertia in modes of the refined arm from which on it is the same
-CLOSE = 0.01  # relative difference of frequencies whose modes may mix
 
 
 @dataclass(frozen=True)
@@ -301,7 +299,7 @@ class _RefinedModes:
             weight[solved.values.imag <= 0] = 0.0
             best = int(np.argmax(weight))
             near = np.abs(values - values[best]) <= CLOSE * values[best]
-            if weight[near].sum() < SAME * np.real(shape.conj() @ full.mass @ shape):
+            if weight[near].sum() < SAME_MODE * np.real(shape.conj() @ full.mass @ shape):
                 continue
             found[k], mode = values[best], modes[:, best]
             if judged:

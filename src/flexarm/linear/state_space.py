@@ -15,7 +15,7 @@ from flexarm.arguments import require_kind, require_names, require_number, requi
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
-from flexarm.linear.balance import BALANCED
+from flexarm.linear.constants import BALANCED
 from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice

@@ -18,17 +18,16 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
+from flexarm.linear.constants import ALIKE, EQUAL, HALVINGS
 from flexarm.linear.equilibrium import settle_down
 from flexarm.linear.following import shapes_following
 from flexarm.linear.friction import DryFriction, FrictionChoice
-from flexarm.linear.modes import SAME, Mode, Modes, State, joint_states, modes_about
+from flexarm.linear.modes import Mode, Modes, State, joint_states, modes_about
 from flexarm.linear.tangent import Tangent
 from flexarm.linear.tracks import Sweep, Track
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 
-ALIKE = 0.8  # assurance criterion of two shapes below which an interval is halved
-HALVINGS = 8  # of an interval at most: modes that change within a 256th of it are not tracked
 MISSING = complex(np.nan, np.nan)
 Solve = Callable[[Array], Modes]
 
@@ -231,7 +230,7 @@ def _aligned(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Arra
     result, i = list(new), 0
     while i < len(result):
         j, at = i + 1, abs(result[i].eigenvalue)
-        while j < len(result) and abs(abs(result[j].eigenvalue) - at) <= SAME * at:
+        while j < len(result) and abs(abs(result[j].eigenvalue) - at) <= EQUAL * at:
             j += 1
         if j - i > 1 and old:
             block = np.array([mode.shape for mode in result[i:j]]).T

@@ -11,6 +11,7 @@ from flexarm.arguments import require_kind
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
 from flexarm.formulations.quantities import anchored, symbol
+from flexarm.linear.constants import LONG_CODE
 from flexarm.linear.friction import DryFriction
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
@@ -31,7 +32,6 @@ from flexarm.spatial import Expr
 _Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]  # (rows, inputs): values and changes
 ANCHOR = 7  # index of the reference attitudes among the inputs
 LEFT_OUT = DryFriction()  # no Coulomb friction
-LARGE = 30_000  # instructions above which compiling takes longer than interpreting a few points
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class Tangent:
 
     def _small(self, name: str) -> ca.Function:
         function = self._trace(name)
-        if function.n_instructions() > LARGE:
+        if function.n_instructions() > LONG_CODE:
             raise _LargeError(function)
         return function
 

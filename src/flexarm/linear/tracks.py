@@ -9,19 +9,13 @@ from flexarm.arguments import require_count, require_kind
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.figures import curve_look, drawable, panels
-from flexarm.linear.modes import SHOWN
+from flexarm.linear.constants import MAPS, ORDERS, SAID, SHOWN_MODES, SMOOTH, WIDE
 from flexarm.links.base import Array
 from flexarm.model import Model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-MAPS = 6  # maps in a figure
-SAID = 3  # notes in a summary
-ORDERS = 4  # excitation orders drawn in a Campbell diagram
-SMOOTH = 200  # points of such a line, which is curved on a logarithmic axis
-WIDE = 20  # ratio of frequencies from which on their axis is logarithmic
 
 
 @dataclass(frozen=True)
@@ -141,7 +135,7 @@ def plot_sweep(sweep: Sweep, count: int | None = None) -> "Figure":
     if len(sweep.values) == 2:
         return _maps(sweep, order[: count or MAPS])
     figure, ((panel,),) = panels((9, 6))
-    _lines(sweep, order[: count or SHOWN], panel)
+    _lines(sweep, order[: count or SHOWN_MODES], panel)
     figure.suptitle(drawable(sweep.model.arm.name))
     return figure
 

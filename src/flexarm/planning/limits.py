@@ -12,15 +12,13 @@ from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
 from flexarm.mechanics.drives import input_limits
 from flexarm.model import Axis, Model
+from flexarm.planning.constants import NUDGE, STRAIN_PLACES, USED
 from flexarm.planning.problem import MotionProblem
 from flexarm.spatial import NEGLIGIBLE
 
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = WithUnit | Mapping[str, WithUnit] | None
 FORCES = {"base_force": "N", "base_torque": "N m"}
-NUDGE = 1e-6  # step of finite differences relative to a coordinate, rate or input: rounding is less
-SHARE = 0.998  # share of a limit that plans use, since samples miss peaks
-STATIONS = np.linspace(0.0, 1.0, 5)  # places along a link at which strains are limited
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Limit:
     unit: str
     allowed: float  # largest absolute value
     measure: Measure  # computes it, (T, r), from coordinates, rates and inputs
-    share: float = SHARE  # share of the allowed value that plans use; below 1 if samples miss peaks
+    share: float = USED  # share of the allowed value that plans use; below 1 if samples miss peaks
 
     def peak(self, q: Array, v: Array, u: Array) -> float:
         """Return the quantity's largest absolute value in a motion over the allowed value."""
@@ -143,7 +141,7 @@ def _positions(problem: MotionProblem) -> list[Limit]:
                 _require_room(axis, float(bound), sign * ends, left)
                 if axis.acts.stops is None:
                     top = float(left.max())
-                    share = SHARE if left[0] >= (1 - SHARE) * top else 1.0
+                    share = USED if left[0] >= (1 - USED) * top else 1.0
                     name = f"{'highest' if sign > 0 else 'lowest'} position of {axis.name}"
                     measure = _beyond(axis.index, sign, float(ends.min()))
                     listed.append(Limit(name, axis.unit, top, measure, share))
@@ -152,7 +150,7 @@ def _positions(problem: MotionProblem) -> list[Limit]:
 
 def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
     """Raise an error if the start violates a joint limit, or if the goal is too close to it."""
-    room = 0.0 if axis.acts.stops is not None else max((1 - SHARE) * float(left.max()), NEGLIGIBLE)
+    room = 0.0 if axis.acts.stops is not None else max((1 - USED) * float(left.max()), NEGLIGIBLE)
     for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
         if rest < least - NEGLIGIBLE / 2:
             raise FlexarmError(
@@ -201,7 +199,7 @@ def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:
     parts = flexible_links(model)
 
     def measure(q: Array, v: Array, u: Array) -> Array:
-        return np.hstack([section_forces(model, part, q, STATIONS).strain for part in parts])
+        return np.hstack([section_forces(model, part, q, STRAIN_PLACES).strain for part in parts])
 
     if not np.all(np.isfinite(measure(*(np.zeros((1, model.size)),) * 3))):
         raise FlexarmError(

@@ -38,18 +38,12 @@ from flexarm.linear_model import LinearModel, integral_of_exponential
 from flexarm.links.base import Array
 from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.loads import wrench_factors
-from flexarm.planning.limits import NUDGE, Limits, largest_inputs, linear_limits
+from flexarm.planning.constants import BELOW, BROKEN, FIRST_ROUNDS, FORGETS, NUDGE, PER_PERIOD
+from flexarm.planning.limits import Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import MotionProblem
 from flexarm.planning.quadratic_program import solve_program
 from flexarm.planning.vibrations import vibrations
-
-# Upper bounds of the default bandwidth: [rad] per period, which samples resolve; relative to the
-# slowest vibration's frequency, so that joints do not excite it.
-PER_PERIOD, BELOW = 0.5, 0.5
-FIRST = 4  # iterations at a first sample, whose initial prediction is the arm at rest
-FORGETS = 0.999  # discount per sample of the cost after the horizon, if it is infinite without
-BROKEN = 1e-4  # violation of a limit, relative or in [rad], [m], above which it was given up
 
 Target = Mapping[str, WithUnit] | Plan
 
@@ -246,7 +240,7 @@ class Mpc(Summarised):
 
         It takes several iterations, or a single iteration if several diverge.
         """
-        for count in (FIRST, 1):
+        for count in (FIRST_ROUNDS, 1):
             self.x[:], self.u[:] = now, goal.u[-1]
             for _ in range(count):
                 self._linearise(0, goal.fastest)

@@ -30,10 +30,26 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.links.base import Array
 from flexarm.model import build
+from flexarm.planning.constants import (
+    EASY,
+    EFFORT_POINTS,
+    FINER,
+    HIT,
+    HOPELESS,
+    LEAST_SPREAD,
+    LEFT,
+    NEAR_HIT,
+    PARTS,
+    SHORTER,
+    SHORTEST,
+    TIGHT,
+    TIGHTER,
+    TOLERANCE,
+)
 from flexarm.planning.inputs import Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
-from flexarm.planning.problem import METHOD, TOLERANCE, MotionProblem, require_clear, require_rest
-from flexarm.planning.program import HIT, NEAR_HIT, Iterate, NonlinearProgram
+from flexarm.planning.problem import METHOD, MotionProblem, require_clear, require_rest
+from flexarm.planning.program import Iterate, NonlinearProgram
 from flexarm.planning.robustness import Variation, variations
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.planning.vibrations import vibrations
@@ -44,16 +60,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Aim = Literal["time", "energy"]
-PARTS = 2  # parts of an interval, at whose ends limits hold
-POINTS = 41  # along a motion at which efforts are estimated
-EASY = 0.6  # share of the inputs left by holding the arm that a first motion uses
-HOPELESS = 5.0  # effort over its limit above which no motion of a similar duration exists
-LEAST_SPREAD = 0.05  # least scale of an input relative to the largest of all
-LEFT = 1e-3  # vibration relative to the unshaped motion's that is tolerated by default
-SHORTER, SHORTEST = 0.8, 0.003  # factor of shorter durations; relative accuracy of the shortest
-TIGHT = 1e-8  # tolerance of the simulation that verifies a plan
-FINER = 4  # samples of that simulation relative to those of the search
-TIGHTER = 4  # times that limits are tightened for peaks between samples
 ANYWAY = Limits()  # the limits of the model file
 
 
@@ -302,7 +308,7 @@ def _first_duration(
 
     Inputs that hold the arm are subtracted from those available.
     """
-    shares, length = np.linspace(0.0, 1.0, POINTS), 1.0
+    shares, length = np.linspace(0.0, 1.0, EFFORT_POINTS), 1.0
     holding = _rigid_inputs(problem, to, start, np.inf, shares)
     left = most - np.abs(holding)
     if np.any(left <= 0):

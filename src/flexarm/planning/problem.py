@@ -20,6 +20,7 @@ from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model, build, start_state
+from flexarm.planning.constants import BENT, LESS_TIGHT, ROUNDS, TURNS
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.contents import contact_variables
@@ -27,13 +28,6 @@ from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
 
 METHOD = "dop853"  # integrator for tight tolerances
-# Relative tolerance of simulations that are compared; smaller changes of inputs, and vibrations
-# relative to the reach, are below their errors.
-TOLERANCE = 1e-6
-TURNS = 3000.0  # phase of the fastest vibration [rad] above which tolerances are looser
-# Factor of the looser tolerance, and its least value, below which rounding shortens steps.
-LESS_TIGHT, ROUNDS = 100.0, 1e-5
-BENT = 1e-3  # relative distance of a start amplitude from its value at rest that is accepted
 
 
 def undriven(arm: Arm) -> Arm:

@@ -11,18 +11,12 @@ import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
+from flexarm.planning.constants import LEAST_RANGE, NEAR_HIT, STAGES, TOLERANCE
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.limits import Limit
-from flexarm.planning.problem import TOLERANCE, MotionProblem
+from flexarm.planning.problem import MotionProblem
 from flexarm.planning.sensitivity import sensitivity
 from flexarm.runs.run import Run
-
-HIT, NEAR_HIT = 1e-4, 1e-3  # misses over the ranges: the goal is reached; to be judged tightly
-# Weight of squared misses and excesses beside the cost of the first inputs, relative change of the
-# sum that ends a stage, and simulations at most.  Misses that count too much at once ask for inputs
-# beyond all that linear equations hold for.
-STAGES = ((10.0, 1e-2, 4), (1e3, 1e-2, 4), (1e6, 1e-4, 20))
-LEAST_RANGE = 0.03  # of the largest range of its kind: least scale of a coordinate's miss
 
 
 @dataclass(frozen=True)

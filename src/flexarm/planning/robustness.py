@@ -7,10 +7,10 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.io.overrides import read_value
-from flexarm.planning.problem import METHOD, TOLERANCE
+from flexarm.planning.constants import PAYLOAD_ERROR, STIFFNESS_ERROR, TOLERANCE
+from flexarm.planning.problem import METHOD
 from flexarm.runs.run import Run
 
-PAYLOAD, STIFFNESS = 0.2, 0.1  # relative errors of a model that plans are tested with
 STIFF = ("EIy", "EIz", "GJ", "EA", "E", "G")
 
 
@@ -26,10 +26,10 @@ def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
     """Return residual vibrations of the same inputs with payload and stiffness varied."""
     listed: dict[str, dict[str, Any]] = {}
     if arm.payload is not None and arm.payload.mass:
-        for share in (-PAYLOAD, PAYLOAD):
+        for share in (-PAYLOAD_ERROR, PAYLOAD_ERROR):
             mass = {"payload.mass": (1 + share) * arm.payload.mass}
             listed[f"payload {share:+.0%}"] = mass
-    for share in (-STIFFNESS, STIFFNESS):
+    for share in (-STIFFNESS_ERROR, STIFFNESS_ERROR):
         listed[f"stiffness {share:+.0%}"] = _stiffnesses(arm, 1 + share)
     runs = simulate_many(
         arm, t_end=float(run.t[-1]), dt=duration / 200, rtol=TOLERANCE, method=METHOD,

@@ -12,12 +12,10 @@ from flexarm.linear.tangent import OperatingPoint
 from flexarm.linear_model import integral_of_exponential
 from flexarm.links.base import Array
 from flexarm.model.profiles import cubic_spline
+from flexarm.planning.constants import FEW_PIECES, MANY_COORDINATES, MOST_PIECES, PIECE_TURN
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.problem import MotionProblem
 from flexarm.runs.run import Run
-
-TURN = 0.5  # phase of the fastest mode in a piece [rad], unless there were too many pieces
-MOST_PIECES, FEW_PIECES, LARGE = 16, 4, 16  # pieces of a part; fewer above LARGE coordinates
 
 
 def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Run) -> Array:
@@ -51,8 +49,8 @@ def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> A
     orders = len(inputs.derivatives)
     rows = accelerations(problem, inputs, run)
     fastest = float(np.sqrt(np.abs(np.linalg.eigvals(rows[0, :, :n])).max()))
-    most = MOST_PIECES if n <= LARGE else FEW_PIECES
-    pieces = int(np.clip(np.ceil(fastest * h / TURN), 1, most))
+    most = MOST_PIECES if n <= MANY_COORDINATES else FEW_PIECES
+    pieces = int(np.clip(np.ceil(fastest * h / PIECE_TURN), 1, most))
     middles = np.arange(inputs.steps) + 0.5
     places = (np.arange(inputs.steps * pieces) + 0.5) / pieces
     size = 2 * n + orders * k

@@ -26,9 +26,18 @@ from flexarm.model.profiles import (
     last_time,
     pieces,
 )
+from flexarm.planning.constants import (
+    DOUBTED,
+    POSTURES,
+    PRINTED,
+    REST_SHARE,
+    SEEN,
+    TABLE_POINTS,
+    VIBRATION,
+    WORTH,
+)
 from flexarm.planning.shapers import (
     KINDS,
-    VIBRATION,
     Shaper,
     ShaperKind,
     impulses,
@@ -42,14 +51,7 @@ from flexarm.spatial import NEGLIGIBLE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SAMPLES = 400  # points of the table of a smooth shaped motion
-STILL = 0.01  # share of its duration for which the table ends at rest
-POSTURES = 9  # postures along a motion at which vibrations are computed
-WORTH = 0.5  # largest vibration of an EI shaper relative to that by damping alone
-SEEN = 1e-3  # relative singular value below which motions of similar rates are not separated
-PRINTED = 4  # vibrations that are printed, so that a summary has ten lines
 BEYOND = "motion beyond the linear model"
-DOUBTED = 0.5  # share of unexplained motion from which on the linear model explains little
 NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 
 
@@ -361,7 +363,7 @@ def _places(named: dict[str, tuple[str, AnyProfile]], t: float) -> dict[str, flo
 
 def _way(profile: AnyProfile) -> float:
     """Return the range of values of a profile, including a jump at the start."""
-    times = np.append(-1.0, np.linspace(0.0, breakpoints(profile)[-1], SAMPLES))
+    times = np.append(-1.0, np.linspace(0.0, breakpoints(profile)[-1], TABLE_POINTS))
     return float(np.ptp(evaluate_at(profile, times)[0]))
 
 
@@ -380,8 +382,8 @@ def _shaped(
             instants = np.insert(instants, 0, 0.0)
         kind = "hold"
     else:
-        instants, kind = np.linspace(0.0, end, SAMPLES + 1), "cubic"
-        instants = np.append(instants, end + STILL * end)  # at rest since the end
+        instants, kind = np.linspace(0.0, end, TABLE_POINTS + 1), "cubic"
+        instants = np.append(instants, end + REST_SHARE * end)  # at rest since the end
     delays = np.array([each.times for each in shapers])
     sizes = np.array([each.amplitudes for each in shapers])
     values = [

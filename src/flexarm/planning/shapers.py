@@ -18,6 +18,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.links.base import Array
+from flexarm.planning.constants import CURVE_POINTS, CURVE_RANGE, HUMP, VIBRATION
 from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 ShaperKind = Literal["zv", "zvd", "zvdd", "ei"]
 KINDS: tuple[ShaperKind, ...] = get_args(ShaperKind)
-VIBRATION = 0.05  # residual vibration of an EI shaper at its frequency, relative to the unshaped
-HUMP = 0.03  # relative excess of a damped EI shaper's residual vibration within its band
-RANGE, POINTS = (0.5, 1.5), 401  # of a robustness curve, relative to the frequency
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +95,7 @@ class Shaper(Summarised):
         Inside the band, not at its ends, vibrations up to 3 % above the level are accepted, as a
         damped mode with an EI shaper has.
         """
-        shares = np.linspace(*RANGE, 20 * POINTS)
+        shares = np.linspace(*CURVE_RANGE, 20 * CURVE_POINTS)
         left = self.residual(shares * frequency, damping)
         above = np.flatnonzero(left > level * (1 + HUMP))
         low = above[above < len(shares) // 2].max(initial=-1) + 1
@@ -205,7 +203,7 @@ def plot_robustness(
     frequency: float,
     damping: float = 0.0,
     *,
-    band: tuple[float, float] = RANGE,
+    band: tuple[float, float] = CURVE_RANGE,
 ) -> "Figure":
     """Draw the residual vibration of shapers over the actual frequency of a mode.
 
@@ -218,7 +216,7 @@ def plot_robustness(
     band
         Range of the actual frequency, relative to ``frequency``.
     """
-    shares = np.linspace(*band, POINTS)
+    shares = np.linspace(*band, CURVE_POINTS)
     figure, ((panel,),) = panels((7, 4))
     for k, (name, each) in enumerate(shapers.items()):
         require_kind("shapers", each, Shaper, "Shapers by name")

@@ -15,11 +15,8 @@ from flexarm.linear.tangent import Tangent
 from flexarm.linear_model import Complex, LinearModel
 from flexarm.links.base import Array
 from flexarm.model.profiles import pieces
+from flexarm.planning.constants import EXCITED, RINGS, SAME_SHAPE
 from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
-
-RINGS = 0.5  # damping ratio from which on a mode needs no shaping
-EXCITED = 0.01  # swing of the tip relative to the largest from which on a vibration is excited
-ALIKE = 0.5  # least cosine between the shapes of one vibration at two postures
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
         after = lined[-1]
         alike = np.abs(after.shapes.conj().T @ each.shapes)
         rows, columns = linear_sum_assignment(-alike)
-        same = alike[rows, columns] >= ALIKE
+        same = alike[rows, columns] >= SAME_SHAPE
         rows, columns = rows[same], columns[same]
         frequency, damping = after.frequency.copy(), after.damping.copy()
         swing, shapes = np.zeros(len(frequency)), after.shapes.copy()

@@ -22,7 +22,7 @@ class FoldingData(BodyData):
     stiffness: float
     names: tuple[str, ...] = ("fold",)
     kind: ClassVar[str] = "folding"
-    sectioned: ClassVar[bool] = False
+    sectioned = False
 
     def straight(self, length: float) -> StraightBody:
         """Return the undeformed body, of which only the tip is known."""

@@ -21,7 +21,7 @@ from flexarm.io.model_file import dumps
 from flexarm.links.base import Array
 from flexarm.loops.language import DOUBLE
 from flexarm.runs.contents import ENERGIES, WORKS
-from flexarm.runs.curves import REDUCTIONS
+from flexarm.runs.curves import BAND, REDUCTIONS
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ class Runs(Sequence[Run]):
                 return values
         return self._curves([name], slice(0, len(self)), self._states)[:, :, 0]
 
-    def reduce(self, name: str, reduction: str, *, after: float = 0.0, band: float = 0.02) -> Array:
+    def reduce(self, name: str, reduction: str, *, after: float = 0.0, band: float = BAND) -> Array:
         """Return one number per run of a time history, (count,), without storing the history.
 
         Parameters
