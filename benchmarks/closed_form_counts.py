@@ -16,7 +16,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.lagrange import Lagrange
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.model import Model, build
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.theodore.counts import PRINTED_2
@@ -47,7 +47,7 @@ def main() -> None:
 def _row(robot: str, kind: str) -> dict[str, Any]:
     base = f"tg-{robot.lower().replace(' with ', '-')}"
     name = base + ("" if kind == "modes" else "-elements")
-    model = build(sample(name))
+    model = build(example_arm(name))
     return {
         "robot": robot,
         "kind": kind,

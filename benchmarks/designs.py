@@ -26,7 +26,7 @@ Sets = list[dict[str, float]]
 
 def drawn(name: str, keys: tuple[str, ...], count: int) -> Sets:
     """Draw values about an arm's own."""
-    arm, rng = flexarm.sample(name), np.random.default_rng(0)
+    arm, rng = flexarm.example_arm(name), np.random.default_rng(0)
     own = {key: float(read_value(arm, key)) for key in keys}
     return [{key: v * rng.uniform(0.8, 1.25) for key, v in own.items()} for _ in range(count)]
 
@@ -40,7 +40,7 @@ def member(model: Model) -> BoundKernel:
 
 def measured(name: str, count: int) -> str:
     """Measure the sets of an arm."""
-    arm, sets = flexarm.sample(name), drawn(name, ARMS[name], count + 2)
+    arm, sets = flexarm.example_arm(name), drawn(name, ARMS[name], count + 2)
     for model in build_designs(arm, sets[:2]):
         member(built(model))
     began = time.process_time()

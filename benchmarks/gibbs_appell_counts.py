@@ -14,7 +14,7 @@ from typing import Any
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.gibbs_appell.terms import Constants, beam
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.model import build
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.korayem.counts import TABLE_1, added
@@ -88,7 +88,7 @@ def _integrals(flexible: int, m: int) -> tuple[int, int]:
 
 def _dropped(name: str) -> dict[str, Any]:
     """Count the equations of a sample with and without the second order of B9."""
-    model = build(sample(name))
+    model = build(example_arm(name))
     found = {}
     for what in ("mass_matrix", "bias"):
         both = [

@@ -25,7 +25,7 @@ ARMS = {  # sample: duration [s] and tolerance of an adaptive run, method
 def measured(name: str, *, stiffening: bool, count: int) -> str:
     """Measure a sample, and give a row of the table."""
     t_end, method = ARMS[name]
-    arm = flexarm.change_arm(flexarm.sample(name), {"stiffening": stiffening})
+    arm = flexarm.change_arm(flexarm.example_arm(name), {"stiffening": stiffening})
     names = flexarm.build(arm).names
     count *= TIMES if len(names) >= LARGE else 1
     # A motor turns with its joint: their spring is relaxed.
@@ -50,7 +50,7 @@ def measured(name: str, *, stiffening: bool, count: int) -> str:
 
 def stepped(name: str, *, stiffening: bool, count: int) -> str:
     """Measure Runge-Kutta steps of a batch, and give a row of the table."""
-    arm = flexarm.change_arm(flexarm.sample(name), {"stiffening": stiffening, "events": []})
+    arm = flexarm.change_arm(flexarm.example_arm(name), {"stiffening": stiffening, "events": []})
     short = flexarm.batch(arm, 1, dt=1e-3)
     dt = STEPS * short.dt / short.substeps
 

@@ -155,7 +155,7 @@ def cases() -> dict[str, Motion]:
     waves = [f"{{kind: sine, amplitude: {size}, frequency: 0.5}}" for size in (20, 5)]
     found = {f"fall {m}": Motion(two_links(1e3, m), 2.0) for m in (2, 4, 6)}
     found |= {f"hub {m}": Motion(hub(m), 3.0) for m in (2, 6)}
-    found["six links"] = Motion(flexarm.sample("count-6-6-3"), 1.0)
+    found["six links"] = Motion(flexarm.example_arm("count-6-6-3"), 1.0)
     slow = {m: two_links(1e5, m, inputs=waves, damping=0.01) for m in (2, 6)}
     found |= {f"slow {m}": Motion(arm, 2.0) for m, arm in slow.items()}
     found["stepped"] = Motion(two_links(1e5, 2, inputs=steps, damping=0.01), 3.0)

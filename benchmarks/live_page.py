@@ -64,7 +64,7 @@ def main() -> None:
         found = {}
         for name in args.samples:
             file = Path(folder) / f"{name}.html"
-            model = flexarm.build(flexarm.sample(name))
+            model = flexarm.build(flexarm.example_arm(name))
             file.write_text(live_page(prepare_live(model, all_shapes=False)), encoding="utf-8")
             page = browser.new_page(viewport={"width": 1280, "height": args.height})
             page.add_init_script(CLOCK)

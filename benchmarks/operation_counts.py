@@ -14,7 +14,7 @@ from chains import flexible_chain
 from flexarm.arm import Arm
 from flexarm.engine.stream import OperationCounts
 from flexarm.formulations import formulation
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.model import build
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.korayem.counts import book, korayem_shafei
@@ -78,7 +78,7 @@ def _forward(names: list[str]) -> list[dict[str, Any]]:
         for stiffening in (False, True):
             both = {
                 kind: _numbers(
-                    _count(sample(name), kind, "forward_dynamics", stiffening=stiffening)
+                    _count(example_arm(name), kind, "forward_dynamics", stiffening=stiffening)
                 )
                 for kind in ("articulated", "composite")
             }
@@ -95,7 +95,12 @@ def _mass(cells: list[tuple[str, str]]) -> list[dict[str, Any]]:
         suffix = "" if kind == "modes" else "-elements"
         one, two = (
             _numbers(
-                _count(sample(base + planes + suffix), "composite", "mass_matrix", stiffening=False)
+                _count(
+                    example_arm(base + planes + suffix),
+                    "composite",
+                    "mass_matrix",
+                    stiffening=False,
+                )
             )
             for planes in ("", "-2planes")
         )

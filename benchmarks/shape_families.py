@@ -26,7 +26,7 @@ from flexarm.linear_model import LinearModel
 from flexarm.links.base import DIRECTIONS
 from flexarm.model import Model, start_state, undeformed
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
-from flexarm.samples import COUNTED, sample_names, sample_path
+from flexarm.samples import COUNTED, example_arm_names, sample_path
 from report import table, write
 
 Array = npt.NDArray[np.float64]
@@ -113,7 +113,7 @@ def main() -> None:
 def flexible_samples() -> Iterator[str]:
     """List the samples with flexible links, each arm once whatever its shapes and inputs."""
     known = set()
-    for name in sample_names():
+    for name in example_arm_names():
         arm = load(sample_path(name))
         links = [link.model_copy(update={"shapes": choices.ArmModes()}) for link in arm.links]
         same = arm.model_copy(update={"links": tuple(links), "name": "", "notes": ""})

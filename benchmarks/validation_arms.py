@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import validation_data as data
-from flexarm import equilibrium, modes, sample
+from flexarm import equilibrium, example_arm, modes
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
@@ -97,7 +97,7 @@ def _theodore() -> Iterator[Row]:
 
 
 def _chen() -> Iterator[Row]:
-    link = sample("chen-rotating-link")
+    link = example_arm("chen-rotating-link")
     ours = hertz(link, 3)
     yield Row("Chen's link", Printed(data.DETERMINANT, data.CHEN_LINK), ours,
               "3 clamped-free modes", ROUND_WHY)  # fmt: skip
@@ -115,7 +115,7 @@ def _chen() -> Iterator[Row]:
         printed = Printed(data.DETERMINANT, numbers)
         yield Row(f"Chen's link, torsion, {case} [rad/s]", printed, found, "1 loaded mode")
     shapes = {"kind": "craig-bampton", "bending_y": 1, "bending_z": 1, "torsion": 1, "stretch": 0}
-    arm = change_arm(sample("chen-two-link-rigid-joints"), {"links.1.shapes": shapes})
+    arm = change_arm(example_arm("chen-two-link-rigid-joints"), {"links.1.shapes": shapes})
     twist = abs(equilibrium(arm).deflections()["link1.twist1"])
     yield Row("Chen's arm, twist of link 1 [rad]", Printed("by hand", data.CHEN_TWIST), (twist,),
               "Craig-Bampton, `flexarm.equilibrium`", SAG_WHY)  # fmt: skip

@@ -1,7 +1,7 @@
 """Published operation counts, from their formulas, beside flexarm's own."""
 
 import validation_data as data
-from flexarm import build, formulation, sample
+from flexarm import build, example_arm, formulation
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.korayem.counts import book, korayem_shafei
 from flexarm_papers.theodore.counts import PRINTED_2
@@ -41,7 +41,7 @@ def _name(robot: str, kind: str) -> str:
 
 
 def _ours(name: str, kind: str, what: str) -> str:
-    found = operation_counts(formulation(kind, build(sample(name), stiffening=False)), what)
+    found = operation_counts(formulation(kind, build(example_arm(name), stiffening=False)), what)
     return _pair((found.multiplications + found.divisions, found.additions))
 
 

@@ -13,7 +13,7 @@ from scipy.integrate import simpson
 from scipy.optimize import least_squares, root
 
 import validation_data as data
-from flexarm import build, formulation, modes, sample, simulate
+from flexarm import build, example_arm, formulation, modes, simulate
 from flexarm.arm import Arm
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods import METHODS
@@ -49,7 +49,7 @@ LAST_WHY = "the last digits of the reference are not certain"
 
 def changed(name: str, **values: Any) -> Arm:
     """Load a sample with other values; two underscores stand for a dot."""
-    return change_arm(sample(name), {key.replace("__", "."): v for key, v in values.items()})
+    return change_arm(example_arm(name), {key.replace("__", "."): v for key, v in values.items()})
 
 
 def tip(run: Run, axis: str) -> Array:
@@ -263,7 +263,7 @@ def pendulum() -> Iterator[Row]:
 
 
 def _fall() -> Iterator[Row]:
-    arm = sample("korayem-two-link")
+    arm = example_arm("korayem-two-link")
     runs = {
         "exact rotation": _march(build(arm, stiffening=False), 1.0, 0.25, 1e-10),
         "series": _march(build(arm, stiffening=True, series=True), 1.0, 0.25, 1e-10),
@@ -330,7 +330,7 @@ def _driven_run(name: str, shapes: dict[str, Any], *, stiffening: bool = True) -
 
 def puma() -> Iterator[Row]:
     """Compare the Puma."""
-    model = build(sample("puma-560"))
+    model = build(example_arm("puma-560"))
     equation = formulation("composite", model)
     q = np.radians([0, 45, 180, 0, 45, 0])
     M, gravity = equation.mass_matrix(q), equation.gravity(q)

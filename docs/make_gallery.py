@@ -36,7 +36,7 @@ PUSHED = {
 HEAD = """# Gallery
 
 Arms that come with flexarm, each where it bends most, as [the viewer](viewer.md) shows it.
-`flexarm samples NAME` prints the file of one, `flexarm simulate NAME --html FILE` makes a page of
+`flexarm arms NAME` prints the file of one, `flexarm simulate NAME --html FILE` makes a page of
 its run, `flexarm live NAME` one that you can pull.
 
 Made by `python -m docs.make_gallery`; do not edit.
@@ -52,14 +52,14 @@ def page() -> str:
 
 def card(name: str) -> str:
     """Write the card of a sample: its picture, name, and what it is."""
-    about = flexarm.sample(name).notes.partition("\n")[0]
+    about = flexarm.example_arm(name).notes.partition("\n")[0]
     return f"\n<figure markdown>\n[![{name}](images/gallery/{name}.jpg)]({SHOWN[name][1]})\n" \
            f"**{name}**: {about}\n</figure>\n"  # fmt: skip
 
 
 def draw(name: str, folder: Path) -> None:
     """Run a sample and take a picture of it, when it bends most."""
-    arm = flexarm.change_arm(flexarm.sample(name), PUSHED.get(name, {}))
+    arm = flexarm.change_arm(flexarm.example_arm(name), PUSHED.get(name, {}))
     run = flexarm.simulate(arm, t_end=SHOWN[name][0])
     file = folder / f"{name}.html"
     save_page(run_page([run]), file)

@@ -46,7 +46,7 @@ def opened(file: Path, width: int, height: int) -> Iterator[Page]:
 def draw_run(folder: Path) -> None:
     """Fly a mission, open the page, go to its end, in the berth."""
     file = folder / "run.html"
-    save_page(run_page([flexarm.simulate(flexarm.sample(SAMPLE), t_end=75.0)]), file)
+    save_page(run_page([flexarm.simulate(flexarm.example_arm(SAMPLE), t_end=75.0)]), file)
     with opened(file, 1000, 820) as page:
         # It warns of its curves, which are not in the picture.
         page.evaluate("document.getElementById('warning').hidden = true")

@@ -19,7 +19,7 @@ TOLERANCES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5)
 def draw_stiffening() -> Figure:
     """Draw the first bending frequency of a turning link over its speed, by both theories."""
     figure, panel = single("A turning link: first bending frequency in the plane of rotation")
-    arm = flexarm.sample("spin-up-beam")
+    arm = flexarm.example_arm("spin-up-beam")
     rest = flexarm.modes(arm, joints="locked").modes[0].frequency_rad_s
     speeds = np.linspace(0, 2 * rest, 41)
     for title, stiffening in (("exact beam", True), ("linear beam", False)):
@@ -50,7 +50,7 @@ def _lowest_square(model: Model, speed: float) -> float:
 def draw_end_conditions() -> Figure:
     """Draw the first mode of a link whose joint is locked, and free with hubs of two sizes."""
     figure, panel = single("First mode of the same link: what its joint does to it")
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     cases: dict[str, tuple[dict[str, Any], Literal["locked", "free"]]] = {}
     cases["joint locked"] = ({}, "locked")
     for inertia in (0.5, 0.02):
@@ -90,7 +90,9 @@ def draw_tolerance() -> Figure:
 
 def _tip(shapes: int, rtol: float) -> Array:
     """Return the tip deflection of the driven link at the samples [m]."""
-    arm = flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.shapes.bending_y": shapes})
+    arm = flexarm.change_arm(
+        flexarm.example_arm("driven-link"), {"links.1.shapes.bending_y": shapes}
+    )
     run = flexarm.simulate(arm, t_end=1.0, dt=0.01, rtol=rtol)
     tip = run.dataset.deflection.sel(link="link1", station=1, axis="y")
     return np.asarray(tip.values, dtype=np.float64)
@@ -101,7 +103,7 @@ def draw_floating_frame() -> Figure:
     figure, panel = single(
         "The floating frame: deflections are measured from each link's own frame"
     )
-    model = flexarm.build(flexarm.sample("korayem-two-link"))
+    model = flexarm.build(flexarm.example_arm("korayem-two-link"))
     straight, q = np.zeros(model.size), np.zeros(model.size)
     for part, turned, bent in zip(model.links, (0.7, -0.9), (0.2, -0.15), strict=True):
         straight[model.names.index(part.joint_name)] = q[part.modes.start - 1] = turned
@@ -132,7 +134,9 @@ def draw_converge() -> Figure:
     exact, counts = _tip(9, 1e-8), range(1, 5)
     stated, true = [], []
     for count in counts:
-        arm = flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.shapes.bending_y": count})
+        arm = flexarm.change_arm(
+            flexarm.example_arm("driven-link"), {"links.1.shapes.bending_y": count}
+        )
         stated.append(flexarm.converge(arm, t_end=1.0, others=False).estimate)
         true.append(np.abs(_tip(count, 1e-8) - exact).max() / np.ptp(exact))
     panel.semilogy(counts, stated, "o", color=COLOURS[0], label="stated by converge")

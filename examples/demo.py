@@ -25,8 +25,8 @@ def main(argv: list[str] | None = None) -> None:
     args = parser.parse_args(argv)
     args.out.parent.mkdir(parents=True, exist_ok=True)
 
-    arm = flexarm.sample(SAMPLE)
-    print(f"{arm.name} (flexarm samples {SAMPLE} prints its model file)")
+    arm = flexarm.example_arm(SAMPLE)
+    print(f"{arm.name} (flexarm arms {SAMPLE} prints its model file)")
     report = check(arm)
     print(f"  {report.mass:.6g} kg, {len(report.coordinates)} coordinates, ", end="")
     modes = report.modes_free or ()

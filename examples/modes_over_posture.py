@@ -10,7 +10,7 @@ import flexarm
 
 shapes = {"kind": "loaded", "root": "held", "bending_y": 4}
 arm = flexarm.change_arm(
-    flexarm.sample("korayem-two-link"),
+    flexarm.example_arm("korayem-two-link"),
     {"gravity": [0, 0, 0], "links.1.shapes": shapes, "links.2.shapes": shapes},
 )
 elbow = np.radians([0, 45, 90, 135])

@@ -6,7 +6,7 @@ exact beam lags by up to 0.57384 m on the way to 6 rad/s, and comes back.
 
 import flexarm
 
-arm = flexarm.sample("spin-up-beam")
+arm = flexarm.example_arm("spin-up-beam")
 rest = flexarm.modes(arm, joints="locked").modes[0].frequency_rad_s
 print(f"speed 6 rad/s, first frequency at rest {rest:.4f} rad/s")
 

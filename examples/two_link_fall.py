@@ -8,7 +8,7 @@ import flexarm
 
 fall = {"stiffening": True, "links.1.joint.start.position": 0.0}
 fall |= {f"links.{k}.section.EIz": 100.0 for k in (1, 2)}  # softer than in the paper
-arm = flexarm.change_arm(flexarm.sample("korayem-two-link"), fall)
+arm = flexarm.change_arm(flexarm.example_arm("korayem-two-link"), fall)
 run = flexarm.simulate(arm, t_end=0.5, dt=0.01, energy_audit=True)
 
 kinetic, elastic, gravitational = run.energy[-1] - run.energy[0]

@@ -122,7 +122,7 @@ plan(bend, {"joint1": 1.0}, duration=1.0, limits=Limits(effort={"elbow": 1}))
 plan(bend, {"joint1": 1.0}, duration=1.0, limits=Limits(strain=0.001))
 # arm
 mpc(None, period=0.1)
-mpc(sample("canadarm-free-base"), period=0.1)
+mpc(example_arm("canadarm-free-base"), period=0.1)
 # period
 mpc(bend, period=0)
 mpc(bend, period="1 kg")
@@ -450,11 +450,11 @@ modes(arm, straight=2)
 # following
 modes(arm, following=2)
 # name
-sample(None)
-sample(3)
-sample(["driven-link"])
+example_arm(None)
+example_arm(3)
+example_arm(["driven-link"])
 # there is no sample
-sample("nothing")
+example_arm("nothing")
 # arm
 save(None, "x.yaml")
 save(model, "x.yaml")
@@ -935,9 +935,9 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         **{name: getattr(control, name) for name in control.__all__},
         "check": check, "compare": compare, "point_of_run": point_of_run,
         "start_point": start_point, "np": np, "arm": arm, "model": model, "traj": traj,
-        "moved": flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.joint.servo": {
+        "moved": flexarm.change_arm(flexarm.example_arm("driven-link"), {"links.1.joint.servo": {
             "stiffness": 9, "damping": 1, "target": {"kind": "step", "value": 1}}}),
-        "bend": flexarm.sample("driven-link"), "run": flexarm.simulate(arm, t_end=0.1),
+        "bend": flexarm.example_arm("driven-link"), "run": flexarm.simulate(arm, t_end=0.1),
         "loads": loads, "LiveFile": LiveFile, "Hostile": Hostile, "BytesPath": BytesPath,
         "HostileMapping": HostileMapping, "HostileSequence": HostileSequence,
         "HostileValues": HostileValues, "Fraction": Fraction, "mode_page": mode_page,
@@ -965,7 +965,9 @@ def test_misuse_is_told_in_a_line(name: str, use: str, names: dict[str, Any]) ->
 
 def test_every_public_function_is_misused() -> None:
     used = " ".join(use for _, use in misuses())
-    functions = [name for name in flexarm.__all__ if name[0].islower() and name != "sample_names"]
+    functions = [
+        name for name in flexarm.__all__ if name[0].islower() and name != "example_arm_names"
+    ]
     assert [name for name in functions if f"{name}(" not in used] == []
 
 

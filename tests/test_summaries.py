@@ -75,7 +75,7 @@ def test_notebooks_get_whole_html_in_which_names_are_text(
 
 
 def test_laws_are_printed_in_ten_lines() -> None:
-    arm = flexarm.sample("deluca-siciliano")
+    arm = flexarm.example_arm("deluca-siciliano")
     space = flexarm.linearise(arm)
     move = control.joint_move(space.model, {"joint1": 0.5}, control.Timing("quintic", 1.0))
     said = {
@@ -94,7 +94,7 @@ def test_laws_are_printed_in_ten_lines() -> None:
 
 
 def test_shaped_inputs_are_printed_in_ten_lines_with_what_is_left() -> None:
-    link = flexarm.change_arm(flexarm.sample("driven-link"), {
+    link = flexarm.change_arm(flexarm.example_arm("driven-link"), {
         "links.1.shapes": {"kind": "craig-bampton", "bending_y": 4}, "links.1.joint.input": None,
         "links.1.joint.servo": {"stiffness": 50, "damping": 3, "target": {
             "kind": "step", "value": 0.2}},
@@ -114,10 +114,10 @@ def test_pieces_are_told_in_a_line_of_what_is_given(shown: dict[str, object]) ->
     assert isinstance(arm, flexarm.Arm)
     assert repr(arm.links[0].joint) == str(arm.links[0].joint) == "Revolute(kind='revolute')"
     assert repr(arm.links[1]).startswith("Link(name='tool', joint=Prismatic(kind='prismatic'), ")
-    long = repr(flexarm.sample("graves-rms").links[1])
+    long = repr(flexarm.example_arm("graves-rms").links[1])
     assert 200 < len(long) <= SHOWN + 5
     assert long.endswith(", ...")
-    assert long.removesuffix(", ...") in _terse(flexarm.sample("graves-rms").links[1])
+    assert long.removesuffix(", ...") in _terse(flexarm.example_arm("graves-rms").links[1])
     equation = flexarm.formulation("gibbs-appell", flexarm.build(arm))
     assert repr(equation) == "Equation of <b>two</b> & one by gibbs-appell: 3 coordinates"
     assert repr(flexarm.batch(arm, 2, dt=0.01)).startswith(

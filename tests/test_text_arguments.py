@@ -11,7 +11,7 @@ from flexarm.control import Timing, decoupling_law, hold, joint_move, pd_law
 from flexarm.control.statics import Statics
 from flexarm.errors import FlexarmError, SimulationError
 
-ARM = flexarm.sample("driven-link")
+ARM = flexarm.example_arm("driven-link")
 
 
 @pytest.fixture(scope="module")

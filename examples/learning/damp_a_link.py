@@ -19,7 +19,7 @@ def reward(q: Array, v: Array, u: Array) -> Array:
     return np.asarray(-100 * bent - 0.1 * q[:, 0] ** 2 - 1e-4 * torque)
 
 
-arm = flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.shapes": {
+arm = flexarm.change_arm(flexarm.example_arm("driven-link"), {"links.1.shapes": {
     "kind": "clamped-free", "bending_y": 1, "normalise": "tip"}})  # fmt: skip
 env = ArmVectorEnv(arm, ARMS, dt=0.02, t_end=1.5, reward=reward, limit=5,
                    starts={"link1.y1": (0.02, 0.04)})  # fmt: skip

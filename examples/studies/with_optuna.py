@@ -4,7 +4,7 @@ import optuna
 
 import flexarm
 
-arm, key = flexarm.sample("driven-link"), "links.1.section.EIz"
+arm, key = flexarm.example_arm("driven-link"), "links.1.section.EIz"
 search = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1))
 for _ in range(16):
     trial = search.ask({key: optuna.distributions.FloatDistribution(20, 80)})

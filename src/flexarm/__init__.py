@@ -5,6 +5,7 @@ The public names below are imported when first used, so that `import flexarm` is
 
 import gc
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from flexarm.integrate.laws import Sampled
     from flexarm.integrate.mission.wrenches import StateWrench
     from flexarm.integrate.simulate import simulate
-    from flexarm.io.model_file import load, sample, save
+    from flexarm.io.model_file import example_arm, load, save
     from flexarm.io.overrides import change_arm
     from flexarm.linear.equilibrium import equilibrium
     from flexarm.linear.modes import modes
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from flexarm.planning.shape_inputs import shape_inputs
     from flexarm.runs.read import load_run
     from flexarm.runs.run import runs_dataset
-    from flexarm.samples import sample_names
+    from flexarm.samples import example_arm_names
     from flexarm.studies.compare import compare
     from flexarm.studies.converge import converge
     from flexarm.studies.design.study import study
@@ -60,6 +61,8 @@ __all__ = [
     "converge",
     "differentiable",
     "equilibrium",
+    "example_arm",
+    "example_arm_names",
     "fit_curve",
     "formulation",
     "identify",
@@ -74,8 +77,6 @@ __all__ = [
     "reduce",
     "rigid",
     "runs_dataset",
-    "sample",
-    "sample_names",
     "save",
     "shape_inputs",
     "simulate",
@@ -100,6 +101,8 @@ _HOMES = {
     "converge": "flexarm.studies.converge",
     "differentiable": "flexarm.gradients.runs",
     "equilibrium": "flexarm.linear.equilibrium",
+    "example_arm": "flexarm.io.model_file",
+    "example_arm_names": "flexarm.samples",
     "fit_curve": "flexarm.model.curve",
     "formulation": "flexarm.formulations",
     "identify": "flexarm.fitting.identify",
@@ -114,8 +117,6 @@ _HOMES = {
     "reduce": "flexarm.links.imported.craig_bampton",
     "rigid": "flexarm.model.rigid",
     "runs_dataset": "flexarm.runs.run",
-    "sample": "flexarm.io.model_file",
-    "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",
     "shape_inputs": "flexarm.planning.shape_inputs",
     "simulate": "flexarm.integrate.simulate",
@@ -123,12 +124,18 @@ _HOMES = {
     "study": "flexarm.studies.design.study",
     "sweep": "flexarm.linear.sweep",
 }
+# Old names and the present ones.
+_RENAMED = {"sample": "example_arm", "sample_names": "example_arm_names"}
 
 if not TYPE_CHECKING:  # a checker that saw it would let any name pass
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
             return import_module("importlib.metadata").version("flexarm")
+        if name in _RENAMED:
+            message = f"flexarm.{name} is flexarm.{_RENAMED[name]} now"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            name = _RENAMED[name]
         if name not in _HOMES:
             raise AttributeError(f"module 'flexarm' has no attribute '{name}'")
         home = _HOMES[name]

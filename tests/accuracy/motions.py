@@ -107,7 +107,7 @@ def _section(
 
 def _sample(name: str, **changes: Any) -> Callable[[], Arm]:
     return lambda: change_arm(
-        flexarm.sample(name), {key.replace("__", "."): value for key, value in changes.items()}
+        flexarm.example_arm(name), {key.replace("__", "."): value for key, value in changes.items()}
     )
 
 

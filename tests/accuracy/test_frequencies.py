@@ -76,7 +76,7 @@ def vibrations(found: Modes) -> list[tuple[float, FrequencyErrors]]:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["tg-rr", "korayem-two-link", "tg-rr-elements"])
 def test_frequencies_of_few_shapes_are_judged(name: str) -> None:
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     found, truth = (vibrations(flexarm.modes(each)) for each in (arm, converged(arm)))
     for (omega, errors), (exact, _) in list(zip(found, truth, strict=False))[:2]:
         true = abs(omega / exact - 1)
@@ -85,7 +85,7 @@ def test_frequencies_of_few_shapes_are_judged(name: str) -> None:
 
 
 def test_linear_models_state_the_same_errors() -> None:
-    arm = flexarm.sample("tg-rr")
+    arm = flexarm.example_arm("tg-rr")
     modes = flexarm.modes(arm)
     errors = [each for each in modes.errors if each is not None]
     model = flexarm.linearise(arm)
@@ -96,7 +96,7 @@ def test_linear_models_state_the_same_errors() -> None:
 
 
 def test_frequencies_of_an_arm_that_turns_are_judged() -> None:
-    arm = flexarm.sample("spin-up-beam")
+    arm = flexarm.example_arm("spin-up-beam")
     found, truth = (
         vibrations(flexarm.modes(each, speeds={"joint1": 3.0})) for each in (arm, converged(arm))
     )

@@ -16,7 +16,7 @@ from flexarm.accuracy.richer import richer
     ],
 )
 def test_in_its_own_coordinates_it_is_the_arm_by_linear_theory(sample: str) -> None:
-    arm = flexarm.change_arm(flexarm.sample(sample), {"stiffening": True})
+    arm = flexarm.change_arm(flexarm.example_arm(sample), {"stiffening": True})
     rich = richer(flexarm.build(arm))
     linear = flexarm.build(arm, stiffening=False)
     random, kept = np.random.default_rng(1), list(rich.kept)

@@ -143,7 +143,7 @@ def test_an_impact_excites_more_shapes() -> None:
 
 
 def test_why_shapes_are_not_judged_is_said() -> None:
-    run = flexarm.simulate(flexarm.sample("telescope"), t_end=0.01)
+    run = flexarm.simulate(flexarm.example_arm("telescope"), t_end=0.01)
     assert run.errors.shapes is None
     assert run.errors.lines()[1].endswith("which compares more shapes")  # fmt: skip
 
@@ -178,7 +178,7 @@ def test_nodes_of_limp_links_are_judged(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_integration_is_judged_by_a_closer_solution() -> None:
-    arm = flexarm.sample("deluca-siciliano")
+    arm = flexarm.example_arm("deluca-siciliano")
     arm = flexarm.change_arm(arm, {"gravity": [0, -9.81, 0], "stiffening": True})
     run = flexarm.simulate(arm, t_end=0.2, dt=1e-3, rtol=1e-2)
     tight = flexarm.simulate(arm, t_end=0.2, dt=1e-3, rtol=1e-8)
@@ -215,7 +215,7 @@ def test_integration_is_judged_across_events_and_brakes_that_slip(rtol: float) -
 def test_slow_machines_state_the_same_error_of_the_integration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    arm, clock = flexarm.sample("driven-link"), count(0.0, 10.0)
+    arm, clock = flexarm.example_arm("driven-link"), count(0.0, 10.0)
     monkeypatch.setattr("time.process_time", lambda: 0.0)
     run = flexarm.simulate(arm, t_end=0.05, dt=1e-3)
     monkeypatch.setattr("time.process_time", lambda: next(clock))
@@ -234,7 +234,7 @@ def test_a_closer_solution_that_is_interrupted_judges_nothing(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.05, dt=1e-3)
+    run = flexarm.simulate(flexarm.example_arm("driven-link"), t_end=0.05, dt=1e-3)
     with monkeypatch.context() as interrupted:
         interrupted.setattr("flexarm.integrate.solve._drive", stop)
         with pytest.raises(KeyboardInterrupt):
@@ -264,7 +264,7 @@ def test_rounding_of_wind_ups_is_stated(method: str, rtol: float) -> None:
 
 
 def test_without_a_tolerance_nothing_is_said_of_the_integration() -> None:
-    run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.05, method="rk4", step=1e-4)
+    run = flexarm.simulate(flexarm.example_arm("driven-link"), t_end=0.05, method="rk4", step=1e-4)
     assert run.errors.integration is None
     assert run.errors.total is None
 

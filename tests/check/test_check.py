@@ -13,12 +13,12 @@ from flexarm.check.check import check
 from flexarm.check.report import DirectionReport, Frequency, LinkReport, Report
 from flexarm.errors import ModelError
 from flexarm.formulations import formulation
-from flexarm.io.model_file import loads, sample
+from flexarm.io.model_file import example_arm, loads
 from flexarm.links.families.tabulated import write_modal_data
 from flexarm.links.span import Span
 from flexarm.mechanics.loads import potential_energy
 from flexarm.model import build
-from flexarm.samples import sample_names, sample_text
+from flexarm.samples import example_arm_names, sample_text
 from tests.physics.cases import campaign_if
 
 Array = npt.NDArray[np.float64]
@@ -110,11 +110,11 @@ def codes(report: Report) -> set[str]:
 @cache
 def report_of(name: str) -> Report:
     """Check a sample."""
-    return check(sample(name))
+    return check(example_arm(name))
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("name", added_up(*sample_names()))
+@pytest.mark.parametrize("name", added_up(*example_arm_names()))
 def test_sample_report_adds_up_and_has_no_notice_but_those_it_is_known_for(name: str) -> None:
     report = report_of(name)
     assert codes(report) == EXPECTED.get(name, set())
@@ -334,7 +334,7 @@ def test_puma_masses() -> None:
     "name", ["small", *(pytest.param(name, marks=pytest.mark.campaign) for name in FLOATING)]
 )
 def test_mass_of_a_floating_arm_is_what_its_base_has_to_push(name: str) -> None:
-    arm = sample(name) if name in FLOATING else loads(AFLOAT)
+    arm = example_arm(name) if name in FLOATING else loads(AFLOAT)
     model = build(arm)
     mass = formulation("composite", model).mass_matrix(np.zeros(model.size))
     report = check(arm)
@@ -344,7 +344,7 @@ def test_mass_of_a_floating_arm_is_what_its_base_has_to_push(name: str) -> None:
 @pytest.mark.parametrize("name", added_up("puma-560", "theodore-rrp", "telescope", "graves-rms"))
 def test_centre_of_mass_is_where_the_weight_acts(name: str) -> None:
     report, pull = report_of(name), (1.0, 2.0, -3.0)
-    model = build(sample(name).model_copy(update={"gravity": pull}))
+    model = build(example_arm(name).model_copy(update={"gravity": pull}))
     q = ca.SX.sym("q", model.size)
     energy = ca.Function("energy", [q], [potential_energy(model, q)[1]])
     straight = [c.start * (c.kind != "amplitude") for c in report.coordinates]
@@ -363,7 +363,7 @@ def growth(step: float, mass: Array, stiffness: Array) -> float:
 
 @pytest.mark.parametrize("name", added_up("deluca-siciliano", "korayem-two-link", "chu-example-2"))
 def test_recommended_step_is_stable_and_near_the_limit(name: str) -> None:
-    report, model = report_of(name), build(sample(name))
+    report, model = report_of(name), build(example_arm(name))
     assert report.step is not None
     q = np.array([c.start for c in report.coordinates])
     equation = formulation("composite", model)

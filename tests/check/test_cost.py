@@ -51,11 +51,11 @@ def test_fewer_shapes_cost_less_and_change_the_frequencies_as_such_an_arm_has_th
 
 
 def test_a_rigid_arm_has_the_cost_of_its_shapes_alone() -> None:
-    assert [each.method for each in check(flexarm.sample("puma-560")).costs] == ["dop853"]
+    assert [each.method for each in check(flexarm.example_arm("puma-560")).costs] == ["dop853"]
 
 
 def test_modes_that_fewer_shapes_leave_out_are_not_compared_with_others() -> None:
-    own, fewer = check(flexarm.sample("spin-up-beam")).costs
+    own, fewer = check(flexarm.example_arm("spin-up-beam")).costs
     assert own.frequency_change == 0.0
     assert fewer.frequency_change < 0.1
 
@@ -64,7 +64,7 @@ def test_modes_that_fewer_shapes_leave_out_are_not_compared_with_others() -> Non
 @pytest.mark.parametrize("name", ["driven-link", "korayem-two-link"])  # by etd4, by dop853
 def test_steps_are_those_of_a_run(name: str) -> None:
     """The trial goes all the way; nothing is left to a rule."""
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     own, *_ = check(arm).costs
     run = flexarm.simulate(arm, t_end=1.0, dt=1.0)
     assert own.method == run.method
@@ -77,7 +77,7 @@ def test_steps_are_those_of_a_run(name: str) -> None:
 def test_a_trial_that_is_cut_short_says_what_all_of_the_run_takes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    arm = flexarm.sample("korayem-two-link")
+    arm = flexarm.example_arm("korayem-two-link")
     (whole,) = check(arm).costs
     monkeypatch.setattr(effort, "TRIED", 0.5 * whole.seconds / effort.OPERATION)
     (part,) = check(arm).costs

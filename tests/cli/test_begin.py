@@ -79,7 +79,7 @@ def test_bash_completes_commands_options_and_choices(capsys: pytest.CaptureFixtu
     assert completed(script, "new", "arm", "--material", "t") == ["titanium"]
     assert completed(script, "completion", "f") == ["fish"]
     assert completed(script, "modes", "kor") == ["korayem-two-link"]
-    assert completed(script, "samples", "puma") == ["puma-560"]
+    assert completed(script, "arms", "puma") == ["puma-560"]
     assert completed(script, "modes", "count") == []  # arms to count on are for those who look
     assert completed(script, "simulate", "puma-560", "--method", "rod") == ["rodas4"]
     assert completed(script, "simulate", "puma-560", "--formulation", "l") == ["lagrange"]

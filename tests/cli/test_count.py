@@ -90,7 +90,7 @@ def test_the_mass_matrix_of_a_beam_with_one_mode_is_as_found_by_hand(
 def test_the_counts_are_those_of_the_operators_in_the_c_that_is_written(
     arm: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    function = formulation("articulated", build(flexarm.sample(arm))).function(name)
+    function = formulation("articulated", build(flexarm.example_arm(arm))).function(name)
     source = emit_c(lower(function)).source
     lines = re.findall(r"= (.*);", source[source.index("static void") :])  # after its own sine
     text = "\n".join(lines).replace("e-", "e").replace("e+", "e").replace("(-", "(")

@@ -162,7 +162,7 @@ def test_printed_python_returns_the_values_of_composite(
 ) -> None:
     text = printed(capsys, sample, "--format", "python", "--stiffening", stiffening)
     choice = {"on": True, "off": False, "as-given": None}[stiffening]
-    model = build(flexarm.sample(sample), stiffening=choice)
+    model = build(flexarm.example_arm(sample), stiffening=choice)
     assert worst(executed(text), model, Composite(model)) < 1e-12
 
 
@@ -170,9 +170,9 @@ def test_printed_python_returns_the_values_of_composite(
 @pytest.mark.parametrize(
     "arm",
     [
-        flexarm.sample("driven-link-payload"),
-        pytest.param(flexarm.sample("korayem-two-link"), marks=pytest.mark.campaign),
-        pytest.param(flexarm.sample("tg-rr"), marks=pytest.mark.campaign),
+        flexarm.example_arm("driven-link-payload"),
+        pytest.param(flexarm.example_arm("korayem-two-link"), marks=pytest.mark.campaign),
+        pytest.param(flexarm.example_arm("tg-rr"), marks=pytest.mark.campaign),
         loads(TWISTED, "twisted"),
         loads(SHEARING, "shearing"),
     ],
@@ -186,7 +186,7 @@ def test_printed_equations_of_exact_links_have_their_values(arm: flexarm.Arm) ->
 
 @cache
 def exact_two_link() -> tuple[Model, Equations]:
-    model = build(flexarm.sample("korayem-two-link"), stiffening=True, nodes=1)
+    model = build(flexarm.example_arm("korayem-two-link"), stiffening=True, nodes=1)
     return model, closed_form(model)
 
 
@@ -243,7 +243,7 @@ def test_equations_of_a_link_that_bends_in_two_planes_have_their_values_and_name
 
 
 def test_equations_of_two_links_that_bend_in_two_planes_have_their_values_in_named_parts() -> None:
-    model = build(flexarm.sample("count-3-2-2"), stiffening=True, nodes=1)
+    model = build(flexarm.example_arm("count-3-2-2"), stiffening=True, nodes=1)
     equations = closed_form(model)
     parts = [each for each in equations.generators if each.kind == "part"]
     assert all(max(map(abs, each.of.values())) == 1 for each in parts)
@@ -257,7 +257,7 @@ def test_equations_of_two_links_that_bend_in_two_planes_have_their_values_in_nam
 def test_equations_that_are_too_long_for_one_sum_each_are_written_in_named_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    model = build(flexarm.sample("tg-rr-2planes"), stiffening=False)
+    model = build(flexarm.example_arm("tg-rr-2planes"), stiffening=False)
     hasty = partial(Ring, patience=50_000)
     monkeypatch.setattr("flexarm.closed_forms.equations.Ring", hasty)
     equations = closed_form(model)
@@ -266,7 +266,7 @@ def test_equations_that_are_too_long_for_one_sum_each_are_written_in_named_parts
 
 
 def test_a_sliding_exact_link_that_bends_in_two_planes_is_refused() -> None:
-    model = build(flexarm.sample("tg-rp-2planes"), stiffening=True, nodes=1)
+    model = build(flexarm.example_arm("tg-rp-2planes"), stiffening=True, nodes=1)
     with pytest.raises(
         flexarm.FlexarmError,
         match=r"link2 is an exact beam that slides and bends along y and z.* off'",
@@ -276,7 +276,7 @@ def test_a_sliding_exact_link_that_bends_in_two_planes_is_refused() -> None:
 
 def test_first_order_equations_are_those_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "tg-rr", "--format", "python", "--tip-rotation", "first-order")
-    model = build(flexarm.sample("tg-rr"))
+    model = build(flexarm.example_arm("tg-rr"))
     python = executed(text)
     s = random_state(model, 0, inputs=0, wrenches=0)
     paper = Lagrange(model, paper=True)
@@ -402,4 +402,4 @@ def test_tables_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_a_carriage_on_a_rail_that_bends_is_refused_by_that_reason() -> None:
     with pytest.raises(flexarm.FlexarmError, match=r"carriage rides on rail, whose shapes"):
-        closed_form(build(flexarm.sample("carriage-on-rail")))
+        closed_form(build(flexarm.example_arm("carriage-on-rail")))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import flexarm
 from flexarm import cli
 from flexarm.errors import FlexarmError, ModelError, ShapeError
 from tests.physics.cases import campaign_if
@@ -56,11 +57,11 @@ def test_an_error_of_flexarm_is_one_line_on_stderr(
 def test_an_option_that_a_command_does_not_have_is_told_with_its_usage(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert cli.main(["shape", "driven-link", "--t-end", "3"]) == 2
+    assert cli.main(["shape-inputs", "driven-link", "--t-end", "3"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("usage: flexarm shape ")
+    assert said.startswith("usage: flexarm shape-inputs ")
     assert "--kind {zv,zvd,zvdd,ei}" in said
-    assert said.endswith("flexarm shape: error: unrecognized arguments: --t-end 3\n")
+    assert said.endswith("flexarm shape-inputs: error: unrecognized arguments: --t-end 3\n")
 
 
 def test_an_interrupt_exits_130_without_a_traceback(
@@ -77,7 +78,7 @@ def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         cli.main(["fail"])
 
 
-@pytest.mark.parametrize("argv", [[], ["samlpes"], ["samples", "--jsno"], ["samples", "a", "b"]])
+@pytest.mark.parametrize("argv", [[], ["samlpes"], ["arms", "--jsno"], ["arms", "a", "b"]])
 def test_wrong_usage_exits_2_and_says_so_on_stderr(
     capsys: pytest.CaptureFixture[str], argv: list[str]
 ) -> None:
@@ -153,7 +154,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(unbuffered: str, comma
 
 COMMAND = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
 SMALL = {
-    "samples": [], "check": ["puma-560"], "modes": ["driven-link"], "count": ["driven-link"],
+    "arms": [], "check": ["puma-560"], "modes": ["driven-link"], "count": ["driven-link"],
     "simulate": ["driven-link", "--t-end", "0.01"], "cache": [], "--help": [], "--version": [],
     "simulate --json": ["driven-link", "--t-end", "0.01"],
 }  # fmt: skip
@@ -196,7 +197,7 @@ def test_an_output_that_is_full_does_not_hide_what_was_wrong() -> None:
 def test_an_output_that_is_closed_leaves_no_traceback(closed: int, said: str) -> None:
     shell = f'exec "$0" "$@" {closed}>&-'
     result = subprocess.run(
-        ["sh", "-c", shell, sys.executable, "-c", COMMAND, "samples"],
+        ["sh", "-c", shell, sys.executable, "-c", COMMAND, "arms"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode == (1 if said else 0)
@@ -272,3 +273,11 @@ def test_the_package_runs_as_a_module() -> None:
         [sys.executable, "-m", "flexarm", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"flexarm {version('flexarm')}\n"
+
+
+def test_old_names_of_commands_still_work(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["samples", "driven-link"]) == 0
+    assert "'samples' is 'arms' now" in capsys.readouterr().err
+    with pytest.deprecated_call(match=r"flexarm\.sample is flexarm\.example_arm now"):
+        arm = flexarm.sample("driven-link")  # type: ignore[attr-defined]
+    assert arm == flexarm.example_arm("driven-link")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flexarm.cli import main
-from flexarm.samples import sample_names
+from flexarm.samples import example_arm_names
 
 SCREEN = 25  # lines
 pytestmark = pytest.mark.usefixtures("little_effort")
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("little_effort")
 
 def cases(*quick: str) -> list[object]:
     """List the samples, those that are not quick for campaigns."""
-    marks = {name: () if name in quick else pytest.mark.campaign for name in sample_names()}
+    marks = {name: () if name in quick else pytest.mark.campaign for name in example_arm_names()}
     return [pytest.param(name, marks=mark) for name, mark in marks.items()]
 
 

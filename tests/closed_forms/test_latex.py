@@ -82,11 +82,11 @@ def gaps(model: Model) -> list[float]:
        for x in ("deluca-siciliano", "tg-rr-payload", "tg-rr-elements"))],
 )  # fmt: skip
 def test_printed_latex_has_the_values_of_composite(name: str) -> None:
-    assert max(gaps(build(flexarm.sample(name), stiffening=False))) < 1e-11
+    assert max(gaps(build(flexarm.example_arm(name), stiffening=False))) < 1e-11
 
 
 def test_integrals_have_the_names_of_the_papers() -> None:
-    model = build(flexarm.sample("korayem-two-link"), stiffening=False)
+    model = build(flexarm.example_arm("korayem-two-link"), stiffening=False)
     equations = closed_form(model, named=True)
     text = as_latex(equations)
     assert r"M_{3,3} &= J_{2xx} + c_{211}\, {\delta_{21}}^{2} \\" in text
@@ -113,7 +113,9 @@ def test_the_document_has_values_where_they_are_asked_for(tmp_path: Path) -> Non
 
 @pytest.mark.campaign
 def test_nodes_of_elements_have_the_letters_of_the_papers_that_have_elements() -> None:
-    equations = closed_form(build(flexarm.sample("chu-example-2"), stiffening=False), named=True)
+    equations = closed_form(
+        build(flexarm.example_arm("chu-example-2"), stiffening=False), named=True
+    )
     theirs = as_latex_document(equations, letters="chu")
     # nodes 2 and 3 of link 2, deflection and slope each; those of node 1 are clamped
     assert r"p_{2},\ u_{(2)3},\ u_{(2)4},\ u_{(2)5},\ u_{(2)6})^T" in theirs
@@ -127,7 +129,7 @@ def test_nodes_of_elements_have_the_letters_of_the_papers_that_have_elements() -
 
 
 def test_letters_that_no_paper_has_are_refused() -> None:
-    equations = closed_form(build(flexarm.sample("korayem-two-link"), stiffening=False))
+    equations = closed_form(build(flexarm.example_arm("korayem-two-link"), stiffening=False))
     with pytest.raises(FlexarmError, match="letters: must be one of korayem, theodore, chu, got"):
         as_latex_document(equations, letters="foo")
     with pytest.raises(
@@ -147,7 +149,7 @@ def test_letters_that_no_paper_has_are_refused() -> None:
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 @pytest.mark.parametrize("name", ["korayem-two-link", "deluca-siciliano", "tg-rrp", "puma-560"])
 def test_the_document_compiles(name: str, tmp_path: Path) -> None:
-    model = build(flexarm.sample(name), stiffening=False)
+    model = build(flexarm.example_arm(name), stiffening=False)
     text = as_latex_document(closed_form(model, named=True), numbers=True)
     (tmp_path / "arm.tex").write_text(text)
     command = ["pdflatex", "-interaction=batchmode", "-halt-on-error", "arm.tex"]

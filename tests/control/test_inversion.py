@@ -25,7 +25,7 @@ def test_the_tip_follows_where_the_rigid_arms_input_leaves_it_behind(
     duration: float, to: float, tolerance: float
 ) -> None:
     """The nonlinear arm, open loop, by a table of the input."""
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     model = flexarm.build(arm)
     timing = Timing("cycloid", duration)
     found = stable_inversion(model, to, timing)
@@ -131,6 +131,6 @@ def test_a_course_that_jumps_is_refused() -> None:
 
 
 def test_a_motion_too_fast_to_invert_says_so() -> None:
-    model = flexarm.build(flexarm.sample("driven-link"))
+    model = flexarm.build(flexarm.example_arm("driven-link"))
     with pytest.raises(FlexarmError, match="Move more slowly"):
         stable_inversion(model, 2.0, Timing("cycloid", 0.1), points=301)

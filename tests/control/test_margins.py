@@ -53,7 +53,7 @@ def test_a_loop_that_grows_at_rest_has_its_margin_there(numerator: list[float]) 
 @pytest.mark.parametrize("cost", [1e-3, 1e3])
 def test_optimal_regulators_keep_their_margins(name: str, cost: float) -> None:
     """Any gain, 60 degrees, and a distance of 1 from -1 (Safonov & Athans 1977)."""
-    space = flexarm.linearise(flexarm.sample(name))
+    space = flexarm.linearise(flexarm.example_arm(name))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = loop_margins(space, lqr_gain(space, cost=cost))
@@ -64,6 +64,6 @@ def test_optimal_regulators_keep_their_margins(name: str, cost: float) -> None:
 
 
 def test_a_loop_that_grows_has_no_margins() -> None:
-    space = flexarm.linearise(flexarm.sample("driven-link"))
+    space = flexarm.linearise(flexarm.example_arm("driven-link"))
     with pytest.raises(FlexarmError, match=r"gain: the closed loop is unstable.*grows at .* 1/s"):
         loop_margins(space, -lqr_gain(space))

@@ -20,7 +20,7 @@ GOALS = {"joint1": np.pi, "joint2": np.pi / 2, "joint3": 1.0}
 @pytest.mark.parametrize("name", ["theodore-rrp", "theodore-rrp-elements"])
 def test_joints_follow_and_the_second_loop_brings_the_tip_to_rest(name: str) -> None:
     """Gains and weights are chosen here: the paper gives none."""
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     model = flexarm.build(arm)
     motion = joint_move(model, GOALS, Timing("cycloid", 0.5))
     law = decoupling_law(motion, kp=400, kd=40, regulator=lqr(motion, bandwidth=40))
@@ -45,7 +45,7 @@ def test_joints_follow_and_the_second_loop_brings_the_tip_to_rest(name: str) -> 
 @pytest.mark.parametrize(("method", "most"), [("auto", 1e-6), ("dop853", 1e-9), ("rodas4", 1e-7)])
 def test_joints_are_decoupled_at_the_default_tolerance(method: str, most: float) -> None:
     """Runge-Kutta methods keep linear relations: a joint is computed by its own equation alone."""
-    arm = flexarm.sample("theodore-rrp")
+    arm = flexarm.example_arm("theodore-rrp")
     model = flexarm.build(arm)
     motion = joint_move(model, GOALS, Timing("cycloid", 0.5))
     law = decoupling_law(motion, kp=400, kd=40)
@@ -56,7 +56,7 @@ def test_joints_are_decoupled_at_the_default_tolerance(method: str, most: float)
 
 @pytest.mark.campaign
 def test_every_overestimate_of_its_stiffness_destabilises_the_undamped_arm() -> None:
-    model = flexarm.build(flexarm.sample("theodore-rrp"))
+    model = flexarm.build(flexarm.example_arm("theodore-rrp"))
     motion = joint_move(model, GOALS, Timing("cycloid", 0.5))
     found = stiffness_error_along(
         motion, kp=400, kd=40, stiffness_error=0.01, points=3, allowed=0.1

@@ -132,6 +132,6 @@ def test_an_unknown_joint_is_named() -> None:
 
 
 def test_an_arm_with_prescribed_joints_has_nothing_to_control() -> None:
-    model = flexarm.build(flexarm.sample("spin-up-beam"))
+    model = flexarm.build(flexarm.example_arm("spin-up-beam"))
     with pytest.raises(ModelError, match="no driven joint"):
         joint_move(model, {}, Timing("cycloid", 1.0))

@@ -86,7 +86,7 @@ def test_a_sum_begins_with_what_is_no_product() -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("sample", ["count-6-6-3", "canadarm-free-base"])
 def test_the_dynamics_of_an_arm_take_fewer_instructions(sample: str) -> None:
-    arm = flexarm.change_arm(flexarm.sample(sample), {"contacts": [], "events": []})
+    arm = flexarm.change_arm(flexarm.example_arm(sample), {"contacts": [], "events": []})
     equation = flexarm.formulation("articulated", flexarm.build(arm))
     stream = by_liveness(lower(equation.function("forward_dynamics")))
     assert instructions(chained(stream)) < 0.95 * instructions(stream)

@@ -21,7 +21,7 @@ FITS = {
 
 def dynamics() -> casadi.Function:
     """Trace an arm whose code has many functions of 25 operations."""
-    model = flexarm.build(flexarm.sample("count-2-2-2"), stiffening=True)
+    model = flexarm.build(flexarm.example_arm("count-2-2-2"), stiffening=True)
     return flexarm.formulation("articulated", model).function("forward_dynamics")
 
 

@@ -42,7 +42,7 @@ def test_numbers_and_all_but_the_last_owners_are_forgotten() -> None:
 
 
 def test_a_formulation_made_of_another_does_not_get_its_mass_matrix() -> None:
-    model = build(flexarm.sample("driven-link"))
+    model = build(flexarm.example_arm("driven-link"))
     sound = formulation("kinematic-influence", model).formulation
 
     class Heavy(type(sound)):  # type: ignore[misc]

@@ -43,7 +43,7 @@ def test_the_operations_are_the_same_and_each_comes_after_what_it_uses(
     "sample", ["count-6-6-3", "canadarm-free-base", "graves-rms", "chen-two-link"]
 )
 def test_few_values_wait_in_the_dynamics_of_an_arm(sample: str) -> None:
-    arm = flexarm.change_arm(flexarm.sample(sample), {"contacts": [], "events": []})
+    arm = flexarm.change_arm(flexarm.example_arm(sample), {"contacts": [], "events": []})
     equation = flexarm.formulation("articulated", flexarm.build(arm))
     stream = lower(equation.function("forward_dynamics"))
     assert waiting(by_liveness(stream)) < 0.7 * waiting(stream)

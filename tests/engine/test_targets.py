@@ -45,9 +45,9 @@ CASES = [
     pytest.param(name, level, marks=campaign_if(name in left))
     for level, left in (
         ("quick", {*SIBLINGS, *LONG, *ALIKE}),
-        ("fast", {*flexarm.sample_names()} - {*FAST}),
+        ("fast", {*flexarm.example_arm_names()} - {*FAST}),
     )
-    for name in flexarm.sample_names()
+    for name in flexarm.example_arm_names()
 ]
 Call = Callable[[dict[str, Any]], Any]
 every_sample = pytest.mark.parametrize(("name", "level"), CASES)
@@ -75,7 +75,7 @@ return {outputs, imports};
 @lru_cache(maxsize=2)
 def equation(name: str) -> Equation:
     """Make the equation of a sample."""
-    return flexarm.formulation("articulated", flexarm.build(flexarm.sample(name)))
+    return flexarm.formulation("articulated", flexarm.build(flexarm.example_arm(name)))
 
 
 @lru_cache(maxsize=2)

@@ -233,12 +233,12 @@ def test_the_command_writes_casadi_and_matlab(
     said = json.loads(capsys.readouterr().out)
     assert said["inputs"] == ["joint1.effort", "joint2.effort"]
     function = ca.Function.load(str(casadi))
-    equation = flexarm.formulation("composite", flexarm.build(flexarm.sample(arm)))
+    equation = flexarm.formulation("composite", flexarm.build(flexarm.example_arm(arm)))
     x, u = np.random.default_rng(1).normal(size=12) * 0.05, np.array([0.3, -0.2])
     rate, y = (np.array(each).ravel() for each in function(0.0, x, u))
     np.testing.assert_allclose(rate[6:], equation.forward_dynamics(x[:6], x[6:], u), rtol=1e-10)
     np.testing.assert_allclose(y[-3:], equation.tip_pose(x[:6])[1], rtol=1e-12)
-    linear = flexarm.linearise(flexarm.sample(arm))
+    linear = flexarm.linearise(flexarm.example_arm(arm))
     np.testing.assert_array_equal(loadmat(matlab)["A"], linear.A)
     assert main(["export", arm]) == 2
     assert main(["export", arm, "--casadi", str(casadi)]) == 1

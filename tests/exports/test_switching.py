@@ -132,7 +132,7 @@ def gone(name: str, folder: Path, *state: float) -> tuple[int, float]:
 
 def test_a_motion_ends_with_its_table_and_at_bounds_of_what_is_prescribed(tmp_path: Path) -> None:
     assert gone("slides", tmp_path) == (1, 0.4)
-    telescope = plant(flexarm.sample("telescope"))
+    telescope = plant(flexarm.example_arm("telescope"))
     assert all(row @ telescope.start + number > 0 for row, number, _ in telescope.bounds)
     assert telescope.indicators == ["event: link1: its exposed length"] * 2
 

@@ -27,7 +27,7 @@ from tests.physics.states import compare
 
 SAMPLES = [
     name
-    for name in flexarm.sample_names()
+    for name in flexarm.example_arm_names()
     if name.endswith("-elements") or name.startswith(("chu-", "puma-"))
 ]
 # One of each structure; the others differ in the number of planes, links and payloads.
@@ -93,7 +93,7 @@ def frequencies(equation: Formulation, count: int = 3) -> Array:
     "name", [pytest.param(name, marks=campaign_if(name not in LIGHT)) for name in SAMPLES]
 )
 def test_a_sample_has_the_equation_of_its_hermite_elements(name: str) -> None:
-    model = build(flexarm.sample(name))
+    model = build(flexarm.example_arm(name))
     ours, theirs = Values(flexarm.formulation("element-jacobian", model)), Values(Composite(model))
     for s in states(model):
         mass = theirs.mass(s.q)
@@ -250,7 +250,7 @@ def test_an_end_link_without_payload_and_hub_is_refused_in_words(n: int, joint: 
 
 
 def test_the_first_example_of_the_paper_is_singular_without_the_motor_of_the_sample() -> None:
-    sample = flexarm.sample("chu-example-1")
+    sample = flexarm.example_arm("chu-example-1")
     assert ElementJacobian.refusal(build(sample), paper=True) is None
     first, second = sample.links
     joint = second.joint.model_copy(update={"hub": type(second.joint.hub)()})
@@ -258,7 +258,7 @@ def test_the_first_example_of_the_paper_is_singular_without_the_motor_of_the_sam
     reason = ElementJacobian.refusal(build(bare), paper=True)
     assert reason is not None
     assert "link2 carries nothing at its tip" in reason
-    loaded = bare.model_copy(update={"payload": flexarm.sample("chu-example-2").payload})
+    loaded = bare.model_copy(update={"payload": flexarm.example_arm("chu-example-2").payload})
     assert ElementJacobian.refusal(build(loaded), paper=True) is None
 
 
@@ -352,7 +352,7 @@ def test_an_element_across_stations_has_points_enough() -> None:
 
 def test_one_point_mass_matrix_is_that_of_rods_at_the_element_centres() -> None:
     """Eq 25 by hand for the paper's second example, Jacobians by central differences."""
-    model = build(flexarm.sample("chu-example-2"))
+    model = build(flexarm.example_arm("chu-example-2"))
     s, step, mu = states(model)[0], 1e-5, 7850 * 3e-5
     sizes = np.array([0.4, 0.4, 0.15, 0.15])
     mass = np.concatenate(([0.0], mu * sizes[:2], [0.0], mu * sizes[2:], [0.05]))
@@ -371,7 +371,7 @@ def test_one_point_mass_matrix_is_that_of_rods_at_the_element_centres() -> None:
 @pytest.mark.parametrize("paper", [True, False])
 def test_forces_are_those_of_the_summed_energies(name: str, paper: bool) -> None:
     """Power of the Coriolis force and the gradient of the weight, by central differences."""
-    text = flexarm.sample(name).model_copy(update={"gravity": (1.0, -9.0, 2.0)})
+    text = flexarm.example_arm(name).model_copy(update={"gravity": (1.0, -9.0, 2.0)})
     model = build(text)
     values, s, step = Values(ElementJacobian(model, paper=paper)), states(model)[0], 1e-5
     coriolis, gravity = (part.ravel() for part in values.call("parts", s.q, s.v)[:2])
@@ -395,7 +395,7 @@ def test_forces_are_those_of_the_summed_energies(name: str, paper: bool) -> None
 
 @cache
 def modal_arm() -> Model:
-    return build(flexarm.sample("tg-rr"))
+    return build(flexarm.example_arm("tg-rr"))
 
 
 def test_other_shapes_than_elements_are_refused() -> None:

@@ -184,7 +184,7 @@ def test_rows_of_the_wrong_length_and_lengths_out_of_range_are_refused() -> None
     equation = formulation("articulated", arm("standing"))
     with pytest.raises(FlexarmError, match=r"input 'q': must have the shape \(2, 6\), got \(2, 3"):
         equation.mass_matrix(np.zeros((2, 3)))
-    telescope = formulation("composite", build(flexarm.sample("telescope")))
+    telescope = formulation("composite", build(flexarm.example_arm("telescope")))
     q = np.ones((3, telescope.model.size)) * 0.5
     q[:, 1:] = 0.0
     assert telescope.mass_matrix(q).shape[0] == 3
@@ -287,7 +287,7 @@ def test_the_last_links_tip_carries_the_arms() -> None:
 
 
 def test_first_order_tips_have_no_momentum_in_words() -> None:
-    model = build(flexarm.sample("korayem-two-link"), tip_rotation="first-order")
+    model = build(flexarm.example_arm("korayem-two-link"), tip_rotation="first-order")
     equation = formulation("lagrange", model)
     with pytest.raises(
         FlexarmError, match="momentum: cannot be computed with first-order tip rotation"

@@ -61,7 +61,7 @@ class Exponential(Reference):
 
 @cache
 def sample(name: str) -> Model:
-    return build(flexarm.sample(name))
+    return build(flexarm.example_arm(name))
 
 
 @cache
@@ -193,7 +193,7 @@ def test_the_papers_arm_has_the_frequencies_of_an_exact_rotation_about_its_hangi
 ):
     # both rotations: gravity is an acceleration turned by E, whose first order is the same
     for rotation in ("cayley", "first-order"):
-        model = build(flexarm.sample("korayem-two-link"), tip_rotation=rotation)
+        model = build(flexarm.example_arm("korayem-two-link"), tip_rotation=rotation)
         equation = Equation.of(GibbsAppell(model, paper=True))
         q, still = ca.SX.sym("q", 4), ca.SX.zeros(4)
         stiffness = ca.Function("K", [q], [ca.jacobian(equation.function("bias")(q, still), q)])

@@ -75,7 +75,7 @@ def test_measured_modes_have_the_equation_that_composite_gives(tmp_path: Path) -
 @cache
 def pair(name: str, *, stiffening: bool = False) -> tuple[Values, Values]:
     """A sample or a case as the paper has it, and with all its terms."""
-    arm = loads(CASES[name]) if name in CASES else flexarm.sample(name)
+    arm = loads(CASES[name]) if name in CASES else flexarm.example_arm(name)
     model = build(arm, stiffening=stiffening)
     return Values(KinematicInfluence(model, paper=True)), Values(Composite(model))
 
@@ -149,7 +149,7 @@ def test_paper_does_not_keep_energy_and_the_complete_equation_does() -> None:
 
 
 def test_paper_refuses_a_beam_that_slides_out_of_its_hub() -> None:
-    model = build(flexarm.sample("telescope"))
+    model = build(flexarm.example_arm("telescope"))
     reason = KinematicInfluence.refusal(model, paper=True)
     assert reason is not None
     assert "lets a flexible beam out of its hub" in reason
@@ -158,7 +158,7 @@ def test_paper_refuses_a_beam_that_slides_out_of_its_hub() -> None:
 
 
 def test_first_order_tips_are_refused_but_by_the_paper() -> None:
-    model = build(flexarm.sample("tg-rr"), tip_rotation="first-order")
+    model = build(flexarm.example_arm("tg-rr"), tip_rotation="first-order")
     reason = KinematicInfluence.refusal(model, paper=False)
     assert reason is not None
     assert "tip_rotation='cayley'" in reason

@@ -13,7 +13,7 @@ from tests.physics.options import CASES
 
 
 def test_blocks_of_the_mass_matrix_are_by_joints_and_amplitudes() -> None:
-    model = build(flexarm.sample("tg-rr"))
+    model = build(flexarm.example_arm("tg-rr"))
     equation = flexarm.formulation("lagrange", model)
     assert [model.names[i] for i in equation.rigid] == ["joint1", "joint2"]
     assert all("link" in model.names[i] for i in equation.flexible)
@@ -33,7 +33,7 @@ def test_blocks_of_the_mass_matrix_are_by_joints_and_amplitudes() -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("sample", ["tg-rr-2planes", "tg-rrp-2planes"])
 def test_first_order_tips_differ_in_proportion_to_the_deflection(sample: str) -> None:
-    model = build(flexarm.sample(sample))
+    model = build(flexarm.example_arm(sample))
     both = Traced(Lagrange(model, paper=True)), Traced(Composite(model))
     large, small = (differences(*both, size, still=True) for size in (1e-2, 1e-3))
     for name in ("mass matrix", "coriolis"):

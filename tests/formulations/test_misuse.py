@@ -17,22 +17,24 @@ STILL = np.zeros(SIZE)
 @pytest.fixture(scope="module")
 def arm() -> Equation:
     """Make the equation of two links with two modes each."""
-    return flexarm.formulation("articulated", flexarm.build(flexarm.sample("count-2-2-2")))
+    return flexarm.formulation("articulated", flexarm.build(flexarm.example_arm("count-2-2-2")))
 
 
 @pytest.fixture(scope="module")
 def telescope() -> Equation:
     """Make the equation of an arm that slides out of its hub."""
-    return flexarm.formulation("composite", flexarm.build(flexarm.sample("telescope")))
+    return flexarm.formulation("composite", flexarm.build(flexarm.example_arm("telescope")))
 
 
 @pytest.fixture(scope="module")
 def floating() -> Equation:
     """Make the equation of an arm on a free base."""
-    return flexarm.formulation("composite", flexarm.build(flexarm.sample("canadarm-free-base")))
+    return flexarm.formulation(
+        "composite", flexarm.build(flexarm.example_arm("canadarm-free-base"))
+    )
 
 
-MODEL = flexarm.build(flexarm.sample("count-2-2-2"))
+MODEL = flexarm.build(flexarm.example_arm("count-2-2-2"))
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ PLAIN = {
 @cache
 def kept(sample: str, *keys: str, name: str = "composite") -> Equation:
     """Make numbers of a sample inputs."""
-    model = flexarm.build(flexarm.sample(sample))
+    model = flexarm.build(flexarm.example_arm(sample))
     return flexarm.formulation(name, model, parameters=list(keys))
 
 
@@ -172,7 +172,7 @@ def test_derivatives_are_those_of_differences(sample: str, name: str) -> None:
     ],
 )
 def test_derivatives_of_the_largest_arms(sample: str, key: str, name: str) -> None:
-    model = flexarm.build(flexarm.sample(sample))
+    model = flexarm.build(flexarm.example_arm(sample))
     equation = flexarm.formulation("articulated", model, parameters=[key])
     assert equation.values > 0
     check_derivatives(equation, name)
@@ -195,7 +195,7 @@ def check_derivatives(equation: Equation, name: str) -> None:
 
 
 def test_the_linear_model_is_that_of_directional_derivatives() -> None:
-    model = flexarm.build(flexarm.sample(FIRST))
+    model = flexarm.build(flexarm.example_arm(FIRST))
     drawn, still = state(model), np.zeros(0)
     q, v, a, u = (drawn[key] for key in "qvau")
     found = flexarm.formulation("articulated", model).compiled("linear_model").call(q, v, a, still)
@@ -222,7 +222,7 @@ def test_a_number_that_is_0_has_a_derivative() -> None:
 
 def fitting(sample: str) -> list[str]:
     """List the formulations that take a sample."""
-    model = flexarm.build(flexarm.sample(sample))
+    model = flexarm.build(flexarm.example_arm(sample))
     return [name for name, kind in FORMULATIONS.items() if not kind.refusal(model, paper=False)]
 
 
@@ -243,7 +243,7 @@ def fitting(sample: str) -> list[str]:
 def test_every_formulation_takes_numbers_as_inputs(sample: str, name: str) -> None:
     if name not in fitting(sample):
         pytest.skip("refused")
-    model = flexarm.build(flexarm.sample(sample))
+    model = flexarm.build(flexarm.example_arm(sample))
     equation = flexarm.formulation(name, model)
     for what in ("forward_dynamics", "energy"):
         got, expected = results(equation, what), plain_results(equation, what)
@@ -252,7 +252,7 @@ def test_every_formulation_takes_numbers_as_inputs(sample: str, name: str) -> No
 
 def test_energy_grows_with_the_payload_by_its_own_motion_and_height() -> None:
     # With shapes that the payload does not change.
-    model = flexarm.build(flexarm.sample("chu-example-2"))
+    model = flexarm.build(flexarm.example_arm("chu-example-2"))
     equation = flexarm.formulation("articulated", model, parameters=["payload.mass"])
     drawn = state(model)
     found = equation.by_parameters("energy", drawn["q"], drawn["v"])
@@ -306,13 +306,13 @@ def test_few_operations_are_added() -> None:
     ],
 )
 def test_what_is_no_number_is_told(keys: list[str], message: str) -> None:
-    arm = flexarm.sample("driven-link-payload")
+    arm = flexarm.example_arm("driven-link-payload")
     with pytest.raises((FlexarmError, ModelError), match=message):
         flexarm.formulation("composite", flexarm.build(arm), parameters=keys)
 
 
 def test_misuse_is_told() -> None:
-    model = flexarm.build(flexarm.sample("driven-link-payload"))
+    model = flexarm.build(flexarm.example_arm("driven-link-payload"))
     q = np.zeros(model.size)
     with pytest.raises(
         FlexarmError,
@@ -331,7 +331,9 @@ def test_misuse_is_told() -> None:
 
 
 def test_a_number_that_changes_nothing_has_no_influence() -> None:
-    arm = change_arm(flexarm.sample("driven-link-payload"), {"links.1.joint.limits.effort": 5.0})
+    arm = change_arm(
+        flexarm.example_arm("driven-link-payload"), {"links.1.joint.limits.effort": 5.0}
+    )
     model, key = flexarm.build(arm), "links.1.joint.limits.effort"
     equation = flexarm.formulation("articulated", model, parameters=[key])
     found = equation.by_parameters("bias", state(model)["q"], state(model)["v"])["c"]

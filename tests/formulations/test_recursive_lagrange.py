@@ -27,7 +27,7 @@ from tests.physics.states import Array
 def test_first_order_tips_give_the_equation_of_their_energies(
     sample: str, stiffening: bool
 ) -> None:
-    model = build(flexarm.sample(sample), stiffening=stiffening, tip_rotation="first-order")
+    model = build(flexarm.example_arm(sample), stiffening=stiffening, tip_rotation="first-order")
     for name, verdict in verdicts(
         Traced(RecursiveLagrange(model)), Traced(Lagrange(model)), 0
     ).items():
@@ -37,7 +37,7 @@ def test_first_order_tips_give_the_equation_of_their_energies(
 @pytest.mark.few(1)
 @pytest.mark.parametrize("sample", ["chen-two-link", "driven-link-payload"])
 def test_the_paper_s_equation_is_that_of_its_energies(sample: str) -> None:
-    model = build(flexarm.sample(sample))
+    model = build(flexarm.example_arm(sample))
     paper = Traced(RecursiveLagrange(model, paper=True))
     energies = Traced(Lagrange(RecursiveLagrange.paper_model(model)))
     for name, verdict in verdicts(paper, energies, 0).items():
@@ -45,7 +45,7 @@ def test_the_paper_s_equation_is_that_of_its_energies(sample: str) -> None:
 
 
 def test_first_order_tips_fall_as_the_known_trajectory() -> None:
-    model = build(flexarm.sample("korayem-two-link"), tip_rotation="first-order")
+    model = build(flexarm.example_arm("korayem-two-link"), tip_rotation="first-order")
     assert not model.stiffening
     function = trace(RecursiveLagrange(model), "forward_dynamics")
 
@@ -65,7 +65,7 @@ def test_first_order_tips_fall_as_the_known_trajectory() -> None:
 @cache
 def paper_and_exact(sample: str) -> tuple[Traced, Traced]:
     """A sample with stiffening, by the paper and by the series, of which the paper has a part."""
-    model = build(flexarm.sample(sample), stiffening=True, series=True)
+    model = build(flexarm.example_arm(sample), stiffening=True, series=True)
     return Traced(RecursiveLagrange(model, paper=True)), Traced(Composite(model))
 
 
@@ -123,7 +123,7 @@ def test_relative_rates_alone_never_excite_the_torsion_of_the_last_link() -> Non
 def test_rotation_stiffens_the_first_chordwise_mode_as_known(
     stiffening: bool, factor: float, paper: bool
 ) -> None:
-    model = build(flexarm.sample("chen-rotating-link"), stiffening=stiffening)
+    model = build(flexarm.example_arm("chen-rotating-link"), stiffening=stiffening)
     if paper:  # what is made as the paper has it stays as it is
         model = RecursiveLagrange.paper_model(model)
     arm = Traced(RecursiveLagrange(model, paper=paper))

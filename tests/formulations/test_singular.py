@@ -99,7 +99,7 @@ def bent(equation: Equation, amplitude: float) -> Array:
 def test_paper_whose_mass_matrix_turns_indefinite_says_so(
     name: str, kind: str, options: dict[str, Any], small: float, large: float
 ) -> None:
-    equation = flexarm.formulation(kind, build(flexarm.sample(name)), **options)
+    equation = flexarm.formulation(kind, build(flexarm.example_arm(name)), **options)
     v, u = np.zeros(equation.model.size), np.zeros(len(equation.input_names))
     assert np.all(np.isfinite(equation.forward_dynamics(bent(equation, small), v, u)))
     mass = equation.mass_matrix(bent(equation, large))
@@ -109,7 +109,7 @@ def test_paper_whose_mass_matrix_turns_indefinite_says_so(
 
 
 def test_first_order_tips_without_a_paper_say_how_to_be_rid_of_them() -> None:
-    arm = flexarm.sample("tg-rrr-2planes")
+    arm = flexarm.example_arm("tg-rrr-2planes")
     equation = flexarm.formulation("lagrange", build(arm, tip_rotation="first-order"))
     v, u = np.zeros(equation.model.size), np.zeros(len(equation.input_names))
     with pytest.raises(FlexarmError, match="tip_rotation='cayley'"):

@@ -11,7 +11,7 @@ from flexarm_papers.theodore.counts import PRINTED_2
 def mass_matrix_count(name: str) -> tuple[int, int]:
     """Count multiplications, divisions included, and additions of the inertia matrix."""
     found = operation_counts(
-        flexarm.formulation("composite", build(flexarm.sample(name), stiffening=False)),
+        flexarm.formulation("composite", build(flexarm.example_arm(name), stiffening=False)),
         "mass_matrix",
     )
     return found.multiplications + found.divisions, found.additions

@@ -22,7 +22,7 @@ KEYS = ["payload.mass", "links.1.joint.servo.damping", "links.1.joint.friction.c
 def arm() -> flexarm.Arm:
     """One bending link under a servo with an integral, with friction."""
     return flexarm.change_arm(
-        flexarm.sample("driven-link-payload"),
+        flexarm.example_arm("driven-link-payload"),
         {
             "stiffening": False,
             "links.1.shapes.bending_y": 1,

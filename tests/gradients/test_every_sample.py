@@ -46,7 +46,7 @@ QUICK = ("chen-rotating-link", "driven-link", "puma-560")
 
 def sample_runs(name: str) -> Differentiable:
     """Make runs of a sample, by two numbers of it."""
-    arm, keys = flexarm.sample(name), []
+    arm, keys = flexarm.example_arm(name), []
     for key in OTHERS.get(name, NUMBERS):
         with contextlib.suppress(FlexarmError):
             keys += [key] if isinstance(value := read_value(arm, key), float) and value else []
@@ -138,7 +138,7 @@ def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, 
     "name",
     [
         n if n in QUICK else pytest.param(n, marks=pytest.mark.campaign)
-        for n in flexarm.sample_names()
+        for n in flexarm.example_arm_names()
     ],
 )
 def test_gradients_are_differences(name: str) -> None:

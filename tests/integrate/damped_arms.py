@@ -22,7 +22,7 @@ HOLDING = {"links.1.joint.spring": {"stiffness": 100.0, "damping": 5000.0}}
 
 def changed(name: str, values: dict[str, Any]) -> Arm:
     """Change numbers of a sample."""
-    return change_arm(flexarm.sample(name), values)
+    return change_arm(flexarm.example_arm(name), values)
 
 
 def task_of(arm: Arm) -> InitialValueProblem:

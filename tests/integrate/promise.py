@@ -146,7 +146,7 @@ def bouncing(number: int) -> Arm:
     floor = {"name": "floor", "obstacle": plane, "stiffness": hard, "damping": damping}
     start = {"links.1.joint.start.position": float(random.uniform(0.1, 0.6)),
              "links.1.damping": float(random.choice([0.008, 0.02, 0.05]))}  # fmt: skip
-    link = flexarm.sample("driven-link-payload")
+    link = flexarm.example_arm("driven-link-payload")
     return change_arm(link, start | {"gravity": [0, -9.81, 0], "contacts": [floor]})
 
 

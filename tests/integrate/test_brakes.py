@@ -62,7 +62,7 @@ def test_a_brake_on_a_flexible_arm_breaks_away_once(method: str) -> None:
     Two links fall: the elbow slips, then the shoulder too, and the elbow comes to rest for 0.5 ms.
     """
     brakes = {f"links.{k}.joint.brake": {"effort": f} for k, f in ((1, 2.0), (2, 0.5))}
-    arm = flexarm.change_arm(flexarm.sample("tg-rr"), brakes | {"gravity": [0, -9.81, 0]})
+    arm = flexarm.change_arm(flexarm.example_arm("tg-rr"), brakes | {"gravity": [0, -9.81, 0]})
     run, close = (
         flexarm.simulate(arm, t_end=0.1, dt=1e-3, method=each, rtol=rtol)
         for each, rtol in ((method, 1e-2), ("dop853", 1e-8))

@@ -90,7 +90,7 @@ def test_no_two_of_many_curves_look_alike() -> None:
     "name", [pytest.param("canadarm-free-base", marks=pytest.mark.campaign), "chain-30"]
 )
 def test_every_curve_of_a_figure_has_a_look_of_its_own_and_is_seen(name: str) -> None:
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     # ten joints and flexible links: more than there are colours
     arm = arm.model_copy(update={"links": arm.links[:10], "stiffening": False})
     figure = plot_run(random_run(arm, 20))
@@ -105,14 +105,16 @@ def test_every_curve_of_a_figure_has_a_look_of_its_own_and_is_seen(name: str) ->
 
 
 def test_a_legend_names_only_what_is_drawn() -> None:
-    run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.1, dt=0.01)
+    run = flexarm.simulate(flexarm.example_arm("driven-link"), t_end=0.1, dt=0.01)
     energy = plot_run(run).axes[3].get_legend()
     assert energy is not None
     assert "gravitational" not in [text.get_text() for text in energy.get_texts()]
 
 
 def test_a_mode_that_never_vibrates_is_not_in_the_legend_of_a_sweep() -> None:
-    sweep = flexarm.sweep(flexarm.sample("deluca-siciliano"), at={"joint2": np.linspace(0, 1, 3)})
+    sweep = flexarm.sweep(
+        flexarm.example_arm("deluca-siciliano"), at={"joint2": np.linspace(0, 1, 3)}
+    )
     first, *others = sweep.tracks
     decays = replace(first, eigenvalue=-np.abs(first.eigenvalue) + 0j)
     (panel,) = plot_sweep(replace(sweep, tracks=(decays, *others)), count=20).axes

@@ -40,7 +40,7 @@ MANY = {f"links.{k}.shapes": {"kind": "elements", "bending_y": 50} for k in (1, 
 def test_what_would_take_hours_is_refused(
     name: str, values: dict[str, Any], t_end: float, cause: str
 ) -> None:
-    arm = flexarm.change_arm(flexarm.sample(name), values)
+    arm = flexarm.change_arm(flexarm.example_arm(name), values)
     with pytest.raises(
         flexarm.SimulationError, match=rf"^the run would take about .*{cause}.* --yes"
     ):
@@ -48,13 +48,13 @@ def test_what_would_take_hours_is_refused(
 
 
 def test_many_elements_are_said_before_they_are_built() -> None:
-    arm = flexarm.change_arm(flexarm.sample("korayem-two-link"), MANY)
+    arm = flexarm.change_arm(flexarm.example_arm("korayem-two-link"), MANY)
     with pytest.warns(LongRun, match=r"Link 1 has 100 elastic coordinates, .* Use fewer elements"):
         consider([preparation(arm, 501)], allow_long=False)
 
 
 def test_samples_that_do_not_fit_into_memory_are_refused() -> None:
-    arm = flexarm.sample("chain-30")
+    arm = flexarm.example_arm("chain-30")
     with pytest.raises(
         flexarm.SimulationError, match=r"and \d+ GB\. Its 10000001 samples .* larger dt"
     ):
@@ -62,7 +62,7 @@ def test_samples_that_do_not_fit_into_memory_are_refused() -> None:
 
 
 def test_a_long_run_says_so_and_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     monkeypatch.setattr(effort, "LONG", 0.0)
     with pytest.warns(
         LongRun, match=r"the run would take about .* s of CPU. .* elastic modes .* shorten the run"
@@ -77,7 +77,7 @@ def test_a_long_run_says_so_and_is_allowed(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_many_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    arm, starts = flexarm.sample("driven-link"), [{"joint1": 0.1 * k} for k in range(20)]
+    arm, starts = flexarm.example_arm("driven-link"), [{"joint1": 0.1 * k} for k in range(20)]
     size, samples = 2 * build(arm).size + 4, 3_000_001
     said = rf"about {20 * samples * size * 8 / 1e9:.2g}\d* GB for 20 runs. 20 runs keep {samples}"
     with pytest.raises(flexarm.SimulationError, match=said):
@@ -104,7 +104,7 @@ def test_many_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
     """Compare steps: how long one takes depends on the machine."""
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     for t_end in (0.5, 5.0):
         run = flexarm.simulate(arm, t_end=t_end)
         task, method = prepare(run.model, run.t), METHODS[run.method]
@@ -120,7 +120,7 @@ def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
 @pytest.mark.few(6)
 @pytest.mark.parametrize("name", distinct_samples(LONG))
 def test_no_sample_is_called_long(name: str) -> None:
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     model = build(arm)
     numbers = [len(range(*part.modes.indices(model.size))) for part in model.links]
     assert shape_numbers(arm) == numbers
@@ -130,7 +130,7 @@ def test_no_sample_is_called_long(name: str) -> None:
 def test_an_ordinary_run_says_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        flexarm.simulate(flexarm.sample("driven-link"), t_end=2.0)
+        flexarm.simulate(flexarm.example_arm("driven-link"), t_end=2.0)
 
 
 def braked(joints: int, *events: str) -> Arm:

@@ -143,7 +143,7 @@ def test_what_cannot_begin_is_refused(options: dict[str, Any], message: str) -> 
 
 
 def test_a_name_is_no_arm() -> None:
-    with pytest.raises(flexarm.ModelError, match=r"arm: must be an Arm, .* flexarm.sample"):
+    with pytest.raises(flexarm.ModelError, match=r"arm: must be an Arm, .* flexarm.example_arm"):
         flexarm.simulate("driven-link", t_end=1.0)  # type: ignore[arg-type]
 
 
@@ -157,7 +157,7 @@ def test_the_shortest_run_is_one() -> None:
 def test_a_start_beyond_a_limit_is_refused() -> None:
     limited = {"links.1.joint.limits": {"upper": 1.0}}
     outside = limited | {"links.1.joint.start": {"position": 2.0}}
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     with pytest.raises(
         flexarm.SimulationError, match=r"position is 2 at the start, beyond the limit 1. "
     ):

@@ -33,9 +33,9 @@ def apart(one: Run, other: Run) -> float:
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_every_formulation_simulates_the_same_motion(name: str) -> None:
-    refused = FORMULATIONS[name].refusal(build(flexarm.sample(ARM)), paper=False)
+    refused = FORMULATIONS[name].refusal(build(flexarm.example_arm(ARM)), paper=False)
     given = flexarm.change_arm(
-        flexarm.sample(ELEMENTS if refused else ARM), {"gravity": [0, -9.81, 0]}
+        flexarm.example_arm(ELEMENTS if refused else ARM), {"gravity": [0, -9.81, 0]}
     )
     run = flexarm.simulate(given, formulation=name, **CLOSE)
     assert (run.status, run.formulation, run.paper) == ("finished", name, False)
@@ -45,7 +45,7 @@ def test_every_formulation_simulates_the_same_motion(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_papers_approximations_simulate_and_differ_or_are_refused_in_words(name: str) -> None:
-    given = flexarm.sample(ARM)
+    given = flexarm.example_arm(ARM)
     reason = FORMULATIONS[name].refusal(build(given), paper=True)
     if reason is not None:
         with pytest.raises(SimulationError) as told:
@@ -60,7 +60,7 @@ def test_papers_approximations_simulate_and_differ_or_are_refused_in_words(name:
 
 
 def test_tips_may_turn_by_the_first_order() -> None:
-    given = flexarm.sample(ARM)
+    given = flexarm.example_arm(ARM)
     with pytest.raises(
         SimulationError,
         match="'articulated' cannot be used for this arm: outboard bodies are not rigid",
@@ -85,12 +85,12 @@ def test_tips_may_turn_by_the_first_order() -> None:
 )
 def test_what_is_no_formulation_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(SimulationError, match=message):
-        flexarm.simulate(flexarm.sample(ARM), t_end=0.1, **options)
+        flexarm.simulate(flexarm.example_arm(ARM), t_end=0.1, **options)
 
 
 def test_many_runs_are_by_the_formulation_too() -> None:
     masses = [{"links.1.length": 1.1, "links.2.section.mass_per_length": mass} for mass in (5, 6)]
-    given = flexarm.sample(ARM)
+    given = flexarm.example_arm(ARM)
     how: dict[str, Any] = {"formulation": "gibbs-appell", "paper": True, **CLOSE}
     one, other = flexarm.simulate_many(given, parameters=masses, **how)
     assert (one.formulation, one.paper) == ("gibbs-appell", True)
@@ -104,7 +104,7 @@ def test_many_runs_are_by_the_formulation_too() -> None:
 
 
 def test_a_locked_joint_is_held_by_any_formulation() -> None:
-    given = flexarm.sample(ARM)
+    given = flexarm.example_arm(ARM)
     locks = {"joint2": [(0.05, 0.1)]}
     one, other = (
         flexarm.simulate(given, locks=locks, formulation=name, **CLOSE)
@@ -119,7 +119,7 @@ def test_a_locked_joint_is_held_by_any_formulation() -> None:
 
 @pytest.mark.campaign
 def test_a_file_keeps_by_which_equations_a_run_was_computed(tmp_path: Path) -> None:
-    given = flexarm.change_arm(flexarm.sample(ARM), {"stiffening": True})
+    given = flexarm.change_arm(flexarm.example_arm(ARM), {"stiffening": True})
     ways: list[dict[str, Any]] = [
         {"formulation": "gibbs-appell", "paper": True},
         {"formulation": "lagrange", "tip_rotation": "first-order"},
@@ -139,7 +139,7 @@ def test_a_file_keeps_by_which_equations_a_run_was_computed(tmp_path: Path) -> N
 
 def test_a_file_must_state_a_formulation_that_there_is(tmp_path: Path) -> None:
     path = tmp_path / "run.nc"
-    flexarm.simulate(flexarm.sample(ARM), t_end=0.05, dt=0.01).save(path)
+    flexarm.simulate(flexarm.example_arm(ARM), t_end=0.05, dt=0.01).save(path)
     with h5py.File(path, "a") as file:
         file.attrs["formulation"] = "newton"
     with pytest.raises(flexarm.FlexarmError, match="'formulation' must be one of articulated"):
@@ -175,7 +175,7 @@ def test_a_tumbling_run_keeps_both_momenta() -> None:
 
 
 def test_the_tip_of_a_run_moves_as_it_says() -> None:
-    run = flexarm.simulate(flexarm.sample(ARM), t_end=0.1, dt=1e-4, method="dop853", rtol=1e-9)
+    run = flexarm.simulate(flexarm.example_arm(ARM), t_end=0.1, dt=1e-4, method="dop853", rtol=1e-9)
     found, inside = run.tip_motion(), slice(1, -1)
     speed = (run.tip[2:] - run.tip[:-2]) / 2e-4
     velocity = found["velocity"].values

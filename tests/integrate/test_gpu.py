@@ -31,7 +31,7 @@ ON_GPU = [name for name, method in METHODS.items() if method.on_gpu]
 def link() -> flexarm.Arm:
     """Make the smallest arm that bends, with a load."""
     small = {"stiffening": False, "links.1.shapes": {"kind": "clamped-free", "bending_y": 1}}
-    return flexarm.change_arm(flexarm.sample("driven-link-payload"), small)
+    return flexarm.change_arm(flexarm.example_arm("driven-link-payload"), small)
 
 
 def both(arm: flexarm.Arm, **options: Any) -> list[tuple[Run, Run]]:

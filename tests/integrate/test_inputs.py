@@ -310,7 +310,7 @@ def test_a_sampled_law_stands_in_place_of_a_file_s_input_that_jumps_between_its_
     method: str,
 ) -> None:
     small = {"stiffening": False, "links.1.shapes.bending_y": 1}
-    arm = flexarm.change_arm(flexarm.sample("driven-link"), small)  # it turns round at 0.5 s
+    arm = flexarm.change_arm(flexarm.example_arm("driven-link"), small)  # it turns round at 0.5 s
     zero = flexarm.Sampled(lambda t, q, v: [0.0], 0.3)
     run = flexarm.simulate(arm, t_end=0.9, control=zero, method=method)
     assert np.abs(run.q).max() == 0.0

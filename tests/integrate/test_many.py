@@ -97,7 +97,7 @@ links:
 @pytest.mark.parametrize("name", ["recursive-lagrange", "gibbs-appell"])
 def test_parameters_of_a_papers_equations(name: str) -> None:
     """Equations with a paper's approximations take other numbers too."""
-    arm, changed = flexarm.sample("korayem-two-link"), {"links.1.length": 1.1}
+    arm, changed = flexarm.example_arm("korayem-two-link"), {"links.1.length": 1.1}
     options: dict[str, Any] = {"t_end": 0.1, "formulation": name, "paper": True}
     _, run = simulate_many(arm, parameters=[{"links.1.length": 1.0}, changed], **options)
     alone = flexarm.simulate(change_arm(arm, changed), **options)

@@ -28,7 +28,7 @@ CASES = {
     "slow": (slow(), 1.0),
     "stepped": (stepped(), 1.5),
     "hub": (hub(3), 2.5),
-    "korayem": (flexarm.sample("korayem-two-link"), 1.0),
+    "korayem": (flexarm.example_arm("korayem-two-link"), 1.0),
     "dry friction": (rubbed(), 1.0),
 }
 # The same with more modes.
@@ -199,7 +199,7 @@ def test_auto_takes_about_the_least_work(case: str) -> None:
 
 
 def test_an_arm_at_rest_stays_there_by_every_method() -> None:
-    arm = flexarm.sample("tg-rp")  # a sliding link at 0.65 m: rounding of that is no vibration
+    arm = flexarm.example_arm("tg-rp")  # a sliding link at 0.65 m: rounding of that is no vibration
     for method in ("etd4", "dop853", "rodas4"):
         run = flexarm.simulate(arm, t_end=0.02, method=method, energy_audit=True)
         assert not run.v.any()

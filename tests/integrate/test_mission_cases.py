@@ -187,7 +187,7 @@ def test_picked_samples_keep_their_legs() -> None:
 
 
 def test_an_end_with_a_capture_is_after_the_impact() -> None:
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     place = flexarm.simulate(arm, t_end=0.2, rtol=1e-6).tip[-1].tolist()
     body = {"name": "sat", "body": {"mass": 1.0}, "position": place, "reach": 0.1}
     ends, goes_on = (
@@ -213,5 +213,5 @@ def test_an_end_with_a_capture_is_after_the_impact() -> None:
 
 
 def test_a_tolerance_may_be_a_text() -> None:
-    run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.01, rtol="2 %")
+    run = flexarm.simulate(flexarm.example_arm("driven-link"), t_end=0.01, rtol="2 %")
     assert run.rtol == 0.02

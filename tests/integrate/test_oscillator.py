@@ -171,7 +171,7 @@ def test_modes_in_a_row_of_which_neighbours_are_alike_stay_modes(seed: int) -> N
 
 def test_a_step_begins_with_what_it_would_find_anew() -> None:
     times = np.array([0.0, 0.5])
-    task = prepare(build(flexarm.sample("korayem-two-link")), times)
+    task = prepare(build(flexarm.example_arm("korayem-two-link")), times)
     m: Any = make_ready(new_state(task, METHODS["etd4"], 1e-3))
     n, m.budget, seen = m.system.n, 1, 0
     for _ in range(30):
@@ -192,7 +192,7 @@ def test_a_step_begins_with_what_it_would_find_anew() -> None:
 @pytest.mark.parametrize("sample", SIZED)
 def test_errors_are_those_of_coordinates(sample: str) -> None:
     """They are measured in the modes of the start, to which the step's own are taken directly."""
-    task = prepare(build(flexarm.sample(sample)), np.array([0.0, 0.5]))
+    task = prepare(build(flexarm.example_arm(sample)), np.array([0.0, 0.5]))
     m: Any = make_ready(new_state(task, METHODS["etd4"], 1e-3))
     n, m.budget = m.system.n, 1
     for _ in range(60):

@@ -335,7 +335,7 @@ def test_section_forces_hold_the_elastic_energy(spatial: Run, stiffening: bool) 
 
 
 def test_root_moment_of_a_driven_link_is_what_its_torque_leaves_the_hub() -> None:
-    arm = flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.shapes.bending_y": 8})
+    arm = flexarm.change_arm(flexarm.example_arm("driven-link"), {"links.1.shapes.bending_y": 8})
     run = flexarm.simulate(arm, t_end=0.5, dt=0.01, rtol=1e-6)
     moment = run.section_forces([0.0]).moment.sel(axis="z").values[1:, 0, 0]
     equation = formulation("composite", run.model)

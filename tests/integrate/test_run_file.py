@@ -47,7 +47,7 @@ links:
 @pytest.fixture(scope="module")
 def run() -> Run:
     """Drive a flexible link for a while."""
-    arm = flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.shapes.bending_y": 1})
+    arm = flexarm.change_arm(flexarm.example_arm("driven-link"), {"links.1.shapes.bending_y": 1})
     return flexarm.simulate(arm, t_end=0.2, dt=0.01)
 
 
@@ -468,7 +468,7 @@ def test_drawing_overwrites_but_not_in_part(run: Run, tmp_path: Path) -> None:
 def test_a_copy_of_an_arm_that_is_not_valid_is_refused_by_all_that_take_an_arm(
     update: dict[str, object], said: str, tmp_path: Path
 ) -> None:
-    arm = flexarm.sample("driven-link").model_copy(update=update)
+    arm = flexarm.example_arm("driven-link").model_copy(update=update)
     for use in (
         lambda: flexarm.build(arm),
         lambda: flexarm.simulate(arm, t_end=0.1),
@@ -487,7 +487,7 @@ def test_a_copy_of_an_arm_that_is_not_valid_is_refused_by_all_that_take_an_arm(
 
 
 def test_a_piece_of_an_arm_that_is_not_valid_is_refused_by_what_it_is_put_into() -> None:
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     link = arm.links[0].model_copy(update={"length": -1.0})
     with pytest.raises(ValidationError, match="length"):
         flexarm.Arm(flexarm=1, name="shorter than nothing", links=(link,))

@@ -102,7 +102,7 @@ def test_samples_in_step_with_a_vibration_do_not_hide_it(phase: float) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["driven-link", "puma-560", "telescope"])
 def test_slow_motions_keep_500_samples_and_nothing_is_said(name: str) -> None:
-    run = flexarm.simulate(flexarm.sample(name), t_end=1.0)
+    run = flexarm.simulate(flexarm.example_arm(name), t_end=1.0)
     assert (len(run.t), run.missed) == (SAMPLES + 1, "")
 
 
@@ -146,7 +146,7 @@ def test_a_base_that_tumbles_is_filled_in_across_its_anchors(
 
 
 def test_curves_are_in_the_order_of_their_names() -> None:
-    model = flexarm.build(flexarm.sample("chen-two-link"))
+    model = flexarm.build(flexarm.example_arm("chen-two-link"))
     curves = curves_of(model, np.zeros(model.size))
     assert len(curves.names) == len(curves.rows) == len(curves.panel)
     assert {"joint1", "the drive of joint1", "the deflection of link2"} < set(curves.names)

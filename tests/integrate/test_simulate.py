@@ -69,7 +69,7 @@ payload: {mass: 1}
 
 def swing(sample: str, times: list[float], *, stiffening: bool | None = None) -> Run:
     """Simulate a sample and keep what happens at the end of every quarter second."""
-    arm = flexarm.sample(sample)
+    arm = flexarm.example_arm(sample)
     if stiffening is not None:
         arm = arm.model_copy(update={"stiffening": stiffening})
     run = flexarm.simulate(arm, t_end=times[-1], dt=0.25, method="dop853", rtol=RTOL)
@@ -91,7 +91,7 @@ def test_the_two_link_arm_of_korayem_and_shafei_swings_as_derived() -> None:
 
 
 def test_stiffening_by_the_series_shifts_its_vibration() -> None:
-    model = build(flexarm.sample("korayem-two-link"), stiffening=True, series=True)
+    model = build(flexarm.example_arm("korayem-two-link"), stiffening=True, series=True)
     equation, n = flexarm.formulation("articulated", model), model.size
     none = np.zeros(2)
 
@@ -151,7 +151,7 @@ def test_a_tumbling_free_base_keeps_momentum_and_energy_through_its_angles_singu
 
 
 def test_paper_and_exact_equations_of_one_model_are_not_mixed_up() -> None:
-    model = flexarm.build(flexarm.sample("count-3-2-2"), stiffening=False)
+    model = flexarm.build(flexarm.example_arm("count-3-2-2"), stiffening=False)
     times = np.linspace(0.0, 0.1, 3)
     ends = []
     for paper in (True, False):
@@ -176,7 +176,7 @@ def test_an_arm_with_other_numbers_is_not_compiled_again(
         monkeypatch.setenv(VARIABLE, str(tmp_path / folder))
         monkeypatch.setattr(functions, "_LOADED", WeakValueDictionary())
         monkeypatch.setattr(structures, "_KNOWN", WeakValueDictionary())
-        arm = flexarm.change_arm(flexarm.sample("driven-link-payload"), numbers)
+        arm = flexarm.change_arm(flexarm.example_arm("driven-link-payload"), numbers)
         return flexarm.simulate(arm, t_end=0.02, method=method)
 
     monkeypatch.setattr(functions, "emit_llvm", noted)

@@ -116,7 +116,7 @@ def test_a_run_is_read_back_with_its_attitudes(tmp_path: object) -> None:
 
 
 def test_changes_of_attitude_are_no_vibration_and_no_curve() -> None:
-    run = flexarm.simulate(flexarm.sample("crossed-joints"), t_end=0.5)
+    run = flexarm.simulate(flexarm.example_arm("crossed-joints"), t_end=0.5)
     assert anchors(run) > 1
     assert run.missed == ""
     assert len(run.t) < 2000

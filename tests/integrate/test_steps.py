@@ -35,7 +35,7 @@ def test_dry_friction_and_a_damper_that_holds_a_joint_damp_no_vibration() -> Non
     assert task_of(changed("driven-link-payload", HOLDING)).shares.damping < 5e-4
     damped, rubbing = (task_of(changed("tg-rr", x)) for x in (LINKS, FRICTION | LINKS))
     assert 0.01 < rubbing.shares.damping == pytest.approx(damped.shares.damping)
-    free = flexarm.sample("driven-link-payload")
+    free = flexarm.example_arm("driven-link-payload")
     some = [
         task_of(change_arm(free, {"links.1.joint.friction": {"viscous": c}})).shares.damping
         for c in (30.0, 1e3)
@@ -131,7 +131,7 @@ def test_auto_takes_little_more_evaluations_than_the_best(kind: str) -> None:
 
 
 def test_many_runs_by_rk4_are_those_of_one_by_one() -> None:
-    arm = flexarm.sample("korayem-two-link")
+    arm = flexarm.example_arm("korayem-two-link")
     options: dict[str, Any] = {"t_end": 1.0, "dt": 0.02}
     reference = flexarm.simulate(arm, method="dop853", rtol=1e-10, **options)
     for rtol in (1e-2, 1e-5):
@@ -142,7 +142,7 @@ def test_many_runs_by_rk4_are_those_of_one_by_one() -> None:
 
 
 def test_rk4_wants_a_step_under_a_sampled_law() -> None:
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     law = flexarm.Sampled(lambda t, q, v: [0.1], 0.01)
     with pytest.raises(
         flexarm.SimulationError, match=r"^step: rk4 needs a step under a sampled law"
@@ -167,7 +167,7 @@ def limp(arm: Arm) -> Arm:
 @pytest.mark.campaign
 @pytest.mark.parametrize("rtol", [1e-2, 1e-3])
 def test_rk4_keeps_the_tolerance_of_a_run_that_stops(rtol: float) -> None:
-    arm = limp(flexarm.sample("canadarm-free-base"))
+    arm = limp(flexarm.example_arm("canadarm-free-base"))
     push = {"kind": "bang-bang", "amplitude": 200.0, "times": [0.0, 5.0, 10.0]}
     arm = flexarm.change_arm(arm, {"links.4.joint.input": push})
     reference = flexarm.simulate(arm, t_end=7.0, method="dop853", rtol=1e-8, dt=0.014)
@@ -181,7 +181,7 @@ def test_rk4_that_is_interrupted_is_given_as_it_is() -> None:
     def stop(t: float) -> None:
         raise KeyboardInterrupt
 
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     run = flexarm.simulate(arm, t_end=50.0, method="rk4", rtol=1e-6, progress=stop)
     assert run.status == "interrupted"
     assert run.t[-1] < 50.0
@@ -262,7 +262,7 @@ def test_rounding_does_not_make_steps_cycle(method: str, rtol: float) -> None:
 
 
 def test_a_pilot_whose_trials_are_all_rejected_would_never_arrive() -> None:
-    pilot = Pilot(task_of(flexarm.sample("driven-link")), METHODS["dop853"], 1e-3, None)
+    pilot = Pilot(task_of(flexarm.example_arm("driven-link")), METHODS["dop853"], 1e-3, None)
     pilot.march.tolerance, pilot.march.smallest = 1e-300, 0.0
     assert pilot.go(0.1, 0.0) == np.inf
 

@@ -184,7 +184,7 @@ def test_random_motions_keep_the_tolerance(number: int, method: str, rtol: float
 
 def test_samples_that_one_run_alone_has_do_not_count() -> None:
     """Such as those at which dry friction begins to hold: runs are compared at equal times."""
-    run = Motion(0, flexarm.sample("driven-link-payload"), {}, None).run("dop853", 1e-3)
+    run = Motion(0, flexarm.example_arm("driven-link-payload"), {}, None).run("dop853", 1e-3)
     kept = np.delete(np.arange(len(run.t)), 3)
     fields = ("t", "q", "v", "tip", "works", "anchors", "energy")
     rows = {each: getattr(run, each)[kept] for each in fields}

@@ -9,7 +9,7 @@ from flexarm.arm import Arm, Fixed, FixedBase, Link, Revolute
 from flexarm.errors import ModelError
 from flexarm.io.model_file import dumps, load, loads, save
 from flexarm.io.source import MAX_BYTES, read
-from flexarm.samples import sample_names, sample_path
+from flexarm.samples import example_arm_names, sample_path
 from tests.io.arms import RICH, SMALL
 
 # Keys of what flexarm does not have, where they stand in an arm, and how the answer starts.
@@ -205,7 +205,7 @@ def test_an_arm_survives_saving_and_loading(tmp_path: Path, text: str) -> None:
     assert dumps(again) == dumps(arm)
 
 
-@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("name", example_arm_names())
 def test_a_sample_survives_writing_and_reading(name: str) -> None:
     arm = load(sample_path(name))
     assert loads(dumps(arm), folder=sample_path(name).parent) == arm

@@ -23,7 +23,7 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import dumps, loads
 from flexarm.model import build, start_state
-from flexarm.samples import sample_names, sample_path
+from flexarm.samples import example_arm_names, sample_path
 from tests.apart import outcome_apart
 from tests.io.arms import RICH, SMALL
 from tests.io.mutate import UNKNOWN, change_numbers, damage, insert_unknown_key
@@ -40,7 +40,7 @@ MOST_CPU, MOST_MEMORY = 60, 3_000_000_000  # [s], [bytes] of address space that 
 def originals() -> tuple[tuple[str, str, Path], ...]:
     """Name, text and folder of the files that are damaged."""
     own = (("rich", RICH, Path()), ("small", SMALL, Path()))
-    paths = [sample_path(name) for name in sample_names()]
+    paths = [sample_path(name) for name in example_arm_names()]
     return own + tuple((p.stem, p.read_text(encoding="utf-8"), p.parent) for p in paths)
 
 

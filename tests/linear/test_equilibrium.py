@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flexarm import build, equilibrium, sample
+from flexarm import build, equilibrium, example_arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
@@ -51,7 +51,7 @@ def test_a_large_sag_balances_the_gradient_of_the_potential_energy() -> None:
 
 def test_the_weight_of_an_offset_boom_twists_the_one_that_carries_it() -> None:
     """Chen, Zhang & Liu 2012's arm; the twist follows from weight, offset and GJ by hand."""
-    arm = sample("chen-two-link-rigid-joints")
+    arm = example_arm("chen-two-link-rigid-joints")
     found = equilibrium(arm)
     twist = sum(
         value for name, value in found.deflections().items() if name.startswith("link1.twist")
@@ -120,7 +120,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
 
 
 def test_the_forces_of_a_sample_are_those_of_another_formulation() -> None:
-    model = build(sample("chen-two-link"))
+    model = build(example_arm("chen-two-link"))
     tangent, rng = Tangent(model), np.random.default_rng(5)
     found = equilibrium(model)
     q = found.point.q + 1e-3 * rng.standard_normal(model.size)
@@ -131,7 +131,7 @@ def test_the_forces_of_a_sample_are_those_of_another_formulation() -> None:
 
 
 def test_its_coordinates_and_inputs_are_at_hand() -> None:
-    found = equilibrium(sample("driven-link-payload"), at={"joint1": 0.3})
+    found = equilibrium(example_arm("driven-link-payload"), at={"joint1": 0.3})
     assert found.q is found.point.q
     assert found.u is found.point.u
     assert dict(zip(found.model.names, found.q.tolist(), strict=True)) == found.deflections()

@@ -11,7 +11,7 @@ import scipy.io
 import scipy.linalg
 
 import flexarm
-from flexarm import build, equilibrium, linearise, sample
+from flexarm import build, equilibrium, example_arm, linearise
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
@@ -63,7 +63,7 @@ def derivative(function, at: Array, step: float = 1e-5) -> Array:  # type: ignor
 )
 def test_a_and_b_are_the_derivatives_of_forward_dynamics(name: str) -> None:
     """By another formulation, the articulated recursion, at a moving state."""
-    model = build(sample(name))
+    model = build(example_arm(name))
     eq, point = formulation("articulated", model), moving_point(model)
     open_ = [i for i in range(model.size) if i not in model.prescribed]
     n = len(open_)
@@ -85,7 +85,7 @@ def test_a_and_b_are_the_derivatives_of_forward_dynamics(name: str) -> None:
 
 @pytest.mark.campaign
 def test_c_and_d_are_the_derivatives_of_what_the_tip_does() -> None:
-    model = build(sample("chen-two-link-rigid-joints"))
+    model = build(example_arm("chen-two-link-rigid-joints"))
     eq, point, n = formulation("articulated", model), moving_point(model), model.size
     turned = eq.tip_pose(point.q)[0]
 
@@ -159,7 +159,7 @@ def test_small_motions_about_a_trajectory_follow_the_product_of_its_linear_model
 
 
 def test_prescribed_coordinates_are_no_states() -> None:
-    found = linearise(sample("spin-up-beam"), about=start_point(sample("spin-up-beam")))
+    found = linearise(example_arm("spin-up-beam"), about=start_point(example_arm("spin-up-beam")))
     assert "joint1" not in found.states
     assert found.B.shape == (10, 0)
     assert found.states[:2] == ("link1.y1", "link1.y2")
@@ -168,7 +168,8 @@ def test_prescribed_coordinates_are_no_states() -> None:
 
 def test_names_and_units_say_what_each_row_is() -> None:
     found = linearise(
-        sample("chen-two-link"), outputs=["joint1.encoder", "joint1", "joint2.rate", "link1.z1"]
+        example_arm("chen-two-link"),
+        outputs=["joint1.encoder", "joint1", "joint2.rate", "link1.z1"],
     )
     assert found.inputs == ("joint1", "joint2")
     assert found.input_units == ("N m", "N m")
@@ -177,10 +178,10 @@ def test_names_and_units_say_what_each_row_is() -> None:
     assert found.C[0, motor] == 1
     assert found.C[1, joint] == 1
     with pytest.raises(FlexarmError, match=r"outputs: there is no output 'tip\.q'"):
-        linearise(sample("driven-link"), outputs=["tip.q"])
+        linearise(example_arm("driven-link"), outputs=["tip.q"])
     with pytest.raises(FlexarmError, match=r"about.q: must be 5 finite numbers, got shape \(2,\)"):
         linearise(
-            sample("driven-link"), about=OperatingPoint(np.zeros(2), np.zeros(5), np.zeros(1))
+            example_arm("driven-link"), about=OperatingPoint(np.zeros(2), np.zeros(5), np.zeros(1))
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm import build, modes, sample, sample_names
+from flexarm import build, example_arm, example_arm_names, modes
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
@@ -69,7 +69,7 @@ def test_single_links_have_published_frequencies() -> None:
         shapes="{kind: loaded, root: free, bending_y: 5}", stiffening=False,
     )  # fmt: skip
     assert hertz(tokhi, 3) == pytest.approx((13.310354, 35.106485, 64.818549), rel=1e-6)
-    chen = hertz(sample("chen-rotating-link"), 3)
+    chen = hertz(example_arm("chen-rotating-link"), 3)
     assert chen == pytest.approx((3.242543, 20.32067, 56.89847), rel=1e-6)
 
 
@@ -147,7 +147,7 @@ def test_gravity_makes_a_pendulum_of_a_free_joint_and_topples_it_upside_down() -
 
 def test_motions_that_fall_are_sorted_with_the_others_and_keep_their_shapes() -> None:
     """Two joints of the Puma fall and one swings: each is a motion of its own."""
-    found = modes(sample("puma-560"))
+    found = modes(example_arm("puma-560"))
     sizes = [mode.frequency_hz for mode in found.modes]
     assert sizes == sorted(sizes)
     assert [mode.kind for mode in found.elastic()] == ["growth", "growth", "vibration"]
@@ -163,7 +163,7 @@ def test_motions_that_fall_are_sorted_with_the_others_and_keep_their_shapes() ->
 
 
 def test_rotation_alone_damps_nothing() -> None:
-    found = modes(sample("spin-up-beam"), speeds={"joint1": 6.0}).modes
+    found = modes(example_arm("spin-up-beam"), speeds={"joint1": 6.0}).modes
     assert all(mode.damping_ratio == 0 for mode in found)
 
 
@@ -227,12 +227,12 @@ def energies(model: Model, shape: np.ndarray, q: np.ndarray) -> dict[str, float]
     "name",
     [
         name if name in CI else pytest.param(name, marks=pytest.mark.campaign)
-        for name in sample_names()
+        for name in example_arm_names()
     ],
 )
 @pytest.mark.parametrize("joints", ["free", "locked"])
 def test_a_mode_is_named_after_where_its_strain_energy_is(name: str, joints: str) -> None:
-    found = modes(sample(name), joints=joints)  # type: ignore[arg-type]
+    found = modes(example_arm(name), joints=joints)  # type: ignore[arg-type]
     model, q = found.model, found.equilibrium.point.q
     names = [mode.name for mode in found.modes]
     assert len(set(names)) == len(names)
@@ -269,7 +269,7 @@ def test_modes_that_two_links_share_are_named_alike_with_shapes_and_with_element
 ) -> None:
     """One arm in two families: what holds most differs, between 0.3 and 0.7, but not the name."""
     names = [
-        [mode.name for mode in modes(sample(each), joints=joints).elastic()[:count]]  # type: ignore[arg-type]
+        [mode.name for mode in modes(example_arm(each), joints=joints).elastic()[:count]]  # type: ignore[arg-type]
         for each in (name, f"{name}-elements")
     ]
     assert names[0] == names[1]
@@ -282,7 +282,7 @@ def test_modes_that_two_links_share_are_named_alike_with_shapes_and_with_element
 )
 def test_the_shares_of_a_link_are_its_part_of_the_strain_energy(name: str) -> None:
     """Also with nodes, whose single energies overlap; against the energy itself."""
-    found = modes(sample(name), joints="locked")
+    found = modes(example_arm(name), joints="locked")
     for mode in found.modes[:6]:
         stored = energies(found.model, mode.shape.real, found.equilibrium.point.q)
         assert min(mode.participation.values()) >= 0
@@ -307,7 +307,7 @@ def _by_number(model: Model, title: str) -> str:
 
 
 def test_rigid_body_motions_are_counted_and_named_on_a_free_base() -> None:
-    found = modes(sample("graves-rms"))
+    found = modes(example_arm("graves-rms"))
     rigid = [mode.name for mode in found.modes if mode.kind == "rigid"]
     assert rigid[:6] == [f"base {axis} rigid body" for axis in ("x", "y", "z", "rx", "ry", "rz")]
     assert len(rigid) == 12

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flexarm import build, modes, sample, sweep
+from flexarm import build, example_arm, modes, sweep
 from flexarm.errors import FlexarmError
 from tests.linear.linear_arms import de_luca, one_link
 
@@ -118,7 +118,7 @@ def test_a_wide_axis_of_frequencies_has_plain_numbers() -> None:
 @pytest.mark.campaign
 def test_branches_that_veer_end_at_the_same_frequencies_however_many_points_there_are() -> None:
     """The sliding link's bending mixes with that of the link that carries it."""
-    model = build(sample("theodore-rrp"))
+    model = build(example_arm("theodore-rrp"))
     few, many = (sweep(model, at={"joint3": np.linspace(0.3, 0.9, count)}) for count in (5, 9))
     assert [track.name for track in few.tracks] == [track.name for track in many.tracks]
     for one, other in zip(few.tracks, many.tracks, strict=True):

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from flexarm.arm import Arm, Body
 from flexarm.arm.shapes import ClampedMass, Counted, Loaded
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.links.base import Counts, Ends
 from flexarm.links.ends import clamped_mass_ends, loaded_ends
 from flexarm.links.holds import hold, reflected_rotor
@@ -437,7 +437,7 @@ def clamped_frequencies(ends: Ends, *, mass: float, length: float, rigidity: flo
 def test_clamped_mass_ends_of_the_arm_of_de_luca_and_siciliano(
     elbow: float, offset: float, printed: tuple[float, float]
 ) -> None:
-    made = sample("deluca-siciliano")
+    made = example_arm("deluca-siciliano")
     choice = ClampedMass.model_validate(
         {"kind": "clamped-mass", "configuration": {"joint2": f"{elbow} deg"}}
     )
@@ -452,7 +452,7 @@ def test_clamped_mass_ends_of_the_arm_of_de_luca_and_siciliano(
 
 
 def test_clamped_mass_ends_of_the_last_link_are_its_payload() -> None:
-    made = sample("deluca-siciliano")
+    made = example_arm("deluca-siciliano")
     choice = ClampedMass.model_validate({"kind": "clamped-mass"})
     ends = clamped_mass_ends(made, 1, choice)
     assert (ends.tip_mass, ends.tip_inertia, ends.tip_offset) == (0.1, (0.0, 0.0, 5e-4), 0.0)

@@ -52,7 +52,7 @@ def close(here: Array, there: Array) -> bool:
 
 @pytest.mark.parametrize("sample", COMBINED)
 def test_combined_columns_are_sums_of_those_of_amplitudes(sample: str) -> None:
-    model = build(flexarm.sample(sample), stiffening=True)
+    model = build(flexarm.example_arm(sample), stiffening=True)
     part = model.links[0]
     plain, combined = body_of(model, part), body_of(model, part, combined=True)
     assert plain.basis is None
@@ -78,7 +78,7 @@ def test_combined_columns_are_sums_of_those_of_amplitudes(sample: str) -> None:
 
 @pytest.mark.parametrize("sample", COMBINED)
 def test_combined_shapes_move_single_nodes(sample: str) -> None:
-    nodes = nodes_of(build(flexarm.sample(sample), stiffening=True))
+    nodes = nodes_of(build(flexarm.example_arm(sample), stiffening=True))
     for plain, rows in zip(
         (*nodes.bend, nodes.stretch), (*nodes.combined.bend, nodes.combined.stretch), strict=True
     ):
@@ -95,7 +95,7 @@ def test_combined_shapes_move_single_nodes(sample: str) -> None:
 
 def test_shapes_that_nodes_do_not_tell_apart_are_not_combined() -> None:
     """Sums that move one node would move others by more than rounding allows for."""
-    arm = flexarm.change_arm(flexarm.sample("driven-link"), {"links[1].shapes.bending_y": 12})
+    arm = flexarm.change_arm(flexarm.example_arm("driven-link"), {"links[1].shapes.bending_y": 12})
     nodes = nodes_of(build(arm, stiffening=True))
     assert nodes.basis is None
     assert nodes.combined is nodes
@@ -113,7 +113,7 @@ def test_a_link_that_only_stretches_is_not_combined() -> None:
 @pytest.mark.parametrize("sample", ["chen-two-link", "tg-rr-2planes", "count-6-6-3"])
 def test_both_ways_to_the_mass_of_amplitudes_agree(sample: str) -> None:
     """By roots and node by node, whichever is shorter."""
-    model = build(flexarm.sample(sample), stiffening=True)
+    model = build(flexarm.example_arm(sample), stiffening=True)
     body, nodes = body_of(model, model.links[0]), nodes_of(model)
     chosen, found = nodes.few, []
     try:
@@ -128,8 +128,8 @@ def test_both_ways_to_the_mass_of_amplitudes_agree(sample: str) -> None:
 
 def test_the_shorter_way_to_the_mass_is_taken() -> None:
     """With many shapes node by node, with one along each axis by roots."""
-    many = build(flexarm.sample("tg-rr-2planes-elements"), stiffening=True)
-    one = build(flexarm.sample("chain-30"), stiffening=True)
+    many = build(flexarm.example_arm("tg-rr-2planes-elements"), stiffening=True)
+    one = build(flexarm.example_arm("chain-30"), stiffening=True)
     assert (nodes_of(many).few, nodes_of(one).few) == (False, True)
 
 

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames, jacobian, section
 from flexarm.model import Model, build, start_state
 from flexarm.spatial import Expr
@@ -232,7 +232,7 @@ def test_jacobian_of_an_arm_on_any_base(base: str) -> None:
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", distinct_samples())
 def test_end_jacobian_of_every_sample(name: str) -> None:
-    model = build(sample(name))
+    model = build(example_arm(name))
     pose = traced(model, lambda s: end_frame(model, s))
     q = ca.SX.sym("q", model.size)
     compiled = ca.Function("jacobian", [q], list(end_jacobian(model, q)))
@@ -294,7 +294,7 @@ def test_tip_of_the_rigid_puma() -> None:
     # Corke & Armstrong-Helouvry 1994, standard DH: d, a, alpha
     table = [(0.672, 0, 90), (0, 0.4318, 0), (0.15005, 0.0203, -90), (0.4318, 0, 90),
              (0, 0, -90), (0, 0, 0)]  # fmt: skip
-    model = build(sample("puma-560"))
+    model = build(example_arm("puma-560"))
     for q in (start_state(model)[0], np.zeros(6), some_state(model)):
         expected = np.eye(4)
         for (d, a, alpha), value in zip(table, q.tolist(), strict=True):

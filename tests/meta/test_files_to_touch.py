@@ -87,7 +87,7 @@ assert flexarm.simulate(arm, t_end=0.1).status == "finished"
 """
 INTEGRATOR = """
 fall = {"t_end": 0.2, "dt": 0.1, "step": 2e-4}
-arm = flexarm.sample("korayem-two-link")
+arm = flexarm.example_arm("korayem-two-link")
 run, known = (flexarm.simulate(arm, method=name, **fall) for name in ("kutta-3/8", "rk4"))
 assert run.method == "kutta-3/8"
 assert 0 < abs(run.q[-1] - known.q[-1]).max() < 1e-7
@@ -95,7 +95,7 @@ assert main("simulate korayem-two-link --t-end 0.1 --method kutta-3/8".split()) 
 """
 FORMULATION = """
 fall = {"t_end": 0.1, "dt": 0.1, "rtol": 1e-8}
-arm = flexarm.sample("korayem-two-link")
+arm = flexarm.example_arm("korayem-two-link")
 run, known = (
     flexarm.simulate(arm, formulation=name, **fall) for name in ("differentiated", "articulated")
 )

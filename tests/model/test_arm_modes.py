@@ -14,7 +14,7 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.check.check import check
 from flexarm.formulations import formulation
-from flexarm.io.model_file import loads, sample
+from flexarm.io.model_file import example_arm, loads
 from flexarm.linear_model import LinearModel
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, start_state, undeformed
@@ -69,7 +69,7 @@ def posture(model: Model) -> Any:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", ARMS)
 def test_mass_and_stiffness_in_numbers_are_those_of_the_equations(name: str) -> None:
-    model = flexarm.build(sample(name), stiffening=False)
+    model = flexarm.build(example_arm(name), stiffening=False)
     q = posture(model)
     symbols = ca.SX.sym("q", model.size)
     mass = formulation("composite", model).formulation.mass_expression(symbols)
@@ -113,7 +113,7 @@ def test_two_default_shapes_of_an_arm_that_hangs_have_its_first_frequency() -> N
     names = {"links.1.shapes": {"kind": "arm-modes", "bending_y": 2}}
     names["links.2.shapes"] = names["links.1.shapes"]
     names["links.2.joint.start.position"] = 0.0  # type: ignore[assignment]
-    found = flexarm.modes(flexarm.change_arm(sample("korayem-two-link"), names))
+    found = flexarm.modes(flexarm.change_arm(example_arm("korayem-two-link"), names))
     bending = [mode.frequency_hz for mode in found.elastic() if mode.frequency_hz > 5]
     assert bending[0] == pytest.approx(25.78, rel=1e-3)
 
@@ -121,7 +121,7 @@ def test_two_default_shapes_of_an_arm_that_hangs_have_its_first_frequency() -> N
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["chen-two-link", "crossed-joints", "canadarm-free-base"])
 def test_default_torsion_has_the_twist_by_a_torque_at_the_tip(name: str) -> None:
-    arm = sample(name)
+    arm = example_arm(name)
     for i, link in enumerate(arm.links, 1):
         if link.flexible:
             shapes = {"kind": "arm-modes", "torsion": 1}
@@ -171,7 +171,7 @@ def test_two_shapes_of_torsion_have_the_first_mode_and_the_static_twist() -> Non
 
 def test_default_shapes_of_a_rail_are_of_the_start_and_of_all_stations() -> None:
     """Two frequencies with the carriage where it starts, 0.3 m, and where else it goes."""
-    known, arm = families(), sample("carriage-on-rail")
+    known, arm = families(), example_arm("carriage-on-rail")
     counted = known.directions(arm)
     models = {
         family: known.on(arm, counted, known.families(count)[family], count)

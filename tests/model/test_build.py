@@ -8,7 +8,7 @@ import pytest
 import flexarm
 from flexarm.errors import ModelError
 
-ARM = flexarm.sample("driven-link")
+ARM = flexarm.example_arm("driven-link")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def arrays(value: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_every_array_of_a_built_model_is_read_only(sample: str) -> None:
-    found = list(arrays(build(flexarm.sample(sample))))
+    found = list(arrays(build(flexarm.example_arm(sample))))
     assert len(found) > 20
     assert not any(array.flags.writeable for array in found)
 
@@ -105,12 +105,12 @@ CHANGES: dict[str, Callable[[Model], Model]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_field_gives_another_fingerprint(change: str) -> None:
-    model = build(flexarm.sample("korayem-two-link"))
+    model = build(flexarm.example_arm("korayem-two-link"))
     assert fingerprint(CHANGES[change](model)) != fingerprint(model)
 
 
 def test_a_written_number_gives_another_fingerprint() -> None:
-    model = build(flexarm.sample("korayem-two-link"))
+    model = build(flexarm.example_arm("korayem-two-link"))
     other = replace(model, gravity=model.gravity.copy())
     other.gravity[1] += 1.0
     assert fingerprint(other) != fingerprint(model)
@@ -121,7 +121,7 @@ def test_a_written_number_gives_another_fingerprint() -> None:
 def test_copies_and_arrays_that_may_be_written_have_digests_of_their_own(
     copied: Callable[[Model], Model],
 ) -> None:
-    model = build(flexarm.sample("korayem-two-link"))
+    model = build(flexarm.example_arm("korayem-two-link"))
     kept = fingerprint(model)
     assert fingerprint(model) == kept
     other = copied(model)
@@ -136,7 +136,7 @@ def test_copies_and_arrays_that_may_be_written_have_digests_of_their_own(
 
 
 def test_name_and_notes_of_the_arm_do_not_count() -> None:
-    arm = flexarm.sample("korayem-two-link")
+    arm = flexarm.example_arm("korayem-two-link")
     other = arm.model_copy(update={"name": "another", "notes": "other notes"})
     assert fingerprint(build(other)) == fingerprint(build(arm))
 
@@ -144,14 +144,14 @@ def test_name_and_notes_of_the_arm_do_not_count() -> None:
 PRINT = """
 import sys, flexarm
 for sample in sys.argv[1:]:
-    print(flexarm.model.fingerprint(flexarm.build(flexarm.sample(sample))))
+    print(flexarm.model.fingerprint(flexarm.build(flexarm.example_arm(sample))))
 """
 
 
 def test_the_fingerprint_is_the_same_in_every_process() -> None:
     """Of this one, the order of sets is by chance; of the other, it is another."""
     samples = SAMPLES[:2]
-    expected = [fingerprint(build(flexarm.sample(sample))) for sample in samples]
+    expected = [fingerprint(build(flexarm.example_arm(sample))) for sample in samples]
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
     command = [sys.executable, "-c", "import flexarm.model\n" + PRINT, *samples]
     assert subprocess.check_output(command, env=environment, text=True).split() == expected
@@ -161,7 +161,7 @@ def test_a_changed_model_leaves_the_cache_of_the_arm_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    model = build(flexarm.sample("korayem-two-link"))
+    model = build(flexarm.example_arm("korayem-two-link"))
     q = np.array([0.3, 0.01, 0.2, 0.01])
     light = replace(model, gravity=np.zeros(3))
     assert not np.any(flexarm.formulation("composite", light).gravity(q))

@@ -15,7 +15,7 @@ from flexarm.io.overrides import change_arm, read_value
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_factors
 from flexarm.model import Model, build
 from flexarm.model.designs import build_designs, built
-from flexarm.samples import sample_names
+from flexarm.samples import example_arm_names
 
 SEED = 20
 COUNT = 8
@@ -106,7 +106,7 @@ def structure(model: Model) -> object:
 @pytest.mark.parametrize("name", NUMBERS)
 def test_designs_have_the_dynamics_of_arms_built_alone(name: str) -> None:
     """Whatever numbers vary."""
-    check(flexarm.sample(name), NUMBERS[name])
+    check(flexarm.example_arm(name), NUMBERS[name])
 
 
 def test_designs_of_default_shapes_have_those_of_arms_built_alone() -> None:
@@ -147,11 +147,11 @@ def test_designs_of_shapes_that_follow_loads_are_those_built_alone(shapes: str) 
 def test_designs_share_a_trace_whatever_kind_their_links_are(
     name: str, keys: tuple[str, ...]
 ) -> None:
-    check(flexarm.sample(name), keys)
+    check(flexarm.example_arm(name), keys)
 
 
 def test_numbers_of_an_exact_link_that_slides_are_inputs() -> None:
-    model = build(flexarm.sample("telescope"))
+    model = build(flexarm.example_arm("telescope"))
     here, there = accelerations(model), accelerations(model, plain=True)
     assert np.abs(here - there).max() <= 1e-12 * np.abs(there).max()
 
@@ -180,10 +180,10 @@ def kinds_of(arm: Arm) -> list[str]:
 
 @pytest.mark.campaign
 @pytest.mark.usefixtures("little_effort")
-@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("name", example_arm_names())
 def test_every_sample_in_every_kind_of_number(name: str) -> None:
     """Compare with the trace of an arm alone; of the first number by one of its own."""
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     for key in kinds_of(arm):
         try:
             sets = sets_of(arm, (key,))
@@ -202,7 +202,7 @@ def test_every_sample_in_every_kind_of_number(name: str) -> None:
 
 def test_a_wrong_design_has_an_error_and_others_are_built() -> None:
     """Each has a model, or the message that it has alone."""
-    arm = flexarm.sample("korayem-two-link")
+    arm = flexarm.example_arm("korayem-two-link")
     sets = sets_of(arm, ("links.1.length",))
     sets[3] = {"links.1.length": -1.0}
     found = build_designs(arm, sets)
@@ -213,7 +213,7 @@ def test_a_wrong_design_has_an_error_and_others_are_built() -> None:
 def test_rules_of_two_numbers_hold_for_each_design() -> None:
     """A length that leaves no span is refused though each number is in its range."""
     piece = {"length": 0.3}
-    arm = change_arm(flexarm.sample("korayem-two-link"), {"links.1.root_piece": piece})
+    arm = change_arm(flexarm.example_arm("korayem-two-link"), {"links.1.root_piece": piece})
     sets = sets_of(arm, ("links.1.length",))
     sets[5] = {"links.1.length": 0.2}
     found = build_designs(arm, sets)
@@ -223,12 +223,12 @@ def test_rules_of_two_numbers_hold_for_each_design() -> None:
 def test_an_arm_can_be_pickled() -> None:
     """Processes hand arms to each other."""
     for name in ("chen-two-link", "graves-rms", "crossed-joints"):
-        arm = flexarm.sample(name)
+        arm = flexarm.example_arm(name)
         assert pickle.loads(pickle.dumps(arm)) == arm
 
 
 def test_a_design_can_be_pickled() -> None:
-    arm = flexarm.sample("korayem-two-link")
+    arm = flexarm.example_arm("korayem-two-link")
     model = build_designs(arm, sets_of(arm, ("links.1.length",)))[-1]
     assert isinstance(model, Model)
     copy = pickle.loads(pickle.dumps(model))
@@ -244,7 +244,7 @@ def test_an_unforeseen_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("flexarm.model.designs.build", fails)
     with pytest.raises(ValueError, match="a bug"):
-        build_designs(flexarm.sample("korayem-two-link"), [{"links.1.length": 1.0}])
+        build_designs(flexarm.example_arm("korayem-two-link"), [{"links.1.length": 1.0}])
 
 
 def test_designs_that_decide_differently_have_numbers_of_their_own() -> None:

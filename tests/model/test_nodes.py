@@ -76,7 +76,7 @@ def test_more_shapes_than_points_tell_apart_are_refused() -> None:
 
 
 def test_nodes_that_were_asked_for_stay_with_other_numbers() -> None:
-    model = build(flexarm.sample("driven-link-payload"), nodes=5)
+    model = build(flexarm.example_arm("driven-link-payload"), nodes=5)
     equation = flexarm.formulation("articulated", model, parameters=["links.1.section.EIz"])
     kept = equation.at([0.1]).model.links[0].exact
     assert kept is not None
@@ -86,11 +86,11 @@ def test_nodes_that_were_asked_for_stay_with_other_numbers() -> None:
 @pytest.mark.parametrize("nodes", [0, -1, 31, 1.5, True, "two"])
 def test_what_is_no_number_of_nodes_is_refused(nodes: object) -> None:
     with pytest.raises(ModelError, match="nodes: must be a number from 1 to 30"):
-        build(flexarm.sample("driven-link"), nodes=nodes)  # type: ignore[arg-type]
+        build(flexarm.example_arm("driven-link"), nodes=nodes)  # type: ignore[arg-type]
 
 
 def test_the_series_and_linear_theory_have_no_nodes() -> None:
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     theories = [build(arm, series=True), build(arm, stiffening=False), build(arm)]
     assert [model.link_theory for model in theories] == ["series", "linear", "exact"]
     assert [model.links[0].exact is None for model in theories] == [True, True, False]

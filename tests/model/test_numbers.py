@@ -18,7 +18,7 @@ SAMPLE = "korayem-two-link"
 def equation(**changes: object) -> Equation:
     """Make the equation of the sample with changes, dots as two underscores."""
     keys = {key.replace("__", "."): value for key, value in changes.items()}
-    return flexarm.formulation("articulated", build(change_arm(flexarm.sample(SAMPLE), keys)))
+    return flexarm.formulation("articulated", build(change_arm(flexarm.example_arm(SAMPLE), keys)))
 
 
 def structure(given: Equation, name: str = "mass_matrix") -> object:
@@ -66,7 +66,7 @@ def test_a_pattern_is_of_models_that_differ_in_numbers_alone() -> None:
 
 @pytest.mark.parametrize("key", ["links.1.length", "links.1.section.EIz", "payload.mass"])
 def test_numbers_of_a_model_keep_their_pattern(key: str) -> None:
-    arm = flexarm.sample("chen-two-link")
+    arm = flexarm.example_arm("chen-two-link")
     models = [build(change_arm(arm, {key: value})) for value in (1.07, 1.13, 1.21)]
     assert len({numbers_of(model).pattern.key for model in models}) == 1
 

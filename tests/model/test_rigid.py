@@ -24,7 +24,7 @@ SAMPLES = ("chen-two-link", "telescope", "crossed-joints")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_rigid_twin_has_the_inertia_of_the_arm_as_it_is_undeformed(name: str) -> None:
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     flexible, rigid = build(arm), build(flexarm.rigid(arm))
     assert not any(part.flexible for part in rigid.links)
     # A motor moves with its joint, shapes do not.
@@ -39,7 +39,7 @@ def test_the_rigid_twin_has_the_inertia_of_the_arm_as_it_is_undeformed(name: str
 
 
 def test_a_rigid_arm_is_its_own_twin_but_for_its_name() -> None:
-    arm = flexarm.sample("puma-560")
+    arm = flexarm.example_arm("puma-560")
     twin = flexarm.rigid(arm)
     assert twin.name == f"{arm.name}, rigid"
     assert twin.links == arm.links

@@ -11,7 +11,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.gibbs_appell.chain import paper_chain
 from flexarm.formulations.gibbs_appell.steps import compound_rotations, motions, rotations
 from flexarm.formulations.gibbs_appell.terms import tilde
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.model import build
 from flexarm_papers import PAPERS
 from flexarm_papers.errata import errata, markdown, measured
@@ -80,7 +80,7 @@ def test_what_a_paper_says_that_it_approximates_is_no_error_of_it() -> None:
 
 
 def test_eqs_67_and_69_of_korayem_add_up_to_the_recursion_of_eq_59() -> None:
-    model = build(sample("count-3-2-2"), stiffening=False)
+    model = build(example_arm("count-3-2-2"), stiffening=False)
     q, v, a = map(ca.SX, 0.3 * np.random.default_rng(4).standard_normal((3, model.size)))
     links = paper_chain(model, q, v, delta_squared=True)
     R = rotations(links)

@@ -12,7 +12,7 @@ import pytest
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.base import Formulation
 from flexarm.model import Model
-from flexarm.samples import sample_names
+from flexarm.samples import example_arm_names
 
 CORE = ("articulated", "composite")
 LONG = ("chain-30",)  # samples whose mass matrix takes long to trace
@@ -62,7 +62,8 @@ def pairs(
 def distinct_samples(left: Sequence[str] = ()) -> list[object]:
     """List the samples as cases; those that are like another one, and some, are for campaigns."""
     return [
-        pytest.param(name, marks=campaign_if(name in (*SIBLINGS, *left))) for name in sample_names()
+        pytest.param(name, marks=campaign_if(name in (*SIBLINGS, *left)))
+        for name in example_arm_names()
     ]
 
 

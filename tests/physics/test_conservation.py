@@ -79,10 +79,10 @@ def drift(values: Array) -> float:
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "sample",
-    [pytest.param(s, marks=campaign_if(s not in KINDS)) for s in flexarm.sample_names()],
+    [pytest.param(s, marks=campaign_if(s not in KINDS)) for s in flexarm.example_arm_names()],
 )
 def test_energy_of_an_undisturbed_arm_is_constant(sample: str) -> None:
-    model = build(conservative(flexarm.sample(sample)))
+    model = build(conservative(flexarm.example_arm(sample)))
     equation = formulation("articulated", model)
     _, rows = integrate(free_motion(equation), kicked(model), [0.0, 1.0], rtol=1e-10, atol=1e-12)
     found = energies(equation, rows)
@@ -93,7 +93,7 @@ def test_energy_of_an_undisturbed_arm_is_constant(sample: str) -> None:
 
 @pytest.mark.campaign
 def test_momentum_of_a_free_base_arm_is_constant() -> None:
-    model = build(conservative(flexarm.sample("canadarm-free-base")))
+    model = build(conservative(flexarm.example_arm("canadarm-free-base")))
     equation = formulation("articulated", model)
     _, rows = integrate(free_motion(equation), kicked(model), [0.0, 1.0])
     found = np.array([momentum(equation, y) for y in rows[::100]])

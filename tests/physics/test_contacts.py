@@ -433,6 +433,6 @@ def test_the_recursion_carries_contacts_of_the_tip_as_jacobians_do(
 
 
 def test_an_arm_that_touches_nothing_has_no_contacts() -> None:
-    plain = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.1)
+    plain = flexarm.simulate(flexarm.example_arm("driven-link"), t_end=0.1)
     with pytest.raises(flexarm.FlexarmError, match="has no contacts"):
         plain.contacts()

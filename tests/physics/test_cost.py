@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm import sample_names
+from flexarm import example_arm_names
 from flexarm.arm import Arm
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import counts
@@ -60,7 +60,7 @@ COUNTED = ("count-2-2-2", "count-3-2-2", "count-6-6-3")
 
 @pytest.mark.parametrize(("sample", "most"), list(zip(COUNTED, (262, 1350, 6169), strict=True)))
 def test_forward_dynamics_stays_below_its_bound(sample: str, most: int) -> None:
-    assert operations(build(flexarm.sample(sample), stiffening=False)) <= most
+    assert operations(build(flexarm.example_arm(sample), stiffening=False)) <= most
 
 
 SLIDING = ("telescope", "tg-rp-2planes", "tg-rrp-elements")
@@ -75,7 +75,7 @@ def test_counts_do_not_depend_on_last_bits(
     sample: str, stiffening: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Processors round values of shapes, and so all integrals of them, differently."""
-    expected = operations(build(flexarm.sample(sample), stiffening=stiffening))
+    expected = operations(build(flexarm.example_arm(sample), stiffening=stiffening))
     exact, rng = Shapes.values, np.random.default_rng(3)
 
     def rounded(self: Shapes, *args: Any) -> Array:
@@ -84,7 +84,7 @@ def test_counts_do_not_depend_on_last_bits(
 
     monkeypatch.setattr(Shapes, "values", rounded)
     monkeypatch.setattr(remembered, "_known", {})
-    model = build(flexarm.sample(sample), stiffening=stiffening)
+    model = build(flexarm.example_arm(sample), stiffening=stiffening)
     assert operations(model) == expected
 
 
@@ -93,14 +93,14 @@ import json, sys, flexarm
 from flexarm.model import build
 from tests.physics.test_cost import operations
 each = [(name, on) for name in sys.argv[1:] for on in (False, True)]
-found = {f"{n} {on}": operations(build(flexarm.sample(n), stiffening=on)) for n, on in each}
+found = {f"{n} {on}": operations(build(flexarm.example_arm(n), stiffening=on)) for n, on in each}
 print(json.dumps(found))
 """
 
 
 @pytest.mark.campaign
 def test_counts_are_those_of_a_processor_without_fused_operations() -> None:
-    names = [name for name in sample_names() if name != "chain-30"]
+    names = [name for name in example_arm_names() if name != "chain-30"]
     older = {"OPENBLAS_CORETYPE": "Nehalem", "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4"}
     command = [sys.executable, "-c", COUNT, *names]
     here, there = (
@@ -113,7 +113,7 @@ def test_counts_are_those_of_a_processor_without_fused_operations() -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("stiffening", [False, True])
 def test_operations_grow_linearly_with_the_number_of_links(stiffening: bool) -> None:
-    arm = flexarm.sample("count-6-6-3")
+    arm = flexarm.example_arm("count-6-6-3")
     totals = []
     for count in range(3, 6):
         links = tuple(arm.links[i % len(arm.links)] for i in range(count))
@@ -184,7 +184,7 @@ def test_exact_links_in_a_plane_cost_what_the_series_did(
     shapes: int, nodes: int, most: float
 ) -> None:
     kind = {"kind": "loaded", "root": "free", "bending_y": shapes}
-    arm = flexarm.change_arm(flexarm.sample("driven-link-payload"), {"links.1.shapes": kind})
+    arm = flexarm.change_arm(flexarm.example_arm("driven-link-payload"), {"links.1.shapes": kind})
     assert over_series(arm, nodes) <= most
 
 
@@ -225,5 +225,5 @@ def test_exact_links_in_space_cost_little_more_than_the_series_did(
     bare = rotary[: rotary.index("payload")]
     texts = {"two links": SPATIAL, "two links with rotary inertia": rotary,
              "two links without payload": bare}  # fmt: skip
-    arm = loads(texts[name]) if name in texts else flexarm.sample(name)
+    arm = loads(texts[name]) if name in texts else flexarm.example_arm(name)
     assert over_series(arm, nodes) <= most

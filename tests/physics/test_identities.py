@@ -56,8 +56,8 @@ WHOLE = ("korayem-two-link", "94")  # and on which they meet every identity
 @lru_cache(maxsize=1)
 def traced(arm: str) -> Equations:
     """A sample, or the random arm of a number, under every formulation."""
-    if arm in flexarm.sample_names():
-        return trace(RandomArm(0, flexarm.sample(arm), frozenset()))
+    if arm in flexarm.example_arm_names():
+        return trace(RandomArm(0, flexarm.example_arm(arm), frozenset()))
     return trace(random_arm(int(arm)))
 
 
@@ -127,7 +127,7 @@ def test_late_arms_are_those_of_their_blocks(number: str) -> None:
     ],
 )
 def test_compiled_functions_give_what_is_traced(name: str, arm: str) -> None:
-    model = build(flexarm.sample(arm))
+    model = build(flexarm.example_arm(arm))
     skip_if_refused(name, model)
     traced, equation, t = Traced(name, model, {}), formulation(name, model), 0.3
     s, n = traced.state, model.size
@@ -152,9 +152,9 @@ def test_compiled_functions_give_what_is_traced(name: str, arm: str) -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("arm", flexarm.sample_names())
+@pytest.mark.parametrize("arm", flexarm.example_arm_names())
 def test_every_sample_obeys_every_identity_under_every_formulation(arm: str) -> None:
-    assert survey_arm(RandomArm(0, flexarm.sample(arm), frozenset())).failures == []
+    assert survey_arm(RandomArm(0, flexarm.example_arm(arm), frozenset())).failures == []
 
 
 @pytest.mark.campaign

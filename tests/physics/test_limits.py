@@ -123,7 +123,7 @@ def test_motion_on_a_stiff_joint_is_that_on_a_rigid_one() -> None:
 
 def shaped(shapes: ShapeChoice) -> Arm:
     """The two-link arm of Usoro, Nadira & Mahil without gravity, with given shapes."""
-    arm = flexarm.sample("korayem-two-link")
+    arm = flexarm.example_arm("korayem-two-link")
     links = tuple(link.model_copy(update={"shapes": shapes}) for link in arm.links)
     return arm.model_copy(update={"gravity": (0.0, 0.0, 0.0), "links": links})
 
@@ -170,7 +170,7 @@ def test_modes_and_elements_describe_one_arm(angle: float, expected: tuple[float
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_puma_is_the_rigid_robot_that_is_printed(name: str) -> None:
-    equation = formulation(name, build(flexarm.sample("puma-560")))
+    equation = formulation(name, build(flexarm.example_arm("puma-560")))
     q = np.radians([0.0, 45.0, 180.0, 0.0, 45.0, 0.0])
     gravity, mass = equation.gravity(q), equation.mass_matrix(q)
     assert np.abs(gravity - [0, 31.63988, 6.035138, 0, 0.028253, 0]).max() <= 0.5e-5

@@ -26,7 +26,7 @@ from tests.physics.stepping import free_motion, integrate
 
 def with_shapes(name: str, shapes: ShapeChoice) -> Arm:
     """A sample of one link with other shapes and no deflection to start with."""
-    arm = flexarm.sample(name)
+    arm = flexarm.example_arm(name)
     link = arm.links[0].model_copy(update={"shapes": shapes, "start": {}})
     return arm.model_copy(update={"links": (link,)})
 
@@ -52,7 +52,7 @@ FALL = {
 def fallen(stiffening: bool) -> dict[float, Array]:
     """The states of the two-link arm at the times of `FALL`."""
     # what is printed with stiffening is of the series
-    model = build(flexarm.sample("korayem-two-link"), stiffening=stiffening, series=True)
+    model = build(flexarm.example_arm("korayem-two-link"), stiffening=stiffening, series=True)
     start = np.concatenate(start_state(model))
     times = [0.0, *(t for stiff, t in FALL if stiff == stiffening)]
     steps, rows = integrate(free_motion(formulation("articulated", model)), start, times)

@@ -20,7 +20,7 @@ PERIOD, GOAL = 0.05, {"joint1": 0.3}
 @cache
 def link() -> flexarm.Arm:
     shapes = {"kind": "loaded", "root": "free", "bending_y": 3}
-    return flexarm.change_arm(flexarm.sample("driven-link"), {
+    return flexarm.change_arm(flexarm.example_arm("driven-link"), {
         "stiffening": False, "links.1.shapes": shapes, "links.1.damping": "1 %",
     })  # fmt: skip
 
@@ -135,7 +135,7 @@ def test_it_mends_a_plan_of_an_arm_that_is_softer() -> None:
 
 def test_a_first_prediction_that_would_diverge_is_that_of_one_iteration() -> None:
     """Six links drop from where they are straight: later iterations leave the double precision."""
-    law = flexarm.mpc(flexarm.sample("count-6-6-3"), period=0.02, intervals=6)
+    law = flexarm.mpc(flexarm.example_arm("count-6-6-3"), period=0.02, intervals=6)
     rest = np.zeros(law.x.shape[1] // 2)
     law.step(rest, rest, GOAL)
     assert law.broken == 0

@@ -22,8 +22,8 @@ from flexarm.planning.program import Iterate, NonlinearProgram
 from flexarm.runs.run import Run
 
 TO = {"joint1": 0.8, "joint2": 0.6}
-ARM = flexarm.sample("deluca-siciliano")
-LINK = flexarm.change_arm(flexarm.sample("driven-link"), {
+ARM = flexarm.example_arm("deluca-siciliano")
+LINK = flexarm.change_arm(flexarm.example_arm("driven-link"), {
     "stiffening": False, "links.1.shapes": {"kind": "loaded", "root": "free", "bending_y": 1},
 })  # fmt: skip
 LUGRE = {"kind": "lugre", "coulomb": 0.1, "bristle_stiffness": 100.0}
@@ -265,7 +265,7 @@ def test_command_plans_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.campaign
 def test_shapes_that_follow_the_actuation_do_not_hinder_the_comparison() -> None:
     changes = {"links.1.shapes": None, "gravity": [0, -9.81, 0]}
-    arm = flexarm.change_arm(flexarm.sample("driven-link"), changes)
+    arm = flexarm.change_arm(flexarm.example_arm("driven-link"), changes)
     told = flexarm.plan(arm, {"joint1": "20 deg"}, duration=1.0, tolerance=0.5)
     assert told.residual < 0.5 * told.unshaped_residual
 
@@ -273,6 +273,6 @@ def test_shapes_that_follow_the_actuation_do_not_hinder_the_comparison() -> None
 @pytest.mark.campaign
 def test_canadarm_on_its_free_base_arrives_without_ringing() -> None:
     to = {"shoulder-yaw": 0.3236, "shoulder-pitch": -0.8472, "elbow-pitch": 1.5453}
-    found = flexarm.plan(flexarm.sample("canadarm-free-base"), to, duration=15.0)
+    found = flexarm.plan(flexarm.example_arm("canadarm-free-base"), to, duration=15.0)
     assert found.residual < 1e-3 * found.unshaped_residual
     assert found.times[1] > 50 * found.fastest

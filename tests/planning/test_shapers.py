@@ -86,7 +86,7 @@ def move(kind: str, start: float, end: float, duration: float) -> dict[str, obje
 @pytest.fixture(scope="module")
 def elbow() -> flexarm.Arm:
     """Prescribe the motion of an arm whose first frequency changes by a tenth on the way."""
-    arm = flexarm.sample("deluca-siciliano")
+    arm = flexarm.example_arm("deluca-siciliano")
     hub = {"outboard": {"mass": 1, "inertia": [0, 0, 0.1]}}
     return flexarm.change_arm(arm, {
         "links.1.joint.actuation": "prescribed",
@@ -109,7 +109,7 @@ def test_shaped_motion_of_an_arm_rings_less_and_least_if_shapers_follow(elbow: f
 @pytest.fixture(scope="module")
 def served() -> flexarm.Arm:
     return flexarm.change_arm(
-        flexarm.sample("driven-link"),
+        flexarm.example_arm("driven-link"),
         {"links.1.joint.servo": {"stiffness": 5, "damping": 0.4,
                                  "target": {"kind": "step", "value": 0.01}},
          "links.1.joint.input": {"kind": "constant", "value": 0},

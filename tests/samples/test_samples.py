@@ -12,7 +12,7 @@ from flexarm.arm.profile import Cycloid, SpinUp, Table
 from flexarm.arm.section import Rectangle, Tube
 from flexarm.arm.shapes import ClampedFree, ClampedMass, Elements
 from flexarm.io.model_file import load
-from flexarm.samples import sample_names, sample_path
+from flexarm.samples import example_arm_names, sample_path
 
 COUNTED = [
     f"tg-{arm}{planes}{kind}"
@@ -118,10 +118,10 @@ def turned(angles: tuple[float, float, float]) -> Any:
 
 @pytest.mark.parametrize("name", [*NAMED, *COUNTED])
 def test_sample_exists(name: str) -> None:
-    assert name in sample_names()
+    assert name in example_arm_names()
 
 
-@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("name", example_arm_names())
 def test_sample_loads_and_its_notes_begin_with_a_summary_and_name_the_source(name: str) -> None:
     arm = sample(name)
     first, empty, *rest = arm.notes.split("\n")
@@ -137,7 +137,7 @@ def test_total_mass_is_the_sources(name: str) -> None:
 
 
 def test_no_gravity_acts_on_arms_with_a_free_base() -> None:
-    free = [arm for arm in map(sample, sample_names()) if isinstance(arm.base, FreeBase)]
+    free = [arm for arm in map(sample, example_arm_names()) if isinstance(arm.base, FreeBase)]
     assert len(free) == 2
     assert all(arm.gravity == (0.0, 0.0, 0.0) for arm in free)
 

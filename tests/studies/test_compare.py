@@ -34,7 +34,7 @@ def found(name: str, error: float) -> Compared:
         del FORMULATIONS[other]
     FORMULATIONS["kinematic-influence"] = planted(error)
     try:
-        return compare(flexarm.sample(name)).formulations["kinematic-influence"]
+        return compare(flexarm.example_arm(name)).formulations["kinematic-influence"]
     finally:
         FORMULATIONS.clear()
         FORMULATIONS.update(kept)

@@ -230,7 +230,7 @@ payload: {mass: 0.5}
 )
 def test_arms_that_cannot_have_static_shapes_are_enriched_all_the_same(name: str) -> None:
     """Loaded modes under a heavy body have them already; shapes that follow a length cannot."""
-    arm = loads(FOLLOWING) if name == "following" else flexarm.sample(name)
+    arm = loads(FOLLOWING) if name == "following" else flexarm.example_arm(name)
     sizes = [build(each, stiffening=False).size for each in (arm, enriched(arm), reference(arm))]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[1]

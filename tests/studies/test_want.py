@@ -155,7 +155,7 @@ def test_an_error_that_one_run_does_not_tell_is_called_so(asked: str) -> None:
     """Of links that slide, whose runs do not say what more shapes would change."""
     options: dict[str, Any] = {asked: 1e-6}
     one_shape = {"links.1.shapes": {"kind": "loaded", "bending_y": 1}}
-    arm = flexarm.change_arm(flexarm.sample("telescope"), one_shape)
+    arm = flexarm.change_arm(flexarm.example_arm("telescope"), one_shape)
     found = flexarm.converge(arm, t_end=0.1, trials=1, **options)
     assert found.answer is not None
     assert not found.answer.within
@@ -166,7 +166,7 @@ def test_an_error_that_one_run_does_not_tell_is_called_so(asked: str) -> None:
 
 @pytest.mark.campaign
 def test_shapes_of_a_link_that_slides_are_found() -> None:
-    arm = flexarm.sample("telescope")
+    arm = flexarm.example_arm("telescope")
     answer = flexarm.converge(arm, t_end=T_END, want=WANT).answer
     assert answer is not None
     assert answer.within

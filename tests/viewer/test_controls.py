@@ -210,7 +210,7 @@ def test_panels_and_curves_are_chosen(page: Page) -> None:
 
 @pytest.mark.campaign
 def test_every_curve_has_a_swatch_of_its_own(open_page: Opener) -> None:
-    run = random_run(flexarm.sample("chain-30"), 3, stiffening=False)
+    run = random_run(flexarm.example_arm("chain-30"), 3, stiffening=False)
     page = open_page(run_page([run]), width=390)
     names = 'document.querySelectorAll(`[data-panel="angles"] .swatch`)'
     look = "(s) => { const c = getComputedStyle(s); return c.color + c.backgroundImage; }"
@@ -358,7 +358,7 @@ def test_a_mode_swings_along_its_vector(mode: int, phase: float, swinging: Page)
 def test_ten_seconds_of_six_links_are_small_and_quick(
     open_page: Opener, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = smooth_run(4001, flexarm.sample("count-6-6-3"), t_end=10.0)
+    run = smooth_run(4001, flexarm.example_arm("count-6-6-3"), t_end=10.0)
     html = run_page([run])
     assert len(html.encode()) < 5e6
     page = open_page(html, width=600, height=400)  # software takes long for large pictures

@@ -137,14 +137,14 @@ def require_drawn(page: Page, runs: list[Run]) -> None:
 def test_every_section_and_the_tip_are_where_the_run_has_them(
     names: tuple[str, ...], open_page: Opener
 ) -> None:
-    runs = [random_run(flexarm.sample(name), 3) for name in names]
+    runs = [random_run(flexarm.example_arm(name), 3) for name in names]
     require_drawn(open_page(run_page(runs)), runs)
 
 
 @pytest.mark.campaign
 def test_two_runs_are_drawn_over_each_other_each_where_it_is(open_page: Opener) -> None:
     """Of arms with twist and stretch, elastic joints, stiffening, a sliding link, a payload."""
-    runs = [random_run(flexarm.sample(name), 3) for name in ("chen-two-link", "theodore-rrp")]
+    runs = [random_run(flexarm.example_arm(name), 3) for name in ("chen-two-link", "theodore-rrp")]
     page = open_page(run_page(runs, ["with", "without"]))
     require_drawn(page, runs)
     assert page.locator("#runs li").all_inner_texts() == ["with", "without"]
@@ -389,7 +389,7 @@ def test_three_runs_bodies_obstacles_events_and_the_scale_are_shown(open_page: O
 
 
 def test_without_webgl_the_page_says_so_and_shows_its_curves(open_page: Opener) -> None:
-    run = random_run(flexarm.sample("korayem-two-link"), 2)
+    run = random_run(flexarm.example_arm("korayem-two-link"), 2)
     page = open_page(run_page([run]), first=NO_WEBGL)
     assert "no WebGL" in page.locator("#warning").inner_text()
     assert page.locator(".panel:visible").count() >= 3
@@ -416,7 +416,7 @@ springs: [{between: [{link: link1, at: 0.5}, {world: [0.5, 0, 1]}], stiffness: 2
 def test_sections_arrows_where_the_arm_touches_and_coils_between_points_are_where_they_are(
     open_page: Opener,
 ) -> None:
-    crossed = random_run(flexarm.sample("crossed-joints"), 3)  # universal, spherical, screw
+    crossed = random_run(flexarm.example_arm("crossed-joints"), 3)  # universal, spherical, screw
     run = flexarm.simulate(loads(TOUCHING, "touching"), t_end=0.3)
     touched = run.contacts()
     k = int(touched.normal_force.values[:, 0].argmax())

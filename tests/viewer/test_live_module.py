@@ -104,7 +104,7 @@ def servo_law(arm: LiveArm, servo: np.ndarray) -> ca.Function:
 
 @pytest.mark.campaign
 def test_24_coordinates_held_by_servos_move_as_in_python(tmp_path: Path) -> None:
-    sample = flexarm.sample("count-6-6-3")
+    sample = flexarm.example_arm("count-6-6-3")
     arm = LiveArm(flexarm.build(sample))
     task = live_task(arm)
     tuned = tuning(arm, task)
@@ -124,7 +124,7 @@ def test_24_coordinates_held_by_servos_move_as_in_python(tmp_path: Path) -> None
 
 @pytest.mark.campaign
 def test_attitudes_are_measured_anew_before_they_are_singular(tmp_path: Path) -> None:
-    sample = flexarm.sample("crossed-joints")
+    sample = flexarm.example_arm("crossed-joints")
     arm, made = live(sample, 1e-3)
     still = dict.fromkeys((axis.name for axis in arm.driven), 0.0)
     run = flexarm.simulate(sample, t_end=2.0, method="rk4", step=1e-3, inputs=still)
@@ -140,7 +140,7 @@ def test_attitudes_are_measured_anew_before_they_are_singular(tmp_path: Path) ->
 
 @pytest.mark.campaign
 def test_servos_of_the_file_and_their_timed_targets_are_played(tmp_path: Path) -> None:
-    sample = flexarm.sample("carriage-on-rail")
+    sample = flexarm.example_arm("carriage-on-rail")
     later = {"at": 0.3, "servo": {"joint2": {"target": {"kind": "constant", "value": 0.5}}}}
     ended = {"name": "halt", "when": {"quantity": "joint2", "above": 9.0}, "end": True}
     sample = Arm.model_validate(sample.model_dump(exclude_unset=True) | {"events": [later, ended]})

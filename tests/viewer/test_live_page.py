@@ -24,7 +24,7 @@ SAMPLE = "korayem-two-link"
 
 @pytest.fixture(scope="module")
 def shared(open_shared: Opener) -> Page:
-    model = flexarm.build(flexarm.sample(SAMPLE))
+    model = flexarm.build(flexarm.example_arm(SAMPLE))
     html = live_page(prepare_live(model, all_shapes=False))
     assert len(html) < 1_000_000
     return open_shared(html)
@@ -58,7 +58,7 @@ def test_every_state_is_that_of_python(page: Page, t_end: float) -> None:
     step = page.evaluate("flexarm.step()")
     still = {"joint1": 0.0, "joint2": 0.0}
     run = flexarm.simulate(
-        flexarm.sample(SAMPLE), t_end=t_end, method="rk4", step=step, inputs=still
+        flexarm.example_arm(SAMPLE), t_end=t_end, method="rk4", step=step, inputs=still
     )
     page.evaluate("flexarm.put('hand', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
     found = page.evaluate("times => flexarm.run(...times)", run.t[1:].tolist())
@@ -170,7 +170,7 @@ def test_a_mode_is_plucked(page: Page) -> None:
 
 def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:
     changed = flexarm.change_arm(
-        flexarm.sample(SAMPLE), {"gravity": [0, -5.0, 0], "payload": {"mass": 0.7}}
+        flexarm.example_arm(SAMPLE), {"gravity": [0, -5.0, 0], "payload": {"mass": 0.7}}
     )
     page.evaluate("flexarm.put('hand', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
     page.evaluate("flexarm.set('gravity', 5), flexarm.set('payload', 0.7)")
@@ -361,5 +361,5 @@ def test_no_file_is_overwritten_unasked(tmp_path: Path) -> None:
     path = tmp_path / "arm.html"
     path.write_text("mine")
     with pytest.raises(FlexarmError, match=r"arm\.html"):
-        flexarm.live(flexarm.sample(SAMPLE), path)
+        flexarm.live(flexarm.example_arm(SAMPLE), path)
     assert path.read_text() == "mine"

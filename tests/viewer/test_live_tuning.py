@@ -19,7 +19,7 @@ from tests.viewer.test_page import document
 @pytest.mark.parametrize("name", ["korayem-two-link", "count-6-6-3"])
 def test_servos_of_a_page_let_nothing_grow(name: str) -> None:
     """Their integral parts too: by the roots of the arm that they hold."""
-    live = prepare_live(flexarm.build(flexarm.sample(name)), all_shapes=False)
+    live = prepare_live(flexarm.build(flexarm.example_arm(name)), all_shapes=False)
     arm, task, tuned = live.arm, live.task, live.tuned
     found = task.equation.compiled("matrices").call(task.start.q, task.start.v)
     M, K, D = (matrix.reshape(arm.model.size, -1) for matrix in found)
@@ -39,7 +39,7 @@ def test_steps_are_as_long_as_the_fastest_mode_allows(name: str) -> None:
 
     Of arms with few shapes as long as follows the slowest vibration.
     """
-    live = prepare_live(flexarm.build(flexarm.sample(name)), all_shapes=False)
+    live = prepare_live(flexarm.build(flexarm.example_arm(name)), all_shapes=False)
     arm, task, tuned = live.arm, live.task, live.tuned
     found = task.equation.compiled("matrices").call(task.start.q, task.start.v)
     M, K, D = (matrix.reshape(arm.model.size, -1) for matrix in found)

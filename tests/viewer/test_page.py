@@ -32,7 +32,7 @@ PACKED = re.compile('(id="packed">)[^<]+')
 
 @pytest.fixture(scope="module")
 def html() -> str:
-    return run_page([random_run(flexarm.sample("korayem-two-link"), 3)])
+    return run_page([random_run(flexarm.example_arm("korayem-two-link"), 3)])
 
 
 def document(html: str) -> dict[str, object]:
@@ -121,7 +121,7 @@ def test_arrays_stand_one_behind_the_other() -> None:
 
 def test_a_long_run_is_thinned_out_and_keeps_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "FRAMES", 100)
-    run = random_run(flexarm.sample("driven-link"), 2)
+    run = random_run(flexarm.example_arm("driven-link"), 2)
     long = run_of(run.model, np.repeat(run.q, 250, axis=0), np.repeat(run.anchors, 250, axis=0))
     read = document(run_page([long]))
     (shown,) = read["motions"]  # type: ignore[misc]
@@ -134,7 +134,7 @@ def test_a_page_needs_a_run() -> None:
 
 
 def test_an_arm_without_modes_has_no_page_of_them() -> None:
-    still = flexarm.modes(flexarm.sample("puma-560"), joints="locked")
+    still = flexarm.modes(flexarm.example_arm("puma-560"), joints="locked")
     with pytest.raises(FlexarmError, match="found: contains no mode to show"):
         mode_page(still)
 
@@ -169,7 +169,7 @@ def test_the_lock_file_fixes_what_is_bundled_and_names_no_host() -> None:
 
 
 def test_runs_of_one_arm_are_called_by_what_differs() -> None:
-    arm = flexarm.sample("driven-link")
+    arm = flexarm.example_arm("driven-link")
     heavy = flexarm.change_arm(arm, {"payload": {"mass": 0.5}})
     still, loaded = (random_run(each, 1) for each in (arm, heavy))
     tight = replace(still, rtol=1e-9)
@@ -177,7 +177,7 @@ def test_runs_of_one_arm_are_called_by_what_differs() -> None:
     assert run_labels([still, tight]) == [f"rtol {still.rtol:g}", "rtol 1e-09"]
     assert run_labels([still, loaded, tight])[2] == "rtol 1e-09, payload.mass none"
     assert run_labels([still, still]) == ["1", "2"]
-    other = random_run(flexarm.sample("driven-link-payload"), 1)
+    other = random_run(flexarm.example_arm("driven-link-payload"), 1)
     assert run_labels([still, other])[1].startswith(other.model.arm.name)
     assert run_labels([other]) == [other.model.arm.name]
     files = [Path("a/run.nc"), Path("b/run.nc"), Path("c.nc")]

@@ -80,7 +80,7 @@ class Whole(Arrays):
 
 def bent(name: str, seed: int = 0) -> tuple[Model, Array]:
     """Bend the exact links of a sample hard."""
-    arm = loads(GIVEN[name], name) if name in GIVEN else flexarm.sample(name)
+    arm = loads(GIVEN[name], name) if name in GIVEN else flexarm.example_arm(name)
     model = build(arm, stiffening=True, nodes=1)
     q = random_pose(model, np.random.default_rng(seed))
     for part in model.links:
@@ -165,7 +165,7 @@ def test_one_field_is_as_if_all_were_asked_for(name: str) -> None:
 
 
 def test_links_of_runs_of_before_stand_where_their_series_has_them() -> None:
-    model = build(flexarm.sample("chen-two-link"), series=True)
+    model = build(flexarm.example_arm("chen-two-link"), series=True)
     q = random_pose(model, np.random.default_rng(0))
     for link, (places, turns) in zip(posed(model, q)["links"], sections(model, q), strict=True):
         assert np.abs(np.reshape(link["centres"], (-1, 3)) - places).max() < 1e-9

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from flexarm.cli import (
+    arms,
     cache,
     check,
     count,
@@ -15,7 +16,6 @@ from flexarm.cli import (
     identify,
     modes,
     reproduce,
-    samples,
     simulate,
 )
 from flexarm.cli.arguments import Argument, Misuse, add_arguments
@@ -32,7 +32,7 @@ from flexarm.cli.exits import (
     EXIT_SIMULATION,
     EXIT_USAGE,
 )
-from flexarm.cli.motions import plan, shape
+from flexarm.cli.motions import plan, shape_inputs
 from flexarm.cli.pages import live, view
 from flexarm.cli.studies import compare, converge, optimise, study
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
@@ -89,8 +89,12 @@ def _status(error: FlexarmError) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     """Return the exit status of a command after running it; print an error as one line."""
     command = ""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and arguments[0] in RENAMED:
+        old, arguments[0] = arguments[0], RENAMED[arguments[0]]
+        print(f"flexarm: warning: '{old}' is '{arguments[0]}' now", file=sys.stderr)
     try:
-        args = _parser().parse_args(argv)
+        args = _parser().parse_args(arguments)
         command = f" {args.command}"
         with heartbeat(args.command):
             return COMMANDS[args.command].run(args) or 0
@@ -171,7 +175,7 @@ class Command(Protocol):
 
 
 COMMANDS: dict[str, Command] = {
-    "samples": samples,
+    "arms": arms,
     "new": new,
     "check": check,
     "modes": modes,
@@ -182,7 +186,7 @@ COMMANDS: dict[str, Command] = {
     "study": study,
     "optimise": optimise,
     "view": view,
-    "shape": shape,
+    "shape-inputs": shape_inputs,
     "plan": plan,
     "count": count,
     "equations": equations,
@@ -195,3 +199,5 @@ COMMANDS: dict[str, Command] = {
     "cache": cache,
     "completion": completion,
 }
+# Old names of commands and the present ones.
+RENAMED = {"samples": "arms", "shape": "shape-inputs"}

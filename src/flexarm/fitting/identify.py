@@ -129,7 +129,7 @@ def identify(
     standard error; intervals include the rest.  Derivatives are those of the run itself
     (`flexarm.differentiable`).
     """
-    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)")
+    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.example_arm(name)")
     require_word("loss", loss, LOSSES)
     require_word("start", start, ("model", "measured"))
     require_count("most_evaluations", most_evaluations, 1)

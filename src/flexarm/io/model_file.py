@@ -22,7 +22,7 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.explain import explain, explain_data
 from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
 from flexarm.io.whole_file import write_whole
-from flexarm.samples import FOLDER, sample_names, sample_path
+from flexarm.samples import FOLDER, example_arm_names, sample_path
 
 WIDTH = 70  # characters of a line of a list, after which its next item begins a new line
 _TAG = "tag:yaml.org,2002:"
@@ -210,9 +210,9 @@ def validated(arm: Arm) -> Arm:
 
 def _described(arm: object) -> str:
     if isinstance(arm, str | Path):
-        return f"{str(arm)!r}. Read it with flexarm.load(path) or flexarm.sample(name) first"
+        return f"{str(arm)!r}. Read it with flexarm.load(path) or flexarm.example_arm(name) first"
     what = "None" if arm is None else f"a value of type {type(arm).__name__}"
-    return f"{what}. Make one with flexarm.load, flexarm.sample or flexarm.Arm."
+    return f"{what}. Make one with flexarm.load, flexarm.example_arm or flexarm.Arm."
 
 
 def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
@@ -300,13 +300,13 @@ def _is_tag(field: FieldInfo) -> bool:
     return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
 
 
-def sample(name: str) -> Arm:
+def example_arm(name: str) -> Arm:
     """Load one of the arms that come with flexarm.
 
     Parameters
     ----------
     name
-        One of `flexarm.sample_names()`.
+        One of `flexarm.example_arm_names()`.
 
     Returns
     -------
@@ -335,7 +335,7 @@ def arm_path(name: str) -> Path:
     path = require_path("name", name, ModelError)
     if os.path.exists(path) and not os.path.isdir(path):
         return path
-    names, beside = sample_names(), list[Path]()
+    names, beside = example_arm_names(), list[Path]()
     if name in names:
         return FOLDER / f"{name}.yaml"
     with suppress(OSError, ValueError):
@@ -346,5 +346,5 @@ def arm_path(name: str) -> Path:
     hint = f"Did you mean '{close[0]}'? " if close else ""
     raise ModelError(
         f"no file and no sample arm is called '{name}'. {hint}Give a model file, or a name that "
-        "'flexarm samples' lists."
+        "'flexarm arms' lists."
     )

@@ -12,29 +12,29 @@ FOLDER = Path(str(resources.files(__name__)))
 COUNTED = ("count-", "tg-")  # prefixes of the arms on which operations are counted
 
 
-def sample_names() -> tuple[str, ...]:
+def example_arm_names() -> tuple[str, ...]:
     """List the names of the samples in alphabetical order.
 
     Returns
     -------
     tuple[str, ...]
-        Names that `flexarm.sample` accepts.
+        Names that `flexarm.example_arm` accepts.
     """
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
 def shown_names() -> tuple[str, ...]:
     """List the samples other than those on which operations are counted."""
-    return tuple(name for name in sample_names() if not name.startswith(COUNTED))
+    return tuple(name for name in example_arm_names() if not name.startswith(COUNTED))
 
 
 def sample_path(name: str) -> Path:
     """Find the model file of a sample.
 
-    name: one of `sample_names()`.
+    name: one of `example_arm_names()`.
     ModelError: if there is no sample of that name.
     """
-    names = sample_names()
+    names = example_arm_names()
     require_kind("name", name, str, "the name of a sample", ModelError)
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
@@ -48,7 +48,7 @@ def sample_path(name: str) -> Path:
 def sample_text(name: str) -> str:
     """Read the model file of a sample.
 
-    name: one of `sample_names()`.
+    name: one of `example_arm_names()`.
     ModelError: if there is no sample of that name.
     """
     return sample_path(name).read_text(encoding="utf-8")

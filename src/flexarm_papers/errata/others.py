@@ -7,7 +7,7 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.formulations.equation import Equation
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
@@ -132,7 +132,7 @@ def _drawn_in() -> str:
 
 def _torsion() -> str:
     """Look at what couples the last link's torsion to the rest of M."""
-    model = build(sample("chen-two-link-rigid-joints"))
+    model = build(example_arm("chen-two-link-rigid-joints"))
     row, q = model.names.index("link2.twist1"), np.zeros(model.size)
     sizes = []
     for kind, paper in (("recursive-lagrange", True), ("composite", False)):

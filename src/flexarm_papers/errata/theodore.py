@@ -7,7 +7,7 @@ import numpy as np
 from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
 from flexarm_papers.readings import Scope
 from flexarm_papers.runs import simulate
@@ -95,7 +95,7 @@ def _arm() -> Equation:
 
 def _growing() -> str:
     """Find the force that the bent link puts on the joint that draws it in, along the motion."""
-    run = simulate(sample("theodore-rrp-motion"), t_end=0.5, dt=5e-3, rtol=1e-4)
+    run = simulate(example_arm("theodore-rrp-motion"), t_end=0.5, dt=5e-3, rtol=1e-4)
     equation, k = formulation("composite", run.model), run.model.names.index("joint3")
     still = np.zeros(run.model.size)
     found = [abs(float(equation.parts(q, still)["elastic"][k])) for q in run.q]

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from flexarm.formulations import formulation
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.model import Model, build
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.base import Found, Table
@@ -180,7 +180,7 @@ def _over_recursion(reading: Reading) -> float:
 
     def share(robot: str) -> float:
         name = f"tg-{robot.lower().replace(' with ', '-')}{planes}{KINDS[kind]}"
-        return sum(PRINTED_2[robot, kind]) / sum(_compiled(build(sample(name))))
+        return sum(PRINTED_2[robot, kind]) / sum(_compiled(build(example_arm(name))))
 
     return max(map(share, ROBOTS))
 
@@ -200,7 +200,7 @@ def equation_numbers(scope: Scope) -> Found:
     for name, n, flexible in (("tg-rr", 2, 2), ("tg-rrr", 3, 2), ("tg-rp", 2, 2), ("tg-rrp", 3, 2)):
         for planes in (1, 2):
             full = name + ("-2planes" if planes == 2 else "")
-            modes_, elements = build(sample(full)), build(sample(full + "-elements"))
+            modes_, elements = build(example_arm(full)), build(example_arm(full + "-elements"))
             for model, factor in ((modes_, 1), (elements, 2)):
                 says = factor * planes * 2 * flexible + n
                 gaps.append(abs(says - model.size))

@@ -11,7 +11,7 @@ import scipy.linalg
 from flexarm.control import Timing, Trajectory, decoupling_law, joint_move, lqr
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.batch.many import simulate_many
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.run import Run
@@ -105,7 +105,7 @@ class Loop:
 @cache
 def loop(kind: str) -> Loop:
     """Simulate the arm under the decoupling law and the second loop."""
-    arm = sample(KINDS[kind])
+    arm = example_arm(KINDS[kind])
     motion = joint_move(build(arm), GOALS, Timing("cycloid", MOVE))
     law = decoupling_law(
         motion, kp=GAINS[0], kd=GAINS[1], regulator=lqr(motion, bandwidth=BANDWIDTH)

@@ -10,7 +10,7 @@ from flexarm.control import Timing, Trajectory, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.quantities import Partitioned
-from flexarm.io.model_file import sample
+from flexarm.io.model_file import example_arm
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm_papers.base import Found, Table
@@ -294,7 +294,9 @@ def ranks(scope: Scope) -> Found:
 def equation_of(direction: str, name: str = SECTION_5) -> Equation:
     """Give the equations of the arm of section 5, its modes of unit mass, or of another."""
     if name != SECTION_5:
-        return formulation("composite", build(_sliding() if name == SLIDES else sample("tg-rr")))
+        return formulation(
+            "composite", build(_sliding() if name == SLIDES else example_arm("tg-rr"))
+        )
     unit = {f"links.{k}.shapes.normalise": "mass" for k in (2, 3)}
     arm = changed("theodore-rrp", {**unit, **DIRECTION.ways[direction]})
     return formulation("composite", build(arm))

@@ -104,9 +104,9 @@ def run(args: argparse.Namespace) -> None:
 
 def _is_arm(path: Path) -> bool:
     """Return whether a path is a model file, or the name of a sample arm."""
-    from flexarm.samples import sample_names
+    from flexarm.samples import example_arm_names
 
-    sample = not path.exists() and str(path) in sample_names()
+    sample = not path.exists() and str(path) in example_arm_names()
     return sample or path.suffix.lower() in (".yaml", ".yml")
 
 

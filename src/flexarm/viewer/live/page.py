@@ -81,7 +81,9 @@ def live(
     """
     require_flag("all_shapes", all_shapes)
     if not isinstance(arm, Model):
-        require_kind("arm", arm, Arm, "an arm, such as flexarm.sample('driven-link'), or its model")
+        require_kind(
+            "arm", arm, Arm, "an arm, such as flexarm.example_arm('driven-link'), or its model"
+        )
     require_writable(path, force=force)
     model = arm if isinstance(arm, Model) else build(arm)
     prepared = prepare_live(model, all_shapes=all_shapes)

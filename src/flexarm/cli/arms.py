@@ -1,4 +1,4 @@
-"""`flexarm samples`: list the sample arms of flexarm, or print the model file of one."""
+"""`flexarm arms`: list the sample arms of flexarm, or print the model file of one."""
 
 import argparse
 import re
@@ -20,7 +20,7 @@ ARGUMENTS = (
 
 def run(args: argparse.Namespace) -> None:
     """Print the list of sample arms, or the model file of one."""
-    from flexarm.samples import sample_names, sample_text, shown_names
+    from flexarm.samples import example_arm_names, sample_text, shown_names
 
     if args.name is not None:
         text = sample_text(args.name)
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> None:
         else:
             print(text.rstrip("\n"))
         return
-    listed = sample_names() if args.all else shown_names()
+    listed = example_arm_names() if args.all else shown_names()
     first_lines = {name: _first_line_of_notes(sample_text(name)) for name in listed}
     if args.json:
         print_json([{"name": name, "notes": line} for name, line in first_lines.items()])
@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> None:
     width = max(map(len, first_lines), default=0)
     for name, line in first_lines.items():
         print(f"{name:<{width}}  {line}".rstrip())
-    if left := len(sample_names()) - len(listed):
-        print(f"\nand {left} to count operations on: 'flexarm samples --all' lists them")
+    if left := len(example_arm_names()) - len(listed):
+        print(f"\nand {left} to count operations on: 'flexarm arms --all' lists them")
 
 
 def _first_line_of_notes(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`flexarm shape`: apply input shaping to the motions of a model file."""
+"""`flexarm shape-inputs`: apply input shaping to the motions of a model file."""
 
 import argparse
 
