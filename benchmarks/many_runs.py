@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--target", choices=["cpu", "gpu"], help="all that there are if not given")
     parser.add_argument("--workers", type=int, default=1, help="threads of the processor")
     options = parser.parse_args()
-    arm = flexarm.change_arm(flexarm.sample(options.sample), {"stiffening": options.exact})
+    arm = flexarm.change_arm(flexarm.example_arm(options.sample), {"stiffening": options.exact})
     print(f"{options.sample}, {options.method}, {options.t_end:g} s\n\n{HEADER}")
     print("|---" * (HEADER.count("|") - 1) + "|")
     for target in [options.target] if options.target else targets():
