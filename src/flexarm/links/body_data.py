@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,10 +40,8 @@ class BodyData(ABC):
         """Collocation nodes of a geometrically exact beam, else None."""
         return None
 
-    @property
-    def range(self) -> tuple[float, float] | None:
-        """Minimum and maximum length [m] with known shapes if the length varies, else None."""
-        return None
+    # Minimum and maximum length [m] with known shapes if the length varies, else None.
+    range: ClassVar[tuple[float, float] | None] = None
 
     @property
     def root_turn(self) -> Array:

@@ -11,7 +11,7 @@ from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.model import Model
 from flexarm.model.parts import SAID
-from flexarm.spatial import DUST, Inertia
+from flexarm.spatial import DUST, NO_INERTIA, Inertia
 
 NAMED = 0.3  # smallest named entry of an eigenvector, relative to the largest
 
@@ -112,21 +112,20 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
     found: dict[str, float] = {}
     carried = np.zeros(3)
     for part in reversed(model.links):
-        carried = _shifted(carried + _moments(part.tip_body), part.length)
-        carried = carried + _moments(own_inertia(part.link))
-        carried = _shifted(carried, float(np.linalg.norm(part.pose_JL.position)))
+        carried = _carried(carried, part.tip_body, part.length)
+        root = float(np.linalg.norm(part.pose_JL.position))
+        carried = _carried(carried, own_inertia(part.link), root)
         found |= {a.name: DUST * carried[2] for a in part.axes if a.turns}
-        carried = _shifted(carried, float(np.linalg.norm(part.pose_FJ.position)))
+        joint = float(np.linalg.norm(part.pose_FJ.position))
+        carried = _carried(carried, NO_INERTIA, joint)
     return np.array([found.get(name, 0.0) for name in names])
 
 
-def _moments(body: Inertia) -> Array:
-    second = np.trace(body.second)
-    return np.array([body.mass, np.sqrt(body.mass * second), second])
-
-
-def _shifted(moments: Array, distance: float) -> Array:
-    zeroth, first, second = moments
+def _carried(moments: Array, body: Inertia, distance: float) -> Array:
+    """Return bounds of mass, first and second moment with a body added, about a farther point."""
+    turned = np.trace(body.second)
+    own = np.array([body.mass, np.sqrt(body.mass * turned), turned])
+    zeroth, first, second = moments + own
     return np.array(
         [zeroth, first + distance * zeroth, second + 2 * distance * first + distance**2 * zeroth]
     )

@@ -241,7 +241,7 @@ class SlidingBeam(BeamData):
     theory = "growing"
 
     @property
-    def range(self) -> tuple[float, float]:
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
         """Smallest and largest exposed length [m]."""
         return self.shapes.range
 

@@ -16,8 +16,6 @@ from flexarm.model.parts import Flexible
 def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
     """Return the damping matrix (m, m) of a link's m amplitudes, measured or computed."""
     link, shapes = arm.links[index], part.shapes
-    if shapes.damping is None and not link.damped:
-        return np.zeros_like(shapes.stiffness)
     if shapes.damping is None:
         parts, tip = stiffnesses(shapes, part.integrals.stiffness), (part.tip_shape, part.tip_angle)
         return damping_matrix(arm, index, parts, part.integrals.modal_mass, tip)

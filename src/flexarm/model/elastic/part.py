@@ -120,7 +120,9 @@ def flexible_part(
                 lambda made: rotary_error(made.integrals, made.nodes) if made.nodes else 0.0,
                 more,
             )
-    return replace(part, damping=link_damping(arm, index, part))
+    if link.damped or shapes.damping is not None:
+        part = replace(part, damping=link_damping(arm, index, part))
+    return part
 
 
 def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int) -> Flexible:
