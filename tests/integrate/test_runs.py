@@ -1,7 +1,10 @@
 """Runs in arrays: what they hold is what each run by itself holds, and only what is asked for."""
 
+import sys
 import tracemalloc
 from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.batch import cores, many
+from flexarm.integrate.batch import runs as many_runs
 from flexarm.integrate.batch.runs import Runs
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import new_state, solve
@@ -205,3 +209,44 @@ def test_no_runs_are_a_sequence_too() -> None:
     with pytest.raises(IndexError):
         runs()[COUNT]
     assert "21 of" in repr(runs())
+
+
+def test_a_table_of_many_runs_is_written_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[dict[str, Any]] = []
+
+    class Writer:
+        def __init__(self, path: Path, schema: list[str]) -> None:
+            path.write_text(" ".join(schema))
+
+        def write_table(self, table: Any) -> None:
+            written.append(table.columns)
+
+        def close(self) -> None: ...
+
+    def table(columns: dict[str, Any]) -> SimpleNamespace:
+        return SimpleNamespace(columns=columns, schema=list(columns))
+
+    monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(table=table))
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", SimpleNamespace(ParquetWriter=Writer))
+    monkeypatch.setattr(many_runs, "TOGETHER", 8 * 7)
+    runs().to_parquet(tmp_path / "runs.parquet", "tip x")
+    said = "run time joint1 joint1 rate link1.y1 link1.y1 rate tip x"
+    assert (tmp_path / "runs.parquet").read_text() == said
+    assert len(written) == 3
+    whole = {name: np.concatenate([part[name] for part in written]) for name in written[0]}
+    np.testing.assert_array_equal(whole["tip x"].reshape(COUNT, 7), runs().tip[:, :, 0])
+    np.testing.assert_array_equal(whole["joint1 rate"].reshape(COUNT, 7), runs().v[:, :, 0])
+    assert whole["run"].tolist() == np.repeat(np.arange(COUNT), 7).tolist()
+    with pytest.raises(FlexarmError, match="exists"):
+        runs().to_parquet(tmp_path / "runs.parquet")
+
+
+@pytest.mark.parametrize(("kind", "package"), [("zarr", "zarr"), ("parquet", "pyarrow")])
+def test_a_format_without_its_package_says_so(
+    kind: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(FlexarmError, match=f"need the package {package}, which is not installed"):
+        getattr(runs(), f"to_{kind}")(tmp_path / "runs")

@@ -5,8 +5,8 @@ import io
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,12 +114,18 @@ def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Replace a file's contents atomically; raise a system error with the file unchanged."""
+    with replacing(path) as unfinished, unfinished.open("xb") as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Yield a path to write; afterwards it replaces the file, unless there was an error."""
     final = Path(os.path.realpath(path))  # a link stays a link
     unfinished = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
-        with unfinished.open("xb") as file:
-            file.write(data)
-            file.flush()
+        yield unfinished
+        with unfinished.open("rb+") as file:
             os.fsync(file.fileno())
         if final.exists():
             shutil.copymode(final, unfinished)

@@ -213,7 +213,7 @@ def frame_of(run: RunData) -> "pandas.DataFrame":
     FlexarmError
         If pandas is not installed.
     """
-    package, columns = _module("pandas", "frames"), dict(table_columns(run))
+    package, columns = optional_module("pandas", "frames"), dict(table_columns(run))
     time = package.Index(columns.pop("time [s]"), name="time [s]")
     frame: pandas.DataFrame = package.DataFrame(columns, index=time)
     return frame
@@ -253,7 +253,7 @@ def require_export(path: str | Path) -> str:
     if kind not in known:
         raise refused("path", str(path), f"a file that ends in one of {', '.join(known)}")
     for package, what in NEEDED.get(kind, {}).items():
-        _module(package, what)
+        optional_module(package, what)
     return kind
 
 
@@ -280,11 +280,12 @@ NEEDED = {
 }
 
 
-def _module(name: str, what: str) -> Any:
+def optional_module(name: str, what: str) -> Any:
     """Return an optional package; raise an error with the command to install it if missing."""
     try:
         return import_module(name)
     except ImportError:
         raise FlexarmError(
-            f"{what} need the package {name}, which is not installed. Run 'pip install {name}'."
+            f"{what} need the package {name}, which is not installed. Run 'pip install "
+            f"{name.partition('.')[0]}'."
         ) from None

@@ -208,15 +208,22 @@ class GpuMemory:
 
     def _copy(self, rows: NDArray[np.float64], first: int, stride: int, *, there: bool) -> None:
         assert rows.flags.c_contiguous
-        height, width = rows.shape[0], rows[0].nbytes if len(rows) else 0
-        place = int(self.address.value) + 8 * first
-        here = {"kind": HOST, "host": rows.ctypes.data, "pitch": width}
-        beyond = {"kind": DEVICE, "device": place, "pitch": max(8 * stride, width)}
-        source, target = (here, beyond) if there else (beyond, here)
+        place, host = int(self.address.value) + 8 * first, rows.ctypes.data
+        width = 8 * rows.shape[1]
+        if len(rows) == 1 or 8 * stride == width:  # one piece
+            target, size = ctypes.c_uint64(place), ctypes.c_size_t(rows.nbytes)
+            if rows.size and there:
+                gpu().call("cuMemcpyHtoD_v2", target, ctypes.c_void_p(host), size)
+            elif rows.size:
+                gpu().call("cuMemcpyDtoH_v2", ctypes.c_void_p(host), target, size)
+            return
+        here = {"kind": HOST, "host": host, "pitch": width}
+        beyond = {"kind": DEVICE, "device": place, "pitch": 8 * stride}
+        source, sink = (here, beyond) if there else (beyond, here)
         given = {f"source_{name}": value for name, value in source.items()}
-        given |= {f"target_{name}": value for name, value in target.items()}
-        if height and width:
-            copy = _Copy2d(width=width, height=height, **given)
+        given |= {f"target_{name}": value for name, value in sink.items()}
+        copy = _Copy2d(width=width, height=len(rows), **given)
+        if rows.size:
             gpu().call("cuMemcpy2DUnaligned_v2", ctypes.byref(copy))
 
     def free(self) -> None:

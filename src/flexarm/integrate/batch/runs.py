@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.arguments import require_word
+from flexarm.arguments import require_path, require_word
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Acting
 from flexarm.integrate.batch.curves import TIP, curve, curve_in_states, curves_of_states
@@ -18,11 +19,13 @@ from flexarm.integrate.mission.wrenches import told
 from flexarm.integrate.solve import Ending, Solution
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.io.model_file import dumps
+from flexarm.io.whole_file import replacing, require_writable
 from flexarm.links.base import Array
 from flexarm.loops.language import DOUBLE
 from flexarm.runs.contents import ENERGIES, WORKS
 from flexarm.runs.curves import BAND, REDUCTIONS
 from flexarm.runs.run import Run
+from flexarm.runs.write import optional_module
 
 if TYPE_CHECKING:
     import xarray
@@ -382,7 +385,7 @@ class Runs(Sequence[Run]):
                 variables[name] = (axes[:2], self.works[:, :, k], {"units": "J"})
         for name in dict.fromkeys([*(self._names or ()), *names]):
             variables[name] = (("run", "time"), self.curve(name))
-        variables["status"] = (("run",), self.status)
+        variables["status"] = (("run",), self.status.astype(object))
         for name, values in {**self.statistics, **self._varied}.items():
             variables[name] = (("run",), values)
         about = {
@@ -390,3 +393,52 @@ class Runs(Sequence[Run]):
             "model_file": dumps(model.arm),
         }  # fmt: skip
         return xarray.Dataset(variables, attrs=about).set_coords([*self._varied])
+
+    def to_zarr(self, path: str | Path, *names: str, force: bool = False) -> None:
+        """Write `dataset` as a Zarr folder; requires the extra ``zarr``.
+
+        Parameters
+        ----------
+        path
+            The folder.
+        names
+            Time histories to add to the states, as for `curve`.
+        force
+            Whether to overwrite what is there.
+        """
+        optional_module("zarr", "Zarr folders")
+        folder = require_path("path", path)
+        if folder.exists() and not force:
+            raise FlexarmError(f"{path}: exists. Name another folder, or use force=True.")
+        self.dataset(*names).to_zarr(folder, mode="w", consolidated=False)
+
+    def to_parquet(self, path: str | Path, *names: str, force: bool = False) -> None:
+        """Write a table with a row per run and sample; requires the extra ``parquet``.
+
+        Parameters
+        ----------
+        path
+            The file.
+        names
+            Time histories to add to coordinates and rates, as for `curve`.
+        force
+            Whether to overwrite a file that is there.
+        """
+        arrow = optional_module("pyarrow", "Parquet files")
+        parquet = optional_module("pyarrow.parquet", "Parquet files")
+        require_writable(path, force=force)
+        columns = [x for name in self.names for x in (name, f"{name} rate")]
+        columns = list(dict.fromkeys([*(self._names or columns), *names]))
+        histories = {name: self.curve(name) for name in columns}
+        count, most = len(self.t), max(1, TOGETHER // len(self.t))
+        with replacing(path) as unfinished:
+            writer = None
+            for first in range(0, max(len(self), 1), most):
+                rows = np.arange(first, min(first + most, len(self)))
+                table = {"run": np.repeat(rows, count), "time": np.tile(self.t, len(rows))}
+                table |= {name: values[rows].ravel() for name, values in histories.items()}
+                part = arrow.table(table)
+                writer = writer or parquet.ParquetWriter(unfinished, part.schema)
+                writer.write_table(part)
+            if writer is not None:
+                writer.close()
