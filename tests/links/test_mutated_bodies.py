@@ -1,8 +1,10 @@
 """Damaged files of bodies: a body or a readable refusal, within time and memory."""
 
+import io
 import random
 import shutil
 import warnings
+import zipfile
 from collections import Counter
 from dataclasses import fields
 from functools import partial
@@ -82,6 +84,25 @@ def test_a_billion_shapes_at_no_nodes_are_refused_before_they_are_named(tmp_path
     refuse = partial(refusal, tmp_path / "empty.npz")
     said = outcome_apart(refuse, cpu=MOST_CPU, memory=MOST_MEMORY)
     assert "shapes at most, got 1,000,000,000" in said
+
+
+def test_a_body_without_names_of_its_shapes_is_refused(tmp_path: Path) -> None:
+    original = tmp_path / "original"
+    original.mkdir()
+    files = FORMATS["written"][0](original)
+    with np.load(original / files[0]) as arrays:
+        np.savez(tmp_path / "body.npz", **{k: arrays[k] for k in arrays if k != "names"})
+    assert "names: are required" in refusal(tmp_path / "body.npz")
+
+
+def test_an_array_whose_header_is_cut_off_is_refused(tmp_path: Path) -> None:
+    content = io.BytesIO()
+    np.save(content, np.zeros(3))
+    damaged = content.getvalue().replace(b"}", b" ")
+    with zipfile.ZipFile(tmp_path / "body.npz", "w") as file:
+        file.writestr("K.npy", damaged)
+    with pytest.raises(ModelError, match="cannot be read"):
+        inspect_body(tmp_path / "body.npz")
 
 
 def refusal(path: Path) -> str:

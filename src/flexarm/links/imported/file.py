@@ -222,6 +222,8 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
     damping = read("damping", *MODAL) if "damping" in keys else None
     strains = read("strains", "places", "shapes") if "strains" in keys else None
     title, first_order = reader.title(name), bool(read("first_order"))
+    if "names" not in keys:
+        findings.refuse(("names",), "are required. Was the file cut off?")
     if tip is None:
         findings.refuse(("tip_position",), "is required. Was the file cut off?")
     if tip is None or findings.problems:

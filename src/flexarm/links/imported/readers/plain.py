@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def _npz(content: bytes, name: str) -> dict[str, Any]:
                 each.filename.removesuffix(".npy"): _member(packed, each, name)
                 for each in packed.infolist()
             }
-    except (ValueError, SyntaxError, TypeError) as error:
+    except (ValueError, SyntaxError, TokenError, TypeError) as error:
         raise ModelError(f"{name}: cannot be read: {error}") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, RuntimeError) as error:
         raise ModelError(f"{name}: is cut off or damaged: {error}") from None
