@@ -587,7 +587,7 @@ def _check(model: Model) -> None:
                 "'flexarm count' to count its operations."
             )
     for rail, riding in itertools.pairwise(model.links):
-        if riding.rail is not None:
+        if riding.on_rail:
             raise FlexarmError(
                 f"{riding.name} rides on {rail.name}, whose shapes are sums over pieces and "
                 "have no short closed form. Make the rail rigid."

@@ -179,7 +179,7 @@ def recursions_only(model: Model) -> str | None:
             "'articulated' or 'composite'."
         )
     for part in model.links:
-        if part.rail is not None:
+        if part.on_rail:
             return (
                 f"{part.joint_name} is a carriage, and the method places each link at the tip "
                 "of the link before it. Use 'articulated' or 'composite'."

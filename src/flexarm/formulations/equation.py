@@ -96,7 +96,7 @@ class Equation:
     guarded: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take over the facts of the formulation."""
+        """Copy the facts of the formulation."""
         for name in ("model", "name", "paper", "guarded"):
             object.__setattr__(self, name, getattr(self.formulation, name))
 

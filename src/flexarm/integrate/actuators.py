@@ -443,7 +443,7 @@ def actuators_of(
     lookouts: Sequence[EventFunction] = (),
 ) -> Actuators:
     """Return the actuators of a model, with event functions at the corners of drive-train laws."""
-    rides = any(part.rail is not None for part in model.links)
+    rides = any(part.on_rail for part in model.links)
     if model.driveless and not (rides or model.arm.events):
         return Actuators(lookouts=tuple(lookouts), impulses=impulses(model))
     kept = accounts(model) if told_apart is None else told_apart

@@ -69,7 +69,7 @@ def step_tolerance(
     rule, model, actuators = method.rule, problem.equation.model, problem.motion.actuators
     followed = method.adaptive and method.reach < np.inf
     counted = _vibrations(problem, method, least=UNSEEN * wanted if followed else None)
-    tables, rides = has_tables(model), any(part.rail is not None for part in model.links)
+    tables, rides = has_tables(model), any(part.on_rail for part in model.links)
     # Friction, states of drive trains and ties act outside of the modes.
     states = actuators.bristles or actuators.windings or actuators.ties
     rubs = bool(states or coulomb_frictions(model))

@@ -454,6 +454,11 @@ class LinkModel:
         return tuple(axis.index for axis in self.axes)
 
     @property
+    def on_rail(self) -> bool:
+        """Whether the link rides along a flexible link."""
+        return self.rail is not None
+
+    @property
     def rail_jumps(self) -> tuple[float, ...]:
         """Stations [m] of the rail at which the riding link's velocity may jump."""
         return () if self.rail is None else tuple(self.rail.jumps.tolist())
@@ -624,7 +629,7 @@ class Model:
 
     def carries(self, index: int) -> bool:
         """Return whether the next link rides along the link with this index."""
-        return index + 1 < len(self.links) and self.links[index + 1].rail is not None
+        return index + 1 < len(self.links) and self.links[index + 1].on_rail
 
     @cached_property
     def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:

@@ -97,7 +97,7 @@ class DriveData:
 
 @dataclass(frozen=True)
 class Repetition:
-    """How to simulate the motion of a run again."""
+    """Recipe to simulate the motion of a run again."""
 
     closer: "Callable[[], RunData]"  # by the same method at a 30th of the tolerance
     order: int  # order by which errors fall with the steps at least

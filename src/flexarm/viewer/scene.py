@@ -121,7 +121,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "joint": part.joint_name,
         "moves": _moves(part),
         "attitude": part.motion.anchored,
-        "rides": part.rail is not None,
+        "rides": part.on_rail,
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),
         "length": part.length,
