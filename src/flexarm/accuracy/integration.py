@@ -69,7 +69,7 @@ def integration_error(
     steps: int,
     balance: float,
 ) -> IntegrationError:
-    """Compute the error of a motion from the same one at a tighter tolerance.
+    """Compute the error of a motion by comparison with the same motion at a tighter tolerance.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Spring(Part, Generic[Q, E, K, D]):
 
 
 class Hub(Part):
-    """Bodies at the joint, in the joint frame: on the side of the previous link or of this one."""
+    """Bodies at the joint, in the joint frame, on the side of the previous or of the moved link."""
 
     inboard: Body | None = None
     outboard: Body | None = None
@@ -101,7 +101,7 @@ class Start(Part, Generic[Q, S]):
 
 
 class Placed(Terse):
-    """Placement of a joint on its links: frames before and after it, or DH constants."""
+    """Placement of a joint: frames before and after it, or DH constants."""
 
     # Axes (0, 1, 2) of the joint frame that the coordinates turn about, one after the other.
     turns_about: ClassVar[tuple[int, ...]] = ()
@@ -301,7 +301,7 @@ class Carriage(LinearJoint):
 
 
 class Screw(RotaryJoint):
-    """A turn about ``axis`` that carries the link along it, ``pitch`` [m] per turn."""
+    """A screw joint: rotation about ``axis``, translation along it by ``pitch`` [m] per turn."""
 
     kind: Literal["screw"]
     pitch: Length
@@ -350,7 +350,7 @@ class Crossed(Placed):
 
 
 class Universal(Crossed):
-    """A turn about z, and then one about the turned y: Cardan's joint."""
+    """A universal (Cardan) joint: rotation about z, then about the rotated y axis."""
 
     turns_about: ClassVar[tuple[int, ...]] = (2, 1)
     kind: Literal["universal"]

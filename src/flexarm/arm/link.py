@@ -54,7 +54,7 @@ class EnergyTerm(Part):
 
 
 class ForceTable(Part):
-    """An elastic force given as a table of one amplitude, added to the linear one."""
+    """An elastic force given as a table over one amplitude, added to the linear elastic force."""
 
     coordinate: str
     amplitude: Annotated[tuple[Number, ...], Field(min_length=2, max_length=1000)]

@@ -101,7 +101,7 @@ class ClampedMass(Counted):
 
 
 class PinnedFree(Counted):
-    """Pinned-free modes: they have a root slope, so the joint's encoder sees them."""
+    """Pinned-free modes, whose slope at the root the encoder of the joint measures."""
 
     kind: Literal["pinned-free"]
 
@@ -133,7 +133,7 @@ class Elements(Counted):
 
 
 class CraigBampton(Counted):
-    """Tip constraint shapes and, counted here, fixed-interface modes beside them."""
+    """Craig-Bampton shapes: tip constraint shapes and fixed-interface modes."""
 
     kind: Literal["craig-bampton"]
 

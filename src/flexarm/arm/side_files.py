@@ -64,7 +64,7 @@ class SideFiles:
             raise ModelError(f"{name} cannot be read: {reason}") from None
 
     def put(self, name: str, content: bytes) -> None:
-        """Store the contents of a file before it is written, so that it can be read already."""
+        """Store the contents of a file that is not written yet, so that `read` returns them."""
         self._read[Path(os.path.realpath(self.folder / name))] = content
 
     def _once(self, place: Path) -> bytes:
@@ -97,7 +97,7 @@ class SideFile:
         return self.files.folder / self.name
 
     def read_beside(self, name: str) -> "SideFile":
-        """Return a file that this file names, in the same folder or below, or a permitted one."""
+        """Return a side file that this file names, from a permitted folder."""
         joined = posixpath.join(posixpath.dirname(self.name), name)
         if self.files.kept is not None:
             return self.files.read(joined)

@@ -56,7 +56,7 @@ def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) 
 
 
 def frequency(omega: float) -> Frequency:
-    """Return an angular frequency [rad/s] as a `Frequency`, which has it in Hz too."""
+    """Return a `Frequency` (in Hz and rad/s) of an angular frequency [rad/s]."""
     return Frequency(hz=omega / (2 * math.pi), rad_s=omega)
 
 

@@ -519,7 +519,7 @@ def _clean(
     c: list[Polynomial],
     force: list[Polynomial],
 ) -> Equations:
-    """Return the equations without rounding errors, with elastic forces split into ``K q + k``."""
+    """Return the equations without rounding errors, and elastic forces as ``K q + k``."""
     n = model.size
     lengths = {part.exposed for part in model.links if part.body.range is not None}
     lengths |= {i for i, each in enumerate(ring.generators) if each.kind == "number"}

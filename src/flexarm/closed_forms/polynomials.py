@@ -25,7 +25,7 @@ class TooLong(FlexarmError):
 
 
 class Generator(NamedTuple):
-    """A variable of polynomials, with its definition if it has one."""
+    """A variable of polynomials, with the expression that defines it, if any."""
 
     name: str  # identifier
     latex: str  # LaTeX

@@ -308,7 +308,7 @@ def _matched(
     before: Complex,
     values: Complex,
 ) -> Complex:
-    """Return eigenvalues sorted to match those before, with the least total distance."""
+    """Return eigenvalues in the order nearest in total to the previous eigenvalues."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(np.abs(before[:, None] - values[None, :]))

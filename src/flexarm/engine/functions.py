@@ -226,7 +226,7 @@ def compile_stream_recipe(
 
 
 def noted(recipe: str) -> str | None:
-    """Return the text note stored in the cache under a recipe, None if there is none.
+    """Return the text stored in the cache under a recipe; None if the cache has no such text.
 
     A recipe is a text that determines the note, such as all parameters of a computation.
     """

@@ -224,7 +224,7 @@ class _LoweredValues:
         self._plain_constant(2.0)  # so that constants within rounding of 2 become 2
 
     def define(self, op: str, a: int, b: int = -1) -> int:
-        """Return the number of the value of an operation, a new one if not yet defined."""
+        """Return the index of the value of an operation; define the value if it is new."""
         key = (op, a, b)
         known = self._known.get(key)
         if known is None:
@@ -240,7 +240,7 @@ class _LoweredValues:
         return self._plain_constant(number)
 
     def _plain_constant(self, number: float) -> int:
-        """Return the value of a non-negative constant, or of a known one equal up to rounding."""
+        """Return the value of a non-negative constant, or of an equal one up to rounding."""
         (bits,) = struct.unpack("q", struct.pack("d", number))
         group, room = bits // ROUNDED, 1
         if SMALLEST_DIVISOR < number < LARGEST_DIVISOR:

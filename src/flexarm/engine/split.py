@@ -97,7 +97,7 @@ def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
 
 
 def _late(stream: Stream, port: int) -> list[bool]:
-    """Return whether each value depends on an input other than ``port``, one bool per value."""
+    """Return one bool per value: whether the value depends on an input other than ``port``."""
     late = [False] * stream.first_load + [load.port != port for load in stream.loads]
     for operation in stream.operations:
         late.append(any(late[value] for value in operation.operands))

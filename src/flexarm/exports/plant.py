@@ -214,7 +214,7 @@ class Plant:
         return found
 
     def linear(self) -> StateSpace:
-        """Return the arm linearised at its equilibrium, or at its start if it has none."""
+        """Return the arm linearised at the equilibrium; at the start if there is none."""
         try:
             return linearise(self.model)
         except FlexarmError:

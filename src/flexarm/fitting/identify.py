@@ -363,7 +363,7 @@ def _spread(problem: FitProblem) -> Array:
 
 
 def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Array:
-    """Return the noise of each sensor: the given one, or an estimate from its residuals.
+    """Return the noise of each sensor: the given noise, or an estimate from the sensor's residuals.
 
     The estimate is the rms residual, corrected for the number of fitted values, or with robust
     losses the scaled median absolute residual.

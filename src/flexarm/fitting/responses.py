@@ -1,4 +1,4 @@
-"""Frequency responses: measured ones read from columns, and computed ones of the linear model."""
+"""Frequency responses: measured in columns of a file, and computed by the linear model."""
 
 from collections.abc import Mapping, Sequence
 

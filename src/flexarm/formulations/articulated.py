@@ -189,7 +189,7 @@ class _Sweep:
     def _with_rotor(
         self, state: LinkState, indices: tuple[int, ...], size: Expr, reach: Expr
     ) -> tuple[Expr, Expr]:
-        """Return inertia and momentum of some coordinates with the contribution of a geared rotor.
+        """Add the contribution of a geared rotor to inertia and momentum of coordinates.
 
         The rotor contributes only if it spins with one of the coordinates.
         """

@@ -248,7 +248,7 @@ class Factors:
 
     @classmethod
     def of(cls, matrix: Expr, *, least: float | None = None, shortest: bool = False) -> Self:
-        """Factor a matrix; pivots of at most ``least`` of their diagonal entry become 0.
+        """Factor a matrix; set a pivot to 0 if it is at most ``least`` times the diagonal entry.
 
         With ``shortest``, rows with the fewest nonzero entries are eliminated first.
         """

@@ -86,7 +86,7 @@ def within_range(model: Model, q: Array) -> Array:
 
 
 def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -> Array:
-    """Return a function's values at one time, or at each time of a batch, one row per time.
+    """Return a function of time at one time, or at all times of a batch, one row each.
 
     Functions without values are evaluated once.
     """

@@ -189,7 +189,7 @@ def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
 
 
 def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
-    """Return the vector from the previous tip to L's origin, in L, or None where it is zero."""
+    """Return the vector from the previous tip to the link's origin, in link axes; None if zero."""
     start = part.pose_FJ.position
     place = ca.sparsify(type(rotation)(lever))
     if np.any(start):

@@ -103,7 +103,7 @@ def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) ->
 
 
 def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
-    """Return the rotation of an outboard hub by root slopes of shapes; None without such slopes."""
+    """Return the rotation of an outboard hub by the shapes' root slopes; None if these are zero."""
     if not np.any(part.body.root_turn):
         return None
     after = part.pose_JL

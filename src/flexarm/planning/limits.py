@@ -60,7 +60,7 @@ class Limit:
         return float(np.abs(self.measure(q, v, u)).max() / self.allowed)
 
     def tightened(self, peak: float) -> "Limit":
-        """Return the limit with a reduced usable share, for a peak between samples above it."""
+        """Return a limit lowered by the amount that a peak between samples exceeds it."""
         return replace(self, share=self.share * min(1.0, 0.995 / peak))
 
     def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array, Array]:

@@ -166,7 +166,7 @@ def lqr(
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
 ) -> Regulator:
-    """Return optimal feedback gains of the decoupled arm, at the end of a motion or along it.
+    """Return optimal feedback gains of the decoupled arm, at the end of a motion or along one.
 
     Parameters
     ----------

@@ -202,7 +202,7 @@ class GpuMemory:
         self._copy(rows, first, stride, there=True)
 
     def get(self, rows: NDArray[np.float64], first: int, stride: int) -> NDArray[np.float64]:
-        """Read rows that were written so into a contiguous array (count, width); return it."""
+        """Copy rows of GPU memory into a contiguous array (count, width) and return the array."""
         self._copy(rows, first, stride, there=False)
         return rows
 

@@ -223,7 +223,7 @@ class DiscreteState:
         return replace(self, closed=closed)
 
     def loaded(self, model: Model) -> bool:
-        """Return whether the tip holds other bodies than at the start."""
+        """Return whether the set of bodies held by the tip differs from that at the start."""
         return set(self.held) != set(_held_at_start(model))
 
     def model(self, model: Model) -> Model:

@@ -186,7 +186,7 @@ class Evaluator:
         return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
 
     def _variations(self, rows: Rows) -> tuple[Variations | None, Ints]:
-        """Return the initial-value problems of designs, and the numbers of these designs.
+        """Return the initial-value problems of designs, and the indices of these designs.
 
         Designs with events or friction are simulated here, one by one; failures are recorded.
         """

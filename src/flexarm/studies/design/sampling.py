@@ -46,7 +46,7 @@ class ParameterValues:
 
     @property
     def _cells(self) -> NDArray[Any]:
-        """The listed values as an array of one type; as JSON texts if types are mixed."""
+        """Return listed values as an array of one type; as JSON texts if the types differ."""
         plain = len({*map(type, self.values)}) == 1 and isinstance(self.values[0], CELLS)
         return np.array(self.values if plain else [json.dumps(v, default=str) for v in self.values])
 

@@ -47,7 +47,7 @@ class Entries:
         self.values[row, column] = value
 
     def labels(self) -> set[Label]:
-        """Return the unknowns of all entries."""
+        """Return the (node, direction) labels of all rows and columns that have matrix entries."""
         return {label for pair in self.values for label in pair}
 
     def matrix(self, order: Mapping[Label, int]) -> Array:
