@@ -148,6 +148,7 @@ def test_loops_are_unrolled_where_nothing_branches_alone(monkeypatch: pytest.Mon
         return texts[-1]
 
     monkeypatch.setattr(ptx, "translate", noted)
+    ptx._loops.cache_clear()
     flown("gpu")
     flexarm.simulate_many(loads(ARM), t_end=0.01, method="dop853", starts=[{}], device="gpu")
     batch, run = texts

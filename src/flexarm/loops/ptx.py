@@ -229,7 +229,7 @@ def gpu_program(
     steady, near = bool(near), max((code.near for code in codes.values()), default=0)
     works = {each.table: codes[key].work_size for key, each in equations.items()}
     parts = [roomy(part, tables, works) for part in parts]
-    loops = translate(kernel, names, unrolled=written if steady else None)
+    loops = _loops(kernel, tuple(names.items()), written if steady else None)
     texts = [_in_place(loops), library(MATHEMATICS)]
     texts += [
         _equations(code.text, code.entry, len(equations[key].stream.operations))
@@ -240,6 +240,16 @@ def gpu_program(
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     block = BLOCK if steady else BRANCHED
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
+
+
+@functools.lru_cache(maxsize=8)
+def _loops(
+    kernel: LoopSource,
+    names: tuple[tuple[str, LoopSource | str], ...],
+    unrolled: frozenset[str] | None,
+) -> str:
+    """Return the LLVM code of a kernel, see `translate`; a second call takes no time."""
+    return translate(kernel, dict(names), unrolled=unrolled)
 
 
 def _common(

@@ -206,15 +206,16 @@ class _Portion:
         for first in range(0, count if len(group.templates) > 1 else 0, WRITTEN):
             rows = interleaved(group.templates[which[first : first + WRITTEN]])
             self.image.put(rows.reshape(1, -1), first * group.program.size, rows.size)
-        for name in ("y", "y_old"):
-            self._put(group.program.place(name).start, states[:, : group.size])
+        places = [group.program.place(name).start for name in ("y", "y_old")]
+        self._put(places, states[:, : group.size])
         for place, values in zip(group.inputs, inputs.T, strict=True):
-            self._put(place, values[:, None])
+            self._put([place], values[:, None])
 
-    def _put(self, place: int, values: Array) -> None:
-        """Write numbers (count, width) of all runs behind a place in their rows."""
+    def _put(self, places: Sequence[int], values: Array) -> None:
+        """Write numbers (count, width) of all runs behind places in their rows."""
         rows = interleaved(values).reshape(self.blocks, -1)
-        self.image.put(rows, place * GROUP, self.stride)
+        for place in places:
+            self.image.put(rows, place * GROUP, self.stride)
 
     def march(self) -> Iterator[int]:
         """Integrate all runs to their end and fetch the results; yield how many have ended."""

@@ -217,10 +217,11 @@ class Given:
         codes = {name: row_codes(rows[name]) for name in apart if name in rows}
         self.arm_of = codes.get("parameters", np.zeros(count, dtype=np.int64))
         listed = [distinct(map(key, each)) for each, key in ((laws, id), (wanted, repr)) if each]
-        numbers = [self.arm_of, *codes.values(), *listed]
-        self.base_of = distinct(zip(*(each.tolist() for each in numbers), strict=True))
-        _, firsts = np.unique(self.base_of, return_index=True)
-        self.firsts = firsts.tolist() or [0]
+        numbers = [each.tolist() for each in (*codes.values(), *listed)]
+        self.base_of, self.firsts = self.arm_of, [0]
+        if numbers and count:
+            self.base_of = distinct(zip(*numbers, strict=True))
+            self.firsts = np.unique(self.base_of, return_index=True)[1].tolist()
 
     def row(self, name: str, k: int) -> Mapping[str, Any] | None:
         """Return the values of an argument of a run; None if it is not given."""
