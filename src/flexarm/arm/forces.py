@@ -138,7 +138,11 @@ class Contact(Part):
     @model_validator(mode="after")
     def _is_on_the_arm(self) -> Self:
         if self.point != "tip" and self.point.world is not None:
-            raise fault("must be a point of the arm. Give link or tip.", "point", "world")
+            raise fault(
+                "the point must be on the arm, not in the world. Give link or tip.",
+                "point",
+                "world",
+            )
         return self
 
 
@@ -156,5 +160,10 @@ class PointSpring(Part):
         if not self.stiffness and not self.damping:
             raise fault("this spring has no effect. Give stiffness, damping or both.")
         if all(point != "tip" and point.world is not None for point in self.between):
-            raise fault("must be a point of the arm. Give link or tip.", "between", 1, "world")
+            raise fault(
+                "the point must be on the arm, not in the world. Give link or tip.",
+                "between",
+                1,
+                "world",
+            )
         return self

@@ -158,7 +158,7 @@ def _integrated(rates: Callable[[float, Array], Array], first: Array) -> Along:
     if found.t[-1] < 1:
         why = "turns the base too far" if found.status == 1 else "comes to a singular posture"
         raise FlexarmError(
-            f"the motion {why} after {found.t[-1]:.0%} of its path. Make it shorter, or "
+            f"the motion {why} after {found.t[-1]:.0%} of the path. Make the path shorter, or "
             "choose another."
         )
     assert found.sol is not None

@@ -205,7 +205,7 @@ def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
 
 
 def _by_numbers(function: ca.Function, count: int) -> ca.Function:
-    """Return a function's directional derivatives by its numbers, as a CasADi function.
+    """Return directional derivatives of a function by the arm's numbers, as a CasADi function.
 
     The directions, (n, count), are an additional input before the numbers.
     """

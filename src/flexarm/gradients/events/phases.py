@@ -189,7 +189,7 @@ def refuse_at_start(model: Model, events: Sequence[int]) -> None:
 def refuse_passed(
     model: Model, plan: StepSequence, times: Array, there: float, here: float
 ) -> None:
-    """Raise SimulationError if a sample or another event lies between two times of an event.
+    """Raise SimulationError if a sample or another event lies between an event's times in two runs.
 
     ``there`` is the event's time [s] in the run whose steps are used, ``here`` in the present run.
     """

@@ -326,8 +326,7 @@ def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> di
         return _superelement(matrices, paths[0], choices, findings)
     if len(paths) != 2:
         raise ModelError(
-            f"{paths[0]}: one matrix of two is given. Give two Matrix Market "
-            f"files, K and then M, got {len(paths)}."
+            f"{paths[0]}: K and M must be two Matrix Market files, K first, got {len(paths)}"
         )
     for path, content in contents.items():
         require_superelement(max(market_head(content, str(path)).shape), str(path))

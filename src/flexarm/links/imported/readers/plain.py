@@ -131,7 +131,7 @@ class ArrayReader:
 
     @classmethod
     def of(cls, keys: Mapping[str, Any], findings: Findings) -> "ArrayReader":
-        """Build a reader: parse units, split frame objects into position and rotation keys."""
+        """Build a reader of a file's keys; parse units, and split frames into two keys."""
         spread = dict(keys)
         for key in ("hub", "tip"):
             if isinstance(spread.get(key), dict):
