@@ -1,4 +1,4 @@
-"""Stated errors of runs are no less than the true ones, and not much more."""
+"""Computed errors of runs are no less than the true ones, and not much more."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.accuracy import richer
+from flexarm.accuracy.compared import ShapeError
 from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.stated import RunErrors
 from flexarm.arm import Arm
@@ -55,25 +55,15 @@ def test_stated_errors_are_no_less_than_the_true_error(name: str) -> None:
 
 
 def test_stated_errors_of_the_sample_are_not_much_more_than_the_true_ones() -> None:
-    ratios = [stated(errors) / true for true, errors in map(compared, SAMPLE)]
-    assert np.median(ratios) < 5
-    assert max(ratios) < 10
+    for true, errors in map(compared, SAMPLE):
+        assert stated(errors) <= 2 * true + 1e-3  # what the tolerance leaves
 
 
 @pytest.mark.campaign
-def test_half_of_all_stated_errors_are_within_five_times_the_true_ones() -> None:
+def test_half_of_all_stated_errors_are_within_twice_the_true_ones() -> None:
     known = [name for name in cases() if name not in UNKNOWN]
     ratios = [stated(errors) / true for true, errors in map(compared, known)]
-    assert np.median(ratios) < 5
-
-
-@pytest.mark.campaign
-def test_more_polynomials_would_show_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Among four, this arm's softest shapes had a third of what they leave out."""
-    case = cases()["random 69"]
-    said = case.run(case.make()).errors.shapes
-    monkeypatch.setattr(richer, "CANDIDATES", 2 * richer.CANDIDATES)
-    assert said == pytest.approx(case.run(case.make()).errors.shapes, rel=0.05)
+    assert np.median(ratios) < 2
 
 
 def test_twist_that_bending_both_ways_causes_is_judged() -> None:
@@ -89,8 +79,16 @@ def test_twist_that_bending_both_ways_causes_is_judged() -> None:
         for twist in ("1", "4")
     )
     true = max(differences(run, truth).values())
-    assert run.errors.shapes is not None
-    assert 1e-4 < true <= run.errors.shapes < 8 * true
+    assert 1e-4 < true <= computed(run) < 3 * true  # stretch and bending too
+
+
+def computed(run: Run) -> float:
+    """Compute the error of a run's shapes by further runs."""
+    errors = replace(run, judged="computed").errors
+    assert errors.shapes is not None
+    assert errors.compared is not None
+    assert errors.compared.converged
+    return errors.shapes
 
 
 def on_polynomials(arm: Arm) -> Arm:
@@ -107,8 +105,7 @@ def test_servos_hold_the_arm_with_more_shapes_too() -> None:
     arm = case.make()
     run = case.run(arm)
     true = max(differences(run, case.run(on_polynomials(arm))).values())
-    assert run.errors.shapes is not None
-    assert 0.01 < true <= run.errors.shapes < 5 * true
+    assert 0.01 < true <= computed(run) < 2 * true
 
 
 def test_damping_of_a_link_is_no_error_of_its_shapes() -> None:
@@ -123,8 +120,7 @@ def test_damping_of_a_link_is_no_error_of_its_shapes() -> None:
         flexarm.simulate(each, t_end=0.2, dt=5e-4, rtol=1e-5) for each in (arm, converged(arm, 2))
     )
     true = max(differences(run, truth).values())
-    assert run.errors.shapes is not None
-    assert true <= run.errors.shapes < 5 * true
+    assert true <= computed(run) < 2 * true
 
 
 def test_an_impact_excites_more_shapes() -> None:
@@ -138,8 +134,7 @@ def test_an_impact_excites_more_shapes() -> None:
     pair = (arm, on_polynomials(arm))
     run, truth = (flexarm.simulate(each, t_end=0.3, dt=5e-4) for each in pair)
     true = max(differences(run, truth).values())
-    assert run.errors.shapes is not None
-    assert 0.005 < true <= run.errors.shapes < 10 * true
+    assert 0.005 < true <= computed(run) < 2 * true
 
 
 def test_why_shapes_are_not_judged_is_said() -> None:
@@ -172,9 +167,9 @@ def test_nodes_of_limp_links_are_judged(monkeypatch: pytest.MonkeyPatch) -> None
     run = flexarm.simulate(arm, t_end=0.4, dt=2e-3, rtol=1e-6)
     monkeypatch.setattr("flexarm.model.elastic.part.chosen_nodes", lambda *_: 8)
     many = flexarm.simulate(arm, t_end=0.4, dt=2e-3, rtol=1e-6)
-    true, theory = max(differences(run, many).values()), run.errors.parts["theory"]
-    assert theory is not None
-    assert 1e-5 < true < theory < 20 * true
+    true, shapes = max(differences(run, many).values()), computed(run)
+    assert shapes > 0
+    assert 1e-5 < true < shapes
 
 
 def test_integration_is_judged_by_a_closer_solution() -> None:
@@ -316,9 +311,61 @@ def test_directions_without_shapes_count_as_the_models_error() -> None:
     run = flexarm.simulate(arm, t_end=0.3, dt=1e-3)
     softer = flexarm.change_arm(arm, {"links.1.shapes.stretch": 3})
     true = max(differences(run, flexarm.simulate(softer, t_end=0.3, dt=1e-3)).values())
-    found = run.errors.parts["stiffness"]
-    assert found is not None
-    assert 0.01 < true <= found < 5 * true
+    assert 0.01 < true <= computed(run) < 2 * true
+    found = flexarm.simulate(arm, t_end=0.3, dt=1e-3).errors
+    assert found.compared is None
+    assert found.parts["stiffness"] is not None
+    assert 0.3 * true < found.parts["stiffness"] < 3 * true
+    assert "--errors computed" in found.lines()[1]
+
+
+def test_what_the_tip_is_off_is_told_and_whether_the_steps_converge() -> None:
+    found = RunErrors(
+        0.0, 0.02, IntegrationError(1e-5), {"theory": 0.0}, compared=ShapeError(0.02, 3e-3, False)
+    )
+    shapes = found.lines(against=False)[1]
+    assert shapes.startswith("error of the shapes: 2 % of the deflections or less, 3 mm at the tip")
+    assert "not converged, it may be larger" in shapes
+    rough = replace(found, compared=None, estimated=True).lines(against=False)[1]
+    assert rough.startswith("error of the shapes: about 2 % of the deflections;")
+
+
+def test_errors_that_are_off_are_unknown_and_cost_nothing() -> None:
+    run = flexarm.simulate(flexarm.example_arm("driven-link"), t_end=0.05, errors="off")
+    assert run.errors.total is None
+    assert run.errors.why == "errors are off"
+
+
+def test_estimates_of_vibrations_that_samples_miss_are_unknown() -> None:
+    arm = flexarm.example_arm("driven-link")
+    run = flexarm.simulate(arm, t_end=1, dt=0.1)
+    assert run.missed
+    assert run.errors.shapes is None
+    assert run.errors.why == run.missed
+
+
+RUBBER = """
+flexarm: 1
+name: rubber rod
+gravity: [0, -9.81, 0]
+links:
+  - joint: {kind: revolute, actuation: free}
+    length: 1
+    section: {material: {E: 5e6, density: 1100, nu: 0.49}, shape: {kind: tube, diameter: 0.01}}
+    shapes: {kind: loaded, bending_y: COUNT, bending_z: 0, torsion: 0, stretch: 0}
+"""
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_rubber_rod_that_falls_states_the_error_of_its_shapes(count: int) -> None:
+    few, many = (
+        flexarm.simulate(loads(RUBBER.replace("COUNT", str(n))), t_end=0.5, dt=5e-3, rtol=x)
+        for n, x in ((count, 1e-3), (10, 1e-5))
+    )
+    assert few.validity.slope > 1
+    true = max(differences(few, many).values())
+    assert few.errors.integration is not None
+    assert true <= computed(few) + few.errors.integration < 2 * true + 1e-3
 
 
 def test_errors_above_the_deflections_are_no_numbers() -> None:

@@ -26,7 +26,7 @@ def test_every_option_is_in_the_docstring_and_those_with_a_flag_in_the_command()
     for name, each in OPTIONS.items():
         assert f"\n{name}\n    {each.help[0].upper()}" in text
         assert (each.flag.split()[0] in RUN_OPTIONS) if each.flag else True
-    assert len(RUN_OPTIONS) == 12
+    assert len(RUN_OPTIONS) == 13
 
 
 def test_the_page_has_the_table_of_the_options() -> None:

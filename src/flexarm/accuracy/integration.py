@@ -91,7 +91,7 @@ def integration_error(
     if any(axis.motor is not None for axis in model.axes):
         rounding = _rounding(model, motion.q, steps)
     if closer is not None:
-        rows, others = _common(motion.t, closer.t)
+        rows, others = common_samples(motion.t, closer.t)
         share = 1 - 1 / max(falls, HALVES)  # of the error that the difference shows
         errors = apart(model, motion, rows, closer, others) / share + EXACT * rtol
         off = np.flatnonzero(errors > rtol)
@@ -129,7 +129,7 @@ def wind_ups(model: Model, q: Array) -> Array:
     return np.array([q[:, motor] - q[:, joint] for motor, joint in pairs]).reshape(-1, len(q)).T
 
 
-def _common(t: Array, other: Array) -> tuple[Rows, Rows]:
+def common_samples(t: Array, other: Array) -> tuple[Rows, Rows]:
     """Return the indices of the samples of two motions at common times, (S,) each."""
     near = SAME * float(np.median(np.diff(t))) if len(t) > 1 else 0.0
     found = np.minimum(np.searchsorted(other, t - near), len(other) - 1)

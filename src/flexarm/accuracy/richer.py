@@ -1,5 +1,7 @@
-"""An arm by linear theory with additional shapes that the given model lacks."""
+"""An arm with additional shapes that the given model lacks, by linear or by its own theory."""
 
+from collections.abc import Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +14,11 @@ from flexarm.links.basis import MOTIONS, BeamDirection, join, own_stiffness
 from flexarm.links.body_data import BodyData
 from flexarm.links.curves import SpanCurves
 from flexarm.links.families.arm_modes import moment_curves
+from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
+from flexarm.model.arm_modes import chosen_shapes
 from flexarm.model.assemble import assemble
+from flexarm.model.contents import freeze
 from flexarm.model.elastic.damping import link_damping
 from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Flexible
@@ -21,7 +26,10 @@ from flexarm.model.parts import Flexible
 # Polynomials of the moment beyond the number of shapes, from which the softest shapes are made.
 # From 6 on the estimated errors do not change; with 4 they were a third.
 CANDIDATES = 7
-MORE = {2: 3, 1: 2}  # shapes added by order of the stiffness: to a beam, to a rod
+# Shapes added to a link per direction, by order of the stiffness (2 of a beam, 1 of a rod): by the
+# estimate, and by the two steps of the comparison with richer runs.
+MORE = {2: 3, 1: 2}
+STEPS = MORE, {2: 4, 1: 3}
 DEPENDENT = 1e-7  # relative strain energy below which a candidate is one of the link's shapes
 
 
@@ -33,8 +41,6 @@ class Richer:
     kept: tuple[int, ...]  # index of each coordinate of the given arm in the richer arm, (n,)
     more: tuple[int, ...]  # indices of shapes added in directions that have shapes already
     left_out: tuple[int, ...]  # indices of shapes added in elastic directions without shapes
-    # Index of each link's uniform stretch, whose load is the axial force; it stays at rest.
-    probes: dict[str, int]
 
 
 def can_grow(part: LinkModel) -> bool:
@@ -58,53 +64,87 @@ def whats_fixed(part: LinkModel) -> str:
 
 
 def richer(model: Model) -> Richer:
-    """Build an arm with added shapes in every elastic direction of links that can have more."""
-    added = {k: _added(part) for k, part in enumerate(model.links) if can_grow(part)}
+    """Build an arm by linear theory, with added shapes in every elastic direction."""
+    added = {k: _added(part, MORE) for k, part in enumerate(model.links) if can_grow(part)}
 
     def body_of(arm: Arm, index: int, *_: object) -> BodyData:
         part = model.links[index]
-        return _grown(arm, index, part, *added[index]) if index in added else part.body.linear()
+        return _grown(arm, index, part, added[index]) if index in added else part.body.linear()
 
     theory = Theory(stiffening=False, exact=False, nodes=None)
     rich = assemble(
         model.arm, theory, "cayley", lambda index, _: model.links[index].beam.shapes, body_of
     )
-    groups: dict[str, list[int]] = {"more": [], "left out": [], "probe": []}
-    for index, (shapes, of_group) in added.items():
-        for name, group in zip(shapes.names, of_group, strict=True):
-            groups[group].append(rich.names.index(f"{model.links[index].name}.{name}"))
+    more, left_out = list[int](), list[int]()
+    for index, shapes in added.items():
+        own = model.links[index].beam.shapes
+        for name, direction in zip(shapes.names, shapes.directions, strict=True):
+            group = more if own.moving(direction) else left_out
+            group.append(rich.names.index(f"{model.links[index].name}.{name}"))
     kept = tuple(map(rich.names.index, model.names))
-    probes = dict(zip([model.links[index].name for index in added], groups["probe"], strict=True))
-    return Richer(rich, kept, tuple(groups["more"]), tuple(groups["left out"]), probes)
+    return Richer(rich, kept, tuple(more), tuple(left_out))
 
 
-def _added(part: LinkModel) -> tuple[Shapes, list[str]]:
-    """Return a link's added shapes and the group of each: ``more``, ``left out`` or ``probe``."""
+def enriched(model: Model, number: Mapping[int, int], still: Set[tuple[str, Direction]]) -> Model:
+    """Build an arm by its own theory, with added shapes in every elastic direction.
+
+    Parameters
+    ----------
+    model
+        The arm as given; its shapes are the first ones of the links.
+    number
+        Number of shapes to add, by the order of the direction's stiffness.
+    still
+        Links and directions that get none.
+    """
+    own = chosen_shapes(model.arm)
+
+    def shapes_of(index: int, span: Span) -> Shapes:
+        part, shapes = model.links[index], own(index, span)
+        if not can_grow(part):
+            return shapes
+        return _joined(shapes, _added(part, number, {d for name, d in still if name == part.name}),
+                       span)  # fmt: skip
+
+    exact = model.tip_rotation == "cayley" and not model.series
+    theory = Theory(model.stiffening, exact=exact, nodes=model.nodes)
+    rich = assemble(model.arm, theory, model.tip_rotation, shapes_of)
+    rich = replace(rich, series=model.series)
+    freeze(rich)
+    return rich
+
+
+def _joined(own: Shapes, added: Shapes, span: Span) -> Shapes:
+    """Return shapes of a link and those added to it, with their common strain energy."""
+    shapes, m = join([own, added], span), own.count
+    shapes.stiffness[:] = own_stiffness(shapes, span)
+    shapes.stiffness[:m, :m] = own.stiffness
+    return shapes
+
+
+def _added(
+    part: LinkModel, number: Mapping[int, int], still: Set[Direction] = frozenset()
+) -> Shapes:
+    """Return the softest shapes that a link lacks, in its elastic directions but ``still``."""
     elastic = part.beam.linear()
-    span, parts, groups = elastic.span, list[Shapes](), list[str]()
-
-    def add(direction: Direction, curves: SpanCurves, names: list[str], group: str) -> None:
-        stiffness = np.zeros((curves.count, curves.count))
-        parts.append(Shapes(tuple(names), {direction: (curves,)}, span.edges, stiffness))
-        groups.extend([group] * curves.count)
-
+    span, parts = elastic.span, list[Shapes]()
     for direction in DIRECTIONS:
-        if span.has(MOTIONS[direction].stiffness):
-            curves = _softest(elastic, MOTIONS[direction], part.tip_body.mass)
-            names = [f"more.{direction}{k}" for k in range(1, curves.count + 1)]
-            had = bool(elastic.shapes.moving(direction))
-            add(direction, curves, names, "more" if had else "left out")
-    half = np.array([[[0.5], [0.5]]])
-    add("x", SpanCurves.from_values(np.array([0.0, span.length]), half), ["probe"], "probe")
-    return join(parts, span), groups
+        motion = MOTIONS[direction]
+        if span.has(motion.stiffness) and direction not in still:
+            curves = _lacking(elastic, motion, part.tip_body.mass, number[motion.order])
+            names = tuple(f"more.{direction}{k}" for k in range(1, curves.count + 1))
+            none = np.zeros((curves.count, curves.count))
+            parts.append(Shapes(names, {direction: (curves,)}, span.edges, none))
+    return join(parts, span)
 
 
-def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> SpanCurves:
-    """Return the most flexible shapes in a direction that a link's own shapes do not span.
+def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, number: int) -> SpanCurves:
+    """Return the shapes in a direction that a link's own shapes do not span, most useful first.
 
-    The bending moments (axial forces of rods) of these shapes are polynomials, like the moments of
-    tip loads and distributed loads on any beam. The shapes have the lowest frequencies with the
-    tip's mass, once the link's own shapes are projected out.
+    They are the static shapes of loads at the tip, then those with the lowest frequencies with the
+    tip's mass, once all before them are projected out.  The bending moments (axial forces of rods)
+    of these shapes are polynomials, like the moments of tip loads and distributed loads on any
+    beam.
     """
     span, direction = elastic.span, motion.direction
     own = elastic.shapes.moving(direction)
@@ -115,84 +155,44 @@ def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> SpanC
     old, there = (elastic.shapes.values(direction, x, nu)[:, own] for nu in (motion.order, 0))
     new = curves(x, motion.order)
     taken = np.linalg.lstsq(old.T @ (stiff[:, None] * old), old.T @ (stiff[:, None] * new))[0]
-    strain = new - old @ taken
-    moved = curves(x) - there @ taken
+    strain, moved = new - old @ taken, curves(x) - there @ taken
+    gram = strain.T @ (stiff[:, None] * strain)
+    every = np.diag(1 / np.sqrt(np.einsum("g,gi,gi->i", stiff, new, new)))
+    static = _independent(every[:, : motion.order], gram)
+    free = _independent(every - static @ (static.T @ gram @ every), gram)
     heavy = weight * span.at(motion.inertia, x)
     heavy = np.where(np.any(heavy), heavy, weight)  # a twist without inertia
     heavy[-1] = 0.0 if direction == "twist" else tip_mass
-    size = 1 / np.sqrt(np.einsum("g,gi,gi->i", stiff, new, new))
-    values, vectors = np.linalg.eigh((size * strain).T @ (stiff[:, None] * size * strain))
-    apart = values > DEPENDENT
-    free = size[:, None] * vectors[:, apart] / np.sqrt(values[apart])
     _, turn = np.linalg.eigh((moved @ free).T @ (heavy[:, None] * (moved @ free)))
-    columns = free @ turn[:, ::-1][:, : MORE[motion.order]]
+    columns = np.hstack([static, free @ turn[:, ::-1]])[:, :number]
     columns /= np.abs(moved @ columns).max(axis=0)
     return curves.times(columns)
 
 
-def _losses(part: LinkModel, added: Shapes, stiffness: Array, mass: Array) -> Array:
-    """Return the damping coefficients of added shapes, (shapes,).
-
-    They consist of the link's last damping ratio and the material damping.
-    """
-    link = part.link
-    ratio = 0.0 if isinstance(link.damping, dict) else (*link.damping_ratios, 0.0)[-2:][0]
-    losses = 2 * ratio * np.sqrt(stiffness * mass)
-    for k, direction in enumerate(added.directions if link.material_damping is not None else ()):
-        assert link.material_damping is not None
-        loss = link.material_damping.along(direction)
-        losses[k] += (loss.time or 0.0) * stiffness[k]
-        losses[k] += (loss.loss_factor or 0.0) * np.sqrt(stiffness[k] * mass[k])
-    return np.asarray(losses)
+def _independent(columns: Array, gram: Array) -> Array:
+    """Return combinations of columns that are orthonormal by a Gram matrix."""
+    values, vectors = np.linalg.eigh(columns.T @ gram @ columns)
+    apart = values > DEPENDENT
+    return np.asarray(columns @ vectors[:, apart] / np.sqrt(values[apart]))
 
 
-def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> Flexible:
-    """Return a beam whose shapes beyond the first m are damped like the link's own modes.
-
-    Only added shapes listed in ``more`` get this damping. The beam is returned unchanged if the
-    damping cannot be computed.
-    """
-    kept = [*range(m), *more]
-    pair = np.ix_(kept, kept)
-    shapes, integrals = grown.shapes, grown.integrals
-    some = replace(
-        grown,
-        shapes=shapes.some(kept),
-        integrals=replace(
-            integrals, stiffness=integrals.stiffness[pair], modal_mass=integrals.modal_mass[pair]
-        ),
-        tip_shape=grown.tip_shape[:, kept],
-        tip_angle=grown.tip_angle[:, kept],
-    )
-    damping = grown.damping.copy()
-    try:
-        damping[pair] = link_damping(arm, index, some)
-    except ModelError:
-        return grown
-    damping[:m, :m] = grown.damping[:m, :m]
-    return replace(grown, damping=damping)
-
-
-def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes, groups: list[str]) -> Flexible:
+def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes) -> Flexible:
     """Return a link's beam with added shapes, by linear theory."""
     elastic = part.beam.linear()
-    span, old = elastic.span, elastic.shapes
-    m, shapes = old.count, join([old, added], span)
+    span, m = elastic.span, elastic.shapes.count
+    shapes = _joined(elastic.shapes, added, span)
     total = shapes.count
-    shapes.stiffness[:] = own_stiffness(shapes, span)
-    shapes.stiffness[:m, :m] = old.stiffness
     grown = Flexible.of(span, shapes)
     integrals = grown.integrals
     # Added shapes stay at rest, so that terms linear in their amplitudes need not be traced.
     products = integrals.shape_shape.copy()
     products[m:] = 0.0
     integrals = replace(integrals, shape_shape=products)
-    stiffness, mass = (np.diag(each)[m:] for each in (integrals.stiffness, integrals.modal_mass))
-    damping = np.zeros((total, total))
-    damping[:m, :m] = elastic.damping
-    if part.link.damped:
-        damping[m:, m:] = np.diag(_losses(part, added, stiffness, mass))
     root = np.hstack([elastic.root_angle, np.zeros((3, added.count))])
-    grown = replace(grown, integrals=integrals, root_angle=root, damping=damping)
-    more = [m + k for k, group in enumerate(groups) if group == "more"]
-    return _damped(arm, index, grown, m, more) if part.link.damped else grown
+    damping = np.zeros((total, total))
+    if part.link.damped:
+        # A shape that moves no mass is not damped: it follows at once.
+        with suppress(ModelError):
+            damping += link_damping(arm, index, grown)
+    damping[:m, :m] = elastic.damping
+    return replace(grown, integrals=integrals, root_angle=root, damping=damping)

@@ -1,10 +1,12 @@
 """Error estimates of a run: error of the model, of the shapes and of the integration."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.accuracy.compared import ShapeError
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.richer import can_grow, whats_fixed
@@ -15,15 +17,6 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import ACCUMULATED
 
 LARGE = 0.01  # relative error above which a remedy is printed
-# Factors on estimates, which measured errors stay below:
-SHAPES = 2.5  # on the change by more shapes in linear theory; measured errors: at most 1.7
-NODES = 2.0  # on the effect of the nodes' error; falls of limp arms: half or less of the estimate
-# Error of large slopes: STEEP times slope^2 over the cube of the number of shapes; above two shapes
-# it falls with the fifth power.
-STEEP = 0.5
-# Share of the error of predicting every second sample: that of all samples is a quarter of it at
-# corners, else a 16th.
-UNSEEN = 0.5
 MOST = 2.0  # largest relative error: two motions within a range do not differ by more
 MODEL_AGAINST = "beams with every stiffness of their sections, and shear where EA is known"
 SHAPES_AGAINST = "the same beams with all their shapes"
@@ -71,13 +64,17 @@ class RunErrors:
     solved
         Error against the exact solution of the same equations.
     parts
-        Parts of the model's error: ``theory`` (nodes of exact links, which at rest count with the
-        shapes; order of the series), ``stiffness`` (elastic directions without shapes), ``section``
-        (shear, rotary inertia), ``strain``.
+        Parts of the model's error: ``theory`` (order of the series; nodes of exact links count with
+        the shapes), ``stiffness`` (elastic directions without shapes, which count with the shapes
+        where these are computed), ``section`` (shear, rotary inertia), ``strain``.
     why
         Why the error of the shapes is unknown; empty if it is known.
     cause
         Why the error of the model is unknown, or how to reduce it.
+    compared
+        Comparison with richer arms; None if there was none.
+    estimated
+        Whether the errors of shapes and stiffness are estimates, which may be too small.
     """
 
     model: float | None
@@ -86,6 +83,8 @@ class RunErrors:
     parts: dict[str, float | None]
     why: str = ""
     cause: str = UNKNOWN
+    compared: ShapeError | None = None
+    estimated: bool = False
 
     @property
     def integration(self) -> float | None:
@@ -107,10 +106,23 @@ class RunErrors:
         return [
             _line("model", self.model, MODEL_AGAINST if against else "",
                   self.cause if self.parts[worst] is None else PARTS[worst]),
-            _line("shapes", self.shapes, SHAPES_AGAINST if against else "",
-                  self.why or CONVERGE),
+            self._shapes_line(SHAPES_AGAINST if against else ""),
             _solved_line(self.solved, INTEGRATION_AGAINST if against else ""),
         ]  # fmt: skip
+
+    def _shapes_line(self, against: str) -> str:
+        """Return a text line on the error of the shapes, with a remedy if it is large."""
+        said = f"error of the shapes: {_share(self.shapes)}"
+        if self.estimated and self.shapes is not None and self.shapes <= 1:
+            said = f"error of the shapes: about {100 * self.shapes:.1g} % of the deflections"
+        notes = [] if self.shapes is not None and self.shapes <= LARGE else [self.why or CONVERGE]
+        if self.compared is not None:
+            said += f", {1e3 * self.compared.tip:.2g} mm at the tip"
+        if self.compared is not None and not self.compared.converged:
+            notes.insert(0, "not converged, it may be larger")
+        if self.estimated and self.shapes is not None:
+            notes.append("--errors computed finds it by richer runs")
+        return "; ".join([said + _against(against), *notes])
 
 
 def _size(value: float | None) -> float:
@@ -162,10 +174,10 @@ def run_errors(
     *,
     solved: IntegrationError,
     at_rest: Callable[[], RestErrors] | None = None,
+    compare: Callable[[], ShapeError | None] = lambda: None,
     why: str = "",
-    unseen: float = 0.0,
 ) -> RunErrors:
-    """Estimate the errors of model and shapes of a motion.
+    """Compute or estimate the errors of model and shapes of a motion.
 
     Parameters
     ----------
@@ -175,11 +187,10 @@ def run_errors(
         Error of the integration.
     at_rest
         Computes the errors of an arm at rest; None if they cannot be computed.
+    compare
+        Compares the motion with those of richer arms, or returns None: the error is estimated.
     why
-        Why the errors of model and shapes are unknown; empty if they can be estimated.
-    unseen
-        Largest error of predicting every second sample from the others, relative to the range of
-        deflections; a share of it counts as an error of the shapes, which are judged at samples.
+        Why the errors of model and shapes cannot be estimated; empty if they can.
     """
     tips = {part.name: tip_deflection(model, part, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
@@ -194,35 +205,46 @@ def run_errors(
         rest = _at_rest(bent, validity, at_rest, why)
         return replace(exact, model=rest.model, shapes=rest.shapes, parts=rest.parts, why=rest.why,
                        cause=rest.cause)  # fmt: skip
-    slopes = {link.link: link.slope for link in validity.links}
+    said = {part.name: whats_fixed(part) for part in flexible_links(model) if part.name in moving}
+    compared = None
+    if not any(said.values()):
+        with suppress(FlexarmError):  # arms with more shapes that cannot be simulated
+            compared = compare()
+    why = "" if compared is not None else why
     grown = [part for part in flexible_links(model) if can_grow(part) and not why]
     found = RicherArm(model).deviations(motion) if grown else {}
 
     def over(name: str, what: str) -> float:
-        away = float(np.abs(getattr(found[name], what)).max()) if name in found else 0.0
+        away = float(np.abs(found[name][what]).max()) if name in found else 0.0
         return min(away / moving[name], MOST)
 
     pairs = zip(flexible_links(model), validity.links, strict=True)
-    judged = [pair for pair in pairs if pair[1].link in moving]
-    parts = [_parts(*pair, over) for pair in judged]
-    if why:
-        parts = [each | {"theory": None} for each in parts]
-    model_error = [_sum(each) for each in parts]
-    worst = int(np.argmax([_size(each) for each in model_error]))
-    shapes: float | None = None
-    fixed = [f"{part.name}: {said}" if (said := whats_fixed(part)) else "" for part, _ in judged]
+    parts = {
+        link.link: _parts(part, link, over)
+        | ({} if compared is None else {"stiffness": 0.0})
+        | ({"theory": None} if why else {})
+        for part, link in pairs
+        if link.link in moving
+    }
+    model_error = {name: _sum(each) for name, each in parts.items()}
+    worst = max(parts, key=lambda name: _size(model_error[name]))
     most = max(parts[worst], key=lambda name: _size(parts[worst][name]))
-    cause = PARTS[most] if parts[worst][most] is not None else why or fixed[worst] or UNKNOWN
-    why = why or next(filter(None, fixed), "")
-    if not why:
-        shapes = max(
-            SHAPES * over(part.name, "shapes") + _steep(part, slopes[part.name])
-            for part in grown if part.name in moving
-        )  # fmt: skip
-        shapes = min(shapes + UNSEEN * unseen, MOST)
-    return replace(
-        exact, model=model_error[worst], shapes=shapes, parts=parts[worst], why=why, cause=cause
+    cause = PARTS[most] if parts[worst][most] is not None else why
+    fixed = {name: f"{name}: {text}" for name, text in said.items() if text}
+    cause, why = cause or fixed.get(worst, UNKNOWN), why or next(iter(fixed.values()), "")
+    shapes = (
+        None if why else max(over(part.name, "shapes") for part in grown if part.name in moving)
     )
+    return replace(
+        exact, model=model_error[worst], shapes=shapes if compared is None else compared.error,
+        parts=parts[worst], why=why, cause=cause, compared=compared, estimated=compared is None,
+    )  # fmt: skip
+
+
+def errors_off() -> RunErrors:
+    """Return errors that are all unknown, for runs that compute none."""
+    off = "errors are off"
+    return RunErrors(None, None, IntegrationError(None), dict.fromkeys(PARTS), off, off)
 
 
 def _at_rest(
@@ -260,12 +282,9 @@ def _at_rest(
 def _parts(
     part: LinkModel, link: LinkValidity, over: Callable[[str, str], float]
 ) -> dict[str, float | None]:
-    theory = link.model_error
-    if part.exact is not None and theory is not None and can_grow(part):
-        theory = NODES * over(link.link, "nodes")
     return {
-        "theory": theory,
-        "stiffness": SHAPES * over(link.link, "stiffness"),
+        "theory": 0.0 if part.exact is not None and can_grow(part) else link.model_error,
+        "stiffness": over(link.link, "stiffness"),
         "section": over(link.link, "section"),
         "strain": link.strain or 0.0,
     }
@@ -275,11 +294,3 @@ def _sum(parts: dict[str, float | None]) -> float | None:
     if any(each is None for each in parts.values()):
         return None
     return min(sum(each or 0.0 for each in parts.values()), MOST)
-
-
-def _steep(part: LinkModel, slope: float) -> float:
-    """Return an estimate of the error of a link's shapes at slopes beyond linear theory."""
-    shapes = part.beam.shapes
-    counts = len(shapes.moving("y")), len(shapes.moving("z"))
-    count = min((n for n in counts if n), default=1)
-    return STEEP * slope**2 / count**3 * min(1.0, 2 / count) ** 2

@@ -255,6 +255,18 @@ class RunOptions:
             flag="--energy-audit",
         ),
     ] = False
+    errors: Annotated[
+        Literal["computed", "estimated", "off"],
+        Option(
+            "how the errors of the shapes are found: by runs with more shapes, estimated, or off",
+            "``computed`` also computes the error of the integration of long runs.",
+            words=("computed", "estimated", "off"),
+            check=partial(
+                require_word, words=("computed", "estimated", "off"), error=SimulationError
+            ),
+            flag="--errors HOW",
+        ),
+    ] = "estimated"
     allow_long: Annotated[
         bool,
         Option(

@@ -12,6 +12,7 @@ import numpy as np
 from flexarm.arguments import FormulationName, MethodName, WithUnit
 from flexarm.arm import Arm
 from flexarm.errors import LongRun, SimulationError
+from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, actuators_of
 from flexarm.integrate.bounds import TIGHTEST
@@ -94,6 +95,7 @@ def simulate(
     locks: Locks | None = None,
     start: Run | Equilibrium | Literal["stated", "equilibrium"] | None = None,
     energy_audit: bool = RunOptions.energy_audit,
+    errors: Literal["computed", "estimated", "off"] = RunOptions.errors,
     allow_long: bool = RunOptions.allow_long,
     progress: Callable[[float], None] | None = None,
     live: Callable[[Callable[[], Run]], None] | None = None,
@@ -128,7 +130,7 @@ def simulate(
         t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation,
         paper=paper, tip_rotation=tip_rotation, nodes=nodes, inputs=inputs, control=control,
         wrenches=wrenches, locks=locks, start=start, energy_audit=energy_audit,
-        allow_long=allow_long, progress=progress, live=live,
+        errors=errors, allow_long=allow_long, progress=progress, live=live,
     )  # fmt: skip
     return run_arm(arm, options)
 
@@ -262,7 +264,7 @@ class Simulation:
                 names = " and ".join(sorted(self.others))
                 self.why += f"; {names} where brakes hold what is stiff"
             status = "finished" if run.status == "seen" else run.status
-            run = replace(run, why=self.why, status=status)
+            run = replace(run, why=self.why, status=status, judged=self.options.errors)
             run = self._repeatable(run)
             if self.hybrid is None and not self.acting and not self.options.energy_audit:
                 return run
@@ -352,7 +354,9 @@ class Simulation:
         seconds = by_count(
             self.first, self.method, run.statistics.steps + run.statistics.rejections
         )
-        return replace(run, repetition=Repetition(self._closer, order, seconds))
+        can = not self.acting and isinstance(self.options.start, str | None)
+        other = self._other if can else None
+        return replace(run, repetition=Repetition(self._closer, other, order, seconds))
 
     def _closer(self) -> Run:
         """Simulate the motion again by the same method, at a 30th of the tolerance.
@@ -362,13 +366,33 @@ class Simulation:
         KeyboardInterrupt
             If the repetition is interrupted, since it is incomplete.
         """
-        options = replace(
-            self.options, method=self.method.name, rtol=self.tolerance / CLOSER, energy_audit=False,
-            allow_long=True, progress=None, live=None,
-        )  # fmt: skip
+        return self._repeated(
+            self.equation, method=self.method.name, rtol=self.tolerance / CLOSER, energy_audit=False
+        )
+
+    def _other(self, model: Model) -> Run:
+        """Simulate the motion of an arm whose links have other shapes beside those of this one.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the simulation is interrupted, since it is incomplete.
+        """
+        law, options = self.options.control, self.options
+        if isinstance(law, ca.Function):
+            t, q, v = ca.MX.sym("t"), ca.MX.sym("q", model.size), ca.MX.sym("v", model.size)
+            kept = list(map(model.names.index, self.model.names))
+            law = ca.Function("law", [t, q, v], [law(t, q[kept], v[kept])])
+        equation = equation_of(
+            model, name=options.formulation if options.paper else DEFAULT, paper=options.paper
+        )
+        return self._repeated(equation, control=law)
+
+    def _repeated(self, equation: Equation, **changes: Any) -> Run:
+        options = replace(self.options, allow_long=True, progress=None, live=None, **changes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LongRun)
-            return _whole(Simulation(self.equation, options, self.times, self.acting).run())
+            return _whole(Simulation(equation, options, self.times, self.acting).run())
 
     def _run_of(self, task: InitialValueProblem, before: Run | None, solution: Solution) -> Run:
         """Return the run up to a solution of its last phase."""

@@ -12,11 +12,13 @@ from flexarm.arm.summary import Summary
 from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.runs.curves import curves_of, prediction_errors, what_is_missed
+from flexarm.runs.curves import what_is_missed
 from flexarm.spatial import ACCUMULATED, Inertia
 
 if TYPE_CHECKING:
+    from flexarm.accuracy.compared import ShapeError
     from flexarm.accuracy.defect import Motion
+    from flexarm.accuracy.integration import IntegrationError
     from flexarm.accuracy.stated import RestErrors, RunErrors
     from flexarm.accuracy.validity import Validity
 
@@ -100,6 +102,7 @@ class Repetition:
     """Recipe to simulate the motion of a run again."""
 
     closer: "Callable[[], RunData]"  # by the same method at a 30th of the tolerance
+    other: "Callable[[Model], RunData] | None"  # of an arm with other shapes, if that can be done
     order: int  # order by which errors fall with the steps at least
     seconds: float  # CPU time of the run by counted operations [s], equal on all machines
 
@@ -148,6 +151,8 @@ class RunData:
     own: bool = True  # whether inputs were those of the model file: no others, and no law
     # Stiffness and damping of a control law about the last state, (n, n) each, if there is a law.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
+    # How errors are found: ``computed``, ``estimated`` or ``off``.
+    judged: str = field(default="estimated", repr=False, compare=False)
     # How to simulate the motion again, if that can be done.
     repetition: "Repetition | None" = field(default=None, repr=False, compare=False)
     # Computes the errors of the state of a run in which nothing moves.
@@ -264,32 +269,51 @@ class RunData:
 
     @cached_property
     def errors(self) -> "RunErrors":
-        """Upper estimates of the model, discretisation and integration errors."""
-        from flexarm.accuracy.integration import CHEAP, IntegrationError, integration_error
-        from flexarm.accuracy.stated import run_errors
+        """Errors of model, shapes and integration, found as the option ``errors`` says."""
+        from flexarm.accuracy.stated import errors_off, run_errors
 
-        motion = self.motion
-        why = CARRIED if any(leg.tip is not None for leg in self.legs) else ""
-        curves = curves_of(self.model, self.q[0])
-        solved = IntegrationError(None)
-        if self.kept:
-            closer, falls = None, 1.0
-            if self.repetition is not None and self.repetition.seconds <= CHEAP:
-                closer = self.repetition.closer()
-                more = closer.statistics.steps / max(self.statistics.steps, 1)
-                falls = more**self.repetition.order
-            solved = integration_error(
-                self.model, motion, None if closer is None else closer.motion, rtol=self.rtol,
-                falls=falls, steps=self.statistics.steps, balance=max(self.balance_errors.values()),
-            )  # fmt: skip
+        if self.judged == "off":
+            return errors_off()
+        why = CARRIED if any(leg.tip is not None for leg in self.legs) else self.missed
         found = run_errors(
-            self.model, motion, self.validity, solved=solved,
-            at_rest=None if self.at_rest is None else partial(self.at_rest, self), why=why,
-            unseen=float(prediction_errors(curves, self.t, self.q, self.v).max()),
+            self.model, self.motion, self.validity, solved=self._solved(),
+            at_rest=None if self.at_rest is None else partial(self.at_rest, self),
+            compare=self._compared, why=why,
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(found, model=None, parts=found.parts | {"theory": None})
         return found
+
+    def _solved(self) -> "IntegrationError":
+        """Return the error of the integration, by the same run at a tighter tolerance."""
+        from flexarm.accuracy.integration import CHEAP, IntegrationError, integration_error
+
+        if not self.kept:
+            return IntegrationError(None)
+        closer, falls, again = None, 1.0, self.repetition
+        if again is not None and (self.judged == "computed" or again.seconds <= CHEAP):
+            other = again.closer()
+            more = other.statistics.steps / max(self.statistics.steps, 1)
+            closer, falls = other.motion, more**again.order
+        return integration_error(
+            self.model, self.motion, closer, rtol=self.rtol, falls=falls,
+            steps=self.statistics.steps, balance=max(self.balance_errors.values()),
+        )  # fmt: skip
+
+    def _compared(self) -> "ShapeError | None":
+        """Return the error of the shapes by runs of richer arms; None if there are none."""
+        from flexarm.accuracy.compared import compare
+
+        again = self.repetition
+        if self.judged != "computed" or again is None or again.other is None:
+            return None
+        other = again.other
+
+        def simulate(model: Model) -> "tuple[Motion, Array]":
+            run = other(model)
+            return run.motion, run.tip
+
+        return compare(self.model, self.motion, self.tip, self.rtol, simulate)
 
     @cached_property
     def missed(self) -> str:

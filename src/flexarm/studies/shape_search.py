@@ -191,10 +191,10 @@ class ShapeSearch:
                 raise FlexarmError(f"the run with {title(rich)} {run.status}: {run.reason}")
             if run.status != "finished":
                 break
-            shapes, left_out = run.errors.shapes, run.errors.parts["stiffness"] or 0.0
-            left = [] if shapes is None else [shapes]
+            left_out = run.errors.parts["stiffness"] or 0.0
+            left = []
             if self.best is not None:
-                left.append(REMAINS * max(differences(self.best, run).values(), default=0.0))
+                left = [REMAINS * max(differences(self.best, run).values(), default=0.0)]
             last, self.best = (base, rich), run
             rest = left_out + self.runs.tolerance
             may = (MARGIN if more == 1 else MARGIN_LATER) * self.want
