@@ -19,12 +19,15 @@ from flexarm.engine.gpu.dlpack import CUDA, DeviceArray, pointer_in_place
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.batch.engines import CpuBatch, GpuBatch, anchor_of, member_of
 from flexarm.integrate.batch.variations import (
+    Rows,
     Variations,
     columns_of,
     coordinate_units,
     read_rows,
     refuse_alone,
+    row_codes,
     row_count,
+    row_of,
 )
 from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.methods.rk4 import RK4
@@ -32,10 +35,10 @@ from flexarm.integrate.options import LONGEST
 from flexarm.integrate.problem import TURN
 from flexarm.integrate.task import InitialValueProblem, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
+from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
-from flexarm.model import Model
-from flexarm.model.designs import build_designs, built
+from flexarm.model import Model, build
 from flexarm.spatial import rebase
 
 FEWEST = 4  # least number of Runge-Kutta steps in a batch step
@@ -47,7 +50,7 @@ def batch(
     *,
     dt: WithUnit,
     device: Literal["cpu", "gpu"] = "cpu",
-    parameters: Sequence[Mapping[str, Any]] | None = None,
+    parameters: Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
 ) -> "Batch":
     """Build a batch of arms that advance together, for learning and for control loops of your own.
 
@@ -63,7 +66,8 @@ def batch(
     device
         ``cpu``, or ``gpu`` for the first NVIDIA GPU.
     parameters
-        By arm: values by their key in the model file, such as ``{"payload.mass": 2.0}``.
+        Values by their key in the model file: a list of mappings by arm, such as
+        ``[{"payload.mass": 2.0}, ...]``, or a mapping of arrays, ``{"payload.mass": masses}``.
 
     Returns
     -------
@@ -76,25 +80,23 @@ def batch(
         raise SimulationError(f"dt: must be > 0, got {dt}")
     if device not in get_args(Literal["cpu", "gpu"]):
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
-    changed = _mappings("parameters", parameters, count)
-    arm = validated(arm)
-    said = [""] * count
+    arm, which, firsts = validated(arm), np.zeros(count, dtype=np.int64), [0]
+    rows: Rows = [{}]
     if parameters is not None:
-        said = [repr(sorted(changes.items())) for changes in changed]
-    distinct = dict(zip(said, changed, strict=True))
-    kinds = [_task(built(model)) for model in build_designs(arm, [*distinct.values()])]
-    numbers = {key: k for k, key in enumerate(distinct)}
-    return Batch(kinds, np.array([numbers[key] for key in said]), dt, device)
+        rows = _rows("parameters", parameters, count)
+        which = row_codes(rows)
+        firsts = np.unique(which, return_index=True)[1].tolist()
+    kinds = [_task(build(change_arm(arm, row_of(rows, k)))) for k in firsts]
+    return Batch(kinds, which, dt, device)
 
 
-def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
-    """Return a list of one mapping per arm; all are empty if ``given`` is None."""
-    if given is None:
-        return [{}] * count
-    found = listed(given)
-    if found is None or len(found) != count or not all(isinstance(e, Mapping) for e in found):
-        raise refused(name, given, f"a list of {count} mappings, one per arm", SimulationError)
-    return [dict(each) for each in found]
+def _rows(name: str, given: Any, count: int) -> Rows:
+    """Return values by arm, as many as there are arms; raise SimulationError for others."""
+    rows = read_rows(name, given)
+    if row_count(rows) != count:
+        what = f"a list of {count} mappings, one per arm, or a mapping of arrays"
+        raise refused(name, given, what, SimulationError)
+    return rows
 
 
 def _task(model: Model) -> InitialValueProblem:
@@ -341,10 +343,7 @@ class Batch:
 
     def _begun(self, starts: Any, kinds: Ints) -> Array:
         """Return initial states of arms of given kinds, (count, size), from values by name."""
-        given = read_rows("starts", starts)
-        if row_count(given) != len(kinds):
-            what = f"a list of {len(kinds)} mappings, one per arm"
-            raise refused("starts", starts, what, SimulationError)
+        given = _rows("starts", starts, len(kinds))
         units = coordinate_units(self._kinds[0].equation.model)
         begun = Variations(self._kinds, kinds, columns_of("starts", given, units), {})
         begun.check()
