@@ -46,7 +46,7 @@ MISTAKES = [
     ("frequency: 1", "frequency: 50", ":12:3: quantities.f1: frequency: must be at most 2"),
     ("arm: arm.yaml", "arm: still.yaml", ":6:3: parameters.angle: arm: 'start: equilibrium'"),
     ("method: dop853", "method: euler", ":8:41: run.method: must be one of auto"),
-    ("run: {t_end: 100 ms, dt: 10 ms, method: dop853}", "", "run: a run is missing, which"),
+    ("run: {t_end: 100 ms, dt: 10 ms, method: dop853}", "", "run: the quantity 'peak' needs"),
     ("deflection y: peak", "deflection y: most", "reduce: must be one of peak, max"),
     ("link1 tip", "link7 tip", ":10:3: quantities.peak: no run has"),
     ("mine.py:score", "mine.py:scores", ":11:3: quantities.score: 'mine.py:scores' cannot"),

@@ -139,7 +139,7 @@ class CraigBampton(Counted):
 
 
 class Polynomials(Counted):
-    """Polynomials clamped at the root: n of them are of degrees 2 to n + 1, of rods 1 to n."""
+    """Polynomials clamped at the root: n shapes have degrees 2 to n + 1 in bending, 1 to n else."""
 
     kind: Literal["polynomials"]
 

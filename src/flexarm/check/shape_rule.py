@@ -23,7 +23,7 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
 
 
 def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
-    """Return text on static shapes and joint conditions by which arm modes were chosen."""
+    """Return text that explains how the modes of the arm were chosen as shapes."""
     held = "; with driven joints held weighed in" if weighs_held(arm, count) else ""
     static = "; the static twist by a torque at the tip is among them"
     return held + (static if count and motion.direction == "twist" else "")

@@ -213,5 +213,5 @@ class MotionProblem:
         return max(LESS_TIGHT * tight, ROUNDS) if many else tight
 
     def miss(self, run: Run, row: int = -1) -> Array:
-        """Return the deviation of a run's sample from rest at the goal: coordinates, rates."""
+        """Return how far one sample of a run is from rest at the goal, in coordinates and rates."""
         return np.concatenate([(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]])

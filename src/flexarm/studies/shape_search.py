@@ -341,7 +341,7 @@ def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float
 
 
 def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
-    """Return a link's shape functions and length [m]; the longest in the run if it slides."""
+    """Return a link's shape functions and length [m] (the longest in the run of a sliding link)."""
     q = run.q[-1].copy()
     if part.body.range is not None:
         q[part.exposed] = np.clip(run.q[:, part.exposed].max(), *part.body.range)

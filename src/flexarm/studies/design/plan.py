@@ -251,14 +251,11 @@ class StudyFile(Part):
         modes = [name for name, each in self.quantities.items() if each.needs_arm]
         if runs and self.run is None:
             raise fault(
-                f"a run is missing, which the quantity '{runs[0]}' is of. Add 'run: "
-                f"{{t_end: 1 s}}'.",
+                f"the quantity '{runs[0]}' needs a run. Add 'run: {{t_end: 1 s}}'.",
                 "run",
             )
         if (runs or modes) and self.arm is None:
-            raise fault(
-                f"an arm is missing, which the quantity '{(runs or modes)[0]}' is of", "arm"
-            )
+            raise fault(f"the quantity '{(runs or modes)[0]}' needs an arm. Give 'arm'.", "arm")
         grid = self.sampling.kind == "grid"
         for name, each in self.parameters.items():
             if grid and each.values is None and each.levels is None:

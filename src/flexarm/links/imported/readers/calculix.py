@@ -273,7 +273,9 @@ def mesh_elements(results: Results, numbers: Integers) -> dict[int, Integers]:
             )
         kinds.setdefault(kind, []).append([row[n] for n in nodes])
     if not kinds:
-        raise ModelError("elements: the file has none to compute a mass from. Was it cut off?")
+        raise ModelError(
+            "elements: the file has no elements to compute a mass from. Was it cut off?"
+        )
     return {kind: np.array(rows, dtype=np.int64) for kind, rows in kinds.items()}
 
 
