@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.accuracy.compared import ShapeError
+from flexarm.accuracy.compared import ShapeComparison
 from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.stated import RunErrors
 from flexarm.arm import Arm
@@ -321,7 +321,11 @@ def test_directions_without_shapes_count_as_the_models_error() -> None:
 
 def test_what_the_tip_is_off_is_told_and_whether_the_steps_converge() -> None:
     found = RunErrors(
-        0.0, 0.02, IntegrationError(1e-5), {"theory": 0.0}, compared=ShapeError(0.02, 3e-3, False)
+        0.0,
+        0.02,
+        IntegrationError(1e-5),
+        {"theory": 0.0},
+        compared=ShapeComparison(0.02, 3e-3, False),
     )
     shapes = found.lines(against=False)[1]
     assert shapes.startswith("error of the shapes: 2 % of the deflections or less, 3 mm at the tip")

@@ -19,7 +19,7 @@ CONVERGES = 0.5
 
 
 @dataclass(frozen=True)
-class ShapeError:
+class ShapeComparison:
     """Error of the shapes of a run.
 
     Attributes
@@ -45,7 +45,7 @@ def compare(
     tip: Array,
     rtol: float,
     simulate: Callable[[Model], tuple[Motion, Array]],
-) -> ShapeError:
+) -> ShapeComparison:
     """Compute the error of the shapes of a motion from the motions of two richer arms.
 
     The error is the change by the first step and twice that by the second, which bounds the sum of
@@ -83,4 +83,4 @@ def compare(
         converged &= last <= max(CONVERGES * first, rtol)
     given, less, best = places
     off = np.linalg.norm(given - less, axis=1).max() + 2 * np.linalg.norm(less - best, axis=1).max()
-    return ShapeError(worst, float(off), converged)
+    return ShapeComparison(worst, float(off), converged)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flexarm.accuracy.compared import ShapeError
+from flexarm.accuracy.compared import ShapeComparison
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.richer import can_grow, whats_fixed
@@ -83,7 +83,7 @@ class RunErrors:
     parts: dict[str, float | None]
     why: str = ""
     cause: str = UNKNOWN
-    compared: ShapeError | None = None
+    compared: ShapeComparison | None = None
     estimated: bool = False
 
     @property
@@ -174,7 +174,7 @@ def run_errors(
     *,
     solved: IntegrationError,
     at_rest: Callable[[], RestErrors] | None = None,
-    compare: Callable[[], ShapeError | None] = lambda: None,
+    compare: Callable[[], ShapeComparison | None] = lambda: None,
     why: str = "",
 ) -> RunErrors:
     """Compute or estimate the errors of model and shapes of a motion.

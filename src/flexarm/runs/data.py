@@ -16,7 +16,7 @@ from flexarm.runs.curves import what_is_missed
 from flexarm.spatial import ACCUMULATED, Inertia
 
 if TYPE_CHECKING:
-    from flexarm.accuracy.compared import ShapeError
+    from flexarm.accuracy.compared import ShapeComparison
     from flexarm.accuracy.defect import Motion
     from flexarm.accuracy.integration import IntegrationError
     from flexarm.accuracy.stated import RestErrors, RunErrors
@@ -300,7 +300,7 @@ class RunData:
             steps=self.statistics.steps, balance=max(self.balance_errors.values()),
         )  # fmt: skip
 
-    def _compared(self) -> "ShapeError | None":
+    def _compared(self) -> "ShapeComparison | None":
         """Return the error of the shapes by runs of richer arms; None if there are none."""
         from flexarm.accuracy.compared import compare
 
