@@ -12,9 +12,8 @@ import numpy as np
 import flexarm
 from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.task import equation_of
-from flexarm.io.overrides import read_value
-from flexarm.model import Model
-from flexarm.model.designs import build_designs, built
+from flexarm.io.overrides import change_arm, read_value
+from flexarm.model import Model, build
 
 ARMS = {
     "korayem-two-link": ("links.1.length", "links.2.section.EIz"),
@@ -41,14 +40,14 @@ def member(model: Model) -> BoundKernel:
 def measured(name: str, count: int) -> str:
     """Measure the sets of an arm."""
     arm, sets = flexarm.example_arm(name), drawn(name, ARMS[name], count + 2)
-    for model in build_designs(arm, sets[:2]):
-        member(built(model))
+    for values in sets[:2]:
+        member(build(change_arm(arm, values)))
     began = time.process_time()
-    models = build_designs(arm, sets[2:])
+    models = [build(change_arm(arm, values)) for values in sets[2:]]
     middle = time.process_time()
-    structures = {member(built(model)).structure for model in models}
+    structures = {member(model).structure for model in models}
     spent = time.process_time() - middle
-    n, milli = built(models[0]).size, 1e3 / count
+    n, milli = models[0].size, 1e3 / count
     return (
         f"| {name} | {n} | {', '.join(ARMS[name])} | {(middle - began) * milli:.2f} | "
         f"{spent * milli:.2f} | {len(structures)} |"
