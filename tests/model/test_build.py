@@ -17,7 +17,7 @@ ARM = flexarm.example_arm("driven-link")
         (None, r"^arm: must be an Arm, got None. Make one with flexarm\.load"),
         (
             "driven-link",
-            r"got 'driven-link'. Read it with flexarm\.load\(path\) or flexarm\.sample",
+            r"got 'driven-link'. Read it with flexarm\.load\(path\) or flexarm\.example_arm",
         ),
         (flexarm.build(ARM), r"^arm: must be an Arm, got a Model\. Pass the arm"),
         ({"flexarm": 1}, "got a value of type dict"),

@@ -90,11 +90,10 @@ def columns_of(name: str, rows: Rows, units: Mapping[str, str]) -> Columns:
     columns: Columns = {}
     for k, row in enumerate(rows):
         for key, value in row.items():
+            what = _of(k, rows, f"{name}: {key}")
             if isinstance(value, str):
-                what = _of(k, rows, f"{name}: {key}")
                 value = in_unit(what, value, units.get(key, "1"), SimulationError)
             if not is_number(value):
-                what = _of(k, rows, f"{name}: {key}")
                 raise refused(what, value, "a finite number", SimulationError)
             if key not in columns:
                 columns[key] = np.full(len(rows), np.nan)

@@ -281,10 +281,10 @@ class ArrayReader:
         data = self.read(f"{key}_data", (f"entries of {key}",), powers)
         columns = self.read(f"{key}_indices", (f"entries of {key}",))
         pointers = self.read(f"{key}_indptr", (n + 1,))
-        fits = pointers[0] == 0 and pointers[-1] == len(data) == len(columns)
+        counted = pointers[0] == 0 and pointers[-1] == len(data) == len(columns)
+        fits = counted and np.all(np.diff(pointers) >= 0)
         whole = np.all(columns == np.round(columns)) and np.all(pointers == np.round(pointers))
-        rises = np.all(np.diff(pointers) >= 0)
-        if not (fits and whole and rises) or not np.all((columns >= 0) & (columns < n)):
+        if not fits or not whole or not np.all((columns >= 0) & (columns < n)):
             self.findings.refuse(
                 (f"{key}_indptr",),
                 f"does not fit a matrix ({n}, {n}) with {len(data)} entries. Was the "
