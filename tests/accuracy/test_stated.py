@@ -368,8 +368,10 @@ def test_a_rubber_rod_that_falls_states_the_error_of_its_shapes(count: int) -> N
     )
     assert few.validity.slope > 1
     true = max(differences(few, many).values())
-    assert few.errors.integration is not None
-    assert true <= computed(few) + few.errors.integration < 2 * true + 1e-3
+    errors = replace(few, judged="computed").errors  # with 3 shapes the steps do not halve
+    assert errors.shapes is not None
+    assert errors.integration is not None
+    assert true <= errors.shapes + errors.integration < 3 * true
 
 
 def test_errors_above_the_deflections_are_no_numbers() -> None:

@@ -40,7 +40,7 @@ def test_algorithm_1_over_polynomials_counts_what_the_printed_equations_have(
 ) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     counts = import_module("closed_form_counts")
-    model = counts.Lagrange.paper_model(counts.build(counts.sample(sample_name)))
+    model = counts.Lagrange.paper_model(counts.build(counts.example_arm(sample_name)))
     assert counts.inertia_count(robot, "modes", counts.Way()) == counts._written_out(model)
 
 

@@ -37,8 +37,7 @@ def _with_short_names(document: dict[str, Any]) -> dict[str, Any]:
         used[short] += 1
         text = text.replace(f'/{name}"', f'/{short}{used[short]}"')
         text = text.replace(f'"{name}"', f'"{short}{used[short]}"')
-    renamed: dict[str, Any] = json.loads(text)
-    return renamed
+    return dict(json.loads(text))
 
 
 def _with_shared_quantities(part: Any, quantities: dict[str, dict[str, Any]]) -> Any:
