@@ -137,7 +137,10 @@ def test_set_changes_values_by_name_and_by_number(
         ("links.upper.section.EIz=-4", "links[1].section.EIz: must be > 0, got -4"),
         ("links.upper.section.EIx=4", "links[1].section.EIx: unknown key"),
         ("links.upper.length=1 kg", "links[1].length: "),
-        ("links.elbow.length=1", "there is no 'elbow' in links. There are upper, forearm; or 1 to 2"),
+        (
+            "links.elbow.length=1",
+            "there is no 'elbow' in links. There are upper, forearm; or 1 to 2",
+        ),
         ("links.3.length=1", "there is no '3' in links. There are upper, forearm; or 1 to 2"),
         ("links.upper.length.x=1", "the value of links[1].length is 1, which has no 'x' in it"),
         ("links.upper.section.shape={kind: tube, diameter: 1}", "links[1].section"),
