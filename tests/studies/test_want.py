@@ -146,7 +146,10 @@ def test_richer_shapes_that_cannot_be_had_end_the_search(
     answer = flexarm.converge(arm, t_end=0.1, want=1e-6).answer
     assert answer is not None
     assert not answer.within
-    assert 1e-6 < answer.estimate < 1
+    if what == "run":  # nothing to compare with: unknown
+        assert answer.estimate == np.inf
+    else:
+        assert 1e-6 < answer.estimate < 1
 
 
 @pytest.mark.few(1)
