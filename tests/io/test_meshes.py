@@ -141,7 +141,7 @@ LOOKS = """<link name="seen">
          "file package://gone/b.obj", [0.5, -0.5, 0.5], [1.5, 0.5, 1.5]),
         ("a.dae", '<sphere radius="1"/>', "since there is no file a.dae", [0, -1, 0], [2, 1, 2]),
         ("http://x/a.stl", '<cylinder radius="1" length="nan"/>', "seen: not drawn, since http://x/"
-         "a.stl is not downloaded", None, None),
+         "a.stl is an address on the network, which is not downloaded", None, None),
         ("a.obj", "<cone/>", None, [1, 0, 0], [1.1, 0.1, 0.2]),
     ],
 )  # fmt: skip
