@@ -78,7 +78,7 @@ def test_tips_may_turn_by_the_first_order() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"formulation": "newton"}, "'formulation' must be one of articulated, composite"),
+        ({"formulation": "newton"}, "formulation: must be one of articulated, composite"),
         ({"formulation": ["composite"]}, "formulation: must be one of"),
         ({"paper": "yes"}, "paper: must be True or False, got 'yes'"),
     ],

@@ -239,7 +239,7 @@ def test_range_of_a_link_bent_to_an_arc_is_that_by_hand(stiffening: bool) -> Non
         (2.4, True, []),
         (2.6, True, ["slope 2.6 > 2.5", "near gimbal lock"]),
         (0.002, False, []),
-        (0.003, False, ["slope 0.003 > 0.0025", "without stiffening"]),
+        (0.003, False, ["slope 0.003 > 0.0025", "switch stiffening on"]),
     ],
 )
 def test_warning_comes_at_the_stated_limits(

@@ -444,7 +444,7 @@ def actuators_of(
 ) -> Actuators:
     """Return the actuators of a model, with event functions at the corners of drive-train laws."""
     rides = any(part.on_rail for part in model.links)
-    if model.driveless and not (rides or model.arm.events):
+    if model.driveless and not (rides or model.arm.events or slipping or ties or told_apart):
         return Actuators(lookouts=tuple(lookouts), impulses=impulses(model))
     kept = accounts(model) if told_apart is None else told_apart
     wound = windings(model)
