@@ -1,7 +1,6 @@
 """Error estimates of a run: error of the model, of the shapes and of the integration."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -208,8 +207,10 @@ def run_errors(
     said = {part.name: whats_fixed(part) for part in flexible_links(model) if part.name in moving}
     compared = None
     if not any(said.values()):
-        with suppress(FlexarmError):  # arms with more shapes that cannot be simulated
+        try:
             compared = compare()
+        except FlexarmError as error:  # an arm with more shapes cannot be simulated
+            why = f"the runs with more shapes failed: {error}"
     why = "" if compared is not None else why
     grown = [part for part in flexible_links(model) if can_grow(part) and not why]
     found = RicherArm(model).deviations(motion) if grown else {}

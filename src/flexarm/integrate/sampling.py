@@ -1,6 +1,7 @@
 """Digital controllers in a run: sampled control laws and sampled servos."""
 
 import traceback
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def no_number_near(m: IntegratorState, step: float) -> str:
     return ""
 
 
-class Sampler:
+class Sampler(ABC):
     """Digital controllers in a run: sample times, and values held from each sample on."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
@@ -43,12 +44,12 @@ class Sampler:
         self.times: list[float] = []
         self.values: list[Array] = []
 
+    @abstractmethod
     def ask(self, m: IntegratorState) -> str:
         """Sample the controllers at the present state, and hold the results.
 
         Returns an error message, empty if the sample is valid.
         """
-        raise NotImplementedError
 
     def at(self, times: Array) -> Array | None:
         """Return the values held at given times [s], one row per time; None without samples."""
