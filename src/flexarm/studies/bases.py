@@ -20,12 +20,10 @@ from flexarm.links.basis import MOTIONS
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model import build
+from flexarm.studies.constants import REFERENCE_MODES
 
 MESHES = (Elements, Lumped)
 HAVE_STATIC = (*MESHES, CraigBampton, Polynomials)
-# Modes per direction of the reference, with static shapes beside them: the few slow modes that are
-# compared (`converge.PER_PLANE`) are exact to far less than any error of interest.
-REFERENCE = 8
 
 
 def next_member(arm: Arm) -> Arm:
@@ -130,7 +128,7 @@ def reference(arm: Arm) -> Arm:
     """
 
     def many(_: Counted, number: Counts, *, static: bool) -> Counted:
-        number = Counts(*(REFERENCE * (n > 0) for n in number))
+        number = Counts(*(REFERENCE_MODES * (n > 0) for n in number))
         return Loaded(root="held", static=static, normalise="mass", **_keys(number))
 
     return _buildable(*(_changed(arm, partial(many, static=static)) for static in (True, False)))

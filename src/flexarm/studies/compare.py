@@ -31,13 +31,9 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Ints, run_equations
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import Model, build, start_state
+from flexarm.studies.constants import AGREEMENT, DEFLECTION_RATE, MOST_DEFLECTIONS, SHORT_RUN, TIMED
 
 REFERENCE = "composite"  # formulation that the others are compared with
-BOUND = 1e-10  # relative difference of formulations that agree on a well-conditioned arm
-MOST_DEFLECTIONS = 100  # deflections to compare at; each takes a second or more
-PACE = 10.0  # [1/s] rates of deflection relative to the deflection, as in a vibration of 1.6 Hz
-RUN = 0.1  # [s] duration of the short run
-SECONDS = 0.01  # [s] of repeated evaluations that are timed: far above a timer's resolution
 COUNTED = ("forward_dynamics", "mass_matrix", "bias")  # functions whose operations are counted
 
 
@@ -172,7 +168,8 @@ def compare(
     refuse_options(deflections, seed=seed, points=points)
     model = build(arm)
     reference = _traced(formulation(REFERENCE, model))
-    run = simulate_whole(arm, t_end=RUN, dt=RUN / 2)  # refuses what has no accelerations
+    # An arm without accelerations is refused here.
+    run = simulate_whole(arm, t_end=SHORT_RUN, dt=SHORT_RUN / 2)
     drawn = [[_paced(reference, *s) for s in _random_states(model, seed, d)] for d in deflections]
     passed = zip(run.q[1:], run.v[1:], strict=True)
     groups = [
@@ -181,7 +178,7 @@ def compare(
     roots = [state.expected.root for group in groups for state in group]
     masses = [state.expected.mass for group in groups for state in group]
     condition = max(np.linalg.cond(M / np.outer(r, r)) for M, r in zip(masses, roots, strict=True))
-    allowed = max(BOUND, 100 * float(np.finfo(float).eps) * float(condition))
+    allowed = max(AGREEMENT, 100 * float(np.finfo(float).eps) * float(condition))
     results = {}
     for name in FORMULATIONS:
         if progress is not None:
@@ -361,7 +358,7 @@ def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Arr
                         q[index] += rng.uniform(-np.pi, np.pi) if axis.turns else 0.0
                         v[index] += rng.normal()
             q[part.modes] = deflection * random_deformation(model, part, q, rng)
-            v[part.modes] = PACE * deflection * random_deformation(model, part, q, rng)
+            v[part.modes] = DEFLECTION_RATE * deflection * random_deformation(model, part, q, rng)
         states.append((q, v))
     return states
 
@@ -383,7 +380,7 @@ def _microseconds(eq: Equation, q: Array, v: Array) -> float:
     table, kept = table_of(compiled, buffers)
     _repeat(compiled.table_address, table, 1)
     times, spent = 1, 0.0
-    while spent < SECONDS:
+    while spent < TIMED:
         times *= 4
         begun = time.perf_counter()
         _repeat(compiled.table_address, table, times)

@@ -39,25 +39,17 @@ from flexarm.studies.bases import (
     stretched,
     title,
 )
-from flexarm.studies.shape_search import (
+from flexarm.studies.constants import (
+    COMPARED_MODES,
+    LEAST_WANT,
     MOST_COORDINATES,
+    MOST_WANT,
+    SERIES_ERROR,
     TRIALS,
-    Answer,
-    ShapeRuns,
-    ShapeSearch,
-    differences,
+    UNDAMPED_FACTOR,
 )
+from flexarm.studies.shape_search import Answer, ShapeRuns, ShapeSearch, differences
 from flexarm.units import quantity
-
-PER_PLANE = 3  # elastic modes per plane of bending that are compared: those that motions excite
-LEAST, MOST = 1e-6, 0.5  # bounds of ``want``: the runs' tightest tolerance; half of the deflection
-BEND = np.radians(45)  # [rad] joint angles of the second posture, far from symmetric ones
-# Ratio of the estimated error to the change by one more shape of the family, above which the family
-# lacks a shape: one that converges at least halves its error with each shape.
-MISMATCH = 2.0
-# Error of the series for bending beyond the slopes at which it was measured: SECOND_ORDER times the
-# slope squared, and UNDAMPED times that where errors of phase add up.
-SECOND_ORDER, UNDAMPED = 2.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -243,7 +235,8 @@ def converge(
     is_sequence = all(of_family(link) for link in arm.links if can_enrich(link))
     if is_sequence and grown.status == "finished":
         steps = max(differences(given, grown).values(), default=None)
-    mismatch = bool(estimate and steps is not None and estimate > MISMATCH * steps)
+    # A family that converges at least halves its error with each shape.
+    mismatch = bool(estimate and steps is not None and estimate > 2 * steps)
     validity = best.validity
     answer = None
     if others and estimate is not None and estimate > wish:
@@ -266,8 +259,8 @@ def read_want(value: object) -> float:
         share = quantity(value, "1")
     except ModelError:
         share = 0.0
-    if not LEAST <= share <= MOST:
-        expected = f"an error from {LEAST:g} to {MOST:g}, such as 0.01 or '1%'"
+    if not LEAST_WANT <= share <= MOST_WANT:
+        expected = f"an error from {LEAST_WANT:g} to {MOST_WANT:g}, such as 0.01 or '1%'"
         raise refused("want", value, expected)
     return share
 
@@ -325,7 +318,7 @@ def _model_error(arm: Arm, run: Run) -> float | None:
     if validity.model_error is not None or not run.model.stiffening:
         return validity.model_error
     damped = any(link.damped for link in arm.links if link.flexible)
-    return SECOND_ORDER * validity.slope**2 * (1.0 if damped else UNDAMPED)
+    return SERIES_ERROR * validity.slope**2 * (1.0 if damped else UNDAMPED_FACTOR)
 
 
 def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
@@ -401,7 +394,7 @@ def _poses(model: Model) -> dict[str, Array]:
     bent = start.copy()
     for axis in model.axes:
         if axis.turns and axis.link > 0:
-            bent[[k for k in (axis.index, axis.motor) if k is not None]] = BEND
+            bent[[k for k in (axis.index, axis.motor) if k is not None]] = np.pi / 4
     return {"start": start, "bent": bent}
 
 
@@ -412,7 +405,7 @@ def _row(name: str, arm: Arm, run: Run, best: Run, truth: Mapping[tuple[str, str
     planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)
     errors = {"free": 0.0, "locked": 0.0}
     for (pose, state), exact in truth.items():
-        count = min(PER_PLANE * planes, len(result[pose, state]), len(exact))
+        count = min(COMPARED_MODES * planes, len(result[pose, state]), len(exact))
         relative = np.abs(result[pose, state][:count] / exact[:count] - 1)
         errors[state] = max(errors[state], float(relative.max(initial=0.0)))
     top = float(result["start", "free"].max(initial=0.0))

@@ -16,19 +16,18 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import save
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
+from flexarm.studies.constants import (
+    CHUNK,
+    NEAR,
+    NOTED,
+    PENALTY,
+    SEARCH_ACCURACY,
+    SEARCH_DESIGNS,
+    SEARCHES,
+)
 from flexarm.studies.design.evaluate import FINISHED, Columns, Evaluator, Rows
 from flexarm.studies.design.read import START, Study, read_study
 from flexarm.studies.design.sampling import shares
-
-FIRST = 64  # designs that are tried first, at most: a few seconds to minutes of runs
-PATIENCE = 60  # designs of one search at most, per parameter
-AGAIN = 3  # searches, each from the design that refuted the last
-# Relative to a parameter's range: distance from an end that counts as at it; distance of the first
-# designs of a search, and of those tried around its end; accuracy of the search.
-EDGE, NEAR, FINE = 1e-3, 0.05, 1e-6
-BETTER = 1e-3  # gain of a nearby design that refutes an optimum, relative to the aim
-KEPT = 1e-6  # relative to a limit: violation that is rounding of the search
-OUTWEIGHS = 100.0  # weight of relative violations of limits beside the relative aim
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +91,7 @@ class Optimum(Summarised):
             said.append("no design that keeps all limits was found. Widen ranges or limits.")
         elif self.refuted:
             said.append(
-                f"no optimum. After {AGAIN} searches a design near it is still better by "
+                f"no optimum. After {SEARCHES} searches a design near it is still better by "
                 f"{100 * self.refuted:.2g} %. Use a smaller rtol, or narrow the ranges."
             )
         else:
@@ -159,8 +158,10 @@ def optimise(
 
     def tell(value: float) -> None:
         if progress is not None:
-            said = f"{aim.quantity} {aim.sign * value:.6g}, {designs.count} designs"
-            progress(f"step {next(steps)}: {said}")
+            progress(
+                f"step {next(steps)}: {aim.quantity} {aim.sign * value:.6g}, "
+                f"{designs.count} designs"
+            )
 
     found = search(designs, np.asarray(begin), tell)
     return _result(study, designs, begin, found)
@@ -171,7 +172,7 @@ def _first(study: Study) -> Array:
 
     They are the first designs of the sampling; of a grid, designs at evenly spaced indices.
     """
-    count, sampling = min(study.count, FIRST), study.plan.sampling
+    count, sampling = min(study.count, CHUNK["cpu"]), study.plan.sampling
     if sampling.kind != "grid":
         return shares(sampling, study.axes, 0, count)
     numbers = np.linspace(0, study.count - 1, count).round().astype(int).tolist()
@@ -253,7 +254,7 @@ class Designs:
         """
         aims, margins = self.judged(np.clip(place, 0.0, 1.0)[None])
         missed = float(np.maximum(-margins[0], 0.0).sum())
-        return float(aims[0]) / scale + OUTWEIGHS * missed if np.isfinite(aims[0]) else np.inf
+        return float(aims[0]) / scale + PENALTY * missed if np.isfinite(aims[0]) else np.inf
 
     def best(self, aims: Array, margins: Array) -> int:
         """Return the index of the feasible design with the least objective.
@@ -265,7 +266,7 @@ class Designs:
         FlexarmError
             If none could be computed.
         """
-        missed = np.maximum(-margins - KEPT, 0.0).max(axis=1, initial=0.0)
+        missed = np.maximum(-margins - SEARCH_ACCURACY, 0.0).max(axis=1, initial=0.0)
         if not np.any(np.isfinite(aims)):
             raise FlexarmError(f"none of the {len(aims)} designs could be computed: {self.reason}")
         order = np.lexsort((aims, np.where(np.isfinite(aims), missed, np.inf)))
@@ -283,7 +284,7 @@ class Found:
     @property
     def kept(self) -> bool:
         """Whether all limits are satisfied."""
-        return bool(np.all(self.margins >= -KEPT))
+        return bool(np.all(self.margins >= -SEARCH_ACCURACY))
 
 
 def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Found:
@@ -291,13 +292,13 @@ def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Fou
 
     The search is restarted from a better nearby design, up to three searches in total.
     """
-    for seed in range(AGAIN):
+    for seed in range(SEARCHES):
         place = _descend(designs, begin, tell)
         around = np.vstack([_around(place, seed), _down_a_simplex(designs, place)])
         aims, margins = designs.judged(np.vstack([place, around]))
         best = designs.best(aims, margins)
         gained = float(aims[0] - aims[best]) / max(abs(float(aims[0])), 1e-300)
-        refuted = gained if best and gained > BETTER else 0.0
+        refuted = gained if best and gained > NOTED else 0.0
         result = Found(place, margins[0], refuted)
         if not best or (result.kept and not refuted):
             return result
@@ -347,8 +348,8 @@ def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> A
     scale = abs(at(begin)[0]) or 1.0
     limits = NonlinearConstraint(lambda x: at(x)[1], 0.0, np.inf)
     patience: Any = {
-        "maxfev": PATIENCE * len(begin), "initial_tr_radius": NEAR, "final_tr_radius": FINE,
-        "feasibility_tol": KEPT,
+        "maxfev": SEARCH_DESIGNS * len(begin), "initial_tr_radius": NEAR,
+        "final_tr_radius": SEARCH_ACCURACY, "feasibility_tol": SEARCH_ACCURACY,
     }  # fmt: skip
     end = minimize(  # type: ignore[call-overload]
         lambda x: at(x)[0] / scale, begin, method="COBYQA", options=patience,
@@ -356,7 +357,7 @@ def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> A
         constraints=[limits] if designs.bounds else [], callback=lambda x: tell(at(x)[0]),
     )  # fmt: skip
     # A parameter that ends next to an end of its range may as well be there.
-    at(np.where(np.abs(end.x - np.round(end.x)) < 10 * FINE, np.round(end.x), end.x))
+    at(np.where(np.abs(end.x - np.round(end.x)) < 10 * SEARCH_ACCURACY, np.round(end.x), end.x))
     aims, margins = map(np.array, zip(*known.values(), strict=True))
     return np.frombuffer(list(known)[designs.best(aims, margins)])
 
@@ -372,11 +373,11 @@ def _result(study: Study, designs: Designs, begin: Array, result: Found) -> Opti
         arm = change_arm(arm, {k: v for k, v in keys.items() if not k.startswith(START)})
     first = {name: float(columns[name][0]) for name in (*names, *study.plan.quantities)}
     best = {name: float(columns[name][1]) for name in study.plan.quantities}
-    near = np.abs(result.margins) <= 1e-3
+    near = np.abs(result.margins) <= NOTED
     active = tuple(
         dict.fromkeys(name for (name, _, _), at in zip(designs.bounds, near, strict=True) if at)
     )
-    edge = np.abs(result.place - 0.5) >= 0.5 - EDGE
+    edge = np.abs(result.place - 0.5) >= 0.5 - NOTED
     ends = tuple(name for name, at in zip(names, edge, strict=True) if at)
     return Optimum(
         study.plan.name, numbers, best, first, active, ends, result.kept, result.refuted,

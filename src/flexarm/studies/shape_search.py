@@ -18,19 +18,17 @@ from flexarm.model import LinkModel, build
 from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
 from flexarm.studies.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
-
-TOLERANCE = 1e-5  # rtol of the runs at most: far below the differences between shapes
-TRIALS = 8  # sets of shapes that are judged unless the user says how many
-MOST_COORDINATES = 100  # of a reference: with more a run takes minutes
-# Relative to the wanted error:
-MARGIN, MARGIN_LATER = 0.25, 0.5  # error of a first reference; of later ones, which converge slowly
-SHAPES = 0.9  # share of the shapes; the tolerance gets the rest
-FIRST = 0.5  # contribution below which shapes are left out in the first trial
-HOPELESS = 4.0  # contribution above which a shape is never left out
-# Relative to the change by the last enrichment: the sum of all further ones, which at least halve.
-REMAINS = 1.5
-# Tolerances to try, loosest first: 0.1, 0.05, 0.02, 0.01, ... 2e-9.
-RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in (10, 5, 2))
+from flexarm.studies.constants import (
+    LEFT_OUT,
+    MARGIN,
+    MARGIN_LATER,
+    MOST_COORDINATES,
+    NEEDED,
+    REMAINS,
+    RTOLS,
+    SHAPE_ERROR,
+    SHAPE_RTOL,
+)
 
 Place = tuple[int, Direction, int]  # a link, a direction, and a shape's number from 1 on
 
@@ -66,7 +64,7 @@ class ShapeRuns:
 
     def __init__(self, t_end: float, wish: float) -> None:
         self.t_end = t_end
-        self.tolerance = max(min(TOLERANCE, wish / 100), TIGHTEST)
+        self.tolerance = max(min(SHAPE_RTOL, wish / 100), TIGHTEST)
         self._made: list[tuple[Arm, float, Run]] = []
 
     def of(self, arm: Arm, rtol: float | None = None) -> Run:
@@ -220,7 +218,7 @@ class ShapeSearch:
         """
         tails = self._tails(base)
         order = sorted(tails, key=lambda place: tails[place])
-        count, back = sum(size <= FIRST * self.want for size in tails.values()), 1
+        count, back = sum(size <= LEFT_OUT * self.want for size in tails.values()), 1
         while True:
             arm = recounted(base, _without(base, set(order[:count])))
             if self._within(arm):
@@ -244,7 +242,7 @@ class ShapeSearch:
                 if n.of(d) and (i, d) not in blocked
             }
             place = min(last, key=lambda each: last[each], default=None)
-            if place is None or self.spent or last[place] > HOPELESS * self.want:
+            if place is None or self.spent or last[place] > NEEDED * self.want:
                 return arm
             i, d = place
             number = numbers(arm)[i]
@@ -289,7 +287,7 @@ class ShapeSearch:
             return False
         self._tell(arm)
         error = self.error(arm)
-        if error is not None and error <= SHAPES * self.want:
+        if error is not None and error <= SHAPE_ERROR * self.want:
             return True
         self.beyond.append(arm)
         return False

@@ -18,9 +18,9 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.batch.many import Device
 from flexarm.integrate.options import RunOptions
 from flexarm.runs.curves import BAND, REDUCTIONS
+from flexarm.studies.constants import MOST_DESIGNS
 from flexarm.units import Ratio, Time
 
-MOST = 10**9  # designs of a study
 # Options of `flexarm.simulate` that runs of a study have.
 RUN_KEYS = ("t_end", "dt", "method", "rtol", "formulation", "allow_long")
 
@@ -82,7 +82,7 @@ def _run(value: Any) -> RunOptions | None:
 
 
 Value = Annotated[Any, AfterValidator(_value)]
-Positive = Annotated[StrictInt, Field(ge=1, le=MOST)]
+Positive = Annotated[StrictInt, Field(ge=1, le=MOST_DESIGNS)]
 
 
 class Parameter(Part):
@@ -96,7 +96,7 @@ class Parameter(Part):
     low: Value | None = None
     high: Value | None = None
     scale: Literal["linear", "log"] = "linear"
-    levels: Annotated[StrictInt, Field(ge=2, le=MOST)] | None = None
+    levels: Annotated[StrictInt, Field(ge=2, le=MOST_DESIGNS)] | None = None
     mean: Value | None = None
     deviation: Value | None = None
     values: Annotated[list[Any], Field(min_length=1)] | None = None

@@ -7,15 +7,13 @@ import numpy as np
 
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.links.base import Array
+from flexarm.studies.constants import DRAWN_DESIGNS, LEAST_GROUP, MOST_MEANS
 from flexarm.studies.design.evaluate import Columns
 from flexarm.studies.design.sensitivity import SobolIndices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-DRAWN = 4000  # designs in a figure: more points cover each other
-PARTS, MEAN_OF = 12, 8  # groups of designs whose means are drawn; designs in a group, at least
 
 
 def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
@@ -32,7 +30,7 @@ def _numbers(values: Any) -> Array:
 def _some(columns: Columns) -> Columns:
     """Return the columns thinned to about 4000 evenly spaced designs for drawing."""
     count = len(columns["index"])
-    which = np.arange(0, count, max(1, count // DRAWN))
+    which = np.arange(0, count, max(1, count // DRAWN_DESIGNS))
     return {name: values[which] for name, values in columns.items()}
 
 
@@ -63,8 +61,8 @@ def means(x: Array, y: Array) -> tuple[Array, Array]:
     if not len(x):
         return x, y
     kinds, group = np.unique(x, return_inverse=True)
-    if len(kinds) > PARTS:
-        count = max(2, min(PARTS, len(x) // MEAN_OF))
+    if len(kinds) > MOST_MEANS:
+        count = max(2, min(MOST_MEANS, len(x) // LEAST_GROUP))
         group = count * rankdata(x, "ordinal").astype(int) // (len(x) + 1)
     sizes = np.bincount(group)
     return np.bincount(group, x) / sizes, np.bincount(group, y) / sizes

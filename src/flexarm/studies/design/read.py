@@ -43,14 +43,11 @@ from flexarm.io.source import Path as Place
 from flexarm.linear.elastic import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
+from flexarm.studies.constants import CHUNK, LEAST_CHUNKS, MOST_DESIGNS, MOST_FILES, MOST_HYPERCUBE
 from flexarm.studies.design.plan import DesignQuantity, Parameter, StudyFile
 from flexarm.studies.design.sampling import CELLS, ParameterValues, design_count, shares
 from flexarm.units import quantity
 
-CHUNK = {"cpu": 64, "gpu": 65_536}  # designs per file: seconds of work; enough to fill a GPU
-PARTS = 8  # chunks of a small study, so that several cores share it
-FILES = 10_000  # of a study at most: more slow file systems down
-WHOLE = 10**8  # numbers of a Latin hypercube at most, 800 MB: it is drawn as a whole
 START = "start."  # prefix of keys that set coordinates at the start
 ALLOWED = "write 'allow_long: true' in the study's run"
 PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
@@ -82,8 +79,8 @@ class Study:
         """Number of designs that are computed together and stored in one file."""
         most = CHUNK[self.plan.device]
         if self.plan.device == "cpu":
-            most = min(most, -(-self.count // PARTS))
-        return self.plan.chunk or max(most, -(-self.count // FILES))
+            most = min(most, -(-self.count // LEAST_CHUNKS))
+        return self.plan.chunk or max(most, -(-self.count // MOST_FILES))
 
     def values(self, first: int, last: int) -> dict[str, NDArray[Any]]:
         """Return the values of designs ``first`` to ``last - 1``, keyed by parameter name.
@@ -244,15 +241,15 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
                 _require_frequency(wanted, model, axes)
         except FlexarmError as error:
             problems.append((("quantities", name), str(error)))
-    if not problems and study.count > 10**9:
+    if not problems and study.count > MOST_DESIGNS:
         problems.append((("sampling",), f"{study.count:,} designs are too many, the limit is 1e9"))
     whole = plan.sampling.kind == "latin-hypercube" and study.count * len(axes)
-    if whole > WHOLE:
+    if whole > MOST_HYPERCUBE:
         said = (
-            f"a Latin hypercube is drawn as a whole and takes at most {WHOLE:.0e} numbers, got "
-            f"{whole:.2g}"
+            "a Latin hypercube is drawn as a whole and takes at most "
+            f"{MOST_HYPERCUBE:.0e} numbers, got {whole:.2g}. Take 'sobol' or 'random'."
         )
-        problems.append((("sampling", "count"), f"{said}. Take 'sobol' or 'random'."))
+        problems.append((("sampling", "count"), said))
     return study, problems
 
 

@@ -11,6 +11,7 @@ from flexarm.arguments import refused, require_path
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import write_figure
+from flexarm.studies.constants import LISTED_REASONS
 from flexarm.studies.design.evaluate import FINISHED, Columns
 from flexarm.studies.design.sensitivity import SobolIndices, sobol_indices
 from flexarm.studies.design.table import StudyTable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Kind = Literal["effects", "scatter", "sobol"]
-REASONS = 5  # reasons of failed designs that a summary lists
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,7 +167,7 @@ class StudyResult(Summarised):
         said = self.table.about
         done, count = self.done, self.table.count
         failed = self.failures()
-        reasons = list(failed.items())[:REASONS]
+        reasons = list(failed.items())[:LISTED_REASONS]
         none = ": none has finished" if done and sum(failed.values()) == done else ""
         lines = [
             f"{done:,} of {count:,} designs in {self.table.folder}{none}",

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.links.base import Array
+from flexarm.studies.constants import SEED_DESIGNS, TAIL
 from flexarm.studies.design.plan import Sampling
 
-BLOCK = 4096  # random designs drawn from one seed, so that any can be drawn without those before
 CELLS = (bool, int, float, str)  # types that a column can hold
-EDGE = 1e-12  # probability left out at each end of a normal distribution, which is unbounded
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class ParameterValues:
         if self.kind == "normal":
             from scipy.special import ndtri
 
-            return np.asarray(self.low + self.high * ndtri(np.clip(share, EDGE, 1 - EDGE)))
+            return np.asarray(self.low + self.high * ndtri(np.clip(share, TAIL, 1 - TAIL)))
         if self.kind == "log":
             return np.asarray(self.low * (self.high / self.low) ** share)
         return np.asarray(self.low + (self.high - self.low) * share)
@@ -74,9 +73,11 @@ def shares(sampling: Sampling, axes: Sequence[ParameterValues], first: int, last
         places = np.unravel_index(numbers, [axis.levels for axis in axes])
         return np.stack([_level(axis, k) for axis, k in zip(axes, places, strict=True)], axis=1)
     if sampling.kind == "random":
-        blocks = range(first // BLOCK, -(-last // BLOCK))
-        drawn = [np.random.default_rng([sampling.seed, k]).random((BLOCK, size)) for k in blocks]
-        begin = first - blocks[0] * BLOCK
+        blocks = range(first // SEED_DESIGNS, -(-last // SEED_DESIGNS))
+        drawn = [
+            np.random.default_rng([sampling.seed, k]).random((SEED_DESIGNS, size)) for k in blocks
+        ]
+        begin = first - blocks[0] * SEED_DESIGNS
         return np.concatenate(drawn)[begin : begin + last - first]
     if sampling.kind == "latin-hypercube":
         return _hypercube(size, sampling.count or 0, sampling.seed)[first:last]

@@ -8,8 +8,7 @@ import numpy as np
 from flexarm.arguments import require_count, require_number
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
-
-LEAST = 8  # points of A without which indices and their bounds mean nothing
+from flexarm.studies.constants import LEAST_SOBOL_POINTS
 
 
 @dataclass(frozen=True)
@@ -68,10 +67,10 @@ def sobol_indices(
     require_count("resamples", resamples, 10)
     blocks = np.asarray(values, dtype=float).reshape(-1, count)
     whole = blocks[:, np.isfinite(blocks).all(axis=0)]
-    if whole.shape[1] < LEAST:
+    if whole.shape[1] < LEAST_SOBOL_POINTS:
         raise FlexarmError(
-            f"sobol: '{name}' is a number at {whole.shape[1]} points, and {LEAST} are needed. "
-            "Take more points."
+            f"sobol: '{name}' is a number at {whole.shape[1]} points, and {LEAST_SOBOL_POINTS} are "
+            "needed. Take more points."
         )
     drawn = np.random.default_rng(0).integers(0, whole.shape[1], (resamples, whole.shape[1]))
     again = np.array([_estimate(whole[:, which]) for which in drawn])

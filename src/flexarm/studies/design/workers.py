@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import IO
 
 from flexarm.errors import FlexarmError
+from flexarm.studies.constants import CHUNK_ATTEMPTS
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import Study
 from flexarm.studies.design.table import to_bytes
 
-TRIES = 3  # attempts at a chunk whose worker dies, since memory may be free again
 Made = tuple[int, bytes]
 
 
@@ -88,7 +88,7 @@ class _Line:
 
     def compute(self, number: int) -> bytes:
         """Return the encoded result file of a chunk, restarting the worker process if it died."""
-        for _ in range(TRIES):
+        for _ in range(CHUNK_ATTEMPTS):
             with suppress(OSError, EOFError, pickle.UnpicklingError):
                 process = self._process or self._begin()
                 assert process.stdin is not None
@@ -102,8 +102,8 @@ class _Line:
             if self.stopped:
                 raise KeyboardInterrupt
         raise FlexarmError(
-            f"chunk {number}: the process that computes it died {TRIES} times, perhaps for lack "
-            "of memory. Take fewer workers, or smaller chunks."
+            f"chunk {number}: the process that computes it died {CHUNK_ATTEMPTS} times, perhaps "
+            "for lack of memory. Take fewer workers, or smaller chunks."
         )
 
     def _begin(self) -> "subprocess.Popen[bytes]":
@@ -169,7 +169,7 @@ def compute_on_dask(
     with client:
         study = client.scatter(packed, broadcast=True, hash=False)
         chunks = {
-            client.submit(compute, study, number, kind, pure=False, retries=TRIES): number
+            client.submit(compute, study, number, kind, pure=False, retries=CHUNK_ATTEMPTS): number
             for number in numbers
         }
         for future in as_completed(chunks, loop=client.loop):
