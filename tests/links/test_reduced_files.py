@@ -185,7 +185,7 @@ def test_a_hostile_or_damaged_file_is_refused(
     elif kind == "text":
         path.write_text("%PDF-1.4 not a body", encoding="utf-8")
     elif kind == "bomb":
-        monkeypatch.setattr("flexarm.links.imported.readers.plain.MOST_BYTES", 1_000_000)
+        monkeypatch.setattr("flexarm.links.imported.readers.plain.MOST_ARRAY_BYTES", 1_000_000)
         np.savez_compressed(path, nodes=np.zeros(1_000_000))
     else:
         path.write_text("[" * 100_000, encoding="utf-8")

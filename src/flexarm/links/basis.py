@@ -9,14 +9,9 @@ import numpy.typing as npt
 from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Direction, Shapes
+from flexarm.links.constants import DEPENDENT, EQUAL_VALUES
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span, union
-
-SMALL_TIP = 1e-3
-NEARER = 1e-3  # relative difference below which two extremes of a curve count as equal
-# Relative size of the part of a shape independent of other shapes, below which rounding (10^-16)
-# leaves fewer than four digits.
-DEPENDENT = 1e-12
 
 
 def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
@@ -259,7 +254,7 @@ def _largest(shapes: Shapes, length: float) -> Array:
         np.array([shapes.values(d, x, nu) for d in DIRECTIONS]) for nu in range(3)
     )
     # Of equal extremes, select the nearest to the root.
-    at = np.argmax(np.abs(values) * (1 - NEARER * x / length)[:, None], axis=1)
+    at = np.argmax(np.abs(values) * (1 - EQUAL_VALUES * x / length)[:, None], axis=1)
     slope, bend = (np.take_along_axis(each, at[:, None], 1)[:, 0] for each in (slopes, bends))
     inner = (bend != 0) & (at > 0) & (at < len(x) - 1)
     # One Newton step from the nearest of 401 points to the zero of the slope.
@@ -272,7 +267,7 @@ def _largest(shapes: Shapes, length: float) -> Array:
     moving = [j for d in DIRECTIONS if d != "twist" for j in shapes.moving(d)]
     tips[twist, moving] = peaks[twist, moving] = 0.0
     tip, peak = (each[np.argmax(np.abs(each), axis=0), every] for each in (tips, peaks))
-    return np.asarray(np.where(np.abs(tip) >= SMALL_TIP * np.abs(peak), tip, peak))
+    return np.asarray(np.where(np.abs(tip) >= EQUAL_VALUES * np.abs(peak), tip, peak))
 
 
 @dataclass(frozen=True)

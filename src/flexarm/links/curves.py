@@ -6,10 +6,10 @@ from typing import Self
 import numpy as np
 from numpy.polynomial import legendre
 
+from flexarm.links.constants import POLYNOMIAL_TABLES
 from flexarm.spatial import Array
 
 DERIVATIVES = 4  # series stored: the function itself and its first three derivatives
-TABLES = 32  # tables of polynomials that are kept
 _tables: dict[
     bytes, Array
 ] = {}  # Legendre polynomials by the positions at which they are evaluated
@@ -105,6 +105,6 @@ def polynomials(places: Array, degree: int) -> Array:
         table = np.asarray(legendre.legvander(places, degree))
         table.flags.writeable = False  # many share it
     _tables[key] = table  # the latest used comes last
-    if len(_tables) > TABLES:
+    if len(_tables) > POLYNOMIAL_TABLES:
         _tables.pop(next(iter(_tables)), None)
     return table[:, : degree + 1]

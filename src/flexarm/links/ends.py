@@ -37,7 +37,6 @@ from flexarm.spatial import (
     turn,
 )
 
-_ALONG = math.cos(math.radians(45))
 HELD = (math.inf, math.inf, math.inf)
 S = TypeVar("S")
 T = TypeVar("T")
@@ -250,7 +249,7 @@ def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
         rotor = reflected_rotor(link) if state == "geared" else 0.0
         direction = after.rotation.T @ np.eye(3)[about]
         for axis in range(3):
-            if state != "held" and abs(direction[axis]) > _ALONG:
+            if state != "held" and 2 * direction[axis] ** 2 > 1:  # within 45 degrees
                 result[axis] = hub.second[axis, axis] + rotor
     return result[0], result[1], result[2]
 
@@ -265,7 +264,7 @@ def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
     for which, about in enumerate(link.joint.turns_about):
         direction = end.rotation @ before.rotation @ np.eye(3)[about]
         state = hold(arm, following, which, inboard=True).state
-        if abs(direction[axis]) > _ALONG and state != "held":
+        if 2 * direction[axis] ** 2 > 1 and state != "held":  # within 45 degrees
             rotor = reflected_rotor(link) if state == "geared" else 0.0
             return rotor * inertia / (rotor + inertia) if rotor + inertia > 0 else 0.0
     return inertia

@@ -13,12 +13,8 @@ from typing import Literal
 from flexarm.arm import AnyActuated, Arm, Link
 from flexarm.arm.drive import SpringTable
 from flexarm.arm.shapes import Loaded
+from flexarm.links.constants import SOFT_SPRING
 from flexarm.links.span import Span
-
-# Spring stiffness over EI/L.  With a softer spring, three modes on a free root have the first three
-# frequencies to 0.6 %, one and two links, hubs or none; with a stiffer one, or none, four modes on
-# a held root have them to 0.5 %, while those on a free root would be wrong by up to 20 %.
-SOFT = 0.1
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,13 @@ def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold
     if joint.actuation == "torque" and reflected_rotor(link) == 0:
         return Hold("held", "torque-driven without a rotor inertia, taken as position-controlled")
     if joint.spring is not None or joint.elastic:
-        soft = _spring_ratio(joint, arm.links[index - 1] if inboard else link) < SOFT
+        soft = _spring_ratio(joint, arm.links[index - 1] if inboard else link) < SOFT_SPRING
         if not soft:
-            return Hold("held", f"the joint's spring is not softer than {SOFT} EI/L of the link")
+            return Hold(
+                "held", f"the joint's spring is not softer than {SOFT_SPRING} EI/L of the link"
+            )
         if joint.elastic:
-            return Hold("free", f"the joint's spring is softer than {SOFT} EI/L of the link")
+            return Hold("free", f"the joint's spring is softer than {SOFT_SPRING} EI/L of the link")
     if reflected_rotor(link) > 0:
         return Hold("geared", "the inertia of hub and reflected rotor acts at the root")
     return Hold("free", "the joint is free, the hub alone resists")

@@ -9,7 +9,6 @@ fourth order of the bending energy) are stored as values at quadrature points.
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 
@@ -17,13 +16,11 @@ from flexarm.arm.link import QuadraticShape
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Shapes
 from flexarm.links.basis import product_points
+from flexarm.links.constants import ORDERS
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import ROUNDING, Inertia, settled
-
-# Orders of Gauss's rule that are tried, each half as many again.
-_ORDERS = tuple(accumulate(range(8), lambda order, _: min(3 * order // 2, 200), initial=8))
 
 
 @dataclass(frozen=True)
@@ -229,8 +226,8 @@ def integrate(
     for shape in extra:
         edges = union(edges, np.clip(shape.stations, 0.0, span.length))
     edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
-    coarse = _at(span, shapes, span.quadrature(_ORDERS[0], edges), edges, stiffening, extra)
-    for finer in _ORDERS[1:]:
+    coarse = _at(span, shapes, span.quadrature(ORDERS[0], edges), edges, stiffening, extra)
+    for finer in ORDERS[1:]:
         fine = _at(span, shapes, span.quadrature(finer, edges), edges, stiffening, extra)
         if _agree(coarse, fine):
             break

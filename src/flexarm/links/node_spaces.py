@@ -13,22 +13,20 @@ from numpy.polynomial import legendre
 from flexarm.errors import ShapeError
 from flexarm.linear_model import RANK
 from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.constants import (
+    AMPLIFIED,
+    COMPLETING,
+    FALL,
+    FINE,
+    FINE_OF_MANY,
+    LOCAL,
+    MOST_EXACT_SHAPES,
+    STRETCHED,
+    TRIPLE,
+)
 from flexarm.links.fields import AXES
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
-
-FINE = 64  # largest number of fine points of a single panel
-MOST = 48  # largest number of shapes that FINE points distinguish
-FINE_OF_MANY = 20  # fine points per panel where there are several panels
-# Exponent with which the slope of the k-th shape is assumed to decrease, k^-FALL.
-FALL = 1.5
-PLAIN = 1e-4  # relative eigenvalue below which singular vectors replace eigenvectors
-# Largest amplification of rounding errors, which leaves 12 digits: the condition number of a space
-# at nodes shared out among panels, and the sum of absolute terms over the sum of the terms.
-AMPLIFIED = 1e4
-DUST = 1e-6  # weight of polynomials, which complete a space after products of slopes
-TRIPLE, STRETCHED = 0.2, 0.1  # weights of products of three slopes, and of a slope and a stretch
-LOCAL = 1.6  # most functions per shape for panelwise collocation
 
 
 @dataclass(frozen=True)
@@ -163,10 +161,10 @@ def _at_once(fine: Fine, more: int) -> Choice:
     squares = _squares(a) + _squares(b)
     square = np.stack(squares, axis=-1) if squares else one[:, :0]
     numbers = [slope.shape[-1] for slope in fine.slopes]
-    if fine.panels == 1 and max(numbers) > MOST:
+    if fine.panels == 1 and max(numbers) > MOST_EXACT_SHAPES:
         raise ShapeError(
-            f"an exact link takes at most {MOST} shapes in a direction, got {max(numbers)}. "
-            "Take fewer, or use linear theory ('stiffening: false')."
+            f"an exact link takes at most {MOST_EXACT_SHAPES} shapes in a direction, got "
+            f"{max(numbers)}. Take fewer, or use linear theory ('stiffening: false')."
         )
     flat = not numbers[0] and not (numbers[1] and numbers[2])
     count = max(numbers) + more
@@ -187,7 +185,7 @@ def _at_once(fine: Fine, more: int) -> Choice:
         fill, spaces = _polynomials(fine.x, edges, counts), []
         for linear, products in zip(held, further, strict=True):
             start = _orthonormal(linear if linear.shape[1] else one, fine.weights)
-            rest = np.column_stack([*products, DUST * fill])
+            rest = np.column_stack([*products, COMPLETING * fill])
             spaces.append(_filled(start, rest, fine.weights, count))
         if fine.panels == 1:
             break
@@ -256,7 +254,7 @@ def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
     if not room:
         return held
     squares, found = np.linalg.eigh(rest @ rest.T)
-    if squares[-room] < PLAIN * squares[-1]:  # eigenvalues have lost their digits
+    if AMPLIFIED * squares[-room] < squares[-1]:  # eigenvalues have lost their digits
         found = np.linalg.svd(rest, full_matrices=False)[0][:, ::-1]
     return np.hstack([held, found[:, : -room - 1 : -1] / root])
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
-REMEMBERED = 200  # results kept in memory, such as the shapes of a link
+from flexarm.links.constants import REMEMBERED
+
 T = TypeVar("T")
 _known: dict[Any, Any] = {}
 

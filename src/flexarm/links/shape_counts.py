@@ -7,17 +7,13 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, ClampedMass, Counted, Loaded
 from flexarm.links.base import DIRECTIONS, Counts
 from flexarm.links.basis import MOTIONS
+from flexarm.links.constants import UNBENT, WEIGHT_STRAIN
 from flexarm.links.ends import loaded_ends, outboard_inertia, rides
 from flexarm.links.holds import hold
 from flexarm.links.span import Span
 
-MANY_FLEXIBLE = 3
-STRAIN = 1e-3
-TURN = 2 * math.pi
 KEYS = tuple(MOTIONS[direction].key for direction in DIRECTIONS)
 BENDING = {"bending_y": "EIz", "bending_z": "EIy"}  # a direction's key, and its stiffness
-# Shapes of torsion and stretch where no bending is slower: bending of a held root has as many.
-UNBENT = 3
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def _bending(arm: Arm, index: int) -> ChosenCount:
         return ChosenCount(5, "by rule, 5 where another link rides along it")
     root = hold(arm, index)
     if root.state == "free":
-        if sum(link.flexible for link in arm.links) < MANY_FLEXIBLE:
+        if sum(link.flexible for link in arm.links) < 3:
             why = "the root turns freely and the arm has one or two flexible links"
             return ChosenCount(3, f"by rule, 3 where {why}")
         why = "the root turns freely and the arm has three flexible links or more"
@@ -82,19 +78,19 @@ def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> Chose
     mean = _mean(span)
     mass, length = mean["mass_per_length"] * span.length, span.length
     carried = outboard_inertia(arm, index, {}).mass
-    slow = (mean["EA"] / (length * (carried + mass / 3)) / TURN**2) ** 0.5 if mass else math.inf
+    slow = (mean["EA"] / (length * (carried + mass / 3)) / math.tau**2) ** 0.5 if mass else math.inf
     fast = 0.0
     for key, name in BENDING.items():
         if bending[key] and mass:
             wave = (bending[key] - 0.5) * math.pi / length
-            fast = max(fast, wave**2 * (mean[name] * length / mass) ** 0.5 / TURN)
+            fast = max(fast, wave**2 * (mean[name] * length / mass) ** 0.5 / math.tau)
     weight = sum(g * g for g in arm.gravity) ** 0.5 * (carried + mass / 2)
     strain = weight / mean["EA"]
     if slow < fast:
         return ChosenCount(
             1, f"by rule, one where it stretches as slowly ({slow:.3g} Hz) as it bends"
         )
-    if strain > STRAIN:
+    if strain > WEIGHT_STRAIN:
         return ChosenCount(1, f"by rule, one since weight strains it by {strain:.2g}")
     return ChosenCount(0, f"by rule, none where it stretches much faster ({slow:.3g} Hz)")
 
@@ -137,7 +133,7 @@ def _slowest_bending(arm: Arm, index: int, span: Span, bending: dict[str, int]) 
     mean = _mean(span)
     mass = outboard_inertia(arm, index, {}).mass + 33 / 140 * mean["mass_per_length"] * span.length
     stiffness = min(mean[name] for key, name in BENDING.items() if bending[key])
-    return math.sqrt(3 * stiffness / (span.length**3 * mass)) / TURN
+    return math.sqrt(3 * stiffness / (span.length**3 * mass)) / math.tau
 
 
 def _mean(span: Span) -> dict[str, float]:

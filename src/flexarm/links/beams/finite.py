@@ -16,15 +16,12 @@ from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Ends
 from flexarm.links.basis import BeamDirection, left_over
 from flexarm.links.beams.mesh import PanelMesh, mesh_for
+from flexarm.links.constants import DENSE, REFINEMENTS, RESOLVED
 from flexarm.links.curves import SpanCurves
 from flexarm.links.remembered import remembered
 from flexarm.links.span import Span
 
 Support = Literal["clamped-free", "pinned-free", "free-free", "pinned-pinned", "clamped-clamped"]
-DENSE = 250  # unknowns up to which all singular values are computed
-TAIL = 1e-8  # highest coefficients of a mode that is resolved, relative to the largest
-# Factors on the number of panels, tried until modes are resolved.
-REFINEMENTS = (1.0, 1.5, 2.25, 3.4)
 
 
 def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> "SpanModes":
@@ -53,7 +50,7 @@ def _modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: i
         problem = SpanEigenproblem(mesh, conditions)
         sigma, z = _leading(problem, count)
         highest = z.reshape(len(mesh.half), mesh.size, -1)[:, -2:]
-        if np.abs(highest).max() < TAIL:
+        if np.abs(highest).max() < RESOLVED:
             break
     own = float(np.sum(mesh.weights * span.at(motion.inertia, mesh.x)))
     scale = np.sqrt(own or conditions.tip_mass) / sigma * problem.sense(z)

@@ -15,12 +15,10 @@ from numpy.polynomial import legendre
 
 from flexarm.links.base import Array
 from flexarm.links.basis import BeamDirection
+from flexarm.links.constants import FEW_PANELS, PANEL_RATIO
 from flexarm.links.curves import SpanCurves, integrate_strain
 from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import ROUNDING
-
-LARGEST_RATIO = 3.0  # largest ratio of the stiffnesses at the two ends of a panel
-FEW_PANELS = 8  # panels up to which their lengths may differ without limit
 
 
 def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1.0) -> "PanelMesh":
@@ -76,7 +74,7 @@ def panel_edges(span: Span, motion: BeamDirection) -> Array:
     for left, right in itertools.pairwise(stations):
         start, middle = span.at(motion.stiffness, np.array([left, (left + right) / 2]))
         ratio = 2 * middle / start - 1
-        pieces = max(1, math.ceil(abs(math.log(ratio)) / math.log(LARGEST_RATIO)))
+        pieces = max(1, math.ceil(abs(math.log(ratio)) / math.log(PANEL_RATIO)))
         inner = np.arange(1, pieces + 1) / pieces
         if pieces > 1:
             inner = (ratio**inner - 1) / (ratio - 1)

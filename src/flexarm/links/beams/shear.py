@@ -8,11 +8,9 @@ from flexarm.arm.shapes import Normalise
 from flexarm.errors import ShapeError
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.basis import MOTIONS, normalise
+from flexarm.links.constants import JUMP, SHEAR_POINTS
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
-
-POINTS = 16  # quadrature points per panel, plus two per shape
-JUMP = 1e-7  # jump of a function, relative to its largest value: less is rounding
 
 
 def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
@@ -34,7 +32,7 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
     ShapeError
         If the section varies along the span, the curvature of shapes jumps, or modes are measured.
     """
-    x, weight = span.quadrature(POINTS + 2 * shapes.count, shapes.edges)
+    x, weight = span.quadrature(SHEAR_POINTS + 2 * shapes.count, shapes.edges)
     stiffness, curves = shapes.stiffness.copy(), dict(shapes.curves)
     ratios: dict[Direction, float] = {}
     for motion in MOTIONS.values():

@@ -17,11 +17,10 @@ from flexarm.links.basis import (
     strain_matrix,
     wanted,
 )
+from flexarm.links.constants import RATIONAL_DEGREES
 from flexarm.links.curves import SpanCurves, integrate_strain
 from flexarm.links.families.static import add_static
 from flexarm.links.span import Span, gauss_points
-
-RATIONAL = 6  # additional polynomial degrees where the stiffness changes along the span
 
 
 def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
@@ -31,7 +30,7 @@ def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
     """
     edges = span.edges
     values = span.table[motion.stiffness]
-    degree = count - 1 + (0 if np.all(values == values[0]) else RATIONAL)
+    degree = count - 1 + (0 if np.all(values == values[0]) else RATIONAL_DEGREES)
     node, _ = gauss_points(degree + 1)
     inverse = np.linalg.inv(legendre.legvander(node, degree))
     panels = []
@@ -47,7 +46,7 @@ def moment_shapes(span: Span, counts: Counts) -> Shapes:
     parts = []
     for motion, count in wanted(span, counts):
         curves = moment_curves(span, motion, count)
-        points = count + RATIONAL + 2
+        points = count + RATIONAL_DEGREES + 2
         stiffness = strain_matrix(curves, span, motion, span.edges, points=points)
         parts.append(family(motion.direction, curves, stiffness, span.edges))
     return join(parts, span)

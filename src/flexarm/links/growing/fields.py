@@ -19,13 +19,11 @@ from numpy.polynomial import chebyshev
 from flexarm.links.amounts import Amounts
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.links.basis import own_stiffness
+from flexarm.links.constants import FIT_ERROR, SERIES_POINTS
 from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, MovingField, evaluate
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import settled_pairs
 from flexarm.spatial import Expr, constant
-
-_POINTS = 48  # Gauss points per panel: exact for products of two Legendre series of degree 40
-FITTED = 100.0  # amplification of rounding errors in second derivatives of fitted curves
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ def energy_powers(shapes: SlidingShapes) -> Array:
 def exposed_stiffness(shapes: SlidingShapes, length: Expr) -> Expr:
     """Return the stiffness matrix (K, K) of slopes and twists, which no two directions share."""
     form = own_stiffness(shapes.parent_shapes(), shapes.uniform())
-    form = settled_pairs(form, FITTED * form)
+    form = settled_pairs(form, FIT_ERROR * form)
     stretch = energy_powers(shapes) > 0
     return constant(stretch * form) * length + constant(~stretch * form) / length
 
@@ -253,7 +251,7 @@ def _integrated(
     At element edges the second third of the functions jumps, so that the last third has a pulse.
     The pulse times the mean of a jumping function is the momentum that sections gain as they pass.
     """
-    places, weights = shapes.uniform().quadrature(_POINTS, shapes.edges)
+    places, weights = shapes.uniform().quadrature(SERIES_POINTS, shapes.edges)
     inner, pulses = shapes.edges[1:-1], []
     low, high = functions(np.nextafter(inner, 0.0)), functions(inner)
     for b in AXES:

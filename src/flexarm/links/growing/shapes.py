@@ -18,13 +18,10 @@ from numpy.polynomial import chebyshev, legendre
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
 from flexarm.links.basis import family, join, own_stiffness
+from flexarm.links.constants import SERIES_DEGREE, SERIES_END, SERIES_POINTS
 from flexarm.links.curves import SpanCurves, polynomials
 from flexarm.links.span import Span
 from flexarm.spatial import DUST, ROUNDING
-
-_DEGREE = 40  # of the Legendre series of a shape per panel, checked to converge
-_NODES = 48  # Chebyshev nodes over the exposed lengths; series in the length must end before
-_ENDED = 1e-5  # relative coefficients at which a Legendre series counts as converged
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ def follow_length(
     range_
         Minimum and maximum exposed length [m].
     """
-    node = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
+    node = np.cos(np.pi * (np.arange(SERIES_POINTS) + 0.5) / SERIES_POINTS)
     low, high = range_
     built = [build((low + high) / 2 + (high - low) / 2 * t) for t in node]
     samples = [_fit_places(shapes, low, high, t) for shapes, t in zip(built, node, strict=True)]
@@ -223,7 +220,7 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
     size = np.abs(fit).max(initial=0.0)
     tail = [float(np.abs(term).max(initial=0.0)) for term in fit]
     needed = 1 + max((r for r in range(len(tail)) if tail[r] > ROUNDING * size), default=0)
-    if needed > _NODES - 4:
+    if needed > SERIES_POINTS - 4:
         raise ShapeError(
             f"the shapes change too fast over exposed lengths {range_[0]:g} to {range_[1]:g} m, "
             "perhaps because the tip hardly moves at some length. Raise limits.lower of the "
@@ -255,8 +252,8 @@ def _fit_places(
 @cache
 def _legendre_fit() -> tuple[Array, Array]:
     """Return Gauss nodes and the matrix that maps values at the nodes to Legendre coefficients."""
-    t, _ = legendre.leggauss(_DEGREE + 1)
-    return t, np.asarray(np.linalg.inv(legendre.legvander(t, _DEGREE)), dtype=np.float64)
+    t, _ = legendre.leggauss(SERIES_DEGREE + 1)
+    return t, np.asarray(np.linalg.inv(legendre.legvander(t, SERIES_DEGREE)), dtype=np.float64)
 
 
 def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
@@ -270,7 +267,7 @@ def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
         If a series has not converged at the highest degree.
     """
     size = np.max([np.abs(t).max(axis=(0, 1)) for t in terms.values()], axis=0)
-    if any(np.any(np.abs(t[:, -2:]).max(axis=(0, 1)) > _ENDED * size) for t in terms.values()):
+    if any(np.any(np.abs(t[:, -2:]).max(axis=(0, 1)) > SERIES_END * size) for t in terms.values()):
         raise ShapeError(
             "these shapes have too many waves for a sliding link. Take at most 15 modes, or 30 "
             "polynomials or elements, in each direction."

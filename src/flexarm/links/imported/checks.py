@@ -9,27 +9,27 @@ from flexarm.io.source import Path
 from flexarm.linear_model import undamped
 from flexarm.links.base import Array
 from flexarm.links.imported.body import rigid_mass
-from flexarm.links.imported.constants import DIGITS
+from flexarm.links.imported.constants import (
+    DENSEST,
+    DIGITS,
+    FEWEST_NODES,
+    FINE_MESH,
+    FREQUENCIES,
+    GRAMS,
+    LENGTHS,
+    NEIGHBOURS,
+    OUTSIDE,
+    REFUSE_ABOVE,
+    SHUFFLED,
+    STEEP_NODE,
+    STIFFNESS_FACTOR,
+)
 from flexarm.links.imported.data import Integers, ModalData, Stated, Units
-from flexarm.links.imported.report import REFUSE_ABOVE, Findings, percent, triple
+from flexarm.links.imported.report import Findings, percent, triple
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import IDENTITY, Pose, angles_from_rotation
+from flexarm.spatial import IDENTITY, NEGLIGIBLE, Pose, angles_from_rotation
 from flexarm.units import quantity
 
-DEFINITE_TOLERANCE = 1e-9  # eigenvalue of a matrix of unit diagonal that counts as 0
-FREQUENCIES = (0.01, 1e5)  # [Hz] lowest and highest of a link
-LENGTHS = (1e-3, 100.0)  # [m] smallest and largest size of a link
-STIFFNESS_FACTOR = 100.0  # stiffness of a link over that of its section, which means wrong units
-OUTSIDE = 0.5  # distance of an interface from the nodes, over the body's size
-FEWEST = 50  # nodes of a mesh whose neighbours are compared
-NEAR = 8  # neighbours that a node is compared with
-FINE = 10.0  # body's size over the distance of nodes, from which shuffled nodes are recognised
-ODD = 4.8  # steepness at a node over the median of all nodes: at most 3.4 in the meshes of tests
-# Distance over which shapes rise by their size, over that of nodes: 9 and more in the meshes of
-# tests, 2.8 where nodes are shuffled.
-SHUFFLED = 3.0
-HEAVIEST = 25_000.0  # [kg/m^3] density above that of osmium
-GRAMS = 0.1  # [kg] mass below which units are doubted: that of a link of 100 kg in tonnes
 # Rule, axis of the displacement, axis of the rotation, sign.
 PLANES = (("theta_z must be y'", 1, 2, 1.0), ("theta_y must be -z'", 2, 1, -1.0))
 
@@ -74,10 +74,10 @@ def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool
     zero_row = bool(np.any(np.all(matrix == 0, axis=1)))
     value = f"scaled to a unit diagonal its smallest eigenvalue is {least:.3g}"
     value = "its diagonal has an entry <= 0" if math.isinf(least) else value
-    if definite and (zero_row or least < DEFINITE_TOLERANCE):
+    if definite and (zero_row or least < NEGLIGIBLE):
         value = "a row is zero" if zero_row else value
         findings.refuse((name,), f"must be positive definite, but {value}: a shape has no mass")
-    elif least < -DEFINITE_TOLERANCE:
+    elif least < -NEGLIGIBLE:
         why = "damping would feed energy" if name == "D" else "a shape would drive itself"
         findings.refuse((name,), f"must have no negative eigenvalue, but {value}: {why}")
     return matrix
@@ -268,7 +268,7 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
         )
     total, volume = float(data.node_mass.sum()), float(np.prod(high - low))
     check_units(findings, data.units, total)
-    if volume > 1e-6 * size**3 and total > HEAVIEST * volume:
+    if volume > 1e-6 * size**3 and total > DENSEST * volume:
         findings.refuse(
             ("mass",),
             f"{total:.4g} kg in a box of {volume:.4g} m^3 is denser than any metal. Are "
@@ -284,9 +284,9 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
     """
     from scipy.spatial import cKDTree
 
-    if len(places) < FEWEST:
+    if len(places) < FEWEST_NODES:
         return
-    apart, near = (np.asarray(each) for each in cKDTree(places).query(places, k=NEAR + 1))
+    apart, near = (np.asarray(each) for each in cKDTree(places).query(places, k=NEIGHBOURS + 1))
     ways = np.maximum(apart[:, 1:], 1e-12)
     steep = np.stack(
         [
@@ -297,12 +297,12 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
     middle = np.maximum(np.median(steep, axis=1), 1e-300)
     size = np.abs(shapes).max(axis=(1, 2))
     reach, step = float(np.ptp(places, axis=0).max()), float(np.median(ways[:, 0]))
-    if reach > FINE * step and float(np.median(size / middle)) < SHUFFLED * step:
+    if reach > FINE_MESH * step and float(np.median(size / middle)) < SHUFFLED * step:
         findings.note(
             ("shapes",),
             "move nearly every node unlike its neighbours. Are nodes and shapes in another order?",
         )
-    elif float(np.quantile(steep.max(axis=1) / middle, 0.75)) > ODD:
+    elif float(np.quantile(steep.max(axis=1) / middle, 0.75)) > STEEP_NODE:
         worst = int(np.argmax(np.quantile(steep / middle[:, None], 0.75, axis=0)))
         findings.note(
             ("shapes",), f"move node {worst + 1} unlike its neighbours. Are nodes in another order?"
@@ -419,7 +419,7 @@ def check_hertz(
         check_orthogonal(findings, mass)
         return
     mass = mass if data.mass is None else data.mass
-    if least_eigenvalue(mass) <= DEFINITE_TOLERANCE:
+    if least_eigenvalue(mass) <= NEGLIGIBLE:
         return
     own = check_frequencies(Findings(findings.file), ("K",), data.stiffness, mass, None) / (
         2 * np.pi

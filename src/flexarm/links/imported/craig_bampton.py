@@ -14,7 +14,7 @@ from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.imported.constants import DIGITS, MOST_MODES
+from flexarm.links.imported.constants import DIGITS, MOST_MODES, SMALL_PART, SUM_DIGITS
 from flexarm.links.imported.data import Integers, ModalData, no_lines, rigid_columns, spans_a_frame
 from flexarm.links.imported.drawing import triangles
 from flexarm.links.imported.file import inspect_data
@@ -23,8 +23,6 @@ from flexarm.links.imported.report import Findings
 from flexarm.spatial import Pose
 
 Sparse = Any  # SciPy's matrices ship no types
-SMALL = 60  # nodes of a part that is not halved further
-HELD = 1e-5  # stiffness against rigid motions, over the largest, above which the body is held
 
 
 def reduce(
@@ -188,7 +186,7 @@ def _dissected(K: Sparse, places: Array, rows: Integers) -> Integers:
 
     def ordered(part: Integers) -> list[Integers]:
         at = places[part]
-        along = at[:, np.argmax(np.ptp(at, axis=0))] if len(part) > SMALL else at[:0, 0]
+        along = at[:, np.argmax(np.ptp(at, axis=0))] if len(part) > SMALL_PART else at[:0, 0]
         low = along < np.median(along) if len(along) else along > 0
         if not low.any():
             return [part]
@@ -276,7 +274,7 @@ def _refuse_grounded(K: Sparse, places: Array) -> None:
     moved = rigid_columns(places - places.mean(axis=0)).reshape(-1, 6)
     moved = moved / np.abs(moved).max(axis=0)
     worst = float(np.abs(K @ moved).max() / largest)
-    if worst > HELD:
+    if worst > SUM_DIGITS:
         raise ModelError(
             f"stiffness: must let the body move rigidly, but forces of {worst:.2g} of its "
             "largest entry resist. The body may be held, or the nodes may be in another order. "

@@ -4,18 +4,15 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.imported.body import Drawn
+from flexarm.links.imported.constants import AVERAGED, AXIS_POINTS, INNER_POINTS, SURFACE_POINTS
 from flexarm.links.imported.data import Integers, no_lines
 from flexarm.spatial import Pose
 
-AXIS = 13  # number of points of the axis, both ends included
-MOST = 400  # largest number of points besides the axis
-MOST_SURFACE = 3000  # largest number of points of a displayed surface
 _TETRA = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
 # Nodes 0 to 3 of a brick are the corners of its bottom, with these edges; 4 to 7 are above them.
 RING = [(0, 1), (1, 2), (2, 3), (3, 0)]
 _BRICK = [[0, 3, 2, 1], [a + 4 for a, _ in RING], *([a, b, b + 4, a + 4] for a, b in RING)]
 SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}  # faces by the count of nodes
-WEIGHT = 0.75  # width of the averaging window, in intervals of the axis
 
 
 def drawn_points(
@@ -28,7 +25,7 @@ def drawn_points(
     """
     axis, moved = _axis(places, shapes, tip, tips)
     used = np.unique(faces)
-    if 0 < len(used) <= MOST_SURFACE:
+    if 0 < len(used) <= SURFACE_POINTS:
         edges, skin = no_lines(), np.searchsorted(used, faces)
     else:
         used, edges = _some(len(places), lines)
@@ -36,9 +33,9 @@ def drawn_points(
     return Drawn(
         np.vstack([axis, places[used]]),
         np.concatenate([moved, shapes[:, used].transpose(1, 2, 0)]),
-        edges + AXIS,
-        AXIS,
-        skin + AXIS,
+        edges + AXIS_POINTS,
+        AXIS_POINTS,
+        skin + AXIS_POINTS,
     )
 
 
@@ -71,14 +68,14 @@ def _hull(places: Array) -> Integers:
 
 def straight_axis(tip: Pose, tips: Array) -> Drawn:
     """Return the display axis of a body without nodes: a cubic from hub to tip."""
-    s = np.linspace(0.0, 1.0, AXIS)[:, None]
+    s = np.linspace(0.0, 1.0, AXIS_POINTS)[:, None]
     length = float(np.linalg.norm(tip.position))
     along = tip.position / length
     turned = np.cross(tips[:, 3:], along) * length
     rise, bend = 3 * s**2 - 2 * s**3, s**3 - s**2
     moved = [rise * tips[j, :3] + bend * turned[j] for j in range(len(tips))]
     none = np.zeros((0, 2), dtype=np.int64)
-    return Drawn(s * tip.position, np.stack(moved, axis=2), none, AXIS)
+    return Drawn(s * tip.position, np.stack(moved, axis=2), none, AXIS_POINTS)
 
 
 def _axis(places: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Array, Array]:
@@ -89,8 +86,8 @@ def _axis(places: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Array, 
     length = float(np.linalg.norm(tip.position))
     along = places @ tip.position / length**2
     points, moved = [np.zeros(3)], [np.zeros((3, len(shapes)))]
-    width = WEIGHT / (AXIS - 1)
-    for s in np.linspace(0.0, 1.0, AXIS)[1:-1]:
+    width = AVERAGED / (AXIS_POINTS - 1)
+    for s in np.linspace(0.0, 1.0, AXIS_POINTS)[1:-1]:
         near = np.exp(-(((along - s) / width) ** 2)) + 1e-30
         near = near / near.sum()
         points.append(near @ places)
@@ -99,8 +96,8 @@ def _axis(places: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Array, 
 
 
 def _some(count: int, lines: Integers) -> tuple[Integers, Integers]:
-    """Return the indices of at most MOST of ``count`` nodes, and lines between selected nodes."""
-    used = np.arange(count) if count <= MOST else np.linspace(0, count - 1, MOST).astype(np.int64)
+    """Return indices of at most INNER_POINTS of ``count`` nodes, and the lines between them."""
+    used = np.linspace(0, count - 1, min(count, INNER_POINTS)).astype(np.int64)
     place = np.full(count, -1)
     place[used] = np.arange(len(used))
     pairs = place[lines] if len(lines) else np.zeros((0, 2), dtype=np.int64)

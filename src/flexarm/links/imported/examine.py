@@ -12,7 +12,6 @@ from flexarm.links.basis import own_stiffness
 from flexarm.links.curves import SpanCurves
 from flexarm.links.imported.body import ReducedBody, cleaned, orthogonal, rigid_mass
 from flexarm.links.imported.checks import (
-    DEFINITE_TOLERANCE,
     check_frequencies,
     check_hertz,
     check_length,
@@ -30,7 +29,13 @@ from flexarm.links.imported.checks import (
     least_eigenvalue,
     state_conventions,
 )
-from flexarm.links.imported.constants import DIGITS, INTERFACES
+from flexarm.links.imported.constants import (
+    DIGITS,
+    INTERFACES,
+    NOTE_ABOVE,
+    REFUSE_ABOVE,
+    SUM_DIGITS,
+)
 from flexarm.links.imported.data import (
     MASS_REQUIRED,
     Integers,
@@ -42,13 +47,11 @@ from flexarm.links.imported.data import (
 )
 from flexarm.links.imported.drawing import drawn_points, straight_axis
 from flexarm.links.imported.readers.plain import TIP_NAMES
-from flexarm.links.imported.report import REFUSE_ABOVE, Findings, percent
+from flexarm.links.imported.report import Findings, percent
 from flexarm.links.imported.second_order import check_second_order, examine_loads
 from flexarm.links.integrals import Integrals, integrate
 from flexarm.links.span import Span, gauss_points
-from flexarm.spatial import IDENTITY, Pose
-
-KEPT = 1e-5  # rounding error of single precision, relative to the largest value
+from flexarm.spatial import IDENTITY, NEGLIGIBLE, Pose
 
 
 def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
@@ -114,7 +117,7 @@ def _has_mass(data: ModalData, findings: Findings) -> bool:
 
 def _with_mass(findings: Findings, body: ReducedBody, mass: Array) -> ReducedBody:
     """Return a body with the modal mass of its file, unless inconsistent with the nodes."""
-    if check_modal_mass(findings, mass, body.integrals, "the nodes") < -DEFINITE_TOLERANCE:
+    if check_modal_mass(findings, mass, body.integrals, "the nodes") < -NEGLIGIBLE:
         findings.note(
             ("M",),
             "is not used. With the masses of the nodes it makes a mass matrix with a "
@@ -260,7 +263,7 @@ def finished(
     whole = rigid_mass(i)
     least = least_eigenvalue(whole)
     findings.fact("rigid-body consistency", f"smallest eigenvalue {least:.3g}")
-    if least < -DEFINITE_TOLERANCE or least_eigenvalue(i.modal_mass) <= DEFINITE_TOLERANCE:
+    if least < -NEGLIGIBLE or least_eigenvalue(i.modal_mass) <= NEGLIGIBLE:
         findings.refuse(
             ("mass",),
             "rigid motions and shapes together have a mass matrix with the eigenvalue "
@@ -300,7 +303,7 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
     if body.damping is not None:
         check_matrix(findings, "damping", body.damping, definite=False)
     for key, x in vars(body.second_order).items() if body.second_order else ():
-        if np.abs(x - x.swapaxes(-1, -2)).max() > DEFINITE_TOLERANCE * np.abs(x).max():
+        if np.abs(x - x.swapaxes(-1, -2)).max() > NEGLIGIBLE * np.abs(x).max():
             findings.refuse((f"second_order_{key}",), "must be symmetric in the amplitudes")
     if findings.problems:
         return
@@ -312,7 +315,7 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
     last, moved = body.drawn.places[body.drawn.axis - 1], body.drawn.moved[body.drawn.axis - 1]
     reach = max(float(np.abs(body.tip_shape).max(initial=0.0)), 1e-300)
     off = float(np.abs(last - body.tip.position).max()) / max(body.length, 1e-300)
-    if max(off, float(np.abs(moved - body.tip_shape).max()) / reach) > KEPT:
+    if max(off, float(np.abs(moved - body.tip_shape).max()) / reach) > SUM_DIGITS:
         findings.refuse(("tip_shape",), "and tip_position are not those of the line that is drawn")
 
 
@@ -344,9 +347,6 @@ def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> N
             "modes alone make the body some per cent too stiff under loads at its tip. "
             "Add the six static shapes of the tip (flexarm reduce does).",
         )
-
-
-HELD = 1e-2  # stiffness against rigid motions, over the tip stiffness, that is an error
 
 
 def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | None:
@@ -406,7 +406,7 @@ def _check_free(findings: Findings, stiffness: Array) -> None:
     scaled = np.abs(stiffness[:, :6]) / np.outer(size, size[:6])
     worst = float(np.nan_to_num(scaled).max())
     findings.fact("rigid motions", f"meet {worst:.2g} of the stiffness of the tip")
-    if worst > HELD:
+    if worst > NOTE_ABOVE:
         findings.refuse(
             ("K",),
             f"must let the body move rigidly, but {percent(worst)} of the tip's "
@@ -541,7 +541,7 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
 
 def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
     """Return whether the modal mass with fixed root is positive definite; add an error if not."""
-    if np.all(np.diag(modal) > 0.0) and least_eigenvalue(modal) > DEFINITE_TOLERANCE:
+    if np.all(np.diag(modal) > 0.0) and least_eigenvalue(modal) > NEGLIGIBLE:
         return True
     why = "when integrated. Are shapes alike, or is inertia missing?"
     if given:
@@ -564,7 +564,7 @@ def _compare_mass(
             f"makes with {source} a mass matrix of rigid motions and shapes that has a negative "
             f"eigenvalue, {least:.3g}"
         )
-        if least < -DEFINITE_TOLERANCE and source == SECTION:  # which dynamics join with M
+        if least < -NEGLIGIBLE and source == SECTION:  # which dynamics join with M
             findings.refuse(("M",), f"{message}. Leave M out, so that the section is integrated.")
-        elif least < -DEFINITE_TOLERANCE:
+        elif least < -NEGLIGIBLE:
             findings.note(("M",), f"{message}. Was it made with other masses?")

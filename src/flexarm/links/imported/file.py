@@ -16,6 +16,7 @@ from flexarm.errors import ModelError
 from flexarm.io.whole_file import write_whole
 from flexarm.links.base import Shapes
 from flexarm.links.imported.body import Drawn, ReducedBody
+from flexarm.links.imported.constants import BODIES_IN_MEMORY, LARGEST
 from flexarm.links.imported.data import Integers, ModalData
 from flexarm.links.imported.examine import (
     check_whole,
@@ -45,7 +46,6 @@ from flexarm.links.imported.readers.plain import (
 )
 from flexarm.links.imported.readers.stations import read_stations
 from flexarm.links.imported.readers.superelements import (
-    LARGEST,
     Matrices,
     interface_order,
     read_abaqus,
@@ -60,7 +60,6 @@ from flexarm.links.integrals import Integrals
 from flexarm.links.span import Span
 
 VERSION = 1
-REMEMBERED = 16
 MODAL: Shape = ("shapes", "shapes")
 # Arrays of a body in a file that `write_body` wrote: its integrals,
 MOMENTS: dict[str, Shape] = {
@@ -119,7 +118,7 @@ def open_side(file: str | Path | SideFile) -> SideFile:
         raise ModelError(f"{path}: {error}") from None
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=BODIES_IN_MEMORY)
 def _inspected(
     name: str, content: bytes, arrays: bytes | None
 ) -> tuple[Findings, ReducedBody | None]:

@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 
 from flexarm.errors import ModelError
 from flexarm.io.source import Diagnostic, Path, Position, report, show_path
-
-NOTE_ABOVE = 0.01  # relative difference above which a note is added
-REFUSE_ABOVE = 0.2  # relative difference above which an error is added
+from flexarm.links.imported.constants import NOTE_ABOVE, REFUSE_ABOVE
 
 
 def percent(ratio: float) -> str:

@@ -13,14 +13,11 @@ import numpy as np
 
 from flexarm.linear_model import undamped
 from flexarm.links.base import Array
+from flexarm.links.imported.constants import NOTE_ABOVE, SPIN_STIFFENING, SPIN_SYMMETRY
 from flexarm.links.imported.data import ModalData
 from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Pose
-
-SYMMETRY = 1e-4  # asymmetry of K_sigma and K_u, over the largest entry, that counts as rounding
-OFF_AXIS = 0.01  # distance of a straight body's centre from the line hub to tip, over its length
-STEEP = 1e3  # change of a mode's squared frequency over squared spin; links have about 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +90,7 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
             continue
         odd = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2))
         worst = int(np.argmax(odd / np.maximum(np.abs(matrices).max(axis=(1, 2)), 1e-300)))
-        if odd[worst] > SYMMETRY * np.abs(matrices[worst]).max():
+        if odd[worst] > SPIN_SYMMETRY * np.abs(matrices[worst]).max():
             findings.refuse(
                 (key, worst),
                 "must be symmetric. Give its symmetric part, which is the stiffness of "
@@ -122,7 +119,7 @@ def check_second_order(
     along = tip.position / max(float(np.linalg.norm(tip.position)), 1e-300)
     centre = i.first / i.mass
     off = float(np.linalg.norm(np.cross(centre, along)))
-    if not complete and off > OFF_AXIS * float(np.linalg.norm(tip.position)):
+    if not complete and off > NOTE_ABOVE * float(np.linalg.norm(tip.position)):
         findings.refuse(
             ("K_u",),
             f"is required, since the centre of mass is {off:.3g} m off the line from hub "
@@ -132,7 +129,7 @@ def check_second_order(
     slopes = [_slope(x, i, axis) for axis in range(3)]
     text = ", ".join(f"{axis} {slope:.3g}" for axis, slope in zip("xyz", slopes, strict=True))
     findings.fact("spin", f"changes the first squared frequency by its square times {text}")
-    if max(map(abs, slopes)) > STEEP:
+    if max(map(abs, slopes)) > SPIN_STIFFENING:
         findings.refuse(
             ("K_sigma",),
             f"changes the first squared frequency by {max(slopes, key=abs):.3g} times "

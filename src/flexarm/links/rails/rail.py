@@ -8,12 +8,10 @@ from numpy.polynomial import legendre
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
-from flexarm.links.beams.shear import JUMP
 from flexarm.links.collocation import Collocation
+from flexarm.links.constants import JUMP, RAIL_POINTS
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import ACCUMULATED, DUST, settled
-
-POINTS = (16, 32, 64)  # quadrature points per panel, increased until the series converges
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def _reach(nodes: Collocation, edges: Array) -> Array:
 def _series(values: Callable[[Array], Array], edges: Array, ended: float = DUST) -> Array:
     """Return Legendre series on each panel of functions (len(x), m), shape (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
-    for count in POINTS:
+    for count in RAIL_POINTS:
         node, weight = gauss_points(count)
         x = left + half * (1 + node)
         at = settled(values(x.ravel())).reshape(*x.shape, -1)

@@ -19,7 +19,6 @@ _BRICK = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1),
           (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)]  # fmt: skip
 # of a CalculiX result file: edges below, upright ones, edges above
 _BRICK_EDGES = [*RING, *((a, a + 4) for a, _ in RING), *((a + 4, b + 4) for a, b in RING)]
-POINTS = 4  # of Gauss's rule per direction
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Solid:
     @cached_property
     def rule(self) -> tuple[Array, Array, Array]:
         """Weights (g,), shape functions (g, n) and derivatives (g, n, 3) at quadrature points."""
-        x, w = np.polynomial.legendre.leggauss(POINTS)
+        x, w = np.polynomial.legendre.leggauss(4)
         grid = np.array(list(product(x, repeat=3)))
         weights = np.array([a * b * c for a, b, c in product(w, repeat=3)])
         if not self.brick:  # a brick collapsed to a tetrahedron

@@ -15,9 +15,10 @@ import numpy as np
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number
 from flexarm.links.base import Array
+from flexarm.links.imported.constants import LARGEST
 from flexarm.links.imported.data import Integers
 from flexarm.links.imported.readers.plain import content_of
-from flexarm.links.imported.readers.superelements import LARGEST, whole_number
+from flexarm.links.imported.readers.superelements import whole_number
 
 BANNER = "%%MatrixMarket"
 FIELDS = ("real", "double", "integer", "unsigned-integer")

@@ -17,10 +17,16 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm.part import MAX_NAME, control_character, name_fault
-from flexarm.arm.side_files import MAX_BYTES, SideFile, read_at_most
+from flexarm.arm.side_files import SideFile, read_at_most
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.imported.constants import DIGITS
+from flexarm.links.imported.constants import (
+    DIGITS,
+    LARGEST,
+    LARGEST_FILE,
+    MOST_ARRAY_BYTES,
+    MOST_SHAPES,
+)
 from flexarm.links.imported.data import (
     MASS_REQUIRED,
     Integers,
@@ -31,13 +37,9 @@ from flexarm.links.imported.data import (
     no_nodes,
 )
 from flexarm.links.imported.drawing import SOLID_CORNERS, outer_faces, triangles
-from flexarm.links.imported.readers.superelements import LARGEST
 from flexarm.links.imported.report import Findings
 from flexarm.spatial import Pose
 from flexarm.units import quantity
-
-MOST_BYTES = 400_000_000  # largest total size of the arrays in a file, uncompressed
-LARGEST_FILE = 10 * MAX_BYTES  # [bytes] of a finite-element model
 
 
 def content_of(path: Path) -> bytes:
@@ -74,8 +76,10 @@ def _npz(content: bytes, name: str) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             total = sum(each.file_size for each in packed.infolist())
-            if total > MOST_BYTES:
-                raise ModelError(f"{name}: has {total:,} bytes of arrays, more than {MOST_BYTES:,}")
+            if total > MOST_ARRAY_BYTES:
+                raise ModelError(
+                    f"{name}: has {total:,} bytes of arrays, more than {MOST_ARRAY_BYTES:,}"
+                )
             return {
                 each.filename.removesuffix(".npy"): _member(packed, each, name)
                 for each in packed.infolist()
@@ -107,8 +111,6 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-MOST_SHAPES = 200  # largest number of shapes in a file
-LONGEST_TITLE = 200  # characters of a body's name
 Shape = tuple[int | str, ...]  # sizes; a word is a count common to several arrays
 Powers = tuple[int, int, int]  # of length, mass and time in a unit
 PLAIN: Powers = (0, 0, 0)
@@ -318,7 +320,7 @@ class ArrayReader:
 
     def title(self, name: str) -> str:
         """Return the name of the body, or the file name if none is given."""
-        title = str(self.keys.get("name", name))[:LONGEST_TITLE]
+        title = str(self.keys.get("name", name))[:MAX_NAME]
         if reason := control_character(title):
             self.findings.refuse(("name",), reason)
         return title

@@ -19,14 +19,13 @@ from flexarm.io import source as text
 from flexarm.io.csv_table import read_number, read_rows
 from flexarm.io.explain import explain
 from flexarm.links.base import Array
+from flexarm.links.imported.constants import LARGEST, MOST_MODAL_STATIONS
 from flexarm.links.imported.data import ModalData
 from flexarm.links.imported.readers.plain import plain_data
 from flexarm.links.imported.report import Findings
 from flexarm.spatial import rotation_from_angles
 from flexarm.units import Frequency, Ratio, quantity
 
-MAX_STATIONS = 5000  # of a link: more take the curves through them minutes
-LARGEST = 1e15  # largest magnitude of a number, so that products do not overflow
 COORDINATES = ("x", "y", "z")
 INERTIA = ("Jx", "Jy", "Jz")
 DISPLACEMENT = ("x", "y", "z")
@@ -222,8 +221,8 @@ def _count_problems(
 ) -> Iterator[tuple[text.Path, str]]:
     """Yield an error for each array of the wrong length, and for missing masses."""
     n, m = len(columns.get("x", file.stations or ())), len(file.modes)
-    if not 2 <= n <= MAX_STATIONS:
-        yield ("stations",), f"must be 2 to {MAX_STATIONS} stations, got {n}"
+    if not 2 <= n <= MOST_MODAL_STATIONS:
+        yield ("stations",), f"must be 2 to {MOST_MODAL_STATIONS} stations, got {n}"
     masses = file.station_mass or columns.get("station_mass")
     if masses is not None and not np.any(masses):
         yield ("station_mass",), "must not be 0 at every station"
@@ -320,10 +319,10 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
         With one line ``file:line:column: column: reason`` per error.
     """
     path = file.path
-    rows = list(islice(read_rows(file), MAX_STATIONS + 2))
-    if not 3 <= len(rows) <= MAX_STATIONS + 1:
+    rows = list(islice(read_rows(file), MOST_MODAL_STATIONS + 2))
+    if not 3 <= len(rows) <= MOST_MODAL_STATIONS + 1:
         raise ModelError(
-            f"{path}: must be a station table with a header and 2 to {MAX_STATIONS} stations"
+            f"{path}: must be a station table with a header and 2 to {MOST_MODAL_STATIONS} stations"
         )
     (header_line, header), *body = rows
     names = [name for _, name in header]

@@ -9,12 +9,10 @@ import numpy as np
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number
 from flexarm.links.base import Array
-from flexarm.links.imported.constants import FRAME, MOST_UNKNOWNS
+from flexarm.links.imported.constants import FRAME, LARGEST, MOST_UNKNOWNS
 
 Label = tuple[int, int]  # node; direction 1 to 6, or 0 of a scalar point
 DIRECTIONS = range(1, FRAME + 1)
-# Largest number, 1.3e30: products of ten do not overflow, and single precision represents it.
-LARGEST = 2.0**100
 KINDS = {
     "K": "stiffness",
     "M": "mass",

@@ -11,15 +11,13 @@ import numpy as np
 from flexarm.arm.shapes import MOST_AMPLITUDES
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
+from flexarm.links.imported.constants import LARGEST, MASS_WEIGHT
 from flexarm.links.imported.data import rigid_columns
 from flexarm.links.imported.readers.plain import ArrayReader
-from flexarm.links.imported.readers.superelements import LARGEST
 from flexarm.links.imported.report import Findings
 
 NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164
 MODAL = 2  # kind of analysis: normal mode
-MOST_NODES = 10**15  # largest number of a node: whole numbers below it are exact
-HEAVY = 1e3  # how much more a body's mass, centre and inertia count than its modal masses
 
 
 def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
@@ -129,8 +127,8 @@ def _shape(
 
 def _whole(numbers: Any) -> list[int]:
     """Return node numbers as integers; raise ValueError for numbers that are not whole."""
-    values = np.ravel(numbers).astype(float)
-    if not np.all(np.abs(values) < MOST_NODES) or np.any(values != np.round(values)):
+    values = np.ravel(numbers).astype(float)  # exact below 2^53
+    if not np.all(np.abs(values) < 2.0**53) or np.any(values != np.round(values)):
         raise ValueError("node numbers must be whole numbers")
     return [int(each) for each in values]
 
@@ -186,18 +184,18 @@ def fitted_masses(
             f"{path}: a universal file has no masses. Give total_mass in --frames, and if "
             "possible centre and inertia_about_origin."
         )
-    rows, wanted = [HEAVY * np.ones(len(places)) / total], [HEAVY]
+    rows, wanted = [MASS_WEIGHT * np.ones(len(places)) / total], [MASS_WEIGHT]
     reach = float(np.abs(places).max())
     if centre is not None:
-        rows += list(HEAVY * places.T / total / reach)
-        wanted += (HEAVY * centre / reach).tolist()
+        rows += list(MASS_WEIGHT * places.T / total / reach)
+        wanted += (MASS_WEIGHT * centre / reach).tolist()
     if about is not None:
         if not np.trace(about) > 0:
             raise ModelError(f"{path}: inertia_about_origin: must have a trace > 0")
         spread = np.einsum("naj,nak->njk", *[rigid_columns(places)[:, :, 3:]] * 2)
         for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
-            rows.append(HEAVY * spread[:, a, b] / np.trace(about))
-            wanted.append(HEAVY * about[a, b] / np.trace(about))
+            rows.append(MASS_WEIGHT * spread[:, a, b] / np.trace(about))
+            wanted.append(MASS_WEIGHT * about[a, b] / np.trace(about))
     for i in range(len(shapes)):
         for j in range(i + 1):
             size = np.sqrt(abs(modal[i] * modal[j])) or 1.0
