@@ -69,17 +69,17 @@ def test_half_of_all_stated_errors_are_within_twice_the_true_ones() -> None:
 def test_twist_that_bending_both_ways_causes_is_judged() -> None:
     """Linear theory has none: in a beam of two stiffnesses it is of their difference."""
     text = (
-        "flexarm: 1\nname: oblique\ngravity: [0, -7, -7]\nlinks:\n"
+        "flexarm: 1\nname: oblique\ngravity: [0, -7, -7]\npayload: {mass: 1}\nlinks:\n"
         "  - {joint: {kind: fixed}, length: 1, damping: 0.02, section: {material: {E: 2e8,"
-        " density: 800, nu: 0.3}, shape: {kind: rectangle, width: 0.04, height: 0.08}},"
-        " shapes: {kind: polynomials, bending_y: 5, bending_z: 5, torsion: TWIST}}\n"
+        " density: 8, nu: 0.3}, shape: {kind: rectangle, width: 0.04, height: 0.08}},"
+        " shapes: {kind: polynomials, bending_y: 2, bending_z: 2, torsion: TWIST}}\n"
     )
     run, truth = (
-        flexarm.simulate(loads(text.replace("TWIST", twist)), t_end=0.3, dt=1e-3, rtol=1e-6)
-        for twist in ("1", "4")
+        flexarm.simulate(loads(text.replace("TWIST", twist)), t_end=0.3, dt=1e-3, rtol=1e-5)
+        for twist in ("1", "3")
     )
     true = max(differences(run, truth).values())
-    assert 1e-4 < true <= computed(run) < 3 * true  # stretch and bending too
+    assert 1e-4 < true <= computed(run) < 1.1 * true
 
 
 def computed(run: Run) -> float:
@@ -360,18 +360,18 @@ links:
 """
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_a_rubber_rod_that_falls_states_the_error_of_its_shapes(count: int) -> None:
-    few, many = (
+def test_a_rubber_rod_that_falls_states_the_error_of_its_shapes() -> None:
+    *coarse, exact = (
         flexarm.simulate(loads(RUBBER.replace("COUNT", str(n))), t_end=0.5, dt=5e-3, rtol=x)
-        for n, x in ((count, 1e-3), (10, 1e-5))
+        for n, x in ((2, 1e-3), (3, 1e-3), (10, 1e-5))
     )
-    assert few.validity.slope > 1
-    true = max(differences(few, many).values())
-    errors = replace(few, judged="computed").errors  # with 3 shapes the steps do not halve
-    assert errors.shapes is not None
-    assert errors.integration is not None
-    assert true <= errors.shapes + errors.integration < 3 * true
+    for run in coarse:
+        assert run.validity.slope > 1
+        true = max(differences(run, exact).values())
+        errors = replace(run, judged="computed").errors  # with 3 shapes the steps do not halve
+        assert errors.shapes is not None
+        assert errors.integration is not None
+        assert true <= errors.shapes + errors.integration < 3 * true
 
 
 def test_errors_above_the_deflections_are_no_numbers() -> None:

@@ -248,10 +248,12 @@ def test_any_values_of_a_parameter_compile_once_and_go_abreast(
 
 def test_an_interrupt_ends_the_runs_that_are_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     endings: list[str] = []
-    stopping, real = threading.Event(), cores.RunBlock.run
+    under_way, stopping = threading.Event(), threading.Event()
+    real = cores.RunBlock.run
 
     def watched(*given: Any) -> Any:
-        if endings:  # the second run is under way when the first is told
+        if endings:  # the second run is under way when the end of the first is reported
+            under_way.set()
             stopping.wait()
             with suppress(KeyboardInterrupt):  # which its progress raises from now on
                 while True:
@@ -265,6 +267,7 @@ def test_an_interrupt_ends_the_runs_that_are_at_work(monkeypatch: pytest.MonkeyP
         return found
 
     def stop(done: int) -> None:
+        under_way.wait()
         stopping.set()
         raise KeyboardInterrupt
 
