@@ -15,6 +15,7 @@ from flexarm.arguments import (
     require_number,
     require_word,
 )
+from flexarm.control.constants import LARGEST_ERROR
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
@@ -23,7 +24,6 @@ from flexarm.model import Model
 from flexarm.spatial import Expr
 
 Side = Literal["motor", "link"]
-MOST_ERROR = 1e9  # largest relative error of a stiffness: beyond it double precision is lost
 Gain = WithUnit | Sequence[WithUnit] | Array
 
 
@@ -61,7 +61,7 @@ class Drives:
 
 def require_stiffness_error(value: object) -> float:
     """Return a relative stiffness error as a number, or raise an error if it is -1 or less."""
-    error = require_number("stiffness_error", value, least=-1.0, largest=MOST_ERROR)
+    error = require_number("stiffness_error", value, least=-1.0, largest=LARGEST_ERROR)
     if error <= -1:
         raise FlexarmError(f"stiffness_error: must be above -1, got {error:g}")
     return error

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexarm.control.constants import DIRECTION_STEP, LARGEST_PITCH, PROGRESS_STEP
 from flexarm.control.statics import Statics
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
@@ -18,9 +19,6 @@ from flexarm.model import Model, start_state
 from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
 
 Along = Callable[[float], Array]  # coordinates (n,) as a function of progress
-STEEPEST = 1.4  # largest angle ry of the base [rad]: at 1.57 its angles are singular
-LONGEST = 0.02  # longest step of progress, since the solution between steps is less accurate
-STEP = 1e-5  # step of progress of the differences for a path's direction
 
 
 class Floating:
@@ -77,7 +75,7 @@ class Floating:
         """
 
         def rates(s: float, q: Array) -> Array:
-            low, high = max(s - STEP, 0.0), min(s + STEP, 1.0)
+            low, high = max(s - DIRECTION_STEP, 0.0), min(s + DIRECTION_STEP, 1.0)
             direction = (point(high) - point(low)) / (high - low)
             moved = self.along(q, statics.moved_by_joints(q))
             jacobian = self.equation.tip_jacobian(q)[axes] @ moved
@@ -148,12 +146,12 @@ def _integrated(rates: Callable[[float, Array], Array], first: Array) -> Along:
     from scipy.integrate import solve_ivp
 
     def steep(s: float, q: Array) -> float:
-        return float(STEEPEST - abs(q[4]))
+        return float(LARGEST_PITCH - abs(q[4]))
 
     steep.terminal = True  # type: ignore[attr-defined]
     found = solve_ivp(
         rates, (0.0, 1.0), first, method="DOP853", rtol=ACCUMULATED, atol=ACCUMULATED,
-        max_step=LONGEST, dense_output=True, events=steep,
+        max_step=PROGRESS_STEP, dense_output=True, events=steep,
     )  # fmt: skip
     if found.t[-1] < 1:
         why = "turns the base too far" if found.status == 1 else "comes to a singular posture"

@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from flexarm.control.constants import MARGIN_ACCURACY, PEAK_ITERATIONS
 from flexarm.links.base import Array
-
-NEAR = 1e-6  # relative half-width of the bracket about a frequency, and error of the distance
-ROUNDS = 50  # iterations of the largest sensitivity at most; its error falls quadratically
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def _crossings(
 
     responses = []
     for frequency in frequencies:
-        low, high = (1 - NEAR) * frequency, (1 + NEAR) * frequency
+        low, high = (1 - MARGIN_ACCURACY) * frequency, (1 + MARGIN_ACCURACY) * frequency
         ends = value(loop(low)), value(loop(high))
         if np.all(np.isfinite(ends)) and ends[0] * ends[1] <= 0:
             at = brentq(lambda w: value(loop(w)), low, high, xtol=1e-15 * frequency, rtol=1e-14)
@@ -132,11 +130,11 @@ def _largest_sensitivity(A: Array, b: Array, c: Array) -> float:
     poles = np.linalg.eigvals(closed)
     tried = [0.0, *np.abs(poles), *np.abs(poles.imag)]
     most = max(1.0, *(x for x in map(sensitivity, tried) if math.isfinite(x)))
-    for _ in range(ROUNDS):
-        ends = _hamiltonian(closed, b, -c, 1.0, (1 + NEAR) * most)
+    for _ in range(PEAK_ITERATIONS):
+        ends = _hamiltonian(closed, b, -c, 1.0, (1 + MARGIN_ACCURACY) * most)
         between = [*np.sqrt(ends[:-1] * ends[1:]), *ends]
         better = max((x for x in map(sensitivity, between) if math.isfinite(x)), default=0.0)
-        if better <= (1 + NEAR) * most:
+        if better <= (1 + MARGIN_ACCURACY) * most:
             break
         most = better
     return most

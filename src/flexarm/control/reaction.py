@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.arguments import require_count, require_kind
-from flexarm.control.laws.inversion import MOST_POINTS
+from flexarm.control.constants import MOST_INSTANTS
 from flexarm.control.trajectory import Trajectory
 from flexarm.errors import ModelError
 from flexarm.formulations import formulation
@@ -81,7 +81,7 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
         momenta = over_legs(of, lambda equation, rows: _momenta(equation, of.q[rows], of.v[rows]))
         t, q, anchors = of.t, of.q, of.anchors[:, :3]
     else:
-        require_count("points", points, 2, most=MOST_POINTS)
+        require_count("points", points, 2, most=MOST_INSTANTS)
         t = np.linspace(0.0, of.end, points)
         q, v, _ = of.at(t)
         momenta = _momenta(formulation("composite", of.model), q, v)

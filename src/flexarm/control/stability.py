@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import renamed, require_count, require_kind, require_number, require_shaped
+from flexarm.control.constants import MOST_POSTURES, SEARCHED_ERROR
 from flexarm.control.decoupled import carried_mass, decoupled
 from flexarm.control.drives import (
     Gain,
@@ -40,9 +41,6 @@ from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model
 from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
-
-MOST_POINTS = 100_000  # postures along a path
-LARGEST = 1e3  # largest stiffness error that is searched: beyond it links are practically rigid
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class FrozenLoop:
 
         if growth(0.0) > 0:
             return 0.0
-        tried = np.concatenate([[0.0], np.geomspace(1e-4, LARGEST, 141)])
+        tried = np.concatenate([[0.0], np.geomspace(1e-4, SEARCHED_ERROR, 141)])
         for low, high in itertools.pairwise(tried.tolist()):
             if growth(high) > 0:
                 from scipy.optimize import brentq
@@ -223,7 +221,7 @@ def stiffness_error_along(
         The lemma's bound and the exact limit, by posture.
     """
     require_trajectory(trajectory)
-    require_count("points", points, 1, most=MOST_POINTS)
+    require_count("points", points, 1, most=MOST_POSTURES)
     dry = DryFriction(friction, friction_speed)
     loop = FrozenLoop(trajectory.model, friction=dry)
     progress = np.linspace(0.0, 1.0, points)

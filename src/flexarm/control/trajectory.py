@@ -17,6 +17,7 @@ from flexarm.arguments import (
     require_numbers,
 )
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.control.constants import PATH_ERROR, PATH_NODES
 from flexarm.control.drives import remaining, untouched
 from flexarm.control.floating import Floating, base_along
 from flexarm.control.statics import Statics, require_axes, require_point
@@ -29,10 +30,6 @@ from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model, trace_prescribed
 from flexarm.spatial import Expr
-
-FIT = 1e-10  # largest error of a path's interpolation, relative to its largest coordinate
-# Numbers of nodes of the interpolation, tried until it fits: 9 to 65.
-NODES = tuple(2**k + 1 for k in range(3, 7))
 
 
 @dataclass(frozen=True)
@@ -337,7 +334,7 @@ def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
         Coordinates at progress 0.
     """
     error = np.inf
-    for count in NODES:
+    for count in PATH_NODES:
         nodes = np.sort((chebyshev.chebpts1(count) + 1) / 2)
         rows, guess = [], first
         for s in nodes:
@@ -346,13 +343,14 @@ def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
         series = chebyshev.chebfit(2 * nodes - 1, np.array(rows), count - 1)
         size = max(float(np.abs(rows).max()), 1e-9)
         error = float(np.abs(series[-2:]).max()) / size
-        if error <= FIT:
+        if error <= PATH_ERROR:
             kept = 1 + max(
-                (k for k in range(count) if np.abs(series[k]).max() > FIT * size / 100), default=0
+                (k for k in range(count) if np.abs(series[k]).max() > PATH_ERROR * size / 100),
+                default=0,
             )
             return Path(np.asarray(series[: max(kept, 2)], dtype=float))
     raise FlexarmError(
         f"the postures along the path are not smooth enough: {error:.1e} of their size is left "
-        f"after {NODES[-1]} nodes. The path may pass close to a singular posture. Choose "
+        f"after {PATH_NODES[-1]} nodes. The path may pass close to a singular posture. Choose "
         "another path, or split it."
     )

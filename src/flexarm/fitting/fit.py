@@ -14,6 +14,7 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
+from flexarm.fitting.constants import NOTE_LENGTH, NOTED_SHIFT, TONES, TRIAL_SAMPLES
 from flexarm.fitting.problem import (
     Driven,
     FitProblem,
@@ -33,11 +34,7 @@ from flexarm.runs.contents import input_units
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NOTES = 20_000  # characters of notes that a model file may have
 MARK = "Fitted by flexarm"
-TONES = 6  # frequencies per joint, from two periods in a run to ten samples per period
-LONGEST = 2000  # samples of a trial, which bound its time
-NOTED = 0.2  # shift by the runs' steps in standard errors from which on it is reported
 ESTIMATES = ("number", "before", "fitted", "95 % interval", "")
 RESIDUALS = (
     "run",
@@ -215,7 +212,7 @@ def fitted_arm(
     lines += [f"  {e.name}: {e.fitted}, {e.interval}; before {e.before:.6g}" for e in estimates]
     notes = "\n".join(filter(None, [arm.notes.rstrip(), *lines]))
     changed = {each.name: each.value for each in estimates if each.name in keys}
-    return change_arm(arm, {**changed, "notes": notes[-NOTES:] + "\n"})
+    return change_arm(arm, {**changed, "notes": notes[-NOTE_LENGTH:] + "\n"})
 
 
 def suggest(fit: Fit) -> tuple[Excitation, ...]:
@@ -235,7 +232,7 @@ def suggest(fit: Fit) -> tuple[Excitation, ...]:
     errors = np.sqrt(np.diag(fit.covariance))
     sizes = np.maximum(np.abs(values), np.where(np.isfinite(errors), errors, 1.0))
     information = known.T @ known
-    t = run.recording.t[:LONGEST]
+    t = run.recording.t[:TRIAL_SAMPLES]
     tones = np.geomspace(2 / float(t[-1]), 0.1 / float(np.median(np.diff(t))), TONES)
     units = list(input_units(run.runs.equation.model))
     trials = []
@@ -336,7 +333,7 @@ def judgement(fit: Fit) -> list[str]:
             "model may be wrong."
         )
     moved = [(each.by_steps / each.error, each.name) for each in fit.estimates if each.error > 0]
-    if moved and max(moved)[0] > NOTED:
+    if moved and max(moved)[0] > NOTED_SHIFT:
         said.append(
             f"The steps of the runs may change {max(moved)[1]} by {max(moved)[0]:.2g} "
             "standard errors. The intervals include that. Give a smaller step (step, "

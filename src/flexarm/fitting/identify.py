@@ -30,12 +30,22 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes
 from flexarm.control.sensors import Gauge
 from flexarm.errors import FlexarmError, LongRun
+from flexarm.fitting.constants import (
+    CONFIDENCE,
+    CONVERGED,
+    FEWEST_SAMPLES,
+    FREE_FACTOR,
+    MOST_STEP_PARTS,
+    NOISE_CHANGE,
+    OUTLIER,
+    PASSES,
+    SHORTER_STEPS,
+)
 from flexarm.fitting.fit import Estimate, Fit, fitted_arm
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import FitProblem, measured, read_recordings, tests_of
-from flexarm.fitting.recording import FEWEST
 from flexarm.fitting.sensor import Sensor
-from flexarm.fitting.statistics import LEVEL, combinations, covariance, left_to_go, moved_by
+from flexarm.fitting.statistics import combinations, covariance, left_to_go, moved_by
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.runs import differentiable
 from flexarm.integrate.bounds import RTOL
@@ -45,12 +55,6 @@ from flexarm.runs.contents import input_units
 
 Loss = Literal["linear", "soft_l1", "huber", "cauchy"]
 LOSSES: tuple[Loss, ...] = ("linear", "soft_l1", "huber", "cauchy")
-OUTLIER = 1.5  # residual in standard deviations above which a robust loss counts less
-FREE = 1e3  # factor on a number's value, and its inverse, that bound a number without bounds
-PASSES, SETTLED = 4, 0.05  # searches at most; relative change of the noise that ends them
-# Errors by steps in standard errors above which steps get shorter; parts into which they are cut.
-ROUGH, FINEST = 0.1, 16
-CLOSE = 0.1  # distance from the minimum in standard errors below which a number has converged
 
 Fitted = Sequence[str] | Mapping[str, tuple[float, float] | None]
 Outputs = Mapping[str, str | Gauge | Sensor]
@@ -222,8 +226,8 @@ def _limits(problem: FitProblem, bounds: Mapping[str, tuple[float, float] | None
         known = bounds.get(name)
         if known is None:
             free = name not in bounds or value == 0
-            ends = (value / FREE, value * FREE) if value > 0 else (value * FREE, value / FREE)
-            known = (-math.inf, math.inf) if free else ends
+            low, high = sorted((value / FREE_FACTOR, value * FREE_FACTOR))
+            known = (-math.inf, math.inf) if free else (low, high)
             known = (0.0, math.inf) if name.endswith(": lag") else known
         if not known[0] <= value <= known[1]:
             raise FlexarmError(
@@ -246,8 +250,12 @@ def _require_samples(horizon: float, problem: FitProblem) -> None:
             "the data is simulated by itself. Leave horizon or the events out."
         )
     shortest = min(float(np.median(np.diff(t))) for t in timed)
-    if not horizon >= FEWEST * shortest:
-        raise refused("horizon", horizon, f"at least {FEWEST} samples, {FEWEST * shortest:g} s")
+    if not horizon >= FEWEST_SAMPLES * shortest:
+        raise refused(
+            "horizon",
+            horizon,
+            f"at least {FEWEST_SAMPLES} samples, {FEWEST_SAMPLES * shortest:g} s",
+        )
 
 
 @dataclass(frozen=True)
@@ -302,10 +310,10 @@ def _searched(
             off = problem.step_errors(values, noise)
             by_steps, rough = moved_by(problem.jacobian(values, noise), off)
         finer = problem.runs[0].runs.finer
-        parts = math.ceil(min((2 * rough / ROUGH) ** 0.25, FINEST // finer))
-        if rough > ROUGH and parts > 1 and k + 1 < PASSES:
+        parts = math.ceil(min((2 * rough / SHORTER_STEPS) ** 0.25, MOST_STEP_PARTS // finer))
+        if rough > SHORTER_STEPS and parts > 1 and k + 1 < PASSES:
             problem = problem.finer(parts)
-        elif np.all(np.abs(noise / before - 1) < SETTLED):
+        elif np.all(np.abs(noise / before - 1) < NOISE_CHANGE):
             break
     return SearchEnd(problem, values, noise, given, result, evaluations, by_steps)
 
@@ -391,7 +399,7 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
     errors = np.sqrt(np.diag(spread))
     believed = sum(np.count_nonzero(run.counts) for run in problem.runs)
     freedom = max(1, believed - len(values)) if np.isnan(search.given).any() else math.inf
-    reach = float(student.ppf(0.5 + LEVEL / 2, freedom)) * errors + search.by_steps
+    reach = float(student.ppf(0.5 + CONFIDENCE / 2, freedom)) * errors + search.by_steps
     span = np.abs(values)
     at_bound = np.isfinite(limits) & (np.abs(values - limits) <= 1e-6 * span)
     estimates = tuple(
@@ -415,7 +423,7 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
         ),
         residuals=tests,
         noise=dict(zip(problem.noises, noise.tolist(), strict=True)),
-        converged=bool(left.max() <= CLOSE),
+        converged=bool(left.max() <= CONVERGED),
         message=_ending(
             problem.names, left, stopped=result.status == 0, evaluations=search.evaluations
         ),
@@ -428,7 +436,7 @@ def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: in
     """Return sentences on how the search ended and how far from the minimum, in standard errors."""
     worst = int(np.argmax(left))
     far = f"{names[worst]}, the last to converge, is {left[worst]:.2g} standard errors away"
-    if left[worst] <= CLOSE:
+    if left[worst] <= CONVERGED:
         return f"all numbers are where the errors are least: {far}."
     if stopped:
         return f"it was stopped after {evaluations} runs: {far}."

@@ -5,15 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from flexarm.fitting.constants import (
+    FEWEST_SAMPLES,
+    RATE_NEIGHBOURS,
+    STATE_ITERATIONS,
+    WIND_UP_WEIGHT,
+)
 from flexarm.fitting.problem import MeasuredRun
-from flexarm.fitting.recording import FEWEST, Recording
+from flexarm.fitting.recording import Recording
 from flexarm.fitting.sensor import Readings, Sensor
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
-
-LEAST = 1e-3  # weight of wind-ups beside motions of the joints, where sensors leave them open
-AROUND = 5  # samples on either side that a cubic for a rate is fitted to
-ROUNDS = 4  # Newton iterations, for sensors that are nonlinear in the state
 
 
 def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> list[MeasuredRun]:
@@ -30,13 +32,17 @@ def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> l
     t = run.recording.t
     count = max(1, round(float(t[-1]) / horizon))
     cuts = np.unique(np.searchsorted(t, np.linspace(0, t[-1], count + 1)[1:-1]))
-    ends = [0, *(int(k) for k in cuts if FEWEST <= k <= len(t) - FEWEST), len(t) - 1]
+    ends = [
+        0,
+        *(int(k) for k in cuts if FEWEST_SAMPLES <= k <= len(t) - FEWEST_SAMPLES),
+        len(t) - 1,
+    ]
     states = _states(run, list(sensors.values()), ends[1:-1])
     starts = [(run.start, run.rates), *states]
     return [
         _piece(run, begin, end + 1, *state)
         for begin, end, state in zip(ends[:-1], ends[1:], starts, strict=True)
-        if end + 1 - begin >= FEWEST
+        if end + 1 - begin >= FEWEST_SAMPLES
     ]
 
 
@@ -65,14 +71,14 @@ def _states(
     first, _ = start_state(model)
     states = []
     for place in places:
-        near = slice(max(0, place - AROUND), place + AROUND + 1)
+        near = slice(max(0, place - RATE_NEIGHBOURS), place + RATE_NEIGHBOURS + 1)
         t = run.recording.t[near] - run.recording.t[place]
         curves = np.polyfit(t, (run.outputs[near] - offsets) / gains, 3)
         now = curves[3] + delays * curves[2]
         believed = run.counts[place] > 0
         y, u = np.zeros(size), run.inputs[place : place + 1]
         y[:n] = first
-        for _ in range(ROUNDS):
+        for _ in range(STATE_ITERATIONS):
             read, by = readings.at(y[None], u)[0], readings.slopes_at(y[None], u)[0]
             of_rates = np.abs(by[:, n : 2 * n]).any(axis=1)
             placed = believed & ~of_rates & np.abs(by[:, :n]).any(axis=1)
@@ -102,6 +108,6 @@ def _ways(model: Model) -> Array:
     for axis in model.axes:
         if axis.motor is not None:
             ways[axis.motor, axis.index] = 1.0
-            ways[axis.motor, axis.motor] = LEAST
+            ways[axis.motor, axis.motor] = WIND_UP_WEIGHT
     ways[list(model.prescribed)] = 0.0
     return ways

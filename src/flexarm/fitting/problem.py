@@ -11,6 +11,7 @@ import numpy.typing as npt
 from flexarm.arguments import listed, refused, require_mapping
 from flexarm.control.sensors import Gauge
 from flexarm.errors import FlexarmError
+from flexarm.fitting.constants import DIVERGED, HALVING_ERROR
 from flexarm.fitting.recording import Recording, read_recording
 from flexarm.fitting.responses import read_response, respond, stacked
 from flexarm.fitting.sensor import ADJUSTED, Readings, Sensor, delayed, lagged
@@ -22,9 +23,6 @@ from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
-
-HALVED = 16 / 15  # error of rk4 over the difference from a run with halved steps: order 4
-FARTHEST = 1e100  # derivative over the noise above which a run diverges
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ class FitProblem:
                 f"run with half of it ({error}). Give a smaller 'step'."
             ) from None
         off = self._readings(values) - flat([each.readings for each in closer])
-        return HALVED * self._over_noise(off, noise)
+        return HALVING_ERROR * self._over_noise(off, noise)
 
     def _readings(self, values: Array) -> Array:
         """Return the simulated readings of all runs, shape (N,), in the order of the residuals."""
@@ -183,7 +181,7 @@ class FitProblem:
         _, counts, places = self.measured
         slopes = flat([each.slopes for each in self.at(values)])
         jacobian = np.asarray(slopes * (counts / noise[places])[:, None])
-        if np.abs(jacobian).max(initial=0.0) < FARTHEST:  # false of NaN too
+        if np.abs(jacobian).max(initial=0.0) < DIVERGED:  # false of NaN too
             return jacobian
         raise FlexarmError(
             "step: the derivatives of a run overflow at some of the tried parameter values. The "

@@ -13,6 +13,7 @@ import numpy as np
 from flexarm.arguments import refused, require_path
 from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.fitting.constants import FEWEST_SAMPLES
 from flexarm.io.csv_table import read_number, read_rows
 from flexarm.links.base import Array
 from flexarm.units import quantity
@@ -20,7 +21,6 @@ from flexarm.units import quantity
 KINDS = (".csv", ".npz", ".mat", ".parquet")
 TIMES = ("time", "t")
 FREQUENCIES = ("frequency", "f")
-FEWEST = 10  # samples of a run at least, so that a fit has more readings than numbers
 _BRACKETS = re.compile(r"(.+?)\s*[\[(]([^\])]*)[\])]$")
 
 
@@ -212,8 +212,8 @@ def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
                 f"{name}: {place(int(bad[0]))}, column '{key}': must be a finite number. Leave "
                 "such samples out, or cut the recording there."
             )
-    if count < FEWEST:
-        raise FlexarmError(f"{name}: must have at least {FEWEST} samples, got {count}")
+    if count < FEWEST_SAMPLES:
+        raise FlexarmError(f"{name}: must have at least {FEWEST_SAMPLES} samples, got {count}")
     unit = "Hz" if is_response else "s"
     t = Recording(name, arrays[timed[0]], arrays).column(timed[0], unit)
     back = np.flatnonzero(np.diff(t) <= 0)

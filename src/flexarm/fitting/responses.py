@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from flexarm.errors import FlexarmError
+from flexarm.fitting.constants import RESPONSE_FLOOR
 from flexarm.fitting.recording import Recording
 from flexarm.fitting.sensor import Readings, Sensor
 from flexarm.integrate.actuators import actuators_of
 from flexarm.linear.state_space import linearise
 from flexarm.links.base import Array
 from flexarm.model import Model
-
-LEAST = 1e-2  # response relative to the largest below which its error does not get smaller
 
 
 def read_response(
@@ -47,7 +46,7 @@ def read_response(
                 continue
             responses[k, :, s] = value
             size = np.abs(value)
-            weights[k, :, s] = 1 / np.maximum(size, LEAST * max(float(size.max()), 1e-300))
+            weights[k, :, s] = 1 / np.maximum(size, RESPONSE_FLOOR * max(float(size.max()), 1e-300))
             if recording.has(f"{name} deviation"):
                 deviation = recording.column(f"{name} deviation", "1")
                 if not (deviation > 0).all():

@@ -6,13 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.fitting.constants import CORRELATION_LAGS, FALSE_ALARM, NAMED_SHARE, UNDETERMINED
 from flexarm.links.base import Array
-
-LEVEL = 0.95  # probability of confidence intervals
-CHANCE = 0.01  # probability that white noise is taken for correlated residuals
-LAGS = 20  # lags in samples over which residuals are tested for correlation
-OPEN = 0.3  # relative standard error from which on a combination of numbers is open
-TAKES_PART = 0.3  # share of a number in a combination from which on it is named
 
 
 @dataclass(frozen=True)
@@ -29,7 +24,7 @@ class ResidualTest:
     @property
     def white(self) -> bool:
         """Whether the Ljung-Box test does not reject white noise, at a level of 0.01."""
-        return self.whiteness > CHANCE
+        return self.whiteness > FALSE_ALARM
 
 
 @dataclass(frozen=True)
@@ -42,11 +37,11 @@ class ParameterCombination:
     @property
     def open(self) -> bool:
         """Whether the data leave the combination uncertain: a relative error of 0.3 or more."""
-        return not self.error < OPEN
+        return not self.error < UNDETERMINED
 
     def words(self) -> str:
         """Return a description of the combination and of its relative error."""
-        main = {k: v for k, v in self.shares.items() if abs(v) > TAKES_PART}
+        main = {k: v for k, v in self.shares.items() if abs(v) > NAMED_SHARE}
         known = f"to {100 * self.error:.2g} %" if self.error < 100 else "not at all"
         if len(main) == 1:
             return f"{next(iter(main))}: known {known}"
@@ -124,7 +119,7 @@ def whiteness(series: Array) -> float:
     """Return the p-value of the Ljung-Box test that a series is white noise."""
     from scipy.stats import chi2
 
-    count, lags = len(series), min(LAGS, len(series) // 4)
+    count, lags = len(series), min(CORRELATION_LAGS, len(series) // 4)
     rho = _correlations(series, lags)
     total = count * (count + 2) * float(np.sum(rho**2 / (count - np.arange(1, lags + 1))))
     return float(chi2.sf(total, lags))
@@ -135,7 +130,7 @@ def from_inputs(series: Array, inputs: Array) -> float:
 
     Chance is the 95 % quantile of the correlation for white noise.
     """
-    lags = min(LAGS, len(series) // 4)
+    lags = min(CORRELATION_LAGS, len(series) // 4)
     x = (series - series.mean()) / max(float(series.std()), 1e-300)
     worst = 0.0
     for column in inputs.T:

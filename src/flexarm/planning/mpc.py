@@ -26,8 +26,9 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm, FreeBase
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.control.constants import BANDWIDTH, FASTEST_BANDWIDTH, SLOWEST_BANDWIDTH
 from flexarm.control.drives import drives
-from flexarm.control.laws.lqr import BANDWIDTH, FASTEST, SLOWEST, Weights, require_fitting
+from flexarm.control.laws.lqr import Weights, require_fitting
 from flexarm.control.laws.state_feedback import sampled_costs
 from flexarm.control.statics import Statics, rigid_motions
 from flexarm.errors import FlexarmError
@@ -415,7 +416,9 @@ def mpc(
     asked = (
         None
         if bandwidth is None
-        else require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
+        else require_number(
+            "bandwidth", bandwidth, least=SLOWEST_BANDWIDTH, largest=FASTEST_BANDWIDTH, unit="rad/s"
+        )
     )
     arm = validated(arm)
     if isinstance(arm.base, FreeBase):

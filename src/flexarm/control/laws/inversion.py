@@ -16,6 +16,13 @@ import scipy.linalg
 from flexarm.arguments import require_count, require_kind, require_number
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.control.constants import (
+    FEWEST_INSTANTS,
+    INSTANTS_OF_MOTION,
+    INVERSION_ITERATIONS,
+    LARGEST_TIP_ANGLE,
+    MOST_INSTANTS,
+)
 from flexarm.control.drives import drives, solve_input
 from flexarm.control.statics import Statics, start_at
 from flexarm.control.timing import Timing
@@ -29,12 +36,6 @@ from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model
 from flexarm.model.profiles import cubic_spline
 from flexarm.spatial import Expr
-
-ITERATIONS = 60  # of the fixed-point iteration at most; one that converges needs about ten
-FEWEST = 101  # instants at least, so that a spline through them is accurate
-MOST_POINTS = 1_000_000  # instants at most: some GB
-WITHIN = 10  # instants within the tip's motion at least
-FURTHEST = 1e3  # largest angle of the tip [rad]: beyond it digits of the motion are lost
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,9 +134,9 @@ def stable_inversion(
     FlexarmError
         If the iteration does not converge: the motion is too fast for this arm.
     """
-    to = require_number("to", to, least=-FURTHEST, largest=FURTHEST, unit="rad")
+    to = require_number("to", to, least=-LARGEST_TIP_ANGLE, largest=LARGEST_TIP_ANGLE, unit="rad")
     require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
-    require_count("points", points, FEWEST, most=MOST_POINTS)
+    require_count("points", points, FEWEST_INSTANTS, most=MOST_INSTANTS)
     tolerance = require_number("tolerance", tolerance, least=1e-15, largest=1.0)
     if timing.kind == "trapezoid":
         raise FlexarmError(
@@ -166,10 +167,11 @@ def stable_inversion(
 
 def _require_resolved(timing: Timing, apart: float) -> None:
     """Raise an error if fewer than ten time samples lie within the tip's motion."""
-    if timing.duration < WITHIN * apart:
+    if timing.duration < INSTANTS_OF_MOTION * apart:
         raise FlexarmError(
-            f"points: must be at least {WITHIN} within a motion of {timing.duration:g} s, got "
-            f"one every {apart:.3g} s. Give more points, or a longer timing."
+            f"points: must be at least {INSTANTS_OF_MOTION} within a motion of "
+            f"{timing.duration:g} s, got one every {apart:.3g} s. "
+            "Give more points, or a longer timing."
         )
 
 
@@ -269,7 +271,7 @@ def _bounded(
     rows = [row[None, :] for row in course]
     x = np.repeat(rest[:, None], len(t), axis=1)
     change = np.inf
-    for count in range(1, ITERATIONS + 1):
+    for count in range(1, INVERSION_ITERATIONS + 1):
         remainder = np.array(link.rates(x, *rows)) - A @ x
         if not np.all(np.isfinite(remainder)):
             break
@@ -284,7 +286,7 @@ def _bounded(
         if change <= tolerance:
             return x, count
     raise FlexarmError(
-        f"the motion did not converge in {ITERATIONS} iterations (last relative change "
+        f"the motion did not converge in {INVERSION_ITERATIONS} iterations (last relative change "
         f"{change:.1e}). It bends the link too far for this method. Move more slowly."
     )
 

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import refused
+from flexarm.control.constants import FASTEST_POLE
 from flexarm.control.drives import drives, felt_by_joints, solve_input
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError, ModelError
@@ -14,8 +15,6 @@ from flexarm.links.base import Array
 from flexarm.mechanics.loads import applied_force, wrench_list
 from flexarm.model import trace_prescribed
 from flexarm.spatial import Expr
-
-FASTEST = 1e12  # fastest pole [1/s], so that its fourth power does not overflow
 
 
 def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> ca.Function:
@@ -83,7 +82,7 @@ def _polynomial(poles: object) -> Array:
     except Exception:  # rows of different length, and what a foreign object raises
         raise refused("poles", poles, expected) from None
     valid = roots.shape == (4,) and roots.dtype.kind in "iufc"
-    if not valid or not np.all((roots.real < 0) & (np.abs(roots) <= FASTEST)):
+    if not valid or not np.all((roots.real < 0) & (np.abs(roots) <= FASTEST_POLE)):
         raise refused("poles", poles, expected)
     polynomial = np.poly(roots)
     if np.abs(polynomial.imag).max() > 1e-9 * np.abs(polynomial).max():

@@ -17,6 +17,13 @@ from flexarm.arguments import (
     require_shaped,
 )
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.control.constants import (
+    BANDWIDTH,
+    FASTEST_BANDWIDTH,
+    MOST_GAINS,
+    PRINTED_LINES,
+    SLOWEST_BANDWIDTH,
+)
 from flexarm.control.decoupled import carried_mass, decoupled
 from flexarm.control.drives import Drives, drives, felt_by_joints, remaining
 from flexarm.control.statics import Statics
@@ -30,11 +37,6 @@ from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
 from flexarm.spatial import NEGLIGIBLE, Expr
-
-BANDWIDTH = 20.0  # [rad/s] of the joints by default: 3 Hz, slower than most links vibrate
-SLOWEST, FASTEST = 1e-3, 1e6  # bandwidths [rad/s] for which Riccati equations can be solved
-MOST_POINTS = 10_000  # linear models along a path: minutes of work
-PRINTED = 7  # lines and postures that are printed, so that a summary has ten lines
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Regulator(Summarised):
         )
         columns = ("progress", "growth [1/s]", "residual")
         title = f"Regulator of {self.arm.arm.name}"
-        return Summary(title, lines, columns, rows, max(1, PRINTED - len(lines)))
+        return Summary(title, lines, columns, rows, max(1, PRINTED_LINES - len(lines)))
 
     def at(self, s: float) -> Array:
         """Return the gain at a progress, interpolated by a polynomial, shape (k, 2n)."""
@@ -201,8 +203,10 @@ def lqr(
         If some vibration is uncontrollable from the joints.
     """
     require_trajectory(trajectory)
-    bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
-    require_count("points", points, 1, most=MOST_POINTS)
+    bandwidth = require_number(
+        "bandwidth", bandwidth, least=SLOWEST_BANDWIDTH, largest=FASTEST_BANDWIDTH, unit="rad/s"
+    )
+    require_count("points", points, 1, most=MOST_GAINS)
     places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
     dry = DryFriction(friction, friction_speed)
     arm = trajectory.model
