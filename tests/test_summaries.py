@@ -130,7 +130,7 @@ def test_pieces_are_told_in_a_line_of_what_is_given(shown: dict[str, object]) ->
 def test_a_run_whose_page_is_large_is_a_picture_in_a_notebook(
     shown: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flexarm.runs.run.PAGE_SIZE", 1000)
+    monkeypatch.setattr("flexarm.runs.run.PAGE_CHARACTERS", 1000)
     html = shown["run"]._repr_html_()  # type: ignore[attr-defined]
     assert "data:image/png" in html
     assert "srcdoc" not in html

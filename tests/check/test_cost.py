@@ -8,6 +8,7 @@ from flexarm.check.check import check
 from flexarm.check.cost import half_the_shapes
 from flexarm.integrate.choice import effort
 from flexarm.integrate.choice.effort import by_count
+from flexarm.integrate.constants import OPERATION_TIME
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
@@ -79,7 +80,7 @@ def test_a_trial_that_is_cut_short_says_what_all_of_the_run_takes(
 ) -> None:
     arm = flexarm.example_arm("korayem-two-link")
     (whole,) = check(arm).costs
-    monkeypatch.setattr(effort, "TRIED", 0.5 * whole.seconds / effort.OPERATION)
+    monkeypatch.setattr(effort, "FORECAST_OPERATIONS", 0.5 * whole.seconds / OPERATION_TIME)
     (part,) = check(arm).costs
     assert part.steps != whole.steps
     assert part.steps == pytest.approx(whole.steps, rel=0.2)

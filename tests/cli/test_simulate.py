@@ -342,8 +342,8 @@ def test_what_the_samples_miss_is_said(capsys: pytest.CaptureFixture[str]) -> No
 def test_what_would_take_hours_needs_a_yes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(effort, "LONG", 0.0)
-    monkeypatch.setattr(effort, "TOO_LONG", 1e-9)
+    monkeypatch.setattr(effort, "NOTED_CPU_TIME", 0.0)
+    monkeypatch.setattr(effort, "MOST_CPU_TIME", 1e-9)
     assert main(["simulate", "driven-link", "--t-end", "0.1"]) == 4
     assert "the run would take about" in capsys.readouterr().err
     assert main(["simulate", "driven-link", "--t-end", "0.1", "--yes", "--json"]) == 0

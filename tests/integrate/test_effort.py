@@ -12,6 +12,7 @@ from flexarm.arm import Arm
 from flexarm.errors import LongRun
 from flexarm.integrate.choice import effort
 from flexarm.integrate.choice.effort import consider, preparation, shape_numbers, solution
+from flexarm.integrate.constants import PROBED_TIME
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.hybrid import HybridSimulation
 from flexarm.integrate.task import equation_of, prepare
@@ -63,13 +64,13 @@ def test_samples_that_do_not_fit_into_memory_are_refused() -> None:
 
 def test_a_long_run_says_so_and_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = flexarm.example_arm("driven-link")
-    monkeypatch.setattr(effort, "LONG", 0.0)
+    monkeypatch.setattr(effort, "NOTED_CPU_TIME", 0.0)
     with pytest.warns(
         LongRun, match=r"the run would take about .* s of CPU. .* elastic modes .* shorten the run"
     ):
         run = flexarm.simulate(arm, t_end=0.1)
     assert run.status == "finished"
-    monkeypatch.setattr(effort, "TOO_LONG", 1e-9)
+    monkeypatch.setattr(effort, "MOST_CPU_TIME", 1e-9)
     with pytest.raises(flexarm.SimulationError, match="allow_long=True"):
         flexarm.simulate(arm, t_end=0.1)
     with pytest.warns(LongRun):
@@ -84,10 +85,10 @@ def test_many_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
         flexarm.simulate_many(arm, t_end=3.0, dt=1e-6, starts=starts)
     task = prepare(build(arm), np.linspace(0.0, 1.0, 101))
     one = solution(task, METHODS["dop853"], 1e-3, duration=1.0, step=None, period=None).seconds
-    monkeypatch.setattr(effort, "TRACED", 0.0)
-    monkeypatch.setattr(effort, "BUILT", 0.0)
-    monkeypatch.setattr(effort, "TOO_LONG", 10 * one)
-    monkeypatch.setattr(effort, "LONG", 10 * one)
+    monkeypatch.setattr(effort, "TRACING_TIME", 0.0)
+    monkeypatch.setattr(effort, "BUILDING_TIME", 0.0)
+    monkeypatch.setattr(effort, "MOST_CPU_TIME", 10 * one)
+    monkeypatch.setattr(effort, "NOTED_CPU_TIME", 10 * one)
     with pytest.raises(flexarm.SimulationError, match="of CPU for 20 runs"):
         flexarm.simulate_many(arm, t_end=1.0, starts=starts, method="dop853")
     assert len(flexarm.simulate_many(arm, t_end=1.0, starts=starts[:2], method="dop853")) == 2
@@ -113,7 +114,7 @@ def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
         assert found is not None
         taken = run.statistics.steps + run.statistics.rejections
         # Below that nothing is tried: an arm at rest takes next to nothing.
-        small = effort.SURE / 150 / effort.by_count(task, method, 1.0)
+        small = PROBED_TIME / 150 / effort.by_count(task, method, 1.0)
         assert 0.1 < (float(found[1]) + small) / (taken + small) < 10
 
 
@@ -165,7 +166,7 @@ def test_compiling_legs_counts_as_time(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = braked(3, "  - {at: 0.001, brake: [joint1, joint2, joint3]}\n")
     alone = flexarm.change_arm(arm, {"events": []})
     once = effort.preparation(arm, 0).seconds
-    monkeypatch.setattr(effort, "LONG", 2.5 * once)
+    monkeypatch.setattr(effort, "NOTED_CPU_TIME", 2.5 * once)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         flexarm.simulate(alone, t_end=0.002)

@@ -15,9 +15,10 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate import solve
 from flexarm.io.model_file import loads
 from flexarm.runs import write
+from flexarm.runs.constants import SNAPSHOT_PAUSE, SNAPSHOT_SHARE
 from flexarm.runs.read import load_run
 from flexarm.runs.run import Run
-from flexarm.runs.write import PAUSE, SHARE, LiveFile
+from flexarm.runs.write import LiveFile
 from tests.integrate import arms
 from tests.physics.cases import campaign_if
 
@@ -68,7 +69,7 @@ def test_snapshots_are_the_beginning_of_the_run_and_do_not_change_it(
     make, options = CASES[case]
     seen: list[Run] = []
     plain = flexarm.simulate(make(), **options)
-    monkeypatch.setattr(solve, "LONGEST", 1e-6)  # [s]: the shortest blocks of steps
+    monkeypatch.setattr(solve, "KERNEL_CALL_TIME", 1e-6)  # [s]: the shortest blocks of steps
     watched = flexarm.simulate(make(), live=lambda so_far: seen.append(so_far()), **options)
     assert watched.status == plain.status == "finished"
     assert watched.statistics.steps == plain.statistics.steps
@@ -123,19 +124,19 @@ def test_snapshots_take_a_twentieth_of_the_time_and_come_twice_a_second_at_most(
         live(lambda: run)
         clock.now += 0.05
     gaps = [after[0] - before[1] for before, after in itertools.pairwise(spans)]
-    assert min(gaps) >= PAUSE - 1e-9
+    assert min(gaps) >= SNAPSHOT_PAUSE - 1e-9
     assert max(gap for gap, span in zip(gaps, spans, strict=False) if span[0] < 115) < 0.6
     begun = spans[0][1]
     for k in range(2, len(spans) + 1):
         spent = sum(end - start for start, end in spans[1:k])
-        assert spent <= SHARE * (spans[k - 1][0] - begun) + 0.2
-    assert 5 <= sum(start > 125 for start, _ in spans) <= 75 / (0.2 / SHARE) + 6
+        assert spent <= SNAPSHOT_SHARE * (spans[k - 1][0] - begun) + 0.2
+    assert 5 <= sum(start > 125 for start, _ in spans) <= 75 / (0.2 / SNAPSHOT_SHARE) + 6
 
 
 def test_a_file_that_is_there_is_not_overwritten_by_the_first_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solve, "LONGEST", 1e-3)
+    monkeypatch.setattr(solve, "KERNEL_CALL_TIME", 1e-3)
     path = tmp_path / "run.nc"
     path.write_text("mine", encoding="utf-8")
     with pytest.raises(FlexarmError, match="exists already"):
@@ -158,9 +159,9 @@ def test_a_file_that_somebody_puts_in_its_place_is_left_alone(tmp_path: Path) ->
 def test_a_snapshot_that_fails_does_not_end_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solve, "LONGEST", 1e-6)
-    monkeypatch.setattr(write, "PAUSE", 0.0)
-    monkeypatch.setattr(write, "SHARE", 1e9)
+    monkeypatch.setattr(solve, "KERNEL_CALL_TIME", 1e-6)
+    monkeypatch.setattr(write, "SNAPSHOT_PAUSE", 0.0)
+    monkeypatch.setattr(write, "SNAPSHOT_SHARE", 1e9)
     folder = tmp_path / "folder"
     folder.mkdir()
     live = LiveFile(folder / "run.nc")
@@ -180,7 +181,7 @@ def test_a_snapshot_that_fails_does_not_end_the_run(
 def test_the_file_holds_the_snapshot_then_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solve, "LONGEST", 1e-3)
+    monkeypatch.setattr(solve, "KERNEL_CALL_TIME", 1e-3)
     path = tmp_path / "run.nc"
     live = LiveFile(path)
     marks: list[str] = []

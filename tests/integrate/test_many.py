@@ -272,7 +272,7 @@ def test_an_interrupt_ends_the_runs_that_are_at_work(monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cores.RunBlock, "run", watched)
-    monkeypatch.setattr(cores, "JOB", 1)
+    monkeypatch.setattr(cores, "JOB_GROUPS", 1)
     starts: list[dict[str, float]] = [{}] * 6
     with pytest.raises(KeyboardInterrupt):
         simulate_many(link(), t_end=0.5, method="etd4", starts=starts, workers=1, progress=stop)

@@ -12,9 +12,10 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.integrate.batch import cores, many
+from flexarm.integrate.batch import cores
 from flexarm.integrate.batch import runs as many_runs
 from flexarm.integrate.batch.runs import Runs
+from flexarm.integrate.constants import PORTION_RUNS
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import new_state, solve
 from flexarm.io.overrides import change_arm
@@ -192,8 +193,8 @@ def test_a_run_takes_no_memory_but_that_of_its_samples() -> None:
 def test_portions_and_jobs_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {"starts": {"joint1": ANGLES}, "keep": ["joint1", "tip y"], **HOW}
     plain = flexarm.simulate_many(link(), **given)
-    monkeypatch.setitem(many.PORTION, "cpu", 8)
-    monkeypatch.setattr(cores, "JOB", 2)
+    monkeypatch.setitem(PORTION_RUNS, "cpu", 8)
+    monkeypatch.setattr(cores, "JOB_GROUPS", 2)
     done: list[int] = []
     found = flexarm.simulate_many(link(), progress=done.append, workers=2, **given)
     assert done[-1] == COUNT == len(found)
@@ -230,7 +231,7 @@ def test_a_table_of_many_runs_is_written_in_parts(
 
     monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(table=table))
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", SimpleNamespace(ParquetWriter=Writer))
-    monkeypatch.setattr(many_runs, "TOGETHER", 8 * 7)
+    monkeypatch.setattr(many_runs, "SAMPLES_AT_ONCE", 8 * 7)
     runs().to_parquet(tmp_path / "runs.parquet", "tip x")
     said = "run time joint1 joint1 rate link1.y1 link1.y1 rate tip x"
     assert (tmp_path / "runs.parquet").read_text() == said

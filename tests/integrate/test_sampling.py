@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.integrate.simulate import MOST_PARTS
-from flexarm.integrate.task import SAMPLES
+from flexarm.integrate.constants import DEFAULT_INTERVALS, MOST_INTERVAL_PARTS
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.runs import plot
-from flexarm.runs.curves import LINES, curves_of, what_is_missed
+from flexarm.runs.constants import LINE_ERROR
+from flexarm.runs.curves import curves_of, what_is_missed
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import fill_in, pick, plot_run
 from flexarm.viewer.page import FRAMES, run_data, shown
@@ -50,16 +50,16 @@ def test_as_many_samples_are_kept_as_a_vibration_takes(periods: float, expected:
     run = let_go(t_end)
     assert len(run.t) == expected + 1
     truth = let_go(t_end, t_end / 20_000)
-    assert off_lines(run, truth).max() <= 1.1 * LINES
-    if expected > SAMPLES:
+    assert off_lines(run, truth).max() <= 1.1 * LINE_ERROR
+    if expected > DEFAULT_INTERVALS:
         half = pick(run, np.arange(0, expected + 1, 2))
-        assert off_lines(half, truth).max() > LINES
+        assert off_lines(half, truth).max() > LINE_ERROR
     assert run.missed == ""
 
 
 def test_fast_modes_that_do_not_move_take_no_samples() -> None:
     run = let_go(10 / HZ, modes=8)
-    assert len(run.t) == SAMPLES + 1
+    assert len(run.t) == DEFAULT_INTERVALS + 1
 
 
 @pytest.mark.parametrize("dt", [0.1, 0.03, 1 / 3000])
@@ -71,7 +71,7 @@ def test_an_interval_that_is_asked_for_is_kept_to(dt: float) -> None:
 
 def test_a_curve_with_rates_needs_few_samples_and_nothing_is_said() -> None:
     run = let_go(600 / HZ)
-    assert (len(run.t), run.missed) == (SAMPLES * MOST_PARTS + 1, "")
+    assert (len(run.t), run.missed) == (DEFAULT_INTERVALS * MOST_INTERVAL_PARTS + 1, "")
 
 
 @pytest.mark.parametrize("periods", [1003.7, 2012.3, 20_123.4])
@@ -80,7 +80,7 @@ def test_what_is_too_fast_for_the_samples_is_said_with_its_frequency_and_a_remed
 ) -> None:
     t_end = periods / HZ
     run = let_go(t_end)
-    assert len(run.t) == SAMPLES * MOST_PARTS + 1
+    assert len(run.t) == DEFAULT_INTERVALS * MOST_INTERVAL_PARTS + 1
     said, dt = re.findall(
         r"link1 vibrates at about ([\d.e+]+) Hz.*take a dt of (\S+) s", run.missed
     )[0]
@@ -103,7 +103,7 @@ def test_samples_in_step_with_a_vibration_do_not_hide_it(phase: float) -> None:
 @pytest.mark.parametrize("name", ["driven-link", "puma-560", "telescope"])
 def test_slow_motions_keep_500_samples_and_nothing_is_said(name: str) -> None:
     run = flexarm.simulate(flexarm.example_arm(name), t_end=1.0)
-    assert (len(run.t), run.missed) == (SAMPLES + 1, "")
+    assert (len(run.t), run.missed) == (DEFAULT_INTERVALS + 1, "")
 
 
 @pytest.mark.parametrize("method", ["etd4", "dop853", "rk4"])
@@ -111,17 +111,17 @@ def test_every_method_keeps_enough(method: str) -> None:
     arm, t_end = loads(LET_GO.replace("MODES", "2")), 40 / HZ
     run = flexarm.simulate(arm, t_end=t_end, method=method)
     truth = flexarm.simulate(arm, t_end=t_end, dt=t_end / 20_000, method=method)
-    assert off_lines(run, truth)[0] <= 1.1 * LINES
+    assert off_lines(run, truth)[0] <= 1.1 * LINE_ERROR
 
 
 @pytest.mark.parametrize("per_period", [6, 8, 12])
 def test_a_curve_with_the_rates_of_samples_has_what_lines_miss(per_period: int) -> None:
     t_end = 20 / HZ
     run, truth = let_go(t_end, 1 / HZ / per_period), let_go(t_end, t_end / 20_000)
-    assert off_lines(run, truth).max() > 1.5 * LINES
+    assert off_lines(run, truth).max() > 1.5 * LINE_ERROR
     filled = fill_in(run)
     assert np.isin(run.t, filled.t).all()
-    assert off_lines(filled, truth).max() < 1.2 * LINES
+    assert off_lines(filled, truth).max() < 1.2 * LINE_ERROR
     apart = np.interp(truth.t, filled.t, filled.tip[:, 1]) - truth.tip[:, 1]
     assert np.abs(apart).max() < 0.015 * np.ptp(truth.tip[:, 1])
     kept = np.searchsorted(filled.t, run.t)
@@ -137,7 +137,7 @@ def test_a_base_that_tumbles_is_filled_in_across_its_anchors(
     truth = flexarm.simulate(loads(TUMBLING), t_end=0.2, dt=1e-5, method="dop853")
     run = pick(truth, np.arange(0, 20_001, 20))
     assert len(np.unique(run.anchors, axis=0)) > 1
-    monkeypatch.setattr(plot, "LINES", 1e-9)
+    monkeypatch.setattr(plot, "LINE_ERROR", 1e-9)
     filled = fill_in(run)
     assert len(filled.t) > 6 * len(run.t)
     tips = np.array([np.interp(truth.t, filled.t, x) for x in filled.tip.T]).T

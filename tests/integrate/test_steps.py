@@ -12,12 +12,12 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.choice import choose
-from flexarm.integrate.choice.choose import STIFF, Pilot, race
+from flexarm.integrate.choice.choose import Pilot, race
+from flexarm.integrate.constants import DECAYING_RATIO, STIFF_TRIAL_STAGES
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.solve import make_ready, new_state
 from flexarm.integrate.state import measure
-from flexarm.integrate.task import DAMPED
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
@@ -40,7 +40,7 @@ def test_dry_friction_and_a_damper_that_holds_a_joint_damp_no_vibration() -> Non
         task_of(change_arm(free, {"links.1.joint.friction": {"viscous": c}})).shares.damping
         for c in (30.0, 1e3)
     ]
-    assert some[0] > 0.01 > DAMPED > some[1]
+    assert some[0] > 0.01 > DECAYING_RATIO > some[1]
 
 
 def test_a_strong_damper_is_for_the_implicit_method() -> None:
@@ -283,7 +283,7 @@ def test_who_is_behind_an_implicit_method_at_its_slowest_is_out(
             return self.work
 
     running = [Runner("rodas4", 1.0), Runner("dop853", explicit)]
-    race(cast(Any, running), 1.0, STIFF)
+    race(cast(Any, running), 1.0, STIFF_TRIAL_STAGES)
     assert [each.heats for each in running] == [heats, heats]
 
 

@@ -53,7 +53,7 @@ def test_a_long_run_goes_on_with_a_tangent_of_full_effort(monkeypatch: pytest.Mo
     short = run()
     assert set(levels) == {"quick"}
     assert short.statistics.steps > 60
-    monkeypatch.setattr(solve, "PROVEN", 30)
+    monkeypatch.setattr(solve, "RECOMPILED_AFTER", 30)
     long, again = run(), run()
     assert levels.count("fast") == 2  # once in each of them
     assert long.q.tobytes() == again.q.tobytes()

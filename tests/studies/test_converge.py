@@ -9,7 +9,7 @@ import flexarm
 from flexarm import build, converge, modes
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.integrate.task import SAMPLES
+from flexarm.integrate.constants import DEFAULT_INTERVALS
 from flexarm.io.model_file import loads
 from flexarm.mechanics.deformed import tip_deflection
 from flexarm.studies.bases import enriched, families, next_member, reference
@@ -58,7 +58,7 @@ QUICK = ("driven, 1 shape", "falling, root held, 1 shape")
 
 def true_error(arm: Arm, t_end: float) -> float:
     """Measure the error of the tip deflections over their range, worst link."""
-    settings = {"t_end": t_end, "dt": t_end / SAMPLES, "rtol": SHAPE_RTOL}
+    settings = {"t_end": t_end, "dt": t_end / DEFAULT_INTERVALS, "rtol": SHAPE_RTOL}
     runs = [flexarm.simulate(each, **settings) for each in (arm, truth(arm))]  # type: ignore[arg-type]
     errors = []
     for part, other in zip(runs[0].model.links, runs[1].model.links, strict=True):
@@ -154,7 +154,7 @@ def test_links_that_stretch_are_found_out_by_one_shape() -> None:
         )  # fmt: skip
 
     found = converge(link(0), t_end=0.5, others=False)
-    settings = {"t_end": 0.5, "dt": 0.5 / SAMPLES, "rtol": SHAPE_RTOL}
+    settings = {"t_end": 0.5, "dt": 0.5 / DEFAULT_INTERVALS, "rtol": SHAPE_RTOL}
     none, many = (flexarm.simulate(link(count), **settings) for count in (0, 1))  # type: ignore[arg-type]
     there = tip_deflection(many.model, many.model.links[0], many.q)
     change = np.abs(tip_deflection(none.model, none.model.links[0], none.q) - there).max()

@@ -9,7 +9,7 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ShapeError, SimulationError
-from flexarm.integrate.task import SAMPLES
+from flexarm.integrate.constants import DEFAULT_INTERVALS
 from flexarm.links.base import DIRECTIONS
 from flexarm.model import Model, build
 from flexarm.runs.run import Run
@@ -29,7 +29,7 @@ SWUNG = "{kind: revolute, actuation: prescribed, motion: {kind: spin-up, rate: 3
 
 def run(arm: Arm, rtol: float) -> Run:
     """Run an arm with the samples that a search has."""
-    return flexarm.simulate(arm, t_end=T_END, dt=T_END / SAMPLES, rtol=rtol)
+    return flexarm.simulate(arm, t_end=T_END, dt=T_END / DEFAULT_INTERVALS, rtol=rtol)
 
 
 @cache

@@ -16,7 +16,8 @@ from flexarm.arm import Arm
 from flexarm.io.model_file import loads
 from flexarm.linear.modes import Mode, Modes
 from flexarm.model import build
-from flexarm.runs.plot import STATIONS, arm_outline
+from flexarm.runs.constants import STATIONS
+from flexarm.runs.plot import arm_outline
 from flexarm.runs.run import Run
 from flexarm.viewer.page import mode_page, run_page
 from tests.viewer.conftest import Opener, wait_until

@@ -13,7 +13,8 @@ import flexarm
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links, section_forces
-from flexarm.runs.plot import STATIONS, arm_outline
+from flexarm.runs.constants import STATIONS
+from flexarm.runs.plot import arm_outline
 from flexarm.runs.run import Run
 from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.page import run_page

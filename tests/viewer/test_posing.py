@@ -16,7 +16,7 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import section_forces
 from flexarm.mechanics.kinematics import end_frame, frames
 from flexarm.model import Model, build
-from flexarm.runs.plot import STATIONS
+from flexarm.runs.constants import STATIONS
 from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.scene import scene, states
 from hatch_build import find_node

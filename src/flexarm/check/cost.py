@@ -9,9 +9,9 @@ from flexarm.arm.shapes import Counted
 from flexarm.check.report import CostReport
 from flexarm.errors import ModelError, ShapeError
 from flexarm.integrate.actuators import actuators_of
-from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.choice.effort import forecast
 from flexarm.integrate.choice.vibration import vibration
+from flexarm.integrate.constants import RTOL
 from flexarm.integrate.motion import InterpretedMotion
 from flexarm.integrate.problem import channels
 from flexarm.integrate.task import InitialValueProblem, State, equation_of

@@ -7,7 +7,8 @@ import numpy as np
 
 from flexarm.check.report import Notice, axis_place
 from flexarm.errors import FlexarmError
-from flexarm.integrate.mission.hybrid import BEGINNING, HybridSimulation, leg_task
+from flexarm.integrate.constants import INSTANT_RUN
+from flexarm.integrate.mission.hybrid import HybridSimulation, leg_task
 from flexarm.integrate.task import equation_of
 from flexarm.model import Model
 
@@ -17,8 +18,8 @@ PLACE = re.compile(r"(\w+(?:\[\d+\]|\.\w+)*): ")  # at the beginning of a messag
 def refusal_notices(model: Model) -> Iterator[Notice]:
     """Yield a notice if `simulate` would refuse the arm, with its error message."""
     try:
-        hybrid = HybridSimulation(model, {}, BEGINNING, equation_of)
-        state, times = hybrid.first(model.arm.start), np.array([0.0, BEGINNING])
+        hybrid = HybridSimulation(model, {}, INSTANT_RUN, equation_of)
+        state, times = hybrid.first(model.arm.start), np.array([0.0, INSTANT_RUN])
         leg_task(hybrid, state, times, compiles=False)
     except FlexarmError as error:
         place, text = _placed(model, str(error))

@@ -8,7 +8,7 @@ import casadi as ca
 
 from flexarm.arguments import is_word, require_number, require_positive, shown
 from flexarm.errors import FlexarmError
-from flexarm.integrate.options import LONGEST
+from flexarm.integrate.constants import LONGEST_RUN
 from flexarm.spatial import NEGLIGIBLE, Expr
 
 Kind = Literal["cycloid", "quintic", "septic", "trapezoid"]
@@ -44,7 +44,7 @@ class Timing:
             given = require_number(f"timing: {name}", getattr(self, name), unit=unit)
             object.__setattr__(self, name, given)
         require_positive("timing: duration", self.duration)
-        require_number("timing: duration", self.duration, least=NEGLIGIBLE, largest=LONGEST)
+        require_number("timing: duration", self.duration, least=NEGLIGIBLE, largest=LONGEST_RUN)
         if self.begin < 0:
             raise FlexarmError(f"timing: begin must be >= 0 s, got {self.begin:g}")
         if not 0 < self.ramp <= 0.5:

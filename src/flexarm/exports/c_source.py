@@ -12,16 +12,11 @@ from flexarm.engine.emit.c import CSource, emit_c
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
+from flexarm.integrate.constants import MOST_SLIP_CHANGES
 from flexarm.integrate.loop import choose_next, choose_step, healthy, is_rejected
 from flexarm.integrate.methods import dop853, rk4
 from flexarm.integrate.methods.explicit import explicit_step
-from flexarm.integrate.mission.slipping import (
-    MOST_AT_ONCE,
-    OPEN,
-    way_closed,
-    way_moving,
-    way_next,
-)
+from flexarm.integrate.mission.slipping import OPEN, way_closed, way_moving, way_next
 from flexarm.integrate.state import measure
 from flexarm.integrate.system import System, rates
 from flexarm.io.model_file import WIDTH
@@ -111,7 +106,7 @@ def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
         [explicit_step, choose_step, healthy, is_rejected, choose_next],
         outside={rates: f"{name}_rate", System: f"struct {name}", measure: "nominal_error"},
     )
-    rules = [f"#define OPEN {OPEN}", f"enum {{ MOST_AT_ONCE = {MOST_AT_ONCE} }};",
+    rules = [f"#define OPEN {OPEN}", f"enum {{ MOST_AT_ONCE = {MOST_SLIP_CHANGES} }};",
              print_c([way_moving, way_closed, way_next]).functions]  # fmt: skip
     return {
         "RULES": "\n".join(rules),

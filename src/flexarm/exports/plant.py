@@ -24,8 +24,9 @@ from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, what_stays
+from flexarm.integrate.constants import INSTANT_RUN
 from flexarm.integrate.mission.event_functions import EventArguments
-from flexarm.integrate.mission.hybrid import BEGINNING, HybridSimulation, leg_task
+from flexarm.integrate.mission.hybrid import HybridSimulation, leg_task
 from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
 from flexarm.integrate.task import InitialValueProblem, equation_of
 from flexarm.io.model_file import validated
@@ -54,14 +55,14 @@ def plant(arm: Arm) -> "Plant":
         change more than brakes, or if no state is left because all coordinates are prescribed.
     """
     model = build(validated(arm))
-    hybrid = HybridSimulation(model, {}, BEGINNING, equation_of)
+    hybrid = HybridSimulation(model, {}, INSTANT_RUN, equation_of)
     stays = what_stays(model, hybrid)
     if stays:
         raise _refused(model, stays, "only flexarm's own integration can handle")
     state = hybrid.first(arm.start)
     began = hybrid.discrete
     hybrid.discrete = replace(began, closed={})  # equations in which no joint is locked
-    times = np.array([0.0, BEGINNING])
+    times = np.array([0.0, INSTANT_RUN])
     task = leg_task(hybrid, state, times)
     hybrid.discrete = began
     switches = Switches.of(hybrid, task, _ends(model, task))

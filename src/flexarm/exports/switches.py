@@ -8,13 +8,13 @@ import numpy as np
 
 from flexarm.arm.mission import ACTIONS, Event
 from flexarm.integrate.actuators import Servoed
+from flexarm.integrate.constants import MOST_MIDDLE_ANGLE
 from flexarm.integrate.drivetrain import Slipping, StickSlip, holders
 from flexarm.integrate.laws import ServoMemory
 from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.event_functions import EventArguments, EventFunction
 from flexarm.integrate.mission.hybrid import HybridSimulation
 from flexarm.integrate.mission.slipping import OPEN
-from flexarm.integrate.problem import TURN
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.mechanics.contacts import touches
@@ -168,7 +168,7 @@ class Switches:
             found |= {f"servo_{name}": np.array(row, dtype=float) for name, row in digital.items()}
         return found | {
             "look_corner": self.corners, "first_anchors": anchors[: 3 * len(at)].ravel(),
-            "attitude_at": np.array(at, dtype=float), "turn_limit": np.array([TURN]),
+            "attitude_at": np.array(at, dtype=float), "turn_limit": np.array([MOST_MIDDLE_ANGLE]),
         }  # fmt: skip
 
 

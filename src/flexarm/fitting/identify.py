@@ -48,7 +48,7 @@ from flexarm.fitting.sensor import Sensor
 from flexarm.fitting.statistics import combinations, covariance, left_to_go, moved_by
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.runs import differentiable
-from flexarm.integrate.bounds import RTOL
+from flexarm.integrate.constants import RTOL
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.contents import input_units

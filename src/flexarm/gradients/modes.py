@@ -5,8 +5,9 @@ rates, (n,), and the damping matrix in modes, (n, n).  Tangents of a basis, and 
 basis, omit the damping matrix.
 """
 
+from flexarm.integrate.constants import RESPONSE_TERMS
 from flexarm.integrate.methods.eigen import gap, largest
-from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, TERMS, add_time, fill_in
+from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, fill_in
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 
@@ -57,7 +58,7 @@ def _series_along(square: float, loss: float, t: float, out: Array, by: Array) -
     x5 = 0.0
     d4 = 0.0
     d5 = 0.0
-    for j in range(TERMS):
+    for j in range(RESPONSE_TERMS):
         after = factor / (j + 6.0)
         x4 += a * factor
         x5 += a * after

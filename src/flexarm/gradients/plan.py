@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from flexarm.integrate.constants import INSTANT_ROUNDING, INSTANT_SCALE
 from flexarm.integrate.mission.discrete import DiscreteState
-from flexarm.integrate.system import ROUNDING, SOON
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 
@@ -77,4 +77,4 @@ class StepSequence:
 
 def roundings(times: Array) -> Array:
     """Return the rounding tolerance [s] of each time, within which two instants count as equal."""
-    return np.asarray(ROUNDING * np.maximum(np.abs(times), SOON))
+    return np.asarray(INSTANT_ROUNDING * np.maximum(np.abs(times), INSTANT_SCALE))

@@ -16,11 +16,12 @@ from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import GivenSteps, advance
 from flexarm.gradients.tangents import MotionTangents, push
+from flexarm.integrate.constants import MOST_MIDDLE_ANGLE
 from flexarm.integrate.method import zeros
 from flexarm.integrate.methods.etd4 import FORCES
 from flexarm.integrate.methods.explicit import Tableau
 from flexarm.integrate.methods.oscillator import RESPONSES
-from flexarm.integrate.problem import TURN, system_of, table_of
+from flexarm.integrate.problem import system_of, table_of
 from flexarm.integrate.system import enter_pieces, instant, rates
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
@@ -109,11 +110,11 @@ class RecordedTrajectory:
                 "check the inputs and the numbers of the arm."
             )
         for first in self.model.attitudes:
-            if np.abs(found[:, first + 1]).max() > TURN:
+            if np.abs(found[:, first + 1]).max() > MOST_MIDDLE_ANGLE:
                 raise SimulationError(
-                    f"gradients: {self.model.names[first + 1]} turns by more than {TURN:g} rad, "
-                    "where the simulation changes its reference attitude. Use a run that turns "
-                    "less."
+                    f"gradients: {self.model.names[first + 1]} turns by more than "
+                    f"{MOST_MIDDLE_ANGLE:g} rad, where the simulation changes its reference "
+                    "attitude. Use a run that turns less."
                 )
         return found
 

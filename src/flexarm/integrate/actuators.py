@@ -13,6 +13,7 @@ from flexarm.arm.servo import Servo
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import has_momentum
 from flexarm.formulations.quantities import trace
+from flexarm.integrate.constants import SERVO_STATE_FLOOR
 from flexarm.integrate.drivetrain import (
     Bristle,
     Share,
@@ -35,7 +36,6 @@ from flexarm.spatial import Expr, constant
 
 Value = TypeVar("Value", Expr, float)
 NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # not in the expressions
-STATE_FLOOR = 1e-2  # [rad], [m]: joint motion by an integral below which its error is irrelevant
 UNITS = tuple(
     {name: tuple(float(i == k) for i in range(3))} for name in ("force", "torque") for k in range(3)
 )
@@ -204,7 +204,8 @@ class Actuators:
         """Least ranges of the actuator states by which integration errors are scaled, (states,)."""
         servos = [each for each in self.servos if each.state is not None]
         return np.array([
-            *(STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0) / abs(each.gain)
+            *(SERVO_STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0)
+              / abs(each.gain)
               for each in servos),
             *(each.floor for each in self.bristles),
             *(each.floor for each in self.windings if each.has_state),

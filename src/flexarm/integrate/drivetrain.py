@@ -12,6 +12,7 @@ import numpy as np
 from flexarm.arm import Friction
 from flexarm.arm.drive import Motor
 from flexarm.errors import SimulationError
+from flexarm.integrate.constants import CURRENT_FLOOR, LEAST_STRIBECK_RATIO, PRESLIDING_FLOOR
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import (
     LINK_SIDE,
@@ -27,9 +28,6 @@ from flexarm.model import Axis, Model
 from flexarm.spatial import Expr, Scalar, constant
 
 BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss accounts
-STILL = 1e-100  # least rate over the Stribeck speed: without effect on results
-PRESLIDING = 1e-3  # share of the sliding deflection below which errors are irrelevant
-LITTLE_CURRENT = 1e-3  # least current over the stall current at 1 V, or over the limit
 
 
 @dataclass
@@ -71,7 +69,7 @@ class Bristle:
     @property
     def floor(self) -> float:
         """Least range of the bristle deflection by which integration errors are scaled."""
-        return PRESLIDING * self.friction.holds / self.stiffness
+        return PRESLIDING_FLOOR * self.friction.holds / self.stiffness
 
     def share(self, v: Expr, z: Expr, to: Share) -> None:
         """Add the generalised force, state rate, loss and stored energy to the sum `to`."""
@@ -104,7 +102,7 @@ class Winding:
     @property
     def floor(self) -> float:
         """Least range of the current [A] by which integration errors are scaled."""
-        return LITTLE_CURRENT * (self.motor.current_limit or 1 / (self.motor.resistance or 1.0))
+        return CURRENT_FLOOR * (self.motor.current_limit or 1 / (self.motor.resistance or 1.0))
 
     @property
     def joint(self) -> str:
@@ -243,7 +241,10 @@ def sliding(friction: AnyFriction, rate: Expr) -> Scalar:
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb or 0.0
     # At standstill a power of 0 has no derivative by its exponent, and NaN times 0 is NaN.
-    over = ca.fmax(ca.fabs(rate) / friction.stribeck_speed, STILL) ** friction.stribeck_exponent
+    over = (
+        ca.fmax(ca.fabs(rate) / friction.stribeck_speed, LEAST_STRIBECK_RATIO)
+        ** friction.stribeck_exponent
+    )
     effort: Expr = friction.coulomb + (friction.static - friction.coulomb) * ca.exp(-over)
     return effort
 

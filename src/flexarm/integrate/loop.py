@@ -2,6 +2,7 @@
 
 import math
 
+from flexarm.integrate.constants import STEP_GROWTH, STEP_SAFETY, STEP_SHRINKAGE, UNEVEN_STEP
 from flexarm.integrate.state import IntegratorState, kinetic, seen_step, widen
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
@@ -9,8 +10,6 @@ from flexarm.loops.language import Array, run_kernel
 
 # Return codes of `march`.
 RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED, SEEN = 0, 1, 2, 3, 4, 5
-GROWTH, SHRINKAGE, SAFETY = 2.0, 0.2, 0.9
-UNEVEN = 0.8  # bound of every other step, over the largest step
 
 
 @kernel
@@ -176,9 +175,9 @@ def resize(m: IntegratorState) -> float:
     power = 1.0 / float(m.order)
     error = max(m.error, 1e-10)
     if m.error > 1.0:
-        return max(SHRINKAGE, SAFETY * math.pow(error, -power))
+        return max(STEP_SHRINKAGE, STEP_SAFETY * math.pow(error, -power))
     steady = math.pow(max(m.last_error, 1e-4), 0.25 * power)
-    change = min(GROWTH, SAFETY * steady * math.pow(error, -0.75 * power))
+    change = min(STEP_GROWTH, STEP_SAFETY * steady * math.pow(error, -0.75 * power))
     if m.last_error > 1.0:
         change = min(change, 1.0)
     return 1.0 if 0.95 < change < 1.1 else change
@@ -237,7 +236,7 @@ def _begin(m: IntegratorState) -> None:
 def choose_step(m: IntegratorState, stop: float, most: float) -> int:
     """Set a step up to `most` [s] that does not cross `stop`; return 1 if it ends there, else 0."""
     left = stop - m.t
-    m.h = min(m.wish, m.largest * (UNEVEN if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
+    m.h = min(m.wish, m.largest * (UNEVEN_STEP if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
     m.h = min(m.h, most)
     if m.adaptive == 0:
         m.h = left / float(max(1, math.floor(left / m.h + 0.999999)))

@@ -27,7 +27,16 @@ from flexarm.arguments import (
     shown,
 )
 from flexarm.errors import SimulationError
-from flexarm.integrate.bounds import LOOSEST, RTOL, TIGHTEST
+from flexarm.integrate.constants import (
+    AUDIT_BALANCE,
+    LONGEST_RUN,
+    LOOSEST_RTOL,
+    MOST_STEPS,
+    RTOL,
+    SHORTEST_RUN,
+    TIGHTEST_RTOL,
+)
+from flexarm.runs.constants import MOST_SAMPLES
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -38,11 +47,6 @@ if TYPE_CHECKING:
     from flexarm.runs.run import Run
 
 Locks = Mapping[str, Sequence[tuple[float, float]]]
-SHORTEST, LONGEST = 1e-12, 1e9  # [s] of a run
-CLOSER = 30  # times smaller is the tolerance of a solution that another one is judged by
-MOST_SAMPLES = 10**7  # that are kept, or at which a law is asked
-MOST_STEPS = 10**10
-AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ class RunOptions:
     """Options of a run, in SI units; `RunOptions.of` checks user input."""
 
     t_end: Annotated[
-        float, Option("duration", unit="s", bounds=(SHORTEST, LONGEST), flag="--t-end S")
+        float, Option("duration", unit="s", bounds=(SHORTEST_RUN, LONGEST_RUN), flag="--t-end S")
     ]
     dt: Annotated[
         float | None,
@@ -156,7 +160,7 @@ class RunOptions:
             "error of the deflections that is allowed, over their range",
             "Of joints, rates, tip and works likewise.",
             unit="1",
-            bounds=(TIGHTEST, LOOSEST),
+            bounds=(TIGHTEST_RTOL, LOOSEST_RTOL),
             flag="--rtol X",
         ),
     ] = RTOL
@@ -354,7 +358,7 @@ class RunOptions:
     @property
     def tolerance(self) -> float:
         """Tolerance of the integration: ``rtol``, or a smaller one for an energy audit."""
-        return min(self.rtol, AUDIT) if self.energy_audit else self.rtol
+        return min(self.rtol, AUDIT_BALANCE) if self.energy_audit else self.rtol
 
 
 OPTIONS: dict[str, Option] = {

@@ -17,6 +17,12 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import servos
 from flexarm.integrate.choice.vibration import Vibration
+from flexarm.integrate.constants import (
+    MOST_MIDDLE_ANGLE,
+    NEGLIGIBLE_ROUNDING,
+    POSITION_RTOL,
+    STEEPEST_SERIES,
+)
 from flexarm.integrate.system import PIECE, WORKS, System
 from flexarm.io.explain import explain_data
 from flexarm.io.source import show_path
@@ -29,15 +35,9 @@ from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, evaluate_at, last_time, pieces
 from flexarm.spatial import NEGLIGIBLE
 
-STEEPEST_SERIES = (
-    1.0  # [rad] slope beyond which a run stops, of the tip of a link that is no exact beam
-)
-ROUNDED = 1e-3  # rounding error of a position that is allowed, over the tolerance
-TIGHT = 1e-7  # least tolerance by which positions far away are bounded
 # Channels that are 0 and 1 at all times.
 STILL, ONE = (Constant[float](kind="constant", value=value) for value in (0.0, 1.0))
 MISSION_PORTS = ("r", "x", "dx", "b", "h", "seen", "seen_rate")  # of equations that have them
-TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
 def digit_watches(model: Model, wanted: float) -> list[Watch]:
     """Return bounds on positions beyond which double precision cannot meet a tolerance."""
     unit = np.eye(2 * model.size)
-    farthest = ROUNDED * max(wanted, TIGHT) / float(np.finfo(float).eps)
+    farthest = NEGLIGIBLE_ROUNDING * max(wanted, POSITION_RTOL) / float(np.finfo(float).eps)
     scales = model.scales
     far = [(k, scales[k]) for k in range(6 if model.base_moves else 0)]
     for axis in model.axes:
@@ -293,7 +293,9 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
     """
     n, found = model.size, digit_watches(model, wanted)
     unit = np.eye(2 * n)
-    found += [Watch(unit[k + 1], -TURN, TURN, "", "") for k in model.attitudes]
+    found += [
+        Watch(unit[k + 1], -MOST_MIDDLE_ANGLE, MOST_MIDDLE_ANGLE, "", "") for k in model.attitudes
+    ]
     for axis in model.axes:
         if limits and axis.acts.limits is not None and axis.index not in model.prescribed:
             position, speed = unit[axis.index], unit[n + axis.index]

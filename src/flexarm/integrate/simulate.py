@@ -15,7 +15,6 @@ from flexarm.errors import LongRun, SimulationError
 from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, actuators_of
-from flexarm.integrate.bounds import TIGHTEST
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import (
     by_count,
@@ -26,6 +25,13 @@ from flexarm.integrate.choice.effort import (
     with_legs,
 )
 from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.constants import (
+    AUDIT_BALANCE,
+    CLOSER_FACTOR,
+    MOST_INTERVAL_PARTS,
+    ORDER_LOSS,
+    TIGHTEST_RTOL,
+)
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.kept import joined, of_model, run_of
 from flexarm.integrate.laws import Sampled
@@ -35,14 +41,7 @@ from flexarm.integrate.mission.discrete import LockedPhase, legs, lock
 from flexarm.integrate.mission.hybrid import HybridSimulation, after, leg_task, pending_events
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
-from flexarm.integrate.options import (
-    AUDIT,
-    CLOSER,
-    MOST_SAMPLES,
-    Locks,
-    RunOptions,
-    documented,
-)
+from flexarm.integrate.options import Locks, RunOptions, documented
 from flexarm.integrate.problem import channels, read_inputs, refuse_short_tables
 from flexarm.integrate.solve import Solution, interruption, new_state, solve
 from flexarm.integrate.system import instant
@@ -59,21 +58,11 @@ from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation, build, start_state
-from flexarm.runs.curves import (
-    CURVES,
-    LINES,
-    PER_PERIOD,
-    Curves,
-    curves_of,
-    off_cubics,
-    off_lines,
-    split,
-)
+from flexarm.runs.constants import CUBIC_ERROR, LINE_ERROR, MOST_SAMPLES, SAMPLES_PER_PERIOD
+from flexarm.runs.curves import Curves, curves_of, off_cubics, off_lines, split
 from flexarm.runs.data import Repetition
 from flexarm.runs.run import Run
 
-REDUCED = 2  # orders that a method loses at most where parts are stiff (order reduction)
-MOST_PARTS = 8  # most parts of a default sample interval: 4000 samples of a run
 Solved = tuple[Run, Solution]
 
 
@@ -348,9 +337,9 @@ class Simulation:
     def _repeatable(self, run: Run) -> Run:
         """Return the run with its counted cost and, if it can be repeated, a function for that."""
         once = self.law is not None or self.options.step is not None or run.status != "finished"
-        if once or self.tolerance / CLOSER < TIGHTEST:
+        if once or self.tolerance / CLOSER_FACTOR < TIGHTEST_RTOL:
             return run
-        order = self.method.order - REDUCED
+        order = self.method.order - ORDER_LOSS
         seconds = by_count(
             self.first, self.method, run.statistics.steps + run.statistics.rejections
         )
@@ -367,7 +356,10 @@ class Simulation:
             If the repetition is interrupted, since it is incomplete.
         """
         return self._repeated(
-            self.equation, method=self.method.name, rtol=self.tolerance / CLOSER, energy_audit=False
+            self.equation,
+            method=self.method.name,
+            rtol=self.tolerance / CLOSER_FACTOR,
+            energy_audit=False,
         )
 
     def _other(self, model: Model) -> Run:
@@ -411,10 +403,10 @@ class Simulation:
         if self.hybrid is not None:
             run = replace(run, pending=pending_events(self.hybrid, run, self._sought))
         run = told(run, self.acting) if self.acting else run
-        closed = not self.options.energy_audit or run.energy_balance <= AUDIT
+        closed = not self.options.energy_audit or run.energy_balance <= AUDIT_BALANCE
         if closed or run.status != "finished":
             return run
-        said = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT:.0e}"
+        said = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT_BALANCE:.0e}"
         return replace(run, reason=f"{said}. Take method 'auto', or a smaller rtol.")
 
 
@@ -423,14 +415,14 @@ def parts_of(
 ) -> int:
     """Return the number of parts to split sample intervals into, before vibrations are known.
 
-    It is a power of 2, at most `MOST_PARTS`; steps of rk4 end at the parts, so no part is shorter
-    than a step.
+    It is a power of 2, at most `MOST_INTERVAL_PARTS`; steps of rk4 end at the parts, so no part is
+    shorter than a step.
     """
     fastest, interval = task.vibration.fastest, float(np.median(np.diff(task.times)))
     least = 0.0
     if not method.adaptive:
         least = equal_step(method, task.vibration, float(task.times[-1]), wanted, step)
-    most = min(PER_PERIOD * fastest * interval / (2 * np.pi), MOST_PARTS)
+    most = min(SAMPLES_PER_PERIOD * fastest * interval / (2 * np.pi), MOST_INTERVAL_PARTS)
     parts = 1
     while parts < most and interval / (2 * parts) >= least:
         parts *= 2
@@ -451,11 +443,11 @@ def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
         n, whole = curves.rows.shape[1], solution.states
         values, rates = (x @ curves.rows.T for x in np.split(whole, [n, 2 * n], axis=1)[:2])
         scales = curves.scales(values)
-        if np.any(off_cubics(solution.times, values, rates) > CURVES * scales):
+        if np.any(off_cubics(solution.times, values, rates) > CUBIC_ERROR * scales):
             return solution
         for stride in 2 ** np.arange(parts.bit_length() - 1, -1, -1):
             kept = np.array(sorted({*range(0, last + 1, stride), last}))
-            if np.all(off_lines(solution.times, values, kept) <= LINES * scales):
+            if np.all(off_lines(solution.times, values, kept) <= LINE_ERROR * scales):
                 break
     return replace(
         solution,
@@ -558,12 +550,12 @@ def solve_until_kept(
         last complete ones, marked as interrupted.
     """
     run, solution = solve(tolerance)
-    while run.status != "interrupted" and tolerance / CLOSER >= TIGHTEST:
+    while run.status != "interrupted" and tolerance / CLOSER_FACTOR >= TIGHTEST_RTOL:
         drift = run.momentum_balance or 0.0
         if drift <= run.rtol:
             break
         try:
-            closer, other = solve(tolerance / CLOSER)
+            closer, other = solve(tolerance / CLOSER_FACTOR)
         except KeyboardInterrupt as stop:  # between two solutions
             ending = interruption(stop, float(run.t[-1]))
         else:
@@ -573,7 +565,7 @@ def solve_until_kept(
             break
         left = closer.momentum_balance or 0.0
         if left < drift:
-            run, solution, tolerance = closer, other, tolerance / CLOSER
+            run, solution, tolerance = closer, other, tolerance / CLOSER_FACTOR
         if left > drift / 2:
             break
     return run, solution, tolerance

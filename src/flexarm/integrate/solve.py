@@ -7,6 +7,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.constants import (
+    EVENT_APPROACHES,
+    EVENT_BISECTIONS,
+    EVENT_MARGIN,
+    JUMP_DISTANCE,
+    KERNEL_CALL_TIME,
+    LONGEST_OPERATION_TIME,
+    LONGEST_STEP_TIME,
+    RECOMPILED_AFTER,
+)
 from flexarm.integrate.laws import Sampled, ServoMemory
 from flexarm.integrate.loop import (
     BROKEN,
@@ -32,15 +42,6 @@ from flexarm.interrupts import finish, interrupt_name
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import rebase
-
-LONGEST = 0.05  # [s] intended duration of a call of the kernel
-# [s] longest duration of a step before one was timed: constant part, and part per operation.
-STEP, OPERATION = 2e-6, 16e-9
-PROVEN = 50_000  # trial steps from which on a run is long
-BISECTIONS = 60  # of a step to locate an event: the 52 bits of its time, with a margin
-APPROACHES = 12  # steps towards an event, each a fifth as long as the one before
-ASIDE = 0.1  # distance before and beyond an event at which an approach ends, over the way to it
-NEAR = 1e-13  # relative distance from the station of a jump, to either side
 
 
 @dataclass(frozen=True)
@@ -162,12 +163,15 @@ def _drive(
     sampler: Sampler | None,
     between: Callable[[], None],
 ) -> Ending:
-    m.budget = 1 + int(LONGEST / (STEP + OPERATION * m.problem.motion.compiled().operations))
+    m.budget = 1 + int(
+        KERNEL_CALL_TIME
+        / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
+    )
     at_once = m.lookouts and beyond.python(m) >= 0
     ending = Ending("seen") if at_once else None if sampler is None else _asked(sampler, m)
     proven = m.method.proven
     while ending is None:
-        left = PROVEN - m.steps - m.rejections
+        left = RECOMPILED_AFTER - m.steps - m.rejections
         if proven is not None and left > 0:  # an exact count, independent of the clock
             m.budget = min(m.budget, left)
         elif proven is not None:
@@ -176,7 +180,7 @@ def _drive(
         clock = time.perf_counter()
         code = march(m)
         spent = time.perf_counter() - clock
-        m.budget = int(min(max(m.budget * LONGEST / max(spent, 1e-6), 20), 10**7))
+        m.budget = int(min(max(m.budget * KERNEL_CALL_TIME / max(spent, 1e-6), 20), 10**7))
         progress(m.t)
         ending = after_march(m, anchors, sampler, code)
         if ending is None and (code == FINISHED or m.t < m.t_end):  # no input is due
@@ -315,7 +319,7 @@ def _first_beyond(
     The result is accurate to the fraction `near` of the way from `early`.
     """
     begin = early
-    for _ in range(BISECTIONS):
+    for _ in range(EVENT_BISECTIONS):
         middle = 0.5 * (early + late)
         if not early < middle < late or late - early <= near * (late - begin):
             break
@@ -330,15 +334,15 @@ def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bo
     short.
     """
     steps, end = m.steps, m.t
-    for _ in range(APPROACHES):
-        late = _first_beyond(m.t_old, late, is_beyond, ASIDE**2)
+    for _ in range(EVENT_APPROACHES):
+        late = _first_beyond(m.t_old, late, is_beyond, EVENT_MARGIN**2)
         way = late - m.t_old
         if way <= instant(late):
             break
         m.t, m.y[:], m.f[:] = m.t_old, m.y_old, m.f_old
-        _step_to(m, late - ASIDE * way)
+        _step_to(m, late - EVENT_MARGIN * way)
         keep_samples(m)
-        _step_to(m, min(late + ASIDE * way, end))
+        _step_to(m, min(late + EVENT_MARGIN * way, end))
         if not is_beyond(late):
             late = m.t
         if not is_beyond(late):
@@ -489,7 +493,7 @@ def speeds_beyond(
         Station of the curvature jump [m].
     """
     before, beyond = q.copy(), q.copy()
-    step = np.copysign(NEAR * jump, v[index])
+    step = np.copysign(JUMP_DISTANCE * jump, v[index])
     before[index], beyond[index] = jump - step, jump + step
     old, new = equation.mass_matrix(before), equation.mass_matrix(beyond)
     known = list(equation.model.prescribed)

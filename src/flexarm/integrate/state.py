@@ -11,6 +11,16 @@ from typing import Any
 import numpy as np
 
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.constants import (
+    CONTACT_DEEPEST,
+    CONTACT_LEAST_LOOK,
+    CONTACT_LOOK,
+    CONTACT_REPEATED,
+    FEWEST_STEPS,
+    LEAST_SPEED,
+    NEGLIGIBLE_ROUNDING,
+    SMALLEST_STEP,
+)
 from flexarm.integrate.method import Method, zeros
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.system import System
@@ -18,15 +28,6 @@ from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
 from flexarm.spatial import DIGITS
-
-NOTED = 1e-3  # rounding error over the allowed error below which rounding is neglected
-FAR = 1.0 / 64.0  # least time between two contact evaluations, over the step
-# Over the deepest possible penetration: way between two evaluations at an approach, way into the
-# contact of a repeated step, and largest way into the contact of a step.
-LOOK, SHARE, MOST = 0.2, 0.4, 0.6
-STILL = 1e-30  # [m/s]
-SMALLEST_STEP = 1e-12  # of the run's duration
-FEWEST_STEPS = 50
 
 
 @dataclass
@@ -106,14 +107,14 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
         for c in range(o.count):
             power = o.exponent[c] + 1.0
             deepest = math.pow(power * energy / o.stiffness[c], 1.0 / power)
-            time = deepest / max(o.closing[c], STILL)
+            time = deepest / max(o.closing[c], LEAST_SPEED)
             if o.distance[c] > 0.0:
-                way = o.distance[c] / max(o.speed[c], STILL)
-                ahead = min(ahead, max(way, min(FAR * h, LOOK * time)) / h)
+                way = o.distance[c] / max(o.speed[c], LEAST_SPEED)
+                ahead = min(ahead, max(way, min(CONTACT_LEAST_LOOK * h, CONTACT_LOOK * time)) / h)
             else:
                 o.touched = 1
-                if (1.0 - x) * h > MOST * time:
-                    allowed = min(allowed, x * h + SHARE * time)
+                if (1.0 - x) * h > CONTACT_DEEPEST * time:
+                    allowed = min(allowed, x * h + CONTACT_REPEATED * time)
         x += ahead
     return allowed
 
@@ -416,7 +417,7 @@ def widen(m: IntegratorState) -> None:
         g = m.group_of[r]
         m.scale[g] = max(m.scale[g], m.high[r] - m.low[r])
         m.top_scale[g] = max(m.top_scale[g], max(m.top[r], m.pace[g] * m.scale[g]))
-        noted = NOTED * m.tolerance
+        noted = NEGLIGIBLE_ROUNDING * m.tolerance
         if moved > noted * m.scale[g] or shaken > noted * m.top_scale[g]:
             m.rounds = 1
     for lane in range(m.lanes):

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from flexarm.integrate.constants import INSTANT_ROUNDING, INSTANT_SCALE
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
 
@@ -16,8 +17,6 @@ WORKS = 4
 IMPULSES = 6  # of outer forces and of their torques about the world's origin
 PRESCRIBED = 2  # index, among the works, of the work of prescribed coordinates
 PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
-# Times closer than ROUNDING * max(|t|, SOON [s]) are one instant.
-ROUNDING, SOON = 1e-12, 1e-9
 
 
 @dataclass
@@ -66,7 +65,7 @@ class System(Record):
 @kernel
 def rounding(t: float) -> float:
     """Return the time difference [s] below which times near t count as one instant."""
-    return ROUNDING * max(abs(t), SOON)
+    return INSTANT_ROUNDING * max(abs(t), INSTANT_SCALE)
 
 
 instant: Callable[[float], float] = rounding.python  # in Python, without compiled code

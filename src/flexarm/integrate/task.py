@@ -14,8 +14,16 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, actuators_of
-from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.choice.vibration import ModeShares, Vibration, vibration
+from flexarm.integrate.constants import (
+    CARRIED_SHARE,
+    COUPLING_DAMPERS,
+    DECAYING_RATIO,
+    DEFAULT_INTERVALS,
+    RTOL,
+    TANGENT_COORDINATES,
+    TANGENT_OPERATIONS,
+)
 from flexarm.integrate.laws import Sampled, ServoMemory, refuse_misfit
 from flexarm.integrate.method import Method
 from flexarm.integrate.motion import MotionFunctions
@@ -37,18 +45,11 @@ from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, start_state
 
-DAMPED = 0.005  # damping ratio above which errors of vibrations decay
-CARRIES = 1e-3  # least share of a mode in a deflection or its rate that counts
-TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
-TANGENT_WORK = 15_000  # operations of a motion above which its tangent takes minutes to compile
-OUTSIDE = 3.0  # ratio of a decay to the fastest swing of a deflection above which it couples modes
-SAMPLES = 500  # least number of intervals of a run without dt
-
 
 def sample_times(t_end: float, dt: float | None) -> Array:
     """Return the sample times [s]: every dt from 0 on, and t_end; 500 intervals if dt is None."""
     if dt is None:
-        return np.linspace(0.0, t_end, SAMPLES + 1)
+        return np.linspace(0.0, t_end, DEFAULT_INTERVALS + 1)
     times = dt * np.arange(np.floor(t_end / dt * (1 + 1e-12)) + 1)
     if t_end - times[-1] > 1e-9 * dt:
         return np.append(times, t_end)
@@ -230,7 +231,7 @@ class InitialValueProblem:
     @property
     def damped(self) -> bool:
         """Whether damping makes the integration errors of all modes with deflections decay."""
-        return self.shares.damping >= DAMPED
+        return self.shares.damping >= DECAYING_RATIO
 
     @cached_property
     def shares(self) -> ModeShares:
@@ -239,7 +240,7 @@ class InitialValueProblem:
         deflects = np.array(measured.deflects, dtype=bool)
         places = modes.carried(measured.rows, measured.group)[deflects]
         rates = modes.carried(measured.rows, measured.group, rates=True)[deflects]
-        carried = (np.maximum(places, rates) > CARRIES).any(axis=0)
+        carried = (np.maximum(places, rates) > CARRIED_SHARE).any(axis=0)
         ratios = modes.ratios[carried]
         damping = float(ratios.min(initial=1.0)) if len(ratios) else 0.0
         return ModeShares(places, rates, carried, damping)
@@ -300,11 +301,11 @@ class InitialValueProblem:
 
 def tangent_pays(task: "InitialValueProblem") -> bool:
     """Return whether an exact Jacobian is cheap to compile and to evaluate in every step."""
-    small = task.equation.model.size <= TANGENT_PAYS
-    return small and task.motion.compiled().operations <= TANGENT_WORK
+    small = task.equation.model.size <= TANGENT_COORDINATES
+    return small and task.motion.compiled().operations <= TANGENT_OPERATIONS
 
 
-def has_strong_dampers(task: "InitialValueProblem", times: float = OUTSIDE) -> bool:
+def has_strong_dampers(task: "InitialValueProblem", times: float = COUPLING_DAMPERS) -> bool:
     """Return whether the largest eigenvalue exceeds the fastest elastic frequency times `times`."""
     return task.vibration.largest > times * task.vibration.fastest
 

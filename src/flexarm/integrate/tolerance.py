@@ -8,10 +8,20 @@ import math
 
 import numpy as np
 
+from flexarm.integrate.constants import (
+    BOUNCY_DAMPING,
+    BOUNCY_RESTITUTION,
+    CALIBRATED_VIBRATIONS,
+    COUPLING_DAMPERS,
+    LEAST_RAIL_TOLERANCE,
+    LEAST_STEP_TOLERANCE,
+    NEGLECTED_SHARE,
+    STEP_TURN,
+    STRONG_DAMPERS,
+)
 from flexarm.integrate.method import Method, ToleranceRule
 from flexarm.integrate.state import StepLimits
 from flexarm.integrate.task import (
-    OUTSIDE,
     InitialValueProblem,
     bumps,
     equal_step,
@@ -19,17 +29,6 @@ from flexarm.integrate.task import (
     has_tables,
 )
 from flexarm.mechanics.drives import coulomb_frictions
-
-CALIBRATED = 50.0  # vibrations of the runs by which the tolerances per step below were measured
-LEAST = 1e-14  # least tolerance per step: near the rounding of double precision
-RAIL_LEAST = 1e-10  # least tolerance where a carriage passes a node of its rail, likewise
-UNSEEN = 0.05  # share in the deflections, over the tolerance, below which a mode is neglected
-BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s returns most energy
-SPRINGY = 0.8  # restitution of a stop above which it does
-STRONG = 1.5  # ratio of the largest eigenvalue to the fastest mode above which dampers are strong
-# Largest turn of a body in a step whose distance is an event function [rad]: a cubic through the
-# ends of the step misses a sine by x^4/384, 2e-4 of its amplitude.
-TURNED = 0.5
 
 
 def _etd4(wanted: float, damped: bool) -> float:
@@ -68,7 +67,7 @@ def step_tolerance(
     """
     rule, model, actuators = method.rule, problem.equation.model, problem.motion.actuators
     followed = method.adaptive and method.reach < np.inf
-    counted = _vibrations(problem, method, least=UNSEEN * wanted if followed else None)
+    counted = _vibrations(problem, method, least=NEGLECTED_SHARE * wanted if followed else None)
     tables, rides = has_tables(model), any(part.on_rail for part in model.links)
     # Friction, states of drive trains and ties act outside of the modes.
     states = actuators.bristles or actuators.windings or actuators.ties
@@ -77,21 +76,24 @@ def step_tolerance(
     # Servos that act where they measure are springs and dampers of the modes.
     if problem.motion.ruled or not all(each.in_place for each in unsampled):
         wanted *= rule.under_law
-    elif rubs or has_strong_dampers(problem, STRONG) or tables:
+    elif rubs or has_strong_dampers(problem, STRONG_DAMPERS) or tables:
         wanted *= rule.under_friction
     stops = [axis.acts.stops for axis in model.axes if axis.acts.stops is not None]
     if bumps(model):
-        bounces = any(contact.damping < BOUNCY for contact in model.arm.contacts)
-        bounces = bounces or any(each.restitution > SPRINGY for each in stops)
+        bounces = any(contact.damping < BOUNCY_DAMPING for contact in model.arm.contacts)
+        bounces = bounces or any(each.restitution > BOUNCY_RESTITUTION for each in stops)
         wanted *= rule.under_contact
         wanted *= rule.under_bounces if bounces else 1.0
     elif rides:
-        wanted = max(wanted * rule.on_rails, min(wanted, RAIL_LEAST))
-    share = min(1.0, CALIBRATED / max(counted, 1.0))
+        wanted = max(wanted * rule.on_rails, min(wanted, LEAST_RAIL_TOLERANCE))
+    share = min(1.0, CALIBRATED_VIBRATIONS / max(counted, 1.0))
     # Rails and impacts change the modes and excite them.
     excited = rides or touching or bool(stops)
     lasts = method.solves_vibrations and (_coupled(problem) or actuators.gives_way or tables)
-    return max(rule.per_step(wanted, problem.damped and not (excited or lasts)) * share, LEAST)
+    return max(
+        rule.per_step(wanted, problem.damped and not (excited or lasts)) * share,
+        LEAST_STEP_TOLERANCE,
+    )
 
 
 def _vibrations(problem: InitialValueProblem, method: Method, least: float | None) -> float:
@@ -114,7 +116,7 @@ def _coupled(problem: InitialValueProblem) -> bool:
     modes = problem.vibration.modes
     swings = np.where(problem.shares.carried & (modes.ratios < 1), modes.frequencies, 0.0)
     decays = np.where(modes.ratios < 1, 0.0, modes.frequencies)
-    return bool(decays.max(initial=0.0) > OUTSIDE * swings.max(initial=0.0))
+    return bool(decays.max(initial=0.0) > COUPLING_DAMPERS * swings.max(initial=0.0))
 
 
 def step_limits(
@@ -134,5 +136,5 @@ def step_limits(
     # The slope of dry friction is that of standstill, and no bound while it slips.
     rate = shaken.fastest if coulomb_frictions(problem.equation.model) else shaken.largest
     spins = max((look.fastest for look in problem.motion.actuators.lookouts), default=0.0)
-    longest = min(method.reach / max(rate, 1e-12), TURNED / max(spins, 1e-12))
+    longest = min(method.reach / max(rate, 1e-12), STEP_TURN / max(spins, 1e-12))
     return StepLimits(tolerance, first, longest, touching / tolerance)

@@ -14,18 +14,14 @@ from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, pieces
+from flexarm.runs.constants import (
+    CUBIC_ERROR,
+    LATE_SHARE,
+    LEAST_CURVE_RANGE,
+    SAMPLES_PER_PERIOD,
+    SETTLING_SAMPLES,
+)
 from flexarm.spatial import NEGLIGIBLE
-
-PER_PERIOD = 20  # samples per period that are recommended for a vibration
-# Largest error of cubics through every second sample at the others, relative to a curve's range.  A
-# vibration over the whole range then has five samples per period, and a cubic interpolant through
-# all samples is off by 0.3 %.
-CURVES = 0.05
-BAND = 0.02  # distance from the final place, over the largest, within which a tip has settled
-LINES = 0.01  # largest error of straight lines through the samples, relative to a curve's range
-SHARE = 0.1  # least range of a curve that errors count by, relative to the largest in its panel
-FEW = 5  # samples after a motion at least: fewer do not show whether the tip swings
-LATE = 1 / 3  # share of the time after a motion in which coming to rest is not seen to last
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class Curves:
         own = np.ptp(values, axis=0) if len(values) else np.zeros(len(self.names))
         largest = np.full(self.panel.max(initial=0) + 1, NEGLIGIBLE)
         np.maximum.at(largest, self.panel, own)
-        return np.asarray(np.maximum(own, SHARE * largest[self.panel]))
+        return np.asarray(np.maximum(own, LEAST_CURVE_RANGE * largest[self.panel]))
 
 
 @dataclass(frozen=True)
@@ -92,15 +88,15 @@ def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
     """
     rest = t >= after - NEGLIGIBLE
     left = np.count_nonzero(rest)
-    if left < FEW:
+    if left < SETTLING_SAMPLES:
         raise FlexarmError(
-            f"after: must leave {FEW} samples of the run, got {after:.6g} s of a run to "
-            f"{t[-1]:.6g} s, which leaves {left}. Take a longer run, or a smaller dt."
+            f"after: must leave {SETTLING_SAMPLES} samples of the run, got {after:.6g} s of a run "
+            f"to {t[-1]:.6g} s, which leaves {left}. Take a longer run, or a smaller dt."
         )
     away = np.linalg.norm(tip - tip[-1], axis=1)
     largest = max(float(away.max()), NEGLIGIBLE)
     swing = float(np.ptp(tip[rest], axis=0).max() / 2)
-    latest = t[-1] - LATE * (t[-1] - after)
+    latest = t[-1] - LATE_SHARE * (t[-1] - after)
 
     def settled(size: float) -> float | None:
         time = max(float(settling_time(t, away[None], size / largest)[0]), after)
@@ -251,7 +247,7 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     curves = curves_of(model, q[0])
     worst = prediction_errors(curves, t, q, v)
     k = int(np.argmax(worst))
-    if worst[k] <= CURVES:
+    if worst[k] <= CUBIC_ERROR:
         return ""
     values, rates = q @ curves.rows.T, v @ curves.rows.T
     swings = [x[1:-1, k] - (x[:-2, k] + x[2:, k]) / 2 for x in (values, rates)]
@@ -262,7 +258,7 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     return (
         f"{curves.names[k]} vibrates at about {frequency:.2g} Hz, faster than samples every "
         f"{np.median(np.diff(t)):.2g} s show: curves through them are not its motion; "
-        f"{remedy or f'take a dt of {1 / (PER_PERIOD * frequency):.1g} s'}"
+        f"{remedy or f'take a dt of {1 / (SAMPLES_PER_PERIOD * frequency):.1g} s'}"
     )
 
 

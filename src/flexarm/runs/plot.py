@@ -14,7 +14,16 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.mechanics.kinematics import end_frame, frames
 from flexarm.model import Model
-from flexarm.runs.curves import LINES, curves_of, hermite, split
+from flexarm.runs.constants import (
+    DRAWN_SAMPLES,
+    FLAT_CURVE,
+    LINE_ERROR,
+    NEAREST_SAMPLE,
+    NOTE_WIDTH,
+    SNAPSHOTS,
+    STATIONS,
+)
+from flexarm.runs.curves import curves_of, hermite, split
 from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
@@ -23,7 +32,6 @@ if TYPE_CHECKING:
 
 
 ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
-DRAWN = 8000  # samples that a figure or a page shows at most: more than a screen has pixels
 
 
 def fill_in(run: RunData) -> RunData:
@@ -36,8 +44,8 @@ def fill_in(run: RunData) -> RunData:
     curves = curves_of(run.model, run.q[0])
     values, bends = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))
     off = np.diff(run.t)[:, None] * bends / 8 / curves.scales(values)
-    most = max(DRAWN // len(run.t), 1)
-    parts = min(int(np.ceil(np.sqrt(off.max(initial=0.0) / LINES))), most)
+    most = max(DRAWN_SAMPLES // len(run.t), 1)
+    parts = min(int(np.ceil(np.sqrt(off.max(initial=0.0) / LINE_ERROR))), most)
     if parts < 2 or run.missed:
         return run
     t = split(run.t, parts)
@@ -95,14 +103,7 @@ def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
     return replace(run, legs=legs, losses=losses, drives=drives, **arrays)
 
 
-NOTE = 120  # characters of a line under all panels
-FLAT = (
-    1e-3  # relative to the largest curve of a panel: smaller ones cannot be seen, and are left out
-)
 LENGTHS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))  # units of deflections, per metre
-NEAREST = 1e-5  # of the largest distance; nearer samples only show where the run ends
-STATIONS = 25  # points drawn along an arm or a flexible link, both ends included
-INSTANTS = 9  # snapshots of the arm: more would cover each other
 
 
 def plot_run(run: RunData) -> "Figure":
@@ -118,7 +119,7 @@ def plot_run(run: RunData) -> "Figure":
     ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
     figure.suptitle(drawable(run.model.arm.name) + ended)
     if run.missed:
-        figure.supxlabel(fill(drawable(run.missed), NOTE), fontsize="small", color=COLOURS[1])
+        figure.supxlabel(fill(drawable(run.missed), NOTE_WIDTH), fontsize="small", color=COLOURS[1])
     smooth = fill_in(run)
     _joints(smooth, joints)
     _deflections(smooth, deflections)
@@ -188,7 +189,7 @@ def _deflections(run: RunData, panel: "Axes") -> None:
     )
     for k, (name, each) in enumerate(moved.items()):
         for axis, letter in ((1, "y"), (2, "z")):
-            if np.abs(each[:, axis]).max() > FLAT * largest:
+            if np.abs(each[:, axis]).max() > FLAT_CURVE * largest:
                 look = curve_look(k, dashed=letter == "z")
                 panel.plot(run.t, factor * each[:, axis], label=f"{name} {letter}", **look)
     title = "tip deflection of each link" if moved else "no link is flexible"
@@ -199,7 +200,7 @@ def _deflections(run: RunData, panel: "Axes") -> None:
 def _distance(run: RunData, panel: "Axes") -> None:
     """Draw the distance of the tip from its final position over time, on a logarithmic axis."""
     away = np.linalg.norm(run.tip - run.tip[-1], axis=1)
-    shown = away > NEAREST * away.max()
+    shown = away > NEAREST_SAMPLE * away.max()
     panel.plot(run.t[shown], 1e3 * away[shown], color=COLOURS[0], label="tip")
     panel.set(title="distance of the tip from its final place", xlabel="time [s]", ylabel="[mm]")
     panel.set_yscale("log" if np.any(shown) else "linear")
@@ -209,7 +210,7 @@ def _distance(run: RunData, panel: "Axes") -> None:
 def _snapshots(run: RunData, panel: "Axes") -> None:
     """Draw the arm at several instants, in the coordinate plane with the largest motion."""
     lines = arm_outline(
-        run, np.unique(np.linspace(0, len(run.t) - 1, INSTANTS).round().astype(int))
+        run, np.unique(np.linspace(0, len(run.t) - 1, SNAPSHOTS).round().astype(int))
     )
     spread = np.ptp(lines.reshape(-1, 3), axis=0)
     first, second = sorted(np.argsort(spread)[-2:])

@@ -26,6 +26,16 @@ from flexarm.formulations import FORMULATIONS
 from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
+from flexarm.runs.constants import (
+    LARGEST_NUMBER,
+    MOST_READ_SAMPLES,
+    MOST_TEXT,
+    MOST_UNPACKED,
+    MOST_WORDS,
+    ROTATION_ERROR,
+    SAME_TIME,
+    UNPACKED_RATIO,
+)
 from flexarm.runs.contents import (
     CHECKSUMS,
     ENERGIES,
@@ -44,13 +54,6 @@ from flexarm.runs.run import Run
 from flexarm.spatial import Inertia
 
 T = TypeVar("T")
-LARGEST = 1e100  # largest number in a run, so that its square does not overflow
-MAX_TEXT = 1_000_000  # characters of an attribute: model files are shorter
-MAX_UNPACKED = 64_000_000  # bytes that any file may take when unpacked
-MAX_RATIO = 50  # of unpacked data to the size of a larger file: motions compress less
-ROTATION = 1e-6  # largest deviation of a rotation times its transpose from the identity
-MAX_WORDS = 100_000  # labels of an axis: more than any arm has coordinates
-MAX_SAMPLES = 20_000_000  # twice as many as a run may have
 REMEDY = "The file is damaged, or was not written by flexarm. Simulate the arm again."
 KINDS = "It is cut off, damaged or of another kind. Runs are written by 'flexarm simulate --out'."
 _FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
@@ -140,7 +143,7 @@ class Stored:
         members = [self.file[name] for name in self.file
                    if isinstance(self.file.get(name, getlink=True), hard)]  # fmt: skip
         held = sum(each.id.get_storage_size() for each in members if isinstance(each, h5py.Dataset))
-        if self.size - held > MAX_UNPACKED:
+        if self.size - held > MOST_UNPACKED:
             raise FlexarmError(
                 f"{self.path}: has {self.size - held:,} bytes besides its variables. {REMEDY}"
             )
@@ -165,8 +168,8 @@ class Stored:
             raise self.wrong(name, f"must be floating-point numbers, got {variable.dtype}")
         self._check_storage(name, variable)
         values = np.array(variable[...], dtype=float)
-        if not (np.abs(values) <= LARGEST).all():
-            raise self.wrong(name, f"must be finite numbers within +-{LARGEST:g}")
+        if not (np.abs(values) <= LARGEST_NUMBER).all():
+            raise self.wrong(name, f"must be finite numbers within +-{LARGEST_NUMBER:g}")
         return values
 
     def rotations(self, name: str, count: int) -> Array:
@@ -174,7 +177,7 @@ class Stored:
         turned = self.numbers(name, (count, 3, 3))
         small = np.abs(turned).max() <= 2  # so that nothing overflows
         off = turned @ turned.transpose(0, 2, 1) - np.eye(3) if small else np.ones(1)
-        if np.abs(off).max() > ROTATION or np.linalg.det(turned).min() < 0:
+        if np.abs(off).max() > ROTATION_ERROR or np.linalg.det(turned).min() < 0:
             raise self.wrong(name, "must be rotation matrices")
         return turned
 
@@ -183,8 +186,10 @@ class Stored:
         shape = self._variable(name).shape
         if shape is None or len(shape) != 1 or shape[0] < 1:
             raise self.wrong(name, f"must be a list of at least one number, got {shape}")
-        if shape[0] > MAX_SAMPLES:
-            raise self.wrong(name, f"must be at most {MAX_SAMPLES:,} numbers, got {shape[0]:,}")
+        if shape[0] > MOST_READ_SAMPLES:
+            raise self.wrong(
+                name, f"must be at most {MOST_READ_SAMPLES:,} numbers, got {shape[0]:,}"
+            )
         return int(shape[0])
 
     def bytes_of(self, name: str, most: int) -> bytes:
@@ -218,12 +223,12 @@ class Stored:
         attrs, attribute = self._attribute(name, owner)
         if attribute.shape != () or h5py.check_string_dtype(attribute.dtype) is None:
             raise self.wrong(name, f"must be one text, got {attribute.dtype} {attribute.shape}")
-        if attribute.get_storage_size() > MAX_TEXT:
-            raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters")
+        if attribute.get_storage_size() > MOST_TEXT:
+            raise self.wrong(name, f"must be at most {MOST_TEXT:,} characters")
         value = attrs[name]
         text = value.decode() if isinstance(value, bytes) else str(value)
-        if len(text) > MAX_TEXT:
-            raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters, got {len(text):,}")
+        if len(text) > MOST_TEXT:
+            raise self.wrong(name, f"must be at most {MOST_TEXT:,} characters, got {len(text):,}")
         return text
 
     def word(self, name: str, words: Iterable[str]) -> str:
@@ -261,7 +266,7 @@ class Stored:
         Data may be recompressed, and other variables added.
         """
         stated = json.loads(self.text(CHECKSUMS))
-        left = max(MAX_UNPACKED, MAX_RATIO * self.size)
+        left = max(MOST_UNPACKED, UNPACKED_RATIO * self.size)
         for name, checksum in dict(stated["variables"]).items():
             variable = self._variable(name)
             left -= variable.id.get_type().get_size() * prod(variable.shape or (0,))
@@ -285,8 +290,8 @@ class Stored:
             if variable.dtype.kind != "f" and variable.dtype != np.uint8:
                 raise self.wrong(name, f"must be numbers, bytes or words, got {variable.dtype}")
             return np.asarray(variable[...])
-        if len(variable.shape) != 1 or variable.shape[0] > MAX_WORDS:
-            raise self.wrong(name, f"must be a list of at most {MAX_WORDS:,} words")
+        if len(variable.shape) != 1 or variable.shape[0] > MOST_WORDS:
+            raise self.wrong(name, f"must be a list of at most {MOST_WORDS:,} words")
         return np.array([variable[k].decode() for k in range(variable.shape[0])], dtype=object)
 
     def wrong(self, name: str, why: str) -> FlexarmError:
@@ -325,7 +330,7 @@ class Stored:
             fits = taken == stored <= self.size
         else:
             chunk = width * prod(variable.chunks or (0,))
-            most = max(MAX_UNPACKED, MAX_RATIO * self.size)
+            most = max(MOST_UNPACKED, UNPACKED_RATIO * self.size)
             fits = max(taken, chunk) <= most and (stored > 0 or not taken)
         if not fits:
             raise self.wrong(
@@ -333,7 +338,6 @@ class Stored:
             )
 
 
-SOONEST = 1e-14  # relative to the last time: closer samples are at the same time
 STATUSES = ("finished", "stopped", "interrupted", "running")
 
 
@@ -418,7 +422,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
     samples = stored.count("time")
     stored.require_words("coordinate", model.names)
     t = stored.numbers("time", (samples,))
-    if not np.all(np.diff(t) > SOONEST * np.abs(t).max()):
+    if not np.all(np.diff(t) > SAME_TIME * np.abs(t).max()):
         raise stored.wrong("time", "must increase")
     anchors = [stored.rotations(name, samples) for name, _ in anchor_names(model)]
     if not anchors:

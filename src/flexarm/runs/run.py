@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.arguments import WithUnit, listed, refused, require_kind, require_number
 from flexarm.errors import FlexarmError, SimulationError
+from flexarm.runs.constants import PAGE_CHARACTERS, PAGE_PICTURE_DPI, SETTLING_BAND
 from flexarm.runs.contents import (
     along_variables,
     attributes,
@@ -28,7 +29,7 @@ from flexarm.runs.contents import (
     to_dataset,
     wrench_variables,
 )
-from flexarm.runs.curves import BAND, Settling, motion_end, settling
+from flexarm.runs.curves import Settling, motion_end, settling
 from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-PAGE_SIZE = 3_000_000  # characters of a page in a notebook; a run with more is shown as a picture
 FRAME = "width:100%;height:540px;border:0;resize:vertical;overflow:auto"
-STILL_DPI = 72  # resolution of that picture: one dot per pixel
 
 
 def _require_runs(name: str, value: object) -> "list[Run]":
@@ -58,11 +57,11 @@ class Run(RunData):
         from flexarm.viewer.page import run_page
 
         page = run_page([self])
-        if len(page) <= PAGE_SIZE:
+        if len(page) <= PAGE_CHARACTERS:
             look = f'style="{FRAME}" title="the run" srcdoc="{escape(page)}"'
             return self._summary().html(f"<iframe {look}></iframe>")
         memory = io.BytesIO()
-        self.plot().savefig(memory, dpi=STILL_DPI, format="png")
+        self.plot().savefig(memory, dpi=PAGE_PICTURE_DPI, format="png")
         data = base64.b64encode(memory.getvalue()).decode("ascii")
         return self._summary().html(f'<img alt="the run" src="data:image/png;base64,{data}"/>')
 
@@ -72,7 +71,7 @@ class Run(RunData):
         variables = [*main_variables(self), *along_variables(self, None)]
         return to_dataset(variables, attributes(self))
 
-    def settling(self, after: WithUnit | None = None, *, band: float = BAND) -> Settling:
+    def settling(self, after: WithUnit | None = None, *, band: float = SETTLING_BAND) -> Settling:
         """Compute how much the tip swings after a motion, and when it has settled.
 
         Parameters

@@ -19,6 +19,7 @@ from flexarm.io.model_file import parse
 from flexarm.io.whole_file import require_writable, write_whole
 from flexarm.links.imported.readers.plain import arrays_beside
 from flexarm.links.imported.readers.stations import table_beside
+from flexarm.runs.constants import MATLAB_NAME, SNAPSHOT_PAUSE, SNAPSHOT_SHARE
 from flexarm.runs.contents import (
     CHECKSUMS,
     FILE,
@@ -34,10 +35,6 @@ from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
-
-SHARE = 0.05  # largest share of a simulation's time for its snapshots
-PAUSE = 0.5  # [s] least time between two of them
-LONGEST = 63  # characters of a name in MATLAB
 
 
 def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
@@ -194,8 +191,8 @@ class LiveFile:
                 self._written = self._stamp()
 
     def _due(self, now: float) -> bool:
-        enough = now - self._last >= PAUSE
-        return enough and (self._spent + self._cost) <= SHARE * (now - self._begun)
+        enough = now - self._last >= SNAPSHOT_PAUSE
+        return enough and (self._spent + self._cost) <= SNAPSHOT_SHARE * (now - self._begun)
 
     def _stamp(self) -> tuple[int, int] | None:
         try:
@@ -264,7 +261,7 @@ def _to_mat(run: RunData, memory: io.BytesIO) -> None:
     content: dict[str, Any] = {"about": attributes(run)}
     for each in [*main_variables(run), *along_variables(run, None)]:
         name = "".join(c if c.isascii() and c.isalnum() else "_" for c in each.name)
-        content[name[:LONGEST]] = each.values
+        content[name[:MATLAB_NAME]] = each.values
     savemat(memory, content, long_field_names=True, oned_as="column")  # type: ignore[arg-type]
 
 

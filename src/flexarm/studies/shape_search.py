@@ -8,9 +8,8 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.bounds import TIGHTEST
+from flexarm.integrate.constants import DEFAULT_INTERVALS, TIGHTEST_RTOL
 from flexarm.integrate.simulate import simulate_whole
-from flexarm.integrate.task import SAMPLES
 from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import tip_deflection
@@ -64,7 +63,7 @@ class ShapeRuns:
 
     def __init__(self, t_end: float, wish: float) -> None:
         self.t_end = t_end
-        self.tolerance = max(min(SHAPE_RTOL, wish / 100), TIGHTEST)
+        self.tolerance = max(min(SHAPE_RTOL, wish / 100), TIGHTEST_RTOL)
         self._made: list[tuple[Arm, float, Run]] = []
 
     def of(self, arm: Arm, rtol: float | None = None) -> Run:
@@ -73,7 +72,7 @@ class ShapeRuns:
         for known, tolerance, run in self._made:
             if tolerance == rtol and known == arm:
                 return run
-        run = simulate_whole(arm, t_end=self.t_end, dt=self.t_end / SAMPLES, rtol=rtol)
+        run = simulate_whole(arm, t_end=self.t_end, dt=self.t_end / DEFAULT_INTERVALS, rtol=rtol)
         self._made.append((arm, rtol, run))
         return run
 

@@ -16,10 +16,11 @@ from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import along, fibre_strain, flexible_links
 from flexarm.model import Model
+from flexarm.runs.constants import FLAT_CURVE, STATIONS
 from flexarm.runs.contents import ENERGIES, equation_of, input_units
 from flexarm.runs.curves import what_is_missed
 from flexarm.runs.data import RunData
-from flexarm.runs.plot import FLAT, LENGTHS, STATIONS, fill_in, pick
+from flexarm.runs.plot import LENGTHS, fill_in, pick
 from flexarm.spatial import NEGLIGIBLE
 from flexarm.viewer.bundle import LARGEST, Arrays, fill_page, to_json
 from flexarm.viewer.outlook import STEP, mode_outlook, outlook
@@ -162,7 +163,7 @@ def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 def _notable(curves: dict[str, Array]) -> dict[str, Array]:
     """Return the curves by name, without curves negligibly small compared with the largest."""
     sizes = {name: float(np.abs(values).max()) for name, values in curves.items()}
-    least = FLAT * max(sizes.values(), default=0.0)
+    least = FLAT_CURVE * max(sizes.values(), default=0.0)
     return {name: values for name, values in curves.items() if sizes[name] > least}
 
 

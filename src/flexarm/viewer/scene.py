@@ -25,7 +25,7 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed
 from flexarm.model import LinkModel, Model
-from flexarm.runs.plot import STATIONS
+from flexarm.runs.constants import STATIONS
 from flexarm.spatial import Pose, base_rotation_matrix
 from flexarm.viewer.bundle import Arrays
 

@@ -112,14 +112,14 @@ def _is_arm(path: Path) -> bool:
 
 def _run_or_arm(path: Path) -> "Run":
     """Return the run in a file, or a very short run of an arm (model file or sample)."""
-    from flexarm.integrate.mission.hybrid import BEGINNING
+    from flexarm.integrate.constants import INSTANT_RUN
     from flexarm.integrate.simulate import simulate_whole
     from flexarm.io.model_file import arm_path, load
     from flexarm.runs.read import load_run
 
     if not _is_arm(path):
         return load_run(path)
-    return simulate_whole(load(arm_path(str(path))), t_end=BEGINNING, dt=BEGINNING)
+    return simulate_whole(load(arm_path(str(path))), t_end=INSTANT_RUN, dt=INSTANT_RUN)
 
 
 def _serve(paths: list[Path], args: argparse.Namespace) -> None:

@@ -29,10 +29,8 @@ from flexarm.integrate.batch.variations import (
     row_count,
     row_of,
 )
-from flexarm.integrate.bounds import RTOL
+from flexarm.integrate.constants import LEAST_SUBSTEPS, LONGEST_RUN, MOST_MIDDLE_ANGLE, RTOL
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.options import LONGEST
-from flexarm.integrate.problem import TURN
 from flexarm.integrate.task import InitialValueProblem, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
@@ -40,8 +38,6 @@ from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, build
 from flexarm.spatial import rebase
-
-FEWEST = 4  # least number of Runge-Kutta steps in a batch step
 
 
 def batch(
@@ -148,8 +144,8 @@ class Batch:
             raise SimulationError("parameters: must not change which coordinates the arms have")
         self._kinds, self._which, self.dt = kinds, which, dt
         self.names, self.input_names = first.equation.model.names, first.equation.input_names
-        steps = [equal_step(RK4, task.vibration, LONGEST, RTOL, None) for task in kinds]
-        self.substeps = int(np.ceil(dt / min(*steps, dt / FEWEST)))
+        steps = [equal_step(RK4, task.vibration, LONGEST_RUN, RTOL, None) for task in kinds]
+        self.substeps = int(np.ceil(dt / min(*steps, dt / LEAST_SUBSTEPS)))
         self._size = len(first.state)
         self._starts = np.array([_row(task) for task in kinds])
         self._rows = self._starts[which]
@@ -280,7 +276,9 @@ class Batch:
         rows, n, some = self._seen(), len(self.names), False
         for k, first in enumerate(self._kinds[0].equation.model.attitudes):
             place = 1 + self._size + 9 * k
-            for row in map(rows.__getitem__, np.flatnonzero(np.abs(rows[:, 2 + first]) > TURN)):
+            for row in map(
+                rows.__getitem__, np.flatnonzero(np.abs(rows[:, 2 + first]) > MOST_MIDDLE_ANGLE)
+            ):
                 angles, rates = row[1 + first : 4 + first], row[1 + n + first : 4 + n + first]
                 rebase(row[place : place + 9].reshape(3, 3), angles, rates)
                 some = True

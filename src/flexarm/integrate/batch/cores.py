@@ -16,19 +16,18 @@ from flexarm.integrate.batch.runs import RunArrays
 from flexarm.integrate.batch.series import COUNTS, VALUE, RunSeries, gathered, march_series, restart
 from flexarm.integrate.batch.variations import Variations
 from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.constants import (
+    JOB_GROUPS,
+    KERNEL_CALL_TIME,
+    LONGEST_OPERATION_TIME,
+    LONGEST_STEP_TIME,
+    RECOMPILED_AFTER,
+)
 from flexarm.integrate.loop import FINISHED, march
 from flexarm.integrate.method import Method
 from flexarm.integrate.problem import Measures, Watch, system_of
 from flexarm.integrate.simulate import refuse_states
-from flexarm.integrate.solve import (
-    LONGEST,
-    OPERATION,
-    PROVEN,
-    STEP,
-    make_ready,
-    new_state,
-    solve,
-)
+from flexarm.integrate.solve import make_ready, new_state, solve
 from flexarm.integrate.state import IntegratorState, StepLimits, start_fields
 from flexarm.integrate.system import PIECE, System
 from flexarm.integrate.task import InitialValueProblem
@@ -36,7 +35,6 @@ from flexarm.integrate.tolerance import step_limits
 from flexarm.links.base import Array
 from flexarm.loops.language import DOUBLE, Ints
 
-JOB = 256  # groups of lanes that a thread takes at once: a job takes some 0.2 ms of Python
 GoOn = Callable[[float], None]
 
 
@@ -172,7 +170,10 @@ class RunBlock:
 
     def __init__(self, m: IntegratorState, lanes: int, inputs: Sequence[int], rows: int) -> None:
         self.lanes, self.size, self.rows = lanes, m.size // lanes, rows
-        m.budget = 1 + int(LONGEST / (STEP + OPERATION * m.problem.motion.compiled().operations))
+        m.budget = 1 + int(
+            KERNEL_CALL_TIME
+            / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
+        )
         begins = m.system.first
         memory = gathered(m, [*m.buffers.values()], m.samples)
 
@@ -220,11 +221,11 @@ class RunBlock:
                 r.count = min(count, r.run + some)
             march_series(r)
             tried = self._m.steps + self._m.rejections
-            if r.going and self._m.method.proven and tried > PROVEN - self._m.budget:
+            if r.going and self._m.method.proven and tried > RECOMPILED_AFTER - self._m.budget:
                 r.run, r.going = r.run + 1, 0  # a long run, whose equations are compiled again
             spent = time.perf_counter() - began
             seconds[done : r.run + r.going] += spent / (r.run + r.going - done)
-            some = max(1, min(2 * some, int(some * LONGEST / max(spent, 1e-6))))
+            some = max(1, min(2 * some, int(some * KERNEL_CALL_TIME / max(spent, 1e-6))))
             go_on(0.0)
         return r.counts.reshape(-1, COUNTS), seconds
 
@@ -274,9 +275,9 @@ class CoreRuns:
         The first run is a multiple of `width`.
         """
         jobs = (
-            (stretch, first, min(first + JOB * len(stretch.tasks), stretch.last))
+            (stretch, first, min(first + JOB_GROUPS * len(stretch.tasks), stretch.last))
             for stretch in self._stretches(rows)
-            for first in range(stretch.first, stretch.last, JOB * len(stretch.tasks))
+            for first in range(stretch.first, stretch.last, JOB_GROUPS * len(stretch.tasks))
         )
         waiting = list[Future[int]]()
         with ThreadPoolExecutor(self._workers) as pool:

@@ -14,6 +14,7 @@ from flexarm.integrate.batch.runs import COUNTED, RunArrays
 from flexarm.integrate.batch.series import VALUE
 from flexarm.integrate.batch.variations import Variations, alike, distinct
 from flexarm.integrate.choice.halving import refinement
+from flexarm.integrate.constants import GPU_MEMORY_SHARE, LAUNCH_OPERATIONS
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
@@ -27,8 +28,6 @@ from flexarm.loops.language import DOUBLE, Ints, LoopSource
 from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved
 from flexarm.loops.threads import ThreadRecord
 
-WORK = 40_000_000  # approximate operations of a thread in one kernel launch
-SHARE = 0.4  # fraction of the free GPU memory that a portion uses
 DONE = -1  # code of a run that Python has ended
 WRITTEN = 512 * GROUP  # runs whose different numbers are written to the GPU at once: some 50 MB
 
@@ -133,7 +132,7 @@ class GpuGroup:
 
     def __init__(self, firsts: Sequence[GpuRun], inputs: Sequence[int] = ()) -> None:
         begun = [(run, run.begin()) for run in firsts]
-        budget = 20 + WORK // (firsts[0].task.motion.compiled().operations + 1000)
+        budget = 20 + LAUNCH_OPERATIONS // (firsts[0].task.motion.compiled().operations + 1000)
         for _, m in begun:
             m.budget = budget
         threads = [run.thread(m) for run, m in begun]
@@ -149,7 +148,7 @@ class GpuGroup:
     def most(self) -> int:
         """Number of runs that fit into the free GPU memory."""
         each = DOUBLE.itemsize * (self.program.size + self.samples * self.size)
-        return max(GROUP, int(SHARE * gpu().free / each) // GROUP * GROUP)
+        return max(GROUP, int(GPU_MEMORY_SHARE * gpu().free / each) // GROUP * GROUP)
 
     def solve(
         self, which: Ints, states: Array, inputs: Array, results: RunArrays, numbers: Ints,

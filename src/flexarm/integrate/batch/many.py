@@ -41,6 +41,7 @@ from flexarm.integrate.batch.variations import (
 )
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import Effort, consider, preparation, solution
+from flexarm.integrate.constants import ESTIMATED_RUNS, PORTION_RUNS
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.method import Method
@@ -58,10 +59,6 @@ from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
 
 Device = Literal["cpu", "gpu"]
-# Least number of runs that are computed before what is kept by name is taken of their states: jobs
-# for the threads of a processor, several runs for each thread of a GPU.
-PORTION = {"cpu": 1024, "gpu": 131_072}
-ESTIMATED = 32  # runs, at even distances, of which the CPU time is estimated
 
 
 def simulate_many(
@@ -295,7 +292,7 @@ def _require_memory(variations: Variations, keep: Keep, allow_long: bool) -> Non
 def _consider_time(variations: Variations, method: Method, allow_long: bool) -> None:
     """Warn of, or refuse, runs that take too long, by estimates of some of them."""
     count = variations.count
-    some = np.unique(np.linspace(0, count - 1, min(count, ESTIMATED)).astype(int)).tolist()
+    some = np.unique(np.linspace(0, count - 1, min(count, ESTIMATED_RUNS)).astype(int)).tolist()
     tasks = [variations.of_run(k) for k in some]
     efforts = [
         solution(task, method, task.wanted, duration=float(task.times[-1]), step=None, period=None,
@@ -337,7 +334,7 @@ def compute(
         for k in range(rows.start, rows.stop) if again else ():
             _keep_momentum(runs, k, results)
 
-    runs.solve(solve_part, PORTION[device])
+    runs.solve(solve_part, PORTION_RUNS[device])
 
 
 def _keep_momentum(runs: Runs, k: int, results: RunArrays) -> None:

@@ -13,6 +13,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Acting
 from flexarm.integrate.batch.curves import TIP, curve, curve_in_states, curves_of_states
 from flexarm.integrate.batch.variations import Columns, Variations, alike
+from flexarm.integrate.constants import SAMPLES_AT_ONCE
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.method import Method
 from flexarm.integrate.mission.wrenches import told
@@ -22,8 +23,9 @@ from flexarm.io.model_file import dumps
 from flexarm.io.whole_file import replacing, require_writable
 from flexarm.links.base import Array
 from flexarm.loops.language import DOUBLE
+from flexarm.runs.constants import SETTLING_BAND
 from flexarm.runs.contents import ENERGIES, WORKS
-from flexarm.runs.curves import BAND, REDUCTIONS
+from flexarm.runs.curves import REDUCTIONS
 from flexarm.runs.run import Run
 from flexarm.runs.write import optional_module
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 Keep = Literal["samples", "last"] | Sequence[str]
 FINISHED, STATUSES = "finished", ("finished", "stopped", "interrupted", "seen")
 COUNTED = ("steps", "rejections", "evaluations")
-TOGETHER = 100_000  # samples of which energies and tips are computed at once: some 10 MB
 
 
 @dataclass
@@ -293,7 +294,9 @@ class Runs(Sequence[Run]):
                 return values
         return self._curves([name], slice(0, len(self)), self._states)[:, :, 0]
 
-    def reduce(self, name: str, reduction: str, *, after: float = 0.0, band: float = BAND) -> Array:
+    def reduce(
+        self, name: str, reduction: str, *, after: float = 0.0, band: float = SETTLING_BAND
+    ) -> Array:
         """Return one number per run of a time history, (count,), without storing the history.
 
         Parameters
@@ -318,7 +321,7 @@ class Runs(Sequence[Run]):
         if not kept.any():
             raise FlexarmError(f"after: must be at most {self.t[-1]:g} s, got {after:g}")
         found = np.empty(len(self))
-        most = max(1, TOGETHER // len(self.t))
+        most = max(1, SAMPLES_AT_ONCE // len(self.t))
         for first in range(0, len(self), most):
             rows = slice(first, min(first + most, len(self)))
             if self._names is not None:
@@ -334,7 +337,7 @@ class Runs(Sequence[Run]):
         """Return time histories (count, T, names) of consecutive runs with the given states."""
         found = np.empty((*states.shape[:2], len(names)))
         bases = self.variations.base_of[rows]
-        most = max(1, TOGETHER // len(self.t))
+        most = max(1, SAMPLES_AT_ONCE // len(self.t))
         for some in alike(bases):
             task = self.variations.bases[bases[some[0]]]
             for first in range(0, len(some), most):
@@ -430,7 +433,7 @@ class Runs(Sequence[Run]):
         columns = [x for name in self.names for x in (name, f"{name} rate")]
         columns = list(dict.fromkeys([*(self._names or columns), *names]))
         histories = {name: self.curve(name) for name in columns}
-        count, most = len(self.t), max(1, TOGETHER // len(self.t))
+        count, most = len(self.t), max(1, SAMPLES_AT_ONCE // len(self.t))
         with replacing(path) as unfinished:
             writer = None
             for first in range(0, max(len(self), 1), most):

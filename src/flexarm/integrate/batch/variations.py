@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from flexarm.arguments import in_unit, is_number, refused, require_mapping
 from flexarm.arm.profile import Constant
 from flexarm.errors import FlexarmError, SimulationError
+from flexarm.integrate.constants import STATES_AT_ONCE
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.task import InitialValueProblem, refuse_outside
@@ -23,7 +24,6 @@ from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model
 
-CHECKED = 10_000  # runs whose initial states are checked at once: about a megabyte
 Columns = dict[str, NDArray[Any]]
 Rows = Sequence[Mapping[str, Any]] | Columns
 
@@ -334,8 +334,8 @@ class Variations:
             unknown = (places[self.base_of] < 0) & ~np.isnan(self.starts[name])
             for k in np.flatnonzero(unknown).tolist():
                 yield k, unknown_start(self.bases[self.base_of[k]].equation.model, name)
-        for first in range(0, self.count, CHECKED):
-            rows = slice(first, first + CHECKED)
+        for first in range(0, self.count, STATES_AT_ONCE):
+            rows = slice(first, first + STATES_AT_ONCE)
             states, bases = self.states(rows), self.base_of[rows]
             for some in alike(bases):
                 base = self.bases[bases[some[0]]]

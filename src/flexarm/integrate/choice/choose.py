@@ -8,6 +8,18 @@ import numpy as np
 
 from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.functions import PACKAGE, source_version
+from flexarm.integrate.constants import (
+    EVEN_SPREAD,
+    GIVE_UP_RATIO,
+    GIVE_UP_WORK,
+    QUIET_DURATION,
+    SLOW_START_RATIO,
+    STIFF_TRIAL_STAGES,
+    TRIAL_OPERATIONS,
+    TRIAL_PERIODS,
+    TRIAL_STAGES,
+    TRIED_STEPS,
+)
 from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, WATCHED, march
 from flexarm.integrate.method import Method, Operations
 from flexarm.integrate.methods import METHODS
@@ -23,20 +35,6 @@ from flexarm.integrate.task import (
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model.contents import write
 from flexarm.model.state import fingerprint
-
-EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
-PERIODS = 2  # periods of the slowest mode in a trial run
-FORGOTTEN = 2.0  # duration of a run over that of vibrations above which most of it is quiet
-LONG = 5000  # steps of dop853 above which trial runs pay
-MOST = 5e8  # operations after which a trial of one part of the motion ends: some 3 s by CasADi
-# Fractions of a trial run, and largest work over the least work to go on after each.
-HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
-STIFF = ((0.25, 6.0), (1.0, 1.0))  # with an implicit method
-# A method gives up that has taken this part of the work of the one ahead, and would take as many
-# times the work that that would for the whole motion.
-SPENT, BEHIND = 0.2, 6.0
-# Times the work of an implicit method that is ahead at first, where it is slow: nobody catches up.
-NEVER = 1.5
 
 
 def choose(
@@ -85,17 +83,17 @@ def choose(
     strong = has_strong_dampers(task)
     outside = (strong and tangent_pays(task)) or bool(coulomb_frictions(model))
     duration = float(task.times[-1] - task.times[0])
-    long = duration * task.vibration.largest > LONG * DOP853.reach and not task.damped
+    long = duration * task.vibration.largest > TRIED_STEPS * DOP853.reach and not task.damped
     if not (driven or outside or long):
         return likely, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
-    heats: Sequence[tuple[float, float]] = HEATS
+    heats: Sequence[tuple[float, float]] = TRIAL_STAGES
     stiff = servoed and strong  # by servos, of any arm
     small = servoed and tangent_pays(task)
     if task.motion.ruled or outside or stiff or small:
         # The implicit one is slow until vibrations have died away: it goes the whole way, unless
         # it is alone before, and the others as long as they are no slower.
-        rivals, heats = (RODAS4, ETD4, DOP853), STIFF
+        rivals, heats = (RODAS4, ETD4, DOP853), STIFF_TRIAL_STAGES
     if task.motion.actuators.states:
         rivals = tuple(each for each in rivals if each.carries_states)
     cache, key = Cache(cache_folder()), _told(task, wanted, period)
@@ -150,7 +148,7 @@ def _by_spectrum(task: InitialValueProblem, wanted: float) -> tuple[Method, str]
         return RODAS4, ", damped and smoothly driven: its steps are the longest"
     if task.damped:
         return ETD4, ", damped: it steps past their vibration"
-    if (EVEN / max(spread, 1e-12)) ** 0.65 * (1e-3 / wanted) ** 0.33 < 1:
+    if (EVEN_SPREAD / max(spread, 1e-12)) ** 0.65 * (1e-3 / wanted) ** 0.33 < 1:
         return ETD4, ": it steps past the fast ones"
     return DOP853, ": too close, or the tolerance too tight, to step past the fast ones"
 
@@ -159,7 +157,7 @@ def _is_quiet(task: InitialValueProblem, wanted: float) -> bool:
     """Return whether a damped arm hardly vibrates: no excitation at the start, or early decay."""
     duration = float(task.times[-1] - task.times[0])
     lasting = -np.log(wanted) / (task.shares.damping * task.vibration.slowest)
-    if duration > FORGOTTEN * lasting:
+    if duration > QUIET_DURATION * lasting:
         return True
     n, measured = task.equation.model.size, task.measures
     f = make_ready(new_state(task, DOP853, wanted)).f
@@ -198,13 +196,15 @@ def race(
         least, taken, ahead = np.inf, np.inf, np.inf
         for pilot in running:
             limit = (1.0 if slow else margin) * taken
-            costs[pilot.name] = pilot.go(part * whole, limit, SPENT * taken, BEHIND * ahead)
+            costs[pilot.name] = pilot.go(
+                part * whole, limit, GIVE_UP_WORK * taken, GIVE_UP_RATIO * ahead
+            )
             least = min(least, costs[pilot.name])
             pilot.arrived = pilot.march.t >= pilot.begin + part * whole
             if pilot.arrived and pilot.work < taken:
                 taken, ahead = pilot.work, costs[pilot.name]
         leader = min(running, key=lambda pilot: costs[pilot.name])
-        most = (NEVER if leader.slow_at_first else margin) * least
+        most = (SLOW_START_RATIO if leader.slow_at_first else margin) * least
         running = [
             pilot
             for pilot in running
@@ -218,7 +218,7 @@ def race(
 def pilot_span(task: InitialValueProblem) -> float:
     """Return the duration of trial runs [s]: some vibration periods, at most 1/10 of the run."""
     duration = float(task.times[-1] - task.times[0])
-    vibrations = PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
+    vibrations = TRIAL_PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
     return float(min(duration / 10, max(vibrations, duration / 50)))
 
 
@@ -264,7 +264,7 @@ class Pilot:
                 return np.inf
             return self.work + (self.work - before) * (self.end - m.t) / gone
 
-        limit = min(limit, self.work + MOST)
+        limit = min(limit, self.work + TRIAL_OPERATIONS)
         while self.advance(target) and self.work <= limit:
             if self.work > enough and projected() > hopeless:
                 break

@@ -9,10 +9,23 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Elements
 from flexarm.errors import LongRun, SimulationError
 from flexarm.integrate.choice.choose import Pilot, choose
+from flexarm.integrate.constants import (
+    BUILDING_TIME,
+    FEWEST_STEPS,
+    FORECAST_OPERATIONS,
+    LAW_CALL_MEMORY,
+    LAW_CALL_TIME,
+    MOST_CPU_TIME,
+    MOST_MEMORY,
+    NOTED_CPU_TIME,
+    OPERATION_TIME,
+    PROBE_TIME,
+    PROBED_TIME,
+    TRACING_TIME,
+)
 from flexarm.integrate.method import Method, Operations
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
-from flexarm.integrate.state import FEWEST_STEPS
 from flexarm.integrate.task import (
     InitialValueProblem,
     equal_step,
@@ -25,17 +38,6 @@ from flexarm.links.shape_counts import counts
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model.joints import JOINTS
 from flexarm.model.profiles import pieces as profile_pieces
-
-LONG, TOO_LONG = 60.0, 3600.0  # [s] of CPU: from here on a run says so, and is refused
-TOO_LARGE = 4e9  # bytes
-# [s] of CPU: of an operation of compiled equations; of each of a model's, traced and compiled;
-# of building a link's integrals, over the 2.65th power of its shapes; of asking a law.
-OPERATION, TRACED, BUILT, ASKED = 8e-10, 2.8e-4, 1.4e-5, 2e-5
-KEPT = 300.0  # [bytes] of memory per call of a law
-# CPU time [s] of a trial at most, by its operations; estimated time [s] of all runs from which on
-# one is tried, and of one run from which on its trial decides.
-PROBE, SURE = 0.3, 3.0
-TRIED = 1e8  # operations after which a trial ends: CasADi evaluates them in some 0.6 s
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,17 @@ def consider(
     """
     seconds = sum(effort.seconds for effort in efforts)
     memory = sum(effort.memory for effort in efforts)
-    if seconds <= LONG and memory <= TOO_LARGE:
+    if seconds <= NOTED_CPU_TIME and memory <= MOST_MEMORY:
         return
-    worst = max(efforts, key=lambda each: max(each.seconds / TOO_LONG, each.memory / TOO_LARGE))
+    worst = max(
+        efforts, key=lambda each: max(each.seconds / MOST_CPU_TIME, each.memory / MOST_MEMORY)
+    )
     needs = [f"{_time(seconds)} of CPU"] if seconds else []
-    needs += [f"{memory / 1e9:.3g} GB"] if memory > 0.1 * TOO_LARGE else []
+    needs += [f"{memory / 1e9:.3g} GB"] if memory > 0.1 * MOST_MEMORY else []
     many = f" for {runs} runs" if runs > 1 else ""
     said = f"the run would take about {' and '.join(needs)}{many}"
     cause = worst.cause
-    if (seconds > TOO_LONG or memory > TOO_LARGE) and not allow_long:
+    if (seconds > MOST_CPU_TIME or memory > MOST_MEMORY) and not allow_long:
         raise SimulationError(f"{said}. {cause}. To run it all the same, {remedy}.")
     warnings.warn(f"{said}. {cause}.", LongRun, stacklevel=3)
 
@@ -108,13 +112,15 @@ def preparation(arm: Arm, samples: int) -> Effort:
     numbers = shape_numbers(arm)
     sizes = [800.0 + 115.0 * m**2 * JOINTS[link.joint.kind].tracing
              for m, link in zip(numbers, arm.links, strict=True)]  # fmt: skip
-    seconds = sum(TRACED * size for size in sizes) + sum(BUILT * m**2.65 for m in numbers)
+    seconds = sum(TRACING_TIME * size for size in sizes) + sum(
+        BUILDING_TIME * m**2.65 for m in numbers
+    )
     n = sum(numbers) + 2 * len(numbers) + 6
     memory = 8.0 * samples * (8 * n + 60 + 77 * len(numbers))
     most = int(np.argmax(numbers)) if numbers else 0
     cause = (
         f"Its {samples} samples take most of the memory. Use a larger dt"
-        if memory / TOO_LARGE > seconds / TOO_LONG or not numbers
+        if memory / MOST_MEMORY > seconds / MOST_CPU_TIME or not numbers
         else f"Link {most + 1} has {numbers[most]} elastic coordinates, and their equations "
         "take most of that. Use fewer elements or shapes, or 'reduce' its elements to "
         "modes"
@@ -151,15 +157,17 @@ def solution(
         given = step or equal_step(method, task.vibration, duration, wanted, None)
         steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
     seconds = by_count(task, method, steps)
-    if runs * seconds > SURE and method.adaptive:
-        most = min(PROBE, 0.02 * seconds) / OPERATION
+    if runs * seconds > PROBED_TIME and method.adaptive:
+        most = min(PROBE_TIME, 0.02 * seconds) / OPERATION_TIME
         tried = _probe(Pilot(task, method, wanted, period), duration, most)
         # A short trial tells no more than that next to nothing happens.
-        if seconds > SURE or tried[0] < 0.1 * seconds:
+        if seconds > PROBED_TIME or tried[0] < 0.1 * seconds:
             seconds, steps = tried
     cause = f"{steps:.2g} steps of {method.name} follow {worst}"
     cause += f" of {rates[worst]:.3g} rad/s" if worst in rates else ""
-    return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}. {REMEDIES[worst]}")
+    return Effort(
+        seconds + LAW_CALL_TIME * asked, LAW_CALL_MEMORY * asked, f"{cause}. {REMEDIES[worst]}"
+    )
 
 
 def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, float] | None:
@@ -173,7 +181,7 @@ def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, f
     method, _ = choose(task, wanted, audit=False)
     pilot = Pilot(task, method, wanted, None)
     duration = float(task.times[-1] - task.times[0])
-    seconds, steps = _probe(pilot, duration, TRIED)
+    seconds, steps = _probe(pilot, duration, FORECAST_OPERATIONS)
     return None if pilot.failed or not pilot.march.steps else (method, steps, seconds)
 
 
@@ -183,7 +191,7 @@ def by_count(task: InitialValueProblem, method: Method, steps: float) -> float:
     work = method.work(pieces)
     if method.renewal is not None:
         work += method.renewal(pieces) / method.renewed_after
-    return OPERATION * work * steps
+    return OPERATION_TIME * work * steps
 
 
 REMEDIES = {
@@ -247,10 +255,10 @@ def _probe(pilot: Pilot, duration: float, most: float) -> tuple[float, float]:
     m = pilot.march
 
     def mark() -> Array:
-        return np.array([OPERATION * pilot.work, float(m.steps + m.rejections), m.t])
+        return np.array([OPERATION_TIME * pilot.work, float(m.steps + m.rejections), m.t])
 
     marks = [mark()]
-    while marks[-1][0] < OPERATION * most and pilot.advance(pilot.end, 10):
+    while marks[-1][0] < OPERATION_TIME * most and pilot.advance(pilot.end, 10):
         marks.append(mark())
     half = marks[len(marks) // 2]  # a start is dearer
     spent = mark() - (half if half[2] < m.t < pilot.end else marks[0])

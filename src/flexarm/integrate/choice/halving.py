@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from flexarm.integrate.constants import ERROR_MARGIN, MOST_REFINEMENTS
 from flexarm.integrate.method import Method
 from flexarm.integrate.solve import Ending, Solution, interruption, new_state, solve
 from flexarm.integrate.task import InitialValueProblem, bumps, has_tables
@@ -12,9 +13,8 @@ from flexarm.integrate.tolerance import step_limits
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.spatial import rotations_between
 
-TRIES = 8
-MARGIN = 2.0  # safety factor of an error estimate
-PHASE = 1 / 120  # of rk4: what a vibration lags behind in a radian, over that of a step^4
+# Lag of a vibration by rk4 [rad], per radian and fourth power of the step times the frequency.
+PHASE_LAG = 1 / 120
 
 
 Refinement = Generator[float, Solution, Solution]
@@ -61,7 +61,7 @@ def refinement(task: InitialValueProblem, method: Method, wanted: float) -> Refi
     found = yield step
     seconds = found.seconds
     ratio = 2.0
-    for _ in range(TRIES):
+    for _ in range(MOST_REFINEMENTS):
         if found.ending.status == "interrupted":
             break
         finer = yield step / ratio
@@ -69,14 +69,14 @@ def refinement(task: InitialValueProblem, method: Method, wanted: float) -> Refi
         if finer.ending.status == "interrupted":
             found = finer
             break
-        behind = PHASE * fastest * task.times[-1] * (step * fastest) ** method.order  # [rad]
+        behind = PHASE_LAG * fastest * task.times[-1] * (step * fastest) ** method.order  # [rad]
         order = method.order if smooth and behind < 1 else 1
         error = _error(found, finer, step, task, order)
         step, found = step / ratio, finer
-        if MARGIN * error <= wanted:
+        if ERROR_MARGIN * error <= wanted:
             break
         power = 1 / method.order if smooth else 0.5
-        wish = (MARGIN * error / wanted) ** power if np.isfinite(error) else 2.0
+        wish = (ERROR_MARGIN * error / wanted) ** power if np.isfinite(error) else 2.0
         ratio = float(np.clip(wish, 2.0, 16.0))
     else:
         found = replace(found, ending=_missed(found.ending, error, wanted))

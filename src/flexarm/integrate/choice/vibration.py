@@ -6,14 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexarm.integrate.constants import EIGENVALUE_COORDINATES, UNDAMPED_RATIO
 from flexarm.linear_model import first_order, undamped
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model
-
-MODERATE = 80  # coordinates up to which all eigenvalues of the damped arm are found
-NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it had none
 
 
 class ModeShares(NamedTuple):
@@ -142,7 +140,7 @@ def damped_modes(squares: Array, losses: Array) -> VibrationModes:
     """
     elastic, k = squares > 0, len(squares)
     frequencies = np.sqrt(squares[elastic])
-    if np.linalg.norm(losses) <= 2 * NOTABLE * frequencies[0] or k > MODERATE:
+    if np.linalg.norm(losses) <= 2 * UNDAMPED_RATIO * frequencies[0] or k > EIGENVALUE_COORDINATES:
         ratios = np.maximum(np.diag(losses)[elastic] / (2 * frequencies), 0.0)
         return VibrationModes(frequencies, ratios, np.eye(k)[:, elastic] / frequencies)
     found, vectors = np.linalg.eig(_system(squares, losses))
@@ -159,7 +157,7 @@ def largest_rate(squares: Array, losses: Array) -> float:
     """Return the largest eigenvalue magnitude [rad/s]; an upper bound for many coordinates."""
     fastest = np.sqrt(squares[-1])
     loss = np.linalg.norm(losses, 2)
-    if len(squares) <= MODERATE and loss > 2 * NOTABLE * fastest:
+    if len(squares) <= EIGENVALUE_COORDINATES and loss > 2 * UNDAMPED_RATIO * fastest:
         return float(np.abs(np.linalg.eigvals(_system(squares, losses))).max())
     return float((loss + np.sqrt(loss**2 + 4 * fastest**2)) / 2)
 

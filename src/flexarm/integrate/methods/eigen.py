@@ -5,12 +5,10 @@ With M = L L^T, the matrix L^-1 K L^-T is reduced to tridiagonal and then to dia
 
 import math
 
+from flexarm.integrate.constants import EQUAL_SQUARES, JACOBI_SWEEPS
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 from flexarm.spatial import ROUNDING
-
-ALIKE = 1e-9  # relative difference of squared frequencies that count as equal
-SWEEPS = 20  # largest number of sweeps of Jacobi rotations
 
 
 @kernel
@@ -280,7 +278,7 @@ def largest(n: int, squares: Array) -> float:
 def gap(top: float, one: float, other: float) -> float:
     """Return the difference of two squared frequencies; 0 if only rounding separates them."""
     apart: float = other - one
-    if abs(apart) <= max(ALIKE * max(abs(one), abs(other)), ROUNDING * top):
+    if abs(apart) <= max(EQUAL_SQUARES * max(abs(one), abs(other)), ROUNDING * top):
         return 0.0
     return apart
 
@@ -299,7 +297,7 @@ def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Ar
             if gap(top, squares[r], squares[s]) == 0.0:
                 squares[s] = squares[r]
                 break
-    for _ in range(SWEEPS):
+    for _ in range(JACOBI_SWEEPS):
         turned = 0
         for r in range(n):
             for s in range(r + 1, n):

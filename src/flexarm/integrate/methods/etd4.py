@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.integrate.constants import MODES_RENEWAL
 from flexarm.integrate.method import Method, zeros
 from flexarm.integrate.methods.explicit import Tableau
 from flexarm.integrate.methods.exponential import exponential_sample, exponential_step
@@ -20,10 +21,6 @@ from flexarm.integrate.methods.reactions import ERROR, NEW, STAGES, ExponentialS
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.tolerance import RULES
 from flexarm.links.base import Array
-
-# Step attempts, rejected ones included, between renewals of the modes: on a GPU all arms renew at
-# the same attempt.
-RENEWAL = 24
 
 # Nodes of the stages, of the new state and of the error estimate, as fractions of the step.
 NODES = np.array([0.0, 0.25, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0])
@@ -79,8 +76,8 @@ def _begin(shared: dict[str, Any]) -> ExponentialState:
         **shared,
         matrices=compiled.table_address,
         matrix_table=table,
-        renewal=RENEWAL,
-        age=RENEWAL,
+        renewal=MODES_RENEWAL,
+        age=MODES_RENEWAL,
         table_h=0.0,
         renewals=0,
         masses_at=np.full(2, np.inf),
@@ -112,7 +109,7 @@ ETD4 = Method(
     vibration_steps=lambda of, damped: (
         (0.3 if damped else 1.4) * math.sqrt(of.slowest * of.fastest)
     ),
-    renewed_after=RENEWAL,
+    renewed_after=MODES_RENEWAL,
     renewal=lambda of: of.matrices + 12.0 * of.n**3,
     solves_vibrations=True,
     on_gpu=True,

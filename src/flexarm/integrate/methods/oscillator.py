@@ -2,12 +2,12 @@
 
 import math
 
+from flexarm.integrate.constants import RESPONSE_TERMS
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 
 POWERS = 5  # number of force terms whose responses are computed: 1 to t^4/24
 RESPONSES = POWERS + 2
-TERMS = 18  # of the power series; the last term is below 1e-19
 
 
 @kernel
@@ -73,7 +73,7 @@ def _series(square: float, loss: float, t: float, out: Array) -> None:
     factor = 1.0 / 120.0
     x4 = 0.0
     x5 = 0.0
-    for j in range(TERMS):
+    for j in range(RESPONSE_TERMS):
         after = factor / (j + 6.0)
         x4 += a * factor
         x5 += a * after

@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.arm.mission import PAYLOAD, FreeBody
 from flexarm.errors import SimulationError
+from flexarm.integrate.constants import SPIN_SAMPLES, SPIN_TOLERANCE
 from flexarm.integrate.mission.event_functions import Complex, FixturePath
 from flexarm.linear_model import RANK
 from flexarm.links.base import Array
@@ -24,9 +25,6 @@ from flexarm.spatial import (
     rotation_from_angles,
     skew_matrix,
 )
-
-CLOSE = 1e-12  # tolerance of a free body's spin
-SERIES = 512  # samples per period: a predictable motion has no harmonic beyond half of them
 
 
 @dataclass(frozen=True)
@@ -152,13 +150,15 @@ class FreeBodyState:
         if period is None:  # a steady spin about the angular momentum
             rate = float(axis @ rotation @ own @ rotation.T @ momentum)
             return _turned_waves({0.0: (-rotation @ self._arm).astype(complex)}, axis, rate)
-        turned = _turned(rotation, own, momentum, period * np.arange(1, SERIES + 1) / SERIES)
+        turned = _turned(
+            rotation, own, momentum, period * np.arange(1, SPIN_SAMPLES + 1) / SPIN_SAMPLES
+        )
         net = turned[-1] @ rotation.T  # a turn about the axis
         across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
         angle = np.arctan2(np.cross(axis, across) @ net @ across, across @ net @ across)
-        back = [_turn_about(axis, -angle * k / SERIES) for k in range(SERIES)]
+        back = [_turn_about(axis, -angle * k / SPIN_SAMPLES) for k in range(SPIN_SAMPLES)]
         samples = np.array(back) @ np.concatenate([rotation[None], turned[:-1]]) @ -self._arm
-        series = np.fft.rfft(samples, axis=0) / SERIES
+        series = np.fft.rfft(samples, axis=0) / SPIN_SAMPLES
         series[1:] *= 2
         tail = np.abs(series[-2:]).max() / np.linalg.norm(self._arm)
         if max(np.abs(net @ axis - axis).max(), tail) > NEGLIGIBLE:
@@ -313,7 +313,13 @@ def _solved(rate: Callable[[float, Array], Array], start: Array, times: Array) -
 
     span = (0.0, float(times[-1].real))
     found = solve_ivp(
-        rate, span, start, method="DOP853", t_eval=times.real, rtol=CLOSE, atol=CLOSE
+        rate,
+        span,
+        start,
+        method="DOP853",
+        t_eval=times.real,
+        rtol=SPIN_TOLERANCE,
+        atol=SPIN_TOLERANCE,
     ).y.T
     if np.iscomplexobj(times):
         found = found + 1j * times.imag[:, None] * np.array([rate(0.0, each) for each in found])

@@ -14,7 +14,7 @@ from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, Actuators, actuators_of, impulses
-from flexarm.integrate.bounds import RTOL
+from flexarm.integrate.constants import MOST_SLIP_CHANGES, RTOL
 from flexarm.integrate.drivetrain import (
     Slipping,
     SpringDamper,
@@ -26,7 +26,6 @@ from flexarm.integrate.drivetrain import (
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.mission.discrete import DiscreteState, Locks, instants, legs
 from flexarm.integrate.mission.event_functions import EventFunction, require_quantities
-from flexarm.integrate.mission.slipping import MOST_AT_ONCE
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.problem import Channel
@@ -39,8 +38,6 @@ from flexarm.model import Model
 from flexarm.runs.data import EventRecord, PendingEvent, RunData, RunLeg
 from flexarm.runs.run import Run
 from flexarm.spatial import ACCUMULATED
-
-BEGINNING = 1e-3  # [s] duration of a run of which only the first instant is used
 
 
 @dataclass(frozen=True)
@@ -301,7 +298,7 @@ class HybridSimulation:
         before, count = self._changes
         count = count + 1 if state.t - before <= instant(state.t) else 0
         self._changes = (state.t, count)
-        if count > MOST_AT_ONCE:
+        if count > MOST_SLIP_CHANGES:
             raise SimulationError(
                 f"{look.holder}: no solution was found in which the joint sticks, and none in "
                 "which it slips. Check the loads there."

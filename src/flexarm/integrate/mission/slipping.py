@@ -10,7 +10,6 @@ from flexarm.loops.kernel import kernel
 from flexarm.spatial import ACCUMULATED
 
 OPEN = 2
-MOST_AT_ONCE = 200  # changes between stick and slip at one instant beyond which a run stops
 
 
 @kernel

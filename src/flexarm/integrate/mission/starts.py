@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.actuators import Actuators, Servoed, servos
+from flexarm.integrate.constants import TARGET_CORRECTIONS, TARGET_ERROR
 from flexarm.integrate.drivetrain import windings
 from flexarm.integrate.laws import ServoMemory, held_of, integral_of
 from flexarm.integrate.problem import channels, read_inputs
@@ -22,9 +23,6 @@ from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 from flexarm.runs.data import RunData
 from flexarm.spatial import Inertia
-
-ROUNDS = 30  # most iterations that correct joints to their targets
-SEEN = 1e-11  # [rad], [m], absolute or relative: allowed distance of a servo from its target
 
 
 def first_state(
@@ -162,12 +160,12 @@ def _brought(
     """
     joints = {name: wanted for name, (_, wanted) in goals.items()}
     try:
-        for _ in range(ROUNDS):
+        for _ in range(TARGET_CORRECTIONS):
             found = settle_down(tangent, joints, {}, settle, push=push, rates=rates)
             off = {
                 name: wanted - float(row @ found.point.q) for name, (row, wanted) in goals.items()
             }
-            if all(abs(off[name]) <= SEEN * max(1.0, abs(joints[name])) for name in off):
+            if all(abs(off[name]) <= TARGET_ERROR * max(1.0, abs(joints[name])) for name in off):
                 return found
             joints = {name: joints[name] + each for name, each in off.items()}
     except FlexarmError as error:

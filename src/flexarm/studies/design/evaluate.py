@@ -23,7 +23,8 @@ from flexarm.integrate.batch.variations import (
     refuse_alone,
 )
 from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.choice.effort import LONG, Effort, consider, solution
+from flexarm.integrate.choice.effort import Effort, consider, solution
+from flexarm.integrate.constants import NOTED_CPU_TIME
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.etd4 import ETD4
@@ -271,7 +272,7 @@ class Evaluator:
         speeds = np.abs(variations.speeds(slice(None))).max(axis=1, initial=0.0)
         for some in alike(variations.base_of):
             fastest = variations.of_run(int(some[np.argmax(speeds[some])]))
-            if self._effort(fastest).seconds < LONG:
+            if self._effort(fastest).seconds < NOTED_CPU_TIME:
                 continue
             for k in some.tolist():
                 effort = self._effort(variations.of_run(k))

@@ -17,7 +17,8 @@ from flexarm.arm.part import Flag, Number, Part, fault
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.many import Device
 from flexarm.integrate.options import RunOptions
-from flexarm.runs.curves import BAND, REDUCTIONS
+from flexarm.runs.constants import SETTLING_BAND
+from flexarm.runs.curves import REDUCTIONS
 from flexarm.studies.constants import MOST_DESIGNS
 from flexarm.units import Ratio, Time
 
@@ -152,7 +153,7 @@ class DesignQuantity(Part):
 
     of: str | None = None
     reduce: Annotated[str, AfterValidator(_reduction)] | None = None
-    band: Annotated[Ratio, Field(gt=0, lt=1)] = BAND
+    band: Annotated[Ratio, Field(gt=0, lt=1)] = SETTLING_BAND
     after: Annotated[Time, Field(ge=0)] = 0.0
     mass: Flag = False
     frequency: Annotated[StrictInt, Field(ge=1, le=1000)] | None = None

@@ -25,8 +25,9 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.batch.curves import curve_names
 from flexarm.integrate.batch.variations import refuse_alone
 from flexarm.integrate.choice.effort import consider, preparation
+from flexarm.integrate.constants import DEFAULT_INTERVALS
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.task import SAMPLES, equation_of, prepare
+from flexarm.integrate.task import equation_of, prepare
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import (
     arm_path,
@@ -298,7 +299,7 @@ def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
     run = plan.run
     if run is None:
         return []
-    samples = int(run.t_end / run.dt) + 1 if run.dt else SAMPLES + 1
+    samples = int(run.t_end / run.dt) + 1 if run.dt else DEFAULT_INTERVALS + 1
     consider([preparation(arm, samples)], allow_long=run.allow_long, remedy=ALLOWED)
     equation = equation_of(model, name=run.formulation)
     if not any(each.of is not None for each in plan.quantities.values()):

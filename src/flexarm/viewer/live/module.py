@@ -8,11 +8,10 @@ import numpy as np
 
 from flexarm.engine.stream import Port, Stream
 from flexarm.formulations import DEFAULT, formulation
+from flexarm.integrate.constants import INSTANT_RUN, LONGEST_RUN
 from flexarm.integrate.loop import march
 from flexarm.integrate.methods.explicit import RungeKuttaState, explicit_step
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.mission.hybrid import BEGINNING
-from flexarm.integrate.options import LONGEST
 from flexarm.integrate.problem import MISSION_PORTS, Measures, Watch, jumps, watches
 from flexarm.integrate.state import StepLimits, start_fields
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
@@ -136,7 +135,9 @@ class LiveModule:
 
 def live_task(arm: LiveArm) -> InitialValueProblem:
     """Return the initial-value problem of a live arm at its start."""
-    return prepare(arm.model, np.array([0.0, BEGINNING]), equation=formulation(DEFAULT, arm.model))
+    return prepare(
+        arm.model, np.array([0.0, INSTANT_RUN]), equation=formulation(DEFAULT, arm.model)
+    )
 
 
 def live_watches(task: InitialValueProblem) -> tuple[Watch, ...]:
@@ -167,7 +168,7 @@ def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveMod
         calls[stream.name] = [*places, work]
     problem = LiveProblem(
         **{each.name: getattr(task, each.name) for each in fields(task)}
-        | {"times": np.array([0.0, LONGEST])},
+        | {"times": np.array([0.0, LONGEST_RUN])},
         arm=arm,
         buffers=buffers,
         table=calls["motion"],
