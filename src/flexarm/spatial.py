@@ -13,7 +13,8 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.engine.numbers import ALIKE, as_numbers
+from flexarm.engine.constants import EQUAL_NUMBERS
+from flexarm.engine.numbers import as_numbers
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = ca.SX | ca.DM  # matrix of expressions, or of numbers
@@ -52,7 +53,7 @@ def settled(values: Array, size: Array | float | None = None) -> Array:
     flat = flat[order]
     natural = sizes.max() if size is None else size
     room = ROUNDING * np.broadcast_to(natural, values.shape).ravel()[order]
-    close = np.minimum(room, ALIKE * flat)
+    close = np.minimum(room, EQUAL_NUMBERS * flat)
     apart = np.diff(flat, prepend=-1.0) > np.minimum(close, np.roll(close, 1))
     apart[:1] = True
     first = np.maximum.accumulate(np.where(apart, np.arange(len(flat)), 0))

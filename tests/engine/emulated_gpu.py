@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import host, load_object, machine
-from flexarm.engine.emit.keep import WARP
+from flexarm.engine.constants import WARP
 from flexarm.engine.gpu.cuda import columns_in_place
 from flexarm.engine.gpu.dlpack import CPU, DeviceArray
 from flexarm.integrate.batch import batch, engines, gpu

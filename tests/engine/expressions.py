@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import Compiled, Level, MachineCode, Signature, host, object_code
+from flexarm.engine.constants import PIECE_OPERATIONS
 from flexarm.engine.emit.llvm import ANY, ProcessorFit, emit_llvm
-from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.lower import lower
 
 
@@ -114,7 +114,7 @@ def compiled(
     function: casadi.Function,
     *,
     width: int = 1,
-    chunk: int = CHUNK,
+    chunk: int = PIECE_OPERATIONS,
     level: Level = "fast",
     fit: ProcessorFit = ANY,
 ) -> Compiled:

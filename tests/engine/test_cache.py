@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from flexarm.cli import main
 from flexarm.engine import permissions
-from flexarm.engine.cache import ABANDONED_AFTER, VARIABLE, Cache, cache_folder
+from flexarm.engine.cache import VARIABLE, Cache, cache_folder
+from flexarm.engine.constants import ABANDONED_AFTER
 from flexarm.errors import FlexarmError
 from tests.patience import HANGS
 

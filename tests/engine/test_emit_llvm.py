@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexarm.engine.compile import Level, native_width
+from flexarm.engine.constants import PIECE_OPERATIONS
 from flexarm.engine.emit.llvm import emit_llvm
-from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.lower import NAMES, lower
 from flexarm.errors import FlexarmError
 from tests.engine.expressions import BOUNDED, EXACT, SMOOTH, Case, compiled, evaluate, graphs, run
@@ -150,7 +150,7 @@ def test_the_code_grows_with_the_number_of_operations_and_its_functions_do_not()
     lines = [text.count("\n") for text in texts]
     assert lines[2] - lines[1] == pytest.approx(lines[1] - lines[0], rel=0.02)
     for text in texts:
-        assert max(part.count("\n") for part in text.split("\ndefine ")) < 6 * CHUNK
+        assert max(part.count("\n") for part in text.split("\ndefine ")) < 6 * PIECE_OPERATIONS
 
 
 @pytest.mark.parametrize("width", [-1, 0, 3, 6])

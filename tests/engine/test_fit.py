@@ -8,7 +8,8 @@ import pytest
 
 import flexarm
 from flexarm.engine.compile import Target, fit, host, native_width
-from flexarm.engine.emit.llvm import PAGE, WAYS, ProcessorFit, emit_llvm
+from flexarm.engine.constants import CACHE_WAY, CACHE_WAYS
+from flexarm.engine.emit.llvm import ProcessorFit, emit_llvm
 from flexarm.engine.lower import lower
 from tests.engine.expressions import compiled
 
@@ -46,12 +47,12 @@ def test_functions_that_stay_in_the_cache_share_no_part_of_a_page_with_the_other
     slot = 1024
     text = emit_llvm(lower(dynamics()), fit=FITS["slots"]).text
     places = re.findall(r"@flexarm_\w+\.(\d+)\(.* nounwind align (\d+)( prefix)?", text)
-    kept = WAYS * (PAGE // slot - 1)
-    assert len(places) > kept + WAYS
+    kept = CACHE_WAYS * (CACHE_WAY // slot - 1)
+    assert len(places) > kept + CACHE_WAYS
     end = 0
     for number, alignment, prefix in places:
-        start = -(-end // int(alignment)) * int(alignment) + (PAGE - slot if prefix else 0)
-        in_last_slot = start % PAGE == PAGE - slot
+        start = -(-end // int(alignment)) * int(alignment) + (CACHE_WAY - slot if prefix else 0)
+        in_last_slot = start % CACHE_WAY == CACHE_WAY - slot
         assert in_last_slot == (int(number) >= kept)
         end = start + slot - 1
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flexarm.engine.constants import MOST_TABLED, NEAR_BLOCK, SPARE_NEAR
 from flexarm.engine.emit import keep
-from flexarm.engine.emit.keep import BLOCK, SPARE, TABLE, Room, beside, is_short, moves
+from flexarm.engine.emit.keep import Room, beside, is_short, moves
 from flexarm.engine.gpu.cuda import near_places
 from flexarm.engine.stream import Port, Store, Stream
 from tests.engine.test_chains import sums
@@ -68,7 +69,7 @@ def test_constants_are_loaded_two_at_a_time() -> None:
 def test_constants_that_a_table_has_no_room_for_are_left_to_the_code(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(keep, "TABLE", most)
+    monkeypatch.setattr(keep, "MOST_TABLED", most)
     stream = constants(1)
     kept = moves(stream, Room(3, 6, 2, tabled=True))
     assert len(kept.table) == most
@@ -82,8 +83,8 @@ def test_constants_that_a_table_has_no_room_for_are_left_to_the_code(
 def test_values_wait_in_what_a_table_leaves(
     monkeypatch: pytest.MonkeyPatch, seed: int, near: int
 ) -> None:
-    monkeypatch.setattr(keep, "SPARE", 8)
-    monkeypatch.setattr(keep, "BLOCK", 2)
+    monkeypatch.setattr(keep, "SPARE_NEAR", 8)
+    monkeypatch.setattr(keep, "NEAR_BLOCK", 2)
     kept = moves(constants(seed), Room(near, 10, 25, tabled=True))
     stores = [move for listed in kept.stores.values() for move in listed if move.memory == "near"]
     assert kept.near == max((move.place + 1 for move in stores), default=0)
@@ -91,9 +92,9 @@ def test_values_wait_in_what_a_table_leaves(
 
 
 def test_a_table_takes_the_place_of_values() -> None:
-    assert beside(100, SPARE) == 100
-    assert beside(100, SPARE + 1) == beside(100, SPARE + BLOCK) == 99
-    assert beside(1, SPARE + 10 * BLOCK) == 0
+    assert beside(100, SPARE_NEAR) == 100
+    assert beside(100, SPARE_NEAR + 1) == beside(100, SPARE_NEAR + NEAR_BLOCK) == 99
+    assert beside(1, SPARE_NEAR + 10 * NEAR_BLOCK) == 0
 
 
 def test_constants_of_few_digits_are_parts_of_instructions() -> None:
@@ -107,5 +108,5 @@ def test_constants_of_few_digits_are_parts_of_instructions() -> None:
 )
 def test_near_places_and_a_table_fit_in_the_memory_of_a_block(processor: int, block: int) -> None:
     near = near_places(processor)
-    for table in range(0, TABLE + 1, 2):
-        assert 8 * (BLOCK * beside(near, table) + table) <= block
+    for table in range(0, MOST_TABLED + 1, 2):
+        assert 8 * (NEAR_BLOCK * beside(near, table) + table) <= block

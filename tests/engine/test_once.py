@@ -6,7 +6,8 @@ import casadi as ca
 import numpy as np
 
 import flexarm
-from flexarm.engine.once import KEPT, once
+from flexarm.engine.constants import EXPRESSION_OWNERS
+from flexarm.engine.once import once
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.model import build
@@ -32,7 +33,7 @@ def test_equal_symbols_get_what_was_traced_and_others_do_not() -> None:
 
 
 def test_numbers_and_all_but_the_last_owners_are_forgotten() -> None:
-    owners, x = [Owner() for _ in range(KEPT + 1)], ca.SX.sym("x")
+    owners, x = [Owner() for _ in range(EXPRESSION_OWNERS + 1)], ca.SX.sym("x")
     for k, owner in enumerate(owners):
         once(owner, "k", (x,), partial(int, k))
     assert [once(owner, "k", (x,), lambda: -1) for owner in owners[1:]] == [1, 2, 3, 4]

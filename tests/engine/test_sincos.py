@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import Level, native_width
-from flexarm.engine.emit.sincos import LARGEST_ANGLE
+from flexarm.engine.constants import LARGEST_ANGLE
 from tests.engine.expressions import compiled
 
 DIGITS = decimal.Context(prec=70)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.engine.constants import MOST_TABLED
 from flexarm.engine.emit import keep, llvm, thread
 from flexarm.engine.emit.keep import Moves, Room, moves
 from flexarm.engine.gpu import dlpack
@@ -105,7 +106,7 @@ def test_long_equations_take_their_constants_from_a_table(
     monkeypatch.setattr(ptx, "IN_PLACE", 20)
     monkeypatch.setattr(ptx, "LONG", 20)
     monkeypatch.setattr(ptx, "emit_llvm", noted)
-    monkeypatch.setattr(keep, "TABLE", most or keep.TABLE)
+    monkeypatch.setattr(keep, "MOST_TABLED", most or MOST_TABLED)
     there, here = (flexarm.batch(loads(ARM), 1, dt=0.05, device=on) for on in ("gpu", "cpu"))
     for arms in (there, here):
         arms.step([1.0])

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from flexarm.engine.constants import ABANDONED_AFTER, CACHE_SIZE, CLEANED_SHARE
 from flexarm.engine.permissions import check_is_private, read_own
 from flexarm.errors import FlexarmError
 
@@ -18,10 +19,6 @@ REMEDY = f"Set {VARIABLE} to another folder."
 MAGIC = b"flexarm cache 1\n"
 SUFFIX = ".entry"
 UNFINISHED = ".part"
-LARGEST_TOTAL = 2**30  # [bytes]
-# Fraction of the largest total, so that not every new entry causes a cleaning.
-SHARE_AFTER_CLEANING = 0.75
-ABANDONED_AFTER = 3600.0  # [s] since an unfinished file was last written to
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -62,7 +59,7 @@ class Cache:
     """
 
     folder: Path
-    largest_total: int = LARGEST_TOTAL
+    largest_total: int = CACHE_SIZE
 
     @property
     def off(self) -> bool:
@@ -200,7 +197,7 @@ class Cache:
         if total <= self.largest_total:
             return total
         for _, size, file in sorted(by_age, key=lambda entry: entry[0]):
-            if total <= SHARE_AFTER_CLEANING * self.largest_total:
+            if total <= CLEANED_SHARE * self.largest_total:
                 break
             with suppress(OSError):
                 os.unlink(file)

@@ -12,8 +12,14 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flexarm.engine.constants import (
+    BUFFER_ALIGNMENT,
+    CACHED_OPERATIONS,
+    PIECE_OPERATIONS,
+    WIDEST_VECTOR,
+    WINDOWS_OPERATIONS,
+)
 from flexarm.engine.emit.llvm import NUMBERS, Code, ProcessorFit
-from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import DeviceError, FlexarmError
 
@@ -21,12 +27,8 @@ Level = Literal["quick", "fast"]
 # Level of LLVM's code generator.  Passes over intermediate code gain nothing without branches.
 FULL = 2
 EFFORT: dict[Level, int] = {"quick": 0, "fast": FULL}
-WINDOWS_CHUNK = 320
-WIDEST = 8  # doubles in a vector register
-CACHED = 4000  # operations whose code fits the instruction cache of x86-64
 ARM = ("aarch64", "arm64")
 DOUBLE = np.dtype(np.float64)
-ALIGNMENT = 64  # [bytes] of the buffers: the widest register and a cache line
 _mine = threading.local()  # LLVM's descriptions of machines
 
 
@@ -46,7 +48,7 @@ def native_width() -> int:
     """Return the number of doubles in a vector register of this machine."""
     features = llvm.get_host_cpu_features()
     if features.get("avx512f"):
-        return WIDEST
+        return WIDEST_VECTOR
     if features.get("avx2"):
         return 4
     return 2
@@ -60,7 +62,7 @@ def chunk_size(target: "Target", width: int) -> int:
     Windows requires a call of its own library before a function uses more than 4096 bytes of
     stack. Functions for Windows are small enough to use less.
     """
-    return max(1, WINDOWS_CHUNK // width) if "windows" in target.triple else CHUNK
+    return max(1, WINDOWS_OPERATIONS // width) if "windows" in target.triple else PIECE_OPERATIONS
 
 
 def fit(target: "Target", *, level: Level, width: int, operations: int) -> ProcessorFit:
@@ -77,8 +79,8 @@ def fit(target: "Target", *, level: Level, width: int, operations: int) -> Proce
         return ProcessorFit(ordered=False)
     if target.triple.startswith(ARM):
         return ProcessorFit(range(4096 // width))
-    if target.triple.startswith("x86_64") and operations > CACHED:
-        half = 128 if width == WIDEST else 16 // width
+    if target.triple.startswith("x86_64") and operations > CACHED_OPERATIONS:
+        half = 128 if width == WIDEST_VECTOR else 16 // width
         return ProcessorFit(range(-half, half), slot=2048, chunk=250 if width == 1 else 210)
     return ProcessorFit()
 
@@ -159,8 +161,8 @@ def _provide_library() -> None:
 def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return an array of zeros, aligned to 64 bytes."""
     size = 8 * math.prod(shape)
-    raw = np.zeros(size + ALIGNMENT, dtype=np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
+    raw = np.zeros(size + BUFFER_ALIGNMENT, dtype=np.uint8)
+    start = -raw.ctypes.data % BUFFER_ALIGNMENT
     return raw[start : start + size].view(np.float64).reshape(shape)
 
 

@@ -7,6 +7,7 @@ from itertools import chain
 
 import casadi
 
+from flexarm.engine.constants import FOLDED_ROUNDING
 from flexarm.engine.stream import BINARY, FUNCTIONS, Load, Operation, Port, Store, Stream
 from flexarm.errors import FlexarmError
 
@@ -15,7 +16,6 @@ EVEN = frozenset({"cos", "cosh", "fabs"})
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
 # Between these divisors a reciprocal neither overflows nor loses digits.
 SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-1022, 2.0**1022
-ROUNDED = 256  # units in the last place by which equal folded constants may differ
 NAMES: dict[int, str] = {
     getattr(casadi, f"OP_{name.upper()}"): name
     for name in BINARY | FUNCTIONS | {"neg", "not", "fabs", "sign", "floor", "ceil"}
@@ -242,11 +242,11 @@ class _LoweredValues:
     def _plain_constant(self, number: float) -> int:
         """Return the value of a non-negative constant, or of an equal one up to rounding."""
         (bits,) = struct.unpack("q", struct.pack("d", number))
-        group, room = bits // ROUNDED, 1
+        group, room = bits // FOLDED_ROUNDING, 1
         if SMALLEST_DIVISOR < number < LARGEST_DIVISOR:
-            room = ROUNDED
+            room = FOLDED_ROUNDING
         for near in (group, group - 1, group + 1):
-            known, value = self._constant.get(near, (-ROUNDED, -1))
+            known, value = self._constant.get(near, (-FOLDED_ROUNDING, -1))
             if abs(bits - known) < room:
                 return value
         value = self.define("constant", len(self.constants))

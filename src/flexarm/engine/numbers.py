@@ -14,13 +14,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from flexarm.engine.constants import EQUAL_NUMBERS, UNIT_ROUNDING
+
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Operator = Callable[["Number", Any], Any]
-# Relative difference of numbers taken as equal.  Integrals that are equal in theory differ by some
-# 1e-15 of the largest, relatively more if small; unequal numbers differ by far more than this.
-ALIKE = 1e-10
-ROUNDING = 1e-14  # relative difference from 1 or -1 that only rounding makes
 
 
 def _both_ways(op: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
@@ -186,7 +184,7 @@ class Pattern:
         group, order = groups[place], np.arange(len(place))
         for column in (open_ * sign[:, None]).T:
             order = np.lexsort((column, group))
-            rises = np.diff(column[order]) > ALIKE * np.abs(column[order][1:])
+            rises = np.diff(column[order]) > EQUAL_NUMBERS * np.abs(column[order][1:])
             apart = (np.diff(group[order]) != 0) | rises
             group = np.empty_like(group)
             group[order] = np.concatenate([[0], np.cumsum(apart)])[: len(order)]
@@ -224,7 +222,7 @@ class Pattern:
         fits = np.all((held == constant) | (np.isnan(held) & np.isnan(constant)), axis=0)
         fits &= ~np.any((rest == 0.0) & ~self.zero[open_, None], axis=0)
         expected = self.sign[open_, None] * found[self.symbol[open_]]
-        fits &= np.all(np.abs(rest - expected) <= ALIKE * np.abs(expected), axis=0)
+        fits &= np.all(np.abs(rest - expected) <= EQUAL_NUMBERS * np.abs(expected), axis=0)
         return found, np.asarray(fits)
 
     def opened(self, symbols: ca.SX) -> list[Number | float]:
@@ -241,5 +239,5 @@ class Pattern:
 
 def snapped(numbers: Array) -> Array:
     """Return numbers in which values within rounding of 1 or -1 are exactly 1 or -1."""
-    near = np.abs(np.abs(numbers) - 1.0) <= ROUNDING
+    near = np.abs(np.abs(numbers) - 1.0) <= UNIT_ROUNDING
     return np.where(near, np.sign(numbers), numbers) if near.any() else numbers

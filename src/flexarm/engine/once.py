@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 from casadi import SX
 
+from flexarm.engine.constants import EXPRESSION_OWNERS
+
 T = TypeVar("T")
-KEPT = 4  # owners whose expressions a thread caches
 _mine = threading.local()
 
 
@@ -31,7 +32,7 @@ def once(owner: object, what: Hashable, symbols: Sequence[Any], make: Callable[[
     memory: dict[int, dict[Any, Any]] = _mine.__dict__.setdefault("memory", {})
     known = memory.pop(id(owner), {"owner": owner})
     memory[id(owner)] = known  # the last one asked for
-    if len(memory) > KEPT:
+    if len(memory) > EXPRESSION_OWNERS:
         del memory[next(iter(memory))]
     key = (what, *map(_nodes, symbols))
     if key not in known:

@@ -9,10 +9,10 @@ import stat
 import sys
 from pathlib import Path
 
+from flexarm.engine.constants import MOST_SYMBOLIC_LINKS
 from flexarm.errors import FlexarmError
 
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
-LINKS = 40  # largest number of symbolic links on a path; more are taken as a cycle
 # Do not follow a link or wait for the other end of a pipe.
 READING = (
     os.O_RDONLY
@@ -67,7 +67,7 @@ def _check_way(folder: Path) -> None:
         _check_holder(here, status)
         if stat.S_ISLNK(status.st_mode):
             links += 1
-            if links > LINKS:
+            if links > MOST_SYMBOLIC_LINKS:
                 raise OSError(f"'{here}' leads in a circle")
             target = os.readlink(here)
             place = "" if os.path.isabs(target) else place

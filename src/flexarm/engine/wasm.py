@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from flexarm.engine.compile import Level, Target, fit, foreign_machine
+from flexarm.engine.constants import WASM_STACK
 from flexarm.engine.emit.kit import BARE
 from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.stream import Port, Stream
@@ -19,7 +20,6 @@ WASM = Target("wasm32-unknown-unknown", "", "+bulk-memory,+nontrapping-fptoint,+
 MAGIC = b"\0asm\1\0\0\0"
 CUSTOM, EXPORT, CODE, DATA, DATA_COUNT = 0, 7, 10, 11, 12
 FUNCTION, SYMBOLS = 0, 8
-STACK = 4096  # [bytes]
 UNDEFINED, EXPLICIT = 0x10, 0x40
 
 
@@ -85,7 +85,7 @@ def link(
     for other in others:
         first.link_in(other)
     sections = _sections(bytes(target.emit_object(first)))
-    reserved = -(-_data_size(sections) // 16) * 16 + STACK
+    reserved = -(-_data_size(sections) // 16) * 16 + WASM_STACK
     return _with_exports(sections, list(entries)), reserved
 
 

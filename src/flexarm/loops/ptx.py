@@ -19,12 +19,13 @@ import numpy as np
 
 from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.compile import Target, foreign_machine
+from flexarm.engine.constants import NEAR_BLOCK, UNSPLIT_OPERATIONS
 from flexarm.engine.emit.chains import chained
-from flexarm.engine.emit.keep import BLOCK, NEAR, Room
+from flexarm.engine.emit.keep import NEAR, Room
 from flexarm.engine.emit.kit import Dialect, library
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.emit.order import by_liveness
-from flexarm.engine.gpu.ptx import CUDA, GROUP, MOST, read
+from flexarm.engine.gpu.ptx import CUDA, GROUP, read
 from flexarm.engine.split import settled
 from flexarm.engine.stream import Stream
 from flexarm.loops.kernel import optimise
@@ -225,7 +226,7 @@ def gpu_program(
             room = Room(near, 118, 25, tabled=True) if size > LONG else Room(near)
             stream = settled(stream, _common(parts, threads[0], each))
         stream = chained(by_liveness(chained(stream)))
-        codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
+        codes[key] = emit_llvm(stream, chunk=UNSPLIT_OPERATIONS, dialect=replace(GPU, room=room))
     steady, near = bool(near), max((code.near for code in codes.values()), default=0)
     works = {each.table: codes[key].work_size for key, each in equations.items()}
     parts = [roomy(part, tables, works) for part in parts]
@@ -238,7 +239,7 @@ def gpu_program(
     entry = KernelText(parts, threads[0], tables, bound, ONE if steady else TWO)
     entry.fills = any(code.table for code in codes.values())
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
-    block = BLOCK if steady else BRANCHED
+    block = NEAR_BLOCK if steady else BRANCHED
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
 
 

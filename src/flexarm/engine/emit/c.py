@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flexarm.engine.constants import PIECE_OPERATIONS, UNROLLED_OUTPUTS
 from flexarm.engine.emit.order import TURNS
-from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, CodeLayout, plan, runs_of_leaves
+from flexarm.engine.emit.plan import CodeLayout, plan, runs_of_leaves
 from flexarm.engine.emit.sincos import c_sine
 from flexarm.engine.stream import Operation, Port, Stream
 
@@ -30,7 +31,7 @@ WRITTEN = {
 }
 
 
-def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "CSource":
+def emit_c(stream: Stream, *, chunk: int = PIECE_OPERATIONS) -> "CSource":
     """Return the C99 source and header of a stream of operations.
 
     Parameters
@@ -165,7 +166,7 @@ def _edges(stream: Stream, chunk: int) -> Iterator[list[str]]:
         lines = []
         for run in runs[start : start + chunk]:
             value = _reference(stream, run[0].value)
-            if len(run) > LONGEST_WRITTEN_OUT:
+            if len(run) > UNROLLED_OUTPUTS:
                 lines.append(f"for (int k = {run[0].element}; k <= {run[-1].element}; ++k)")
                 lines.append(f"    {_place(stream, run[0].port, 'k')} = {value};")
                 continue

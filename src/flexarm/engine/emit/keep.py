@@ -11,22 +11,21 @@ from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from typing import Literal, NamedTuple
 
+from flexarm.engine.constants import (
+    LOAD_AHEAD,
+    MOST_TABLED,
+    NEAR_BLOCK,
+    PAIRED_AHEAD,
+    SPARE_NEAR,
+    STORED_FACTOR,
+    WARP,
+)
 from flexarm.engine.stream import Stream
 
 Memory = Literal["near", "far", "input", "table"]
 
-WARP = 32  # threads that run in lockstep; their values are adjacent in memory
-# Threads of a block that uses near memory, and doubles of near memory left over, at least.
-BLOCK, SPARE = 256, 896
-TABLE = 6144  # largest number of constants: 48 kB of a block's memory
 MEMORIES = {"near": 3, "far": 5}  # as NVIDIA numbers them
 CONSTANT = 4  # likewise: memory for reads of one address by all threads
-# Number of operations between the load of a value from near memory and its use, and between the
-# load of a constant as second of a pair and the operation that would otherwise load the constant.
-SOON, PAIRED = 12, 40
-# Factor on the waiting time of a value that is in memory already and needs no store, when the value
-# to leave the registers is chosen; found by counting instructions.
-STORED = 2
 NEAR = "flexarm_near"  # to be defined by the program: returns the address of a thread's near memory
 
 
@@ -115,7 +114,7 @@ def beside(near: int, table: int) -> int:
 
     Some memory is left over even if every warp is a block of its own.
     """
-    return max(0, near - max(0, -(-(table - SPARE) // BLOCK)))
+    return max(0, near - max(0, -(-(table - SPARE_NEAR) // NEAR_BLOCK)))
 
 
 class _Walk:
@@ -149,7 +148,7 @@ class _Walk:
 
     def _walk(self, ahead: int) -> None:
         length = len(self.stream.operations)
-        soon = min(SOON, ahead)
+        soon = min(LOAD_AHEAD, ahead)
         for k in range(min(ahead, length)):
             self._bring(0, k, slow=True)
         for k in range(min(soon, length)):
@@ -188,11 +187,11 @@ class _Walk:
         Constants beyond the capacity of the table remain literals in the code.
         """
         for value in self.constants[k]:
-            if value not in self.held and len(self.moves.table) < TABLE:
+            if value not in self.held and len(self.moves.table) < MOST_TABLED:
                 self._bring_constant(now, value)
                 later = (
                     other
-                    for each in self.constants[k : k + PAIRED]
+                    for each in self.constants[k : k + PAIRED_AHEAD]
                     for other in each
                     if other not in self.held
                 )
@@ -221,7 +220,7 @@ class _Walk:
 
     def _wait(self, k: int, value: int) -> int:
         """Return the number of operations until a value's next use, more if no store is needed."""
-        return (self.uses[value][-1] - k) * (STORED if value in self.away else 1)
+        return (self.uses[value][-1] - k) * (STORED_FACTOR if value in self.away else 1)
 
     def _release(self, value: int) -> None:
         move = self.away.pop(value, None)

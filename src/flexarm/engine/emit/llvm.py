@@ -4,9 +4,18 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
+from flexarm.engine.constants import (
+    ADDRESS_REGISTERS,
+    ADDRESS_USES,
+    CACHE_WAY,
+    CACHE_WAYS,
+    MOST_PLACED_FUNCTIONS,
+    PIECE_OPERATIONS,
+    UNROLLED_OUTPUTS,
+)
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
 from flexarm.engine.emit.llvm_text import number, per_lane
-from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, CodeLayout, plan, runs_of_leaves
+from flexarm.engine.emit.plan import CodeLayout, plan, runs_of_leaves
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.thread import Thread, quotient
 from flexarm.engine.stream import FUNCTIONS, Operation, Store, Stream
@@ -15,12 +24,6 @@ from flexarm.errors import FlexarmError
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 LIBRARY = FUNCTIONS - INTRINSICS.keys()
 NUMBERS = "_numbers"  # suffix of the entry's name in the name of the table of constants
-# Registers of a function for addresses, and the number of uses that justify such a register.
-ADDRESSES, WORTHWHILE = 8, 4
-# Bytes per way of an instruction cache, and number of ways, less the one left to the callers.
-PAGE, WAYS = 4096, 7
-# Largest number of functions that are aligned; of more, too few would stay in the cache.
-MOST_PLACED = 64
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ def emit_llvm(
     stream: Stream,
     *,
     width: int = 1,
-    chunk: int = CHUNK,
+    chunk: int = PIECE_OPERATIONS,
     fit: ProcessorFit = ANY,
     dialect: Dialect = PROCESSOR,
     apart: bool = False,
@@ -130,17 +133,17 @@ def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
     offset in a page. The first functions therefore fill some pages except for the last slot, where
     nothing displaces them; the other functions share the last slot of every page.
     """
-    kept = WAYS * (PAGE // slot - 1) if slot else functions
-    if not kept + WAYS < functions <= MOST_PLACED:
+    kept = CACHE_WAYS * (CACHE_WAY // slot - 1) if slot else functions
+    if not kept + CACHE_WAYS < functions <= MOST_PLACED_FUNCTIONS:
         return [(k, "") for k in range(functions)]
     rest = iter(range(kept, functions))
     order: list[tuple[int, str]] = []
     for k in range(kept):
-        order.append((k, f"align {slot if k % (kept // WAYS) else PAGE}"))
-        if (k + 1) % (kept // WAYS) == 0:
+        order.append((k, f"align {slot if k % (kept // CACHE_WAYS) else CACHE_WAY}"))
+        if (k + 1) % (kept // CACHE_WAYS) == 0:
             order.append((next(rest), f"align {slot}"))
-    before = f"prefix [{PAGE - slot} x i8] zeroinitializer"
-    return order + [(k, f"align {PAGE} {before}") for k in rest]
+    before = f"prefix [{CACHE_WAY - slot} x i8] zeroinitializer"
+    return order + [(k, f"align {CACHE_WAY} {before}") for k in rest]
 
 
 @dataclass(frozen=True)
@@ -210,8 +213,8 @@ class _LlvmFunction:
             places += [self._place(value)] if value in planned.places else []
             places += [(f"y{each.port}", each.element) for each in planned.stores.get(value, ())]
         places += [("numbers", k) for k in range(len(outside) - len(read))]
-        uses = Counter(map(self._window, places)).most_common(ADDRESSES)
-        return {window for window, times in uses if times >= WORTHWHILE}
+        uses = Counter(map(self._window, places)).most_common(ADDRESS_REGISTERS)
+        return {window for window, times in uses if times >= ADDRESS_USES}
 
     def _window(self, place: _Place) -> "_Place":
         return place[0], place[1] // len(self._kit.reach)
@@ -258,7 +261,7 @@ class _LlvmFunction:
         """Emit code that stores constants and unchanged inputs in outputs."""
         for run in runs:
             value = self.reference(run[0].value)
-            if len(run) > LONGEST_WRITTEN_OUT:
+            if len(run) > UNROLLED_OUTPUTS:
                 self.fill(f"y{run[0].port}", run[0].element, len(run), value)
             else:
                 for store in run:

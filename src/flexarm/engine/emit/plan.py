@@ -7,15 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from flexarm.engine.constants import PIECE_OPERATIONS
 from flexarm.engine.emit.order import belong_together, by_liveness
 from flexarm.engine.stream import Store, Stream
 
-CHUNK = 500  # largest number of operations in a piece
-# Number of consecutive equal outputs above which a loop fills them.
-LONGEST_WRITTEN_OUT = 8
 
-
-def plan(stream: Stream, *, chunk: int = CHUNK, ordered: bool = True) -> "CodeLayout":
+def plan(stream: Stream, *, chunk: int = PIECE_OPERATIONS, ordered: bool = True) -> "CodeLayout":
     """Return the division of a stream of operations into pieces, each compiled as one function.
 
     Parameters

@@ -17,11 +17,10 @@ units in the last place and 1e-33 of the angle.
 import math
 import struct
 
+from flexarm.engine.constants import LARGEST_ANGLE, LARGEST_ANGLE_ALONE
 from flexarm.engine.emit.llvm_text import number, per_lane, vector
 
 NAME = "flexarm.sincos"
-LARGEST_ANGLE = 1.0e5
-LARGEST_ALONE = 1.0e9  # without a library
 ROUNDER = 1.5 * 2.0**52  # adding it leaves an integer in the low bits of a double
 HALF_PI = tuple(
     map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
@@ -96,7 +95,7 @@ def _alone(width: int) -> str:
     suffix = "f64" if width == 1 else f"v{width}f64"
     return f"""define internal {{ {real}, {real} }} @{NAME}({real} %given) noinline nounwind {{
 %size = call {real} @llvm.fabs.{suffix}({real} %given)
-%small = fcmp olt {real} %size, {number(LARGEST_ALONE, width)}
+%small = fcmp olt {real} %size, {number(LARGEST_ANGLE_ALONE, width)}
 %x = select {truth} %small, {real} %given, {real} {number(math.nan, width)}
 {_reduce(real, width)}
 {_polynomials(real, width)}
@@ -146,7 +145,7 @@ def _small(real: str, whole: str, truth: str, width: int) -> str:
 
     Integer instructions are used because they are cheap on GPUs.
     """
-    (top,) = struct.unpack("q", struct.pack("d", LARGEST_ALONE))
+    (top,) = struct.unpack("q", struct.pack("d", LARGEST_ANGLE_ALONE))
     return f"""%bits = bitcast {real} %given to {whole}
 %size = and {whole} %bits, {_each(2**63 - 1, width)}
 %small = icmp ult {whole} %size, {_each(top, width)}

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.emit.keep import WARP
+from flexarm.engine.constants import (
+    DRIVER_LOG,
+    DRIVER_SHARED,
+    OLDEST_CAPABILITY,
+    OLDEST_DRIVER,
+    REGISTER_WARPS,
+    WARP,
+)
 from flexarm.engine.gpu.dlpack import CUDA, DeviceArray
 from flexarm.errors import DeviceError
 
 LIBRARIES = {"win32": "nvcuda.dll", "linux": "libcuda.so.1"}
-OLDEST = 11000  # oldest driver version: CUDA 11.0, the first with PTX 7.0
-LOG, ERROR_LOG_BUFFER, ERROR_LOG_SIZE = 8192, 5, 6
+ERROR_LOG_BUFFER, ERROR_LOG_SIZE = 5, 6
 MAJOR, SHARED = 75, 81  # device attributes, by the driver's numbers
-VOLTA = 7
-WARPS = 8  # warps whose threads fit the registers at their maximum per thread
-RESERVED = 1024  # bytes of a block's shared memory that the driver uses
 MORE_SHARED = 8  # function attribute, by the driver's number: bytes of shared memory
 OUT_OF_MEMORY = 2  # the driver's error code
 
@@ -54,7 +57,7 @@ class Gpu:
             raise DeviceError(f"GPU: NVIDIA's driver does not start: {self._words(code)}")
         version = ctypes.c_int()
         self.call("cuDriverGetVersion", ctypes.byref(version))
-        if version.value < OLDEST:
+        if version.value < OLDEST_DRIVER:
             have = f"{version.value // 1000}.{version.value % 1000 // 10}"
             raise DeviceError(
                 f"GPU: NVIDIA's driver supports CUDA {have}, and CUDA 11.0 is needed. Install a "
@@ -67,7 +70,7 @@ class Gpu:
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, 256, device)
         self.name = name.value.decode()
-        if major < VOLTA:
+        if major < OLDEST_CAPABILITY:
             raise DeviceError(
                 f"GPU: {self.name} is too old. A GPU of the Volta generation "
                 "(2017) or newer is needed."
@@ -113,7 +116,7 @@ class Gpu:
 
 def near_places(shared: int) -> int:
     """Return the number of doubles per thread if all warps share ``shared`` bytes."""
-    return (shared // WARPS - RESERVED) // (8 * WARP)
+    return (shared // REGISTER_WARPS - DRIVER_SHARED) // (8 * WARP)
 
 
 def _driver() -> Any:
@@ -262,9 +265,9 @@ class GpuKernel:
 
     def __init__(self, text: str, entry: str, block: int, near: int = 0) -> None:
         self._block, self._shared = block, 8 * near * block
-        log = ctypes.create_string_buffer(LOG)
+        log = ctypes.create_string_buffer(DRIVER_LOG)
         options = (ctypes.c_int * 2)(ERROR_LOG_BUFFER, ERROR_LOG_SIZE)
-        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), LOG)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), DRIVER_LOG)
         self._module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
         try:
             gpu().call(

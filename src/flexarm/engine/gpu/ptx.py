@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from flexarm.engine.compile import Level, Target, fit, foreign_machine
-from flexarm.engine.emit.keep import WARP
+from flexarm.engine.constants import UNSPLIT_OPERATIONS, WARP
 from flexarm.engine.emit.kit import Dialect
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.stream import Port, Stream
@@ -20,7 +20,6 @@ GROUP = WARP
 # Supported by all drivers since CUDA 11 and all GPUs since Volta.
 CUDA = Target("nvptx64-nvidia-cuda", "sm_70", "+ptx70")
 INTERLEAVED = Dialect(fused=True, libm=False, stride=GROUP)
-MOST = 1_000_000  # operations in one function: no stream is split
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def ptx_kernel(stream: Stream, *, level: Level = "fast") -> PtxKernel:
         If the installed llvmlite cannot write PTX, or an operation has no code for it.
     """
     how = fit(CUDA, level=level, width=1, operations=len(stream.operations))
-    code = emit_llvm(stream, chunk=MOST, fit=how, dialect=INTERLEAVED)
+    code = emit_llvm(stream, chunk=UNSPLIT_OPERATIONS, fit=how, dialect=INTERLEAVED)
     target = foreign_machine(CUDA, "GPU", level=level)
     entry = f"{code.entry}_arms"
     sizes = [port.size for port in (*stream.inputs, *stream.outputs)] + [code.work_size]
