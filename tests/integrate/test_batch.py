@@ -82,7 +82,7 @@ def test_values_that_registers_do_not_hold_wait_in_memory(monkeypatch: pytest.Mo
         found.append(moves(stream, room))
         return found[-1]
 
-    monkeypatch.setattr(ptx, "IN_PLACE", 20)
+    monkeypatch.setattr(ptx, "INLINED_OPERATIONS", 20)
     monkeypatch.setattr(EmulatedGpu, "near", 1)
     monkeypatch.setattr(ptx, "Room", partial(Room, registers=5, ahead=3))
     monkeypatch.setattr(thread, "moves", noted)
@@ -103,8 +103,8 @@ def test_long_equations_take_their_constants_from_a_table(
         codes.append(llvm.emit_llvm(stream, **options))
         return codes[-1]
 
-    monkeypatch.setattr(ptx, "IN_PLACE", 20)
-    monkeypatch.setattr(ptx, "LONG", 20)
+    monkeypatch.setattr(ptx, "INLINED_OPERATIONS", 20)
+    monkeypatch.setattr(ptx, "LONG_CODE", 20)
     monkeypatch.setattr(ptx, "emit_llvm", noted)
     monkeypatch.setattr(keep, "MOST_TABLED", most or MOST_TABLED)
     there, here = (flexarm.batch(loads(ARM), 1, dt=0.05, device=on) for on in ("gpu", "cpu"))
@@ -125,8 +125,8 @@ def test_all_threads_of_a_block_fill_its_table(monkeypatch: pytest.MonkeyPatch) 
         programs.append(ptx.gpu_program(*given, **options))
         return programs[-1]
 
-    monkeypatch.setattr(ptx, "IN_PLACE", 20)
-    monkeypatch.setattr(ptx, "LONG", 20)
+    monkeypatch.setattr(ptx, "INLINED_OPERATIONS", 20)
+    monkeypatch.setattr(ptx, "LONG_CODE", 20)
     monkeypatch.setattr(engines, "gpu_program", noted)
     flexarm.batch(loads(ARM), 1, dt=0.05, device="gpu")
     *_, equations, kernel = programs[0].texts

@@ -6,10 +6,10 @@ from typing import Any
 from flexarm.engine.emit.llvm_text import number
 from flexarm.engine.emit.thread import FILL
 from flexarm.engine.gpu.ptx import GROUP, threads
+from flexarm.loops.constants import COPIED_ELEMENTS
 from flexarm.loops.threads import RecordPath, SharedValue, TableEntries, ThreadRecord, paths_to
 
 ENTRY = "flexarm_runs"
-WRITTEN_OUT = 64  # elements up to which an array is copied without a loop
 
 
 class KernelText:
@@ -141,7 +141,7 @@ class KernelText:
 
     def _copy(self, k: int, part: SharedValue) -> None:
         """Append the LLVM lines that copy an array from the image and, if it changes, back."""
-        if part.size > WRITTEN_OUT:
+        if part.size > COPIED_ELEMENTS:
             self.before += self._place(part.place, f"%e{k}")
             listed = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"
             self.before.append(f"call void @flexarm_take{listed}")

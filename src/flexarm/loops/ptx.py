@@ -28,6 +28,13 @@ from flexarm.engine.emit.order import by_liveness
 from flexarm.engine.gpu.ptx import CUDA, GROUP, read
 from flexarm.engine.split import settled
 from flexarm.engine.stream import Stream
+from flexarm.loops.constants import (
+    BRANCHED_BLOCK,
+    INLINED_OPERATIONS,
+    LONG_CODE,
+    MEMORY_ALIGNMENT,
+    REGISTER_ALIGNMENT,
+)
 from flexarm.loops.kernel import optimise
 from flexarm.loops.kernel_text import ENTRY, KernelText
 from flexarm.loops.language import Array, LoopSource
@@ -37,15 +44,6 @@ from flexarm.loops.writes import written_fields
 
 GPU = Dialect(fused=True, libm=False)
 MATHEMATICS = ("sin", "cos", "exp", "pow")
-IN_PLACE = 1500  # operations up to which equations are inlined
-LONG = 5000  # operations above which code exceeds every cache: fewer instructions are faster
-# Threads per block of a kernel with branches: the threads of a block begin together and so reach
-# the same code at about the same time.
-BRANCHED = 128
-# Alignment of arrays [bytes].  For arrays in memory 16 lets one instruction move two doubles; for
-# arrays that unrolled loops place in registers it would need adjacent registers, which are too few.
-ONE = 8
-TWO = 2 * ONE
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class GpuProgram:
     texts: tuple[str, ...]
     parts: tuple[SharedValue, ...]  # numbers and arrays of a thread
     size: int  # count of numbers per run in the image
-    block: int = BRANCHED  # threads per block
+    block: int = BRANCHED_BLOCK  # threads per block
     near: int = 0  # doubles per thread in the shared memory of a block
 
     def ptx(self) -> str:
@@ -222,8 +220,8 @@ def gpu_program(
     codes = {}
     for key, each in equations.items():
         stream, size, room = each.stream, len(each.stream.operations), None
-        if near and size > IN_PLACE:
-            room = Room(near, 118, 25, tabled=True) if size > LONG else Room(near)
+        if near and size > INLINED_OPERATIONS:
+            room = Room(near, 118, 25, tabled=True) if size > LONG_CODE else Room(near)
             stream = settled(stream, _common(parts, threads[0], each))
         stream = chained(by_liveness(chained(stream)))
         codes[key] = emit_llvm(stream, chunk=UNSPLIT_OPERATIONS, dialect=replace(GPU, room=room))
@@ -236,10 +234,12 @@ def gpu_program(
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    entry = KernelText(parts, threads[0], tables, bound, ONE if steady else TWO)
+    entry = KernelText(
+        parts, threads[0], tables, bound, REGISTER_ALIGNMENT if steady else MEMORY_ALIGNMENT
+    )
     entry.fills = any(code.table for code in codes.values())
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
-    block = NEAR_BLOCK if steady else BRANCHED
+    block = NEAR_BLOCK if steady else BRANCHED_BLOCK
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
 
 
@@ -307,6 +307,6 @@ def _in_place(text: str) -> str:
 def _equations(text: str, entry: str, operations: int) -> str:
     """Return the LLVM code of equations, marked for inlining if they are short."""
     inner = text.replace(") noinline nounwind", ") alwaysinline nounwind")
-    if operations <= IN_PLACE:
+    if operations <= INLINED_OPERATIONS:
         return inner
     return re.sub(rf"(define void @{entry}\(.*\)) alwaysinline", r"\1 noinline", inner)

@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from flexarm.errors import FlexarmError
+from flexarm.loops.constants import UNROLLED_ITERATIONS
 from flexarm.loops.language import Array, Ints, LoopSource, Record
 from flexarm.loops.walk import COMPARISONS, NOTHING, KernelWalk, Place, Rounds, is_record
 
@@ -21,9 +22,6 @@ INSTRUCTIONS = {
 INTRINSICS = {"sqrt": "llvm.sqrt.f64", "floor": "llvm.floor.f64", "fabs": "llvm.fabs.f64",
               "whole": "llvm.fptosi.sat.i64.f64"}  # fmt: skip
 KNOWN = "known"  # marks loops whose number of iterations is known
-# Iterations up to which a loop with literal bounds is unrolled here: elements of local arrays are
-# registers only if their indices are literals.
-WRITTEN_OUT = 8
 
 
 def translate(
@@ -267,7 +265,7 @@ class _LlvmKernel(KernelWalk):
 
     def count(self, node: ast.For, name: str, rounds: Rounds, body: Callable[[], bool]) -> None:
         jumps = any(isinstance(each, ast.Break | ast.Continue) for each in ast.walk(node))
-        if rounds.known and len(rounds.known) <= WRITTEN_OUT and not jumps:
+        if rounds.known and len(rounds.known) <= UNROLLED_ITERATIONS and not jumps:
             for k in rounds.known:
                 self.counts[name] = ir.Constant(I64, k)
                 body()

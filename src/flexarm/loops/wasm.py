@@ -11,11 +11,10 @@ from flexarm.engine.emit.kit import BARE, library
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.stream import Stream
 from flexarm.engine.wasm import WASM, link, read
+from flexarm.loops.constants import MEMORY_ALIGNMENT
 from flexarm.loops.kernel import optimise
 from flexarm.loops.language import Array, Ints, LoopSource, Record
 from flexarm.loops.translate import translate
-
-ALIGNMENT = 16  # [bytes]
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Memory:
 
     def room(self, size: int) -> int:
         """Reserve ``size`` bytes and return their address, a multiple of 16."""
-        place = -(-self.size // ALIGNMENT) * ALIGNMENT
+        place = -(-self.size // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
         self.size = place + size
         return place
 
