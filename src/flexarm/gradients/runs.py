@@ -22,6 +22,7 @@ from flexarm.formulations.numbers.parameters import (
     parameter_keys,
     parameter_values,
 )
+from flexarm.gradients.constants import EVENT_ORDERINGS, RECORDED_STEPS
 from flexarm.gradients.events.crossing import (
     Entry,
     HybridTrajectory,
@@ -74,7 +75,6 @@ Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one p
 # Trajectories of a phase, state-dependent events at its end, and its end [s].
 Legs = tuple[list[RecordedTrajectory], tuple[int, ...], float]
 Known = dict[tuple[int, ...], dict[Any, Array]]  # derivatives by numbers, by past events
-APPROACHES = 3  # attempts to order an event and a nearby sample in time
 JUMPS = (
     "gradients: exist only for runs without jumps in the equations. Leave out dry friction (use "
     "'smooth' or 'lugre'), and brakes that slip or close at a speed."
@@ -82,7 +82,6 @@ JUMPS = (
 ANOTHER = "a run by etd4 includes modes, and one with events several phases"
 # By method.  For etd4, the tableau that integrates states of servos; modes have their own weights.
 TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": etd4.TABLEAU}
-ROUNDS = 100  # of step attempts per call of `record`
 
 
 def recorded(
@@ -96,8 +95,8 @@ def recorded(
     m, tries = make_ready(new_state(task, method, rtol, step)), method.renewed_after
     found, renewed, seen = [task.times[:1]], [], bool(beyond(m) >= 0)
     while m.t < m.t_end and not seen:
-        begins, ends = np.full(ROUNDS, np.inf), np.full(ROUNDS * tries, np.inf)
-        code = record(m, ROUNDS, tries, begins, ends)
+        begins, ends = np.full(RECORDED_STEPS, np.inf), np.full(RECORDED_STEPS * tries, np.inf)
+        code = record(m, RECORDED_STEPS, tries, begins, ends)
         if code == SEEN:
             seen = at_sight(m, np.array(task.equation.anchor)) is not None
         # The event is not confirmed, or the equations have a corner, after which the motion goes
@@ -495,7 +494,7 @@ class Differentiable:
         """
         plan, seen, t = self._plan(leg.task, leg.plan)
         model, discrete, (begin, end) = leg.model, plan.discrete, leg.t[[0, -1]].tolist()
-        for _ in range(APPROACHES):
+        for _ in range(EVENT_ORDERINGS):
             if not seen or t >= end - instant(end):
                 return [leg.by(plan)], (), end
             if t <= begin + 4 * instant(begin):  # the quantity is beyond its value at the begin

@@ -20,6 +20,7 @@ from flexarm.engine.compile import real_numbers
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import Nearby
+from flexarm.gradients.constants import COMPLEX_STEP, EVENT_TIME_ERROR, LEAST_OVERSHOOT
 from flexarm.gradients.events.kinetics import ComplexKinetics
 from flexarm.gradients.events.phases import carried, carrying, caught_again, value_of
 from flexarm.gradients.plan import StepSequence, roundings
@@ -31,10 +32,6 @@ from flexarm.integrate.system import instant
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.model import Model
-
-GRAZES = 1e-9  # of a quantity's size: least overshoot beyond its value
-SETTLED = 1e-9  # of the last step: convergence tolerance of the event time
-TANGENT = 1e-20  # complex step; products of two such steps are negligible
 
 
 @dataclass(frozen=True)
@@ -114,8 +111,8 @@ class Entry:
             return np.concatenate([q, rates, y[2 * n :], carried(after)])
 
         here = found(self.model, given)
-        ways = 1j * TANGENT * np.eye(len(given))
-        tangents = np.array([found(self.model, given + way).imag for way in ways]).T / TANGENT
+        ways = 1j * COMPLEX_STEP * np.eye(len(given))
+        tangents = np.array([found(self.model, given + way).imag for way in ways]).T / COMPLEX_STEP
         by_state = np.eye(len(here), size + len(numbers))
         by_state[:, [*range(2 * n), *range(size, size + len(numbers))]] = tangents[:, :-1]
         changed = [
@@ -198,7 +195,7 @@ def reached(
     first, last = _beyond(found, 0, event, value), abs(found.t[-1] - found.t[0])
     depth = rate**2 / 2 / max(abs(rate - first[1]) / last, 1e-300)
     size = max(abs(value), abs(first[0]))
-    if not moved <= SETTLED * last or depth < GRAZES * size:
+    if not moved <= EVENT_TIME_ERROR * last or depth < LEAST_OVERSHOOT * size:
         title = model.arm.events[event].title
         raise SimulationError(
             f"gradients: '{title}' happens at t = {t:.6g} s, where its quantity touches its "

@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.arm.mission import ACTIONS, PAYLOAD, When
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
+from flexarm.gradients.constants import CARRIED_STEP
 from flexarm.gradients.plan import StepSequence
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.discrete import DiscreteState, instants
@@ -20,7 +21,6 @@ from flexarm.model import Model
 from flexarm.spatial import Pose
 
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
-CARRIED = 1e-2  # difference step; equations are quadratic in these numbers
 LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body
 
 
@@ -79,11 +79,11 @@ def nearby_in(
         for key, each in arms().items()
     }
     numbers, poses = carried(discrete), LIES * len(_captured_poses(discrete))
-    for k, step in enumerate(CARRIED * np.eye(len(numbers))):
+    for k, step in enumerate(CARRIED_STEP * np.eye(len(numbers))):
         # the model does not depend on numbers of drifting bodies
         ways = (step, -step) if k < poses else (step,)
         models = (situated(carrying(discrete, numbers + way), model) for way in ways)
-        weights = np.array([1.0, -1.0]) / (2 * CARRIED) if len(ways) > 1 else np.zeros(1)
+        weights = np.array([1.0, -1.0]) / (2 * CARRIED_STEP) if len(ways) > 1 else np.zeros(1)
         found[f"carried {k}"] = Nearby(tuple(models), weights)
     return found
 
