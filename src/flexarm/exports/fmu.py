@@ -16,12 +16,12 @@ from xml.etree import ElementTree as ET
 from flexarm.arguments import is_word, refused
 from flexarm.exports.c_source import c_files, template
 from flexarm.exports.compiler import ENDINGS, shared_library, system
+from flexarm.exports.constants import EXPERIMENT_TOLERANCE
 from flexarm.exports.plant import Plant
 from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_writable, write_whole
 
 FMI = ("2.0", "3.0")
-TOLERANCE = 1e-6
 # Exponents of SI base units by unit.
 UNITS: dict[str, dict[str, int]] = {
     "rad": {"rad": 1}, "m": {"m": 1}, "s": {"s": 1}, "A": {"A": 1}, "1": {},
@@ -56,8 +56,8 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     listed = variables(plant)
     token = _token(fmi, sources)
     words = {
-        "FILE": plant.name, "NAME": plant.name, "TOKEN": token, "TOLERANCE": repr(TOLERANCE),
-        "TITLE": plain_title(plant.model.arm.name),
+        "FILE": plant.name, "NAME": plant.name, "TOKEN": token,
+        "TOLERANCE": repr(EXPERIMENT_TOLERANCE), "TITLE": plain_title(plant.model.arm.name),
     }  # fmt: skip
     for name in ("unit.h", f"fmi{fmi[0]}.c"):
         sources[name] = template(name, words)
@@ -287,7 +287,7 @@ def _units_and_experiment(root: ET.Element, listed: list[FmuVariable]) -> None:
         base |= {"s": base.get("s", 0) - len(per)} if per else {}
         ET.SubElement(element, "BaseUnit", {key: str(value) for key, value in base.items()})
     ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1",
-                  tolerance=repr(TOLERANCE))  # fmt: skip
+                  tolerance=repr(EXPERIMENT_TOLERANCE))  # fmt: skip
 
 
 def _build_description(plant: Plant, code: list[str]) -> ET.Element:

@@ -2,7 +2,8 @@
 
 import re
 
-LONGEST = 40  # characters of an identifier; longer names are cut
+from flexarm.exports.constants import IDENTIFIER_LENGTH
+
 # Keywords of C up to C23, of C++ (which includes the header) and of GNU C.
 KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
@@ -37,6 +38,6 @@ TAKEN = frozenset(" ".join((KEYWORDS, MACROS, FILES, OWN, CASADI)).split())
 
 def identifier(name: str) -> str:
     """Return an arm's name as a C identifier that is no keyword, macro, header or device name."""
-    word = re.sub(r"[^A-Za-z0-9]+", "_", name).lower()[:LONGEST].strip("_")
+    word = re.sub(r"[^A-Za-z0-9]+", "_", name).lower()[:IDENTIFIER_LENGTH].strip("_")
     word = word if word[:1].isalpha() else f"arm_{word}".strip("_")
     return f"{word}_arm" if word in TAKEN else word

@@ -22,6 +22,7 @@ from flexarm.arm import Arm
 from flexarm.arm.mission import Event, When
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.exports.constants import TYPICAL_DEFLECTION
 from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.constants import INSTANT_RUN
@@ -42,7 +43,6 @@ OUTPUTS = (
     *((f"tip.R{i}{j}", "1") for i in "123" for j in "123"),
     ("tip.x", "m"), ("tip.y", "m"), ("tip.z", "m"),
 )  # fmt: skip
-SMALL = 1e-3  # typical deflection, relative to the length of a link
 
 
 def plant(arm: Arm) -> "Plant":
@@ -169,7 +169,9 @@ class Plant:
         """Typical magnitudes of the states, below which error tolerances are absolute."""
         sizes = np.ones(self.model.size)
         for part in self.model.links:
-            sizes[part.modes.start : part.modes.stop] = SMALL * max(part.length, SMALL)
+            sizes[part.modes.start : part.modes.stop] = TYPICAL_DEFLECTION * max(
+                part.length, TYPICAL_DEFLECTION
+            )
         swift = max(self.task.vibration.fastest, 1.0)
         floors = self.task.motion.actuators.floors
         return np.concatenate([sizes[list(self.open)], sizes[list(self.open)] * swift, floors])
