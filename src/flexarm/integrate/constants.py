@@ -150,8 +150,9 @@ JOB_GROUPS = 256  # groups of SIMD lanes that a thread takes at once: a job take
 # checked together, about a megabyte.
 SAMPLES_AT_ONCE, STATES_AT_ONCE = 100_000, 10_000
 # Approximate operations of a GPU thread in one kernel launch; share of the free GPU memory that a
-# portion of runs uses.
-LAUNCH_OPERATIONS, GPU_MEMORY_SHARE = 40_000_000, 0.4
+# portion of runs uses; runs whose different numbers are written to the GPU at once: 512 warps, some
+# 50 MB.
+LAUNCH_OPERATIONS, GPU_MEMORY_SHARE, UPLOADED_RUNS = 40_000_000, 0.4, 16_384
 LEAST_SUBSTEPS = 4  # Runge-Kutta steps in a step of a batch
 
 # Missions

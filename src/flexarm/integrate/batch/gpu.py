@@ -14,7 +14,7 @@ from flexarm.integrate.batch.runs import COUNTED, RunArrays
 from flexarm.integrate.batch.series import VALUE
 from flexarm.integrate.batch.variations import Variations, alike, distinct
 from flexarm.integrate.choice.halving import refinement
-from flexarm.integrate.constants import GPU_MEMORY_SHARE, LAUNCH_OPERATIONS
+from flexarm.integrate.constants import GPU_MEMORY_SHARE, LAUNCH_OPERATIONS, UPLOADED_RUNS
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
@@ -29,7 +29,6 @@ from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interlea
 from flexarm.loops.threads import ThreadRecord
 
 DONE = -1  # code of a run that Python has ended
-WRITTEN = 512 * GROUP  # runs whose different numbers are written to the GPU at once: some 50 MB
 
 
 def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
@@ -202,8 +201,8 @@ class _Portion:
         group, count = self.group, len(which)
         if len(group.templates) == 1:
             self.image.repeat(np.repeat(group.templates[0], GROUP), self.blocks)
-        for first in range(0, count if len(group.templates) > 1 else 0, WRITTEN):
-            rows = interleaved(group.templates[which[first : first + WRITTEN]])
+        for first in range(0, count if len(group.templates) > 1 else 0, UPLOADED_RUNS):
+            rows = interleaved(group.templates[which[first : first + UPLOADED_RUNS]])
             self.image.put(rows.reshape(1, -1), first * group.program.size, rows.size)
         places = [group.program.place(name).start for name in ("y", "y_old")]
         self._put(places, states[:, : group.size])
