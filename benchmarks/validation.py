@@ -92,29 +92,24 @@ def page(found: list[tuple[str, str, list[Row]]], counted: list[str]) -> str:
 
 
 def _table(rows: list[Row]) -> str:
-    """Write a row per case; ways that agree with the same numbers stand together."""
-    ours = "ours, where it differs"
-    head = ["case", "published or derived", ours, "difference", "with", "source"]
+    """Write one row per case; methods that agree with the same numbers share a row."""
+    head = ["case", "published or derived", "flexarm, if different", "computed with", "source"]
     lines: dict[tuple[str, ...], None] = {}
     for row in rows:
-        ours, how = ("", "") if row.agrees else (" ".join(_cells(row)), row.how)
-        texts = " ".join(row.printed.texts)
-        lines[row.case, texts, ours, _size(row), how, row.printed.source] = None
+        differs = f"{' '.join(_cells(row))} ({row.difference:.0e})"
+        ours, how = ("", "") if row.agrees else (differs, row.how)
+        lines[row.case, " ".join(row.printed.texts), ours, how, row.printed.source] = None
     return table(head, [list(line) for line in lines])
 
 
 def _cells(row: Row) -> list[str]:
-    """Write ours with the digits that are printed."""
+    """Write flexarm's values with as many digits as the reference has."""
     cells = []
     for text, value in zip(row.printed.texts, row.ours, strict=True):
         mantissa, mark, _ = text.partition("e")
         decimals = len(mantissa.partition(".")[2])
         cells.append(f"{value:.{decimals}e}" if mark else f"{value:.{decimals}f}")
     return cells
-
-
-def _size(row: Row) -> str:
-    return "all digits" if row.agrees else f"{row.difference:.0e}"
 
 
 def _reasons(rows: list[Row]) -> str:
@@ -137,12 +132,11 @@ def _named(rows: list[Row]) -> str:
 
 ABOUT = """# Validation
 
-Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. Every number
-of ours is computed on the spot by flexarm. *all digits*: it rounds to the published number.
-Otherwise it stands beside that, with the largest relative difference of the row, and a sentence
-below the table says why; *with* is what it was computed with. Where nothing is said to be
-published, the number was derived anew by the method that *source* names. The power series of
-section 6 is the script's own.
+Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. flexarm
+computes every case anew. Where the third column is empty, all its numbers round to the reference.
+Otherwise the column has flexarm's numbers, in brackets the largest relative difference of the row,
+and a sentence below the table gives the reason. References without a publication were derived
+independently, by the method in the last column. The power series of section 6 is the script's own.
 Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 
 BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =

@@ -50,26 +50,27 @@ def markdown() -> str:
     parts = [_ABOUT]
     for paper, name in NAMES.items():
         rows = tuple(
-            (each.where, each.kind, each.printed, each.right, measured(each),
-             "run" if each.runs else "read", f"`{each.code}`" if each.code else "")
+            (each.where, each.kind if each.runs else f"{each.kind}, not run", each.printed,
+             each.right, measured(each), f"`{each.code}`" if each.code else "")
             for each in errata(paper)
             if each.kind != "transcription"
         )  # fmt: skip
-        head = ("where", "kind", "printed", "right", "effect", "", "marked in")
+        head = ("where", "kind", "printed", "right", "effect", "marked in")
         parts.append(f"## {name}\n\n{lined(Table(name, head, rows))}")
     return "\n\n".join(parts) + "\n"
 
 
 _ABOUT = """# Errata of the five papers
 
-Made by `flexarm reproduce --errata --out docs/errata.md`, and held to it by a test; do not edit.
-The papers were read in a machine's transcription, which takes arrows for dots and loses tildes:
-an *error* is what is not right as transcribed, and no other place of the paper corrects. An
-*approximation* is one that the paper itself states, its effect what it leaves out; a *remark* is
-about what is not defined, or can be read otherwise.
-What says *run* was computed with the equation as printed and as it is right, on random states; the
-[Gibbs-Appell](papers/korayem.md#gibbs-appell) steps on a spatial arm of three links with two modes
-each, amplitudes to 0.05 m, rates and accelerations to 1 in SI units, errors over the largest entry.
-What says *read* has no effect that could be computed, for the reason given. Files named in the last
-column have the right form at lines marked `erratum`."""
+Made by `flexarm reproduce --errata --out docs/errata.md`, and compared with it by a test; do not
+edit. The papers were read in a machine transcription, which replaces arrows by dots and loses
+tildes. An *error* is wrong as transcribed, and no other place of the paper corrects it. An
+*approximation* is stated by the paper itself; its effect is the size of the neglected terms. A
+*remark* concerns something undefined or ambiguous.
+
+Effects were computed with the equation as printed and as corrected, at random states. Those of the
+[Gibbs-Appell](papers/korayem.md#gibbs-appell) steps are for a spatial arm of three links with two
+modes each, amplitudes up to 0.05 m, rates and accelerations up to 1 in SI units; errors are
+relative to the largest entry. *Not run*: there is no effect to compute, for the reason given. Files
+in the last column have the corrected form at lines marked `erratum`."""
 __all__ = ["Erratum", "errata", "markdown", "measured"]
