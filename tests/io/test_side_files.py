@@ -12,7 +12,8 @@ from flexarm.errors import ModelError
 from flexarm.io.model_file import load, loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
-from flexarm.model.profiles import MAX_ROWS, pieces
+from flexarm.model.constants import MOST_ROWS
+from flexarm.model.profiles import pieces
 from tests.integrate.test_run_file import assert_same
 
 ARM = """
@@ -141,8 +142,8 @@ def test_many_large_files_are_too_much_together(folder: Path) -> None:
 
 
 def test_rows_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MAX_ROWS == 1_000_000
-    monkeypatch.setattr("flexarm.model.profiles.MAX_ROWS", 2)
+    assert MOST_ROWS == 1_000_000
+    monkeypatch.setattr("flexarm.model.profiles.MOST_ROWS", 2)
     rows = "time,torque\n0,1\n1,1\n"
     assert len(columns(folder, rows)) == 2
     with pytest.raises(ModelError, match=r"torque\.csv:4: the table has more than 2 rows"):

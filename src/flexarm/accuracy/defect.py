@@ -15,7 +15,7 @@ from flexarm.accuracy.slender import section_errors
 from flexarm.engine.functions import trace_recipe
 from flexarm.formulations import formulation
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.mechanics.deformed import AT_ONCE
+from flexarm.mechanics.constants import BLOCK_VALUES
 from flexarm.mechanics.drives import hub_row, motor_row
 from flexarm.mechanics.loads import (
     input_matrix,
@@ -222,7 +222,7 @@ class RicherArm:
         ``loads`` (T, n, 3) is filled in place; ``kept`` lists the samples whose mass matrices are
         returned.
         """
-        size = max(AT_ONCE // self.model.size**2, 1)
+        size = max(BLOCK_VALUES // self.model.size**2, 1)
         soft, heavy = section_errors(self.given)
         masses: dict[int, Array] = {}
         for start in range(leg.first, leg.last + 1, size):

@@ -13,7 +13,7 @@ from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Shapes
 from flexarm.links.basis import MOTIONS
 from flexarm.links.families.arm_modes import moment_shapes
 from flexarm.links.span import Span
-from flexarm.mechanics.bodies.base import SECTIONS
+from flexarm.mechanics.constants import SHAPE_STATIONS
 from flexarm.mechanics.deformed import flexible_links
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import LinkModel, Model
@@ -137,7 +137,7 @@ def _fitted(part: LinkModel, mine: LinkModel) -> Array:
 
     Shapes are taken relative to their slope at the root.
     """
-    x = np.linspace(0.0, part.beam.span.length, SECTIONS)
+    x = np.linspace(0.0, part.beam.span.length, SHAPE_STATIONS)
     places = np.stack([x, 0 * x, 0 * x], axis=1)
     root = part.beam.root_angle
     turned = np.stack([np.cross(column, places) for column in root.T], axis=2)

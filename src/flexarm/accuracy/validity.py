@@ -11,7 +11,7 @@ from flexarm.links.basis import product_points
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.deformed import Deformed
-from flexarm.mechanics.bodies.exact.tangents import STEEPEST
+from flexarm.mechanics.constants import STEEPEST_SLOPE
 from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_links
 from flexarm.mechanics.drives import input_limits
 from flexarm.mechanics.loads import input_names
@@ -141,7 +141,7 @@ def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | 
     """Return the relative error of a link's model at a slope, or None beyond measured slopes."""
     if part.exact is not None:
         start, growth = NODE_ERROR[min(part.exact.more, max(NODE_ERROR))]
-        return start + growth * slope if slope <= STEEPEST else None
+        return start + growth * slope if slope <= STEEPEST_SLOPE else None
     table = MODEL_ERROR if stiffening else LINEAR_ERROR
     return next((error for limit, error in table if slope <= limit), None)
 
@@ -153,7 +153,7 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
         return _body_warning(link, stiff=stiffening and part.body.stiffens)
     limits = [("strain", link.strain or 0.0, STRAIN)]
     if exact:
-        limits.insert(0, ("slope", link.slope, STEEPEST))
+        limits.insert(0, ("slope", link.slope, STEEPEST_SLOPE))
     else:
         limits = [
             ("slope", link.slope, SLOPE if stiffening else SLOPE_LINEAR),

@@ -13,7 +13,7 @@ from flexarm.links.ends import own_inertia
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
 from flexarm.model import LinkModel, Model, prescribed_profiles, start_state
-from flexarm.model.curve import STATIONS
+from flexarm.model.constants import FIT_STATIONS
 
 COUPLED = 1e-8  # relative force, scaled by roots of inertia, above which an amplitude is excited
 TRIALS = 3  # random states: a force that is 0 at one by chance is not at all
@@ -119,7 +119,7 @@ def _reached(model: Model, part: LinkModel, q: Array) -> float:
     if shapes is None or span is None:
         return 1.0
     length = span.length
-    x = np.union1d(np.linspace(0.0, length, STATIONS), shapes.edges)
+    x = np.union1d(np.linspace(0.0, length, FIT_STATIONS), shapes.edges)
     columns = (shapes.displacement(x) / length, shapes.rotation(x))
     return max(float(np.abs(each @ q[part.modes]).max(initial=0.0)) for each in columns) or 1.0
 

@@ -28,7 +28,7 @@ from flexarm.io.explain import explain_data
 from flexarm.io.source import show_path
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
-from flexarm.mechanics.bodies.exact.tangents import STEEPEST
+from flexarm.mechanics.constants import STEEPEST_SLOPE
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
@@ -317,7 +317,7 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
             found += [
                 Watch(unit[part.exposed], a, b, what, f"{remedy} {key}.") for a, b, key in ends
             ]
-        steepest = STEEPEST_SERIES if part.exact is None else STEEPEST
+        steepest = STEEPEST_SERIES if part.exact is None else STEEPEST_SLOPE
         for slope in part.body.tip_slopes:
             row = np.zeros(2 * n, dtype=slope.dtype)
             row[part.modes.start : part.modes.stop] = slope

@@ -10,11 +10,10 @@ import numpy as np
 
 from flexarm.arm.forces import Box, Contact, Obstacle, Plane, Sphere
 from flexarm.mechanics.attached import Attached, attach
+from flexarm.mechanics.constants import SMALLEST_LENGTH
 from flexarm.mechanics.kinematics import LinkFrames
 from flexarm.model import Model
 from flexarm.spatial import Expr, constant, rotation_from_angles
-
-TINY = 1e-30  # [m], [m^2]: lower bound of lengths, so that derivatives are finite
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def distance_from(obstacle: Obstacle, point: Expr) -> tuple[Expr, Expr]:
         return ca.dot(normal, point - constant(np.array(obstacle.point))), type(point)(normal)
     out = point - constant(np.array(obstacle.centre))
     if isinstance(obstacle, Sphere):
-        distance = ca.sqrt(ca.fmax(ca.sumsqr(out), TINY))
+        distance = ca.sqrt(ca.fmax(ca.sumsqr(out), SMALLEST_LENGTH))
         sign = -1 if obstacle.inside else 1
         return sign * (distance - obstacle.radius), sign * out / distance
     return _distance_from_box(obstacle, out)
@@ -101,9 +100,9 @@ def _distance_from_box(box: Box, out: Expr) -> tuple[Expr, Expr]:
     beyond = ca.fabs(local) - constant(np.array(box.size)) / 2
     nearest = ca.mmax(beyond)
     apart = ca.fmax(beyond, 0)
-    distance = ca.sqrt(ca.fmax(ca.sumsqr(apart), TINY))
+    distance = ca.sqrt(ca.fmax(ca.sumsqr(apart), SMALLEST_LENGTH))
     through = ca.vertcat(*_first_of(beyond, nearest))
-    inside = ca.sumsqr(apart) <= TINY
+    inside = ca.sumsqr(apart) <= SMALLEST_LENGTH
     normal = ca.if_else(local < 0, -1, 1) * ca.if_else(inside, through, apart / distance)
     return ca.if_else(inside, nearest, distance), turned @ normal
 
@@ -117,4 +116,4 @@ def _first_of(values: Expr, largest: Expr) -> tuple[Expr, Expr, Expr]:
 
 def _power(depth: Expr, exponent: float) -> Expr:
     """Return the penetration depth to a power, 0 for negative depths."""
-    return ca.if_else(depth > 0, ca.fmax(depth, TINY) ** exponent, 0)
+    return ca.if_else(depth > 0, ca.fmax(depth, SMALLEST_LENGTH) ** exponent, 0)

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
-from flexarm.model.curve import STATIONS
+from flexarm.model.constants import FIT_STATIONS
 
 
 def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
@@ -39,14 +39,14 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
     if shapes is None or span is None:
         return _body_deformation(part, q, rng)
     length = span.length
-    x = np.linspace(0.0, length, STATIONS)
+    x = np.linspace(0.0, length, FIT_STATIONS)
     moved = {d: shapes.values(d, x) for d in DIRECTIONS}
     across = rng.normal(size=2) * [bool(np.any(moved[d])) for d in ("y", "z")]
     across /= np.linalg.norm(across) or 1.0
     shares = (*across, *rng.choice((-1.0, 1.0), size=2))
     total = np.zeros(len(shapes.names))
     for share, values in zip(shares, moved.values(), strict=True):
-        bent = _static(shapes.stiffness, values.T @ rng.uniform(size=STATIONS))
+        bent = _static(shapes.stiffness, values.T @ rng.uniform(size=FIT_STATIONS))
         total += share * bent / (_size(moved, bent, length) or 1.0)
     return np.asarray(total / (_size(moved, total, length) or 1.0))
 

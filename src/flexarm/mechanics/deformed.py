@@ -14,11 +14,8 @@ from flexarm.links.base import Array, Direction
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Along, Deformed
+from flexarm.mechanics.constants import BLOCK_VALUES, CURVE_STATIONS, MOST_STATIONS
 from flexarm.model import LinkModel, Model
-
-STATIONS = 11  # default number along a link, both ends included
-MOST_STATIONS = 10_000
-AT_ONCE = 1_000_000  # values per array, 8 MB: long runs are processed in blocks of samples
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ def flexible_links(model: Model) -> list[LinkModel]:
 
 def blocks(samples: int, places: int) -> Iterator[slice]:
     """Return slices that divide a run's samples into blocks of limited memory."""
-    size = max(AT_ONCE // max(places, 1), 1)
+    size = max(BLOCK_VALUES // max(places, 1), 1)
     for start in range(0, samples, size):
         yield slice(start, min(start + size, samples))
 
@@ -59,7 +56,7 @@ def blocks(samples: int, places: int) -> Iterator[slice]:
 def read_stations(stations: ArrayLike | None) -> Array:
     """Return stations as fractions of the span, from a number of stations or given fractions."""
     if stations is None:
-        stations = STATIONS
+        stations = CURVE_STATIONS
     if isinstance(stations, int):
         if stations < 2:
             raise FlexarmError(f"stations: must be at least 2, root and tip, got {stations}")

@@ -13,11 +13,11 @@ import numpy as np
 from flexarm.arm import Friction, SpringTable
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies.base import table_energy
+from flexarm.mechanics.constants import DAMPING_ONSET
 from flexarm.model import Axis, Model
 from flexarm.spatial import Expr, Scalar, constant
 
 AnyFriction = Friction[Any, Any, Any, Any]
-ONSET = 0.01  # contact depth of full transmission damping, relative to the backlash
 MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # dissipation
 
 
@@ -258,7 +258,7 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
         return damped
     tight = slack(axis, windup(model, axis, q))
     pressed = _effort(drive.stiffness, tight)
-    damped = damped * ca.fmin(ca.fabs(tight) / (ONSET * drive.backlash), 1)
+    damped = damped * ca.fmin(ca.fabs(tight) / (DAMPING_ONSET * drive.backlash), 1)
     pushing = ca.if_else(tight > 0, ca.fmax(damped, -pressed), 0)
     return pushing + ca.if_else(tight < 0, ca.fmin(damped, -pressed), 0)
 

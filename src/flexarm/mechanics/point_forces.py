@@ -6,7 +6,8 @@ import casadi as ca
 
 from flexarm.arm import PointSpring
 from flexarm.mechanics.attached import Attached, attach
-from flexarm.mechanics.contacts import TINY, touches
+from flexarm.mechanics.constants import SMALLEST_LENGTH
+from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import frames
 from flexarm.model import Model
 from flexarm.spatial import Expr
@@ -96,7 +97,7 @@ def lines(model: Model, q: Expr) -> list[Line]:
     for spring, (a, b) in zip(model.arm.springs, model.points.springs, strict=True):
         first, second = attach(model, q, placed, a), attach(model, q, placed, b)
         between = second.position - first.position
-        length = ca.sqrt(ca.fmax(ca.sumsqr(between), TINY))
+        length = ca.sqrt(ca.fmax(ca.sumsqr(between), SMALLEST_LENGTH))
         found.append(Line(spring, (first, second), between / length, length))
     return found
 

@@ -9,11 +9,10 @@ from flexarm.errors import SimulationError
 from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
+from flexarm.mechanics.constants import NAMED_ENTRY
 from flexarm.model import Model
-from flexarm.model.parts import SAID
+from flexarm.model.constants import NAMED_COORDINATES
 from flexarm.spatial import DUST, NO_INERTIA, Inertia
-
-NAMED = 0.3  # smallest named entry of an eigenvector, relative to the largest
 
 
 def total_mass(model: Model) -> float:
@@ -61,7 +60,7 @@ def weightless(
     if least > SINGULAR:
         return None
     size = np.abs(vector)
-    mine = [names[i] for i in np.argsort(-size) if size[i] > NAMED * size.max()]
+    mine = [names[i] for i in np.argsort(-size) if size[i] > NAMED_ENTRY * size.max()]
     which = mine[0] if len(mine) == 1 else f"a motion of {listed(mine)} together"
     return Weightless(
         place_of(model, mine[0]),
@@ -99,8 +98,8 @@ def place_of(model: Model, coordinate: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return names joined by commas, at most six of them."""
-    more = f" and {len(names) - SAID} more" if len(names) > SAID else ""
-    return ", ".join(names[:SAID]) + more
+    more = f" and {len(names) - NAMED_COORDINATES} more" if len(names) > NAMED_COORDINATES else ""
+    return ", ".join(names[:NAMED_COORDINATES]) + more
 
 
 def _rounding(model: Model, names: Sequence[str]) -> Array:

@@ -38,18 +38,19 @@ from flexarm.links.remembered import remembered
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.assemble import ShapesOf, assemble
+from flexarm.model.constants import (
+    BASIS_FUNCTIONS,
+    EXCESS_FUNCTIONS,
+    FILLING_WEIGHT,
+    LOCKED_MODES_FROM,
+    LOCKED_WEIGHT,
+    RIDER_POSITIONS,
+)
 from flexarm.model.elastic.part import Theory, link_shapes, naming_link
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state
 from flexarm.spatial import DIGITS
-
-CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # number of basis functions per direction
-MORE = 4  # smallest excess of basis functions over shape functions
-ROOM = 3  # smallest number of shape functions that includes modes of locked joints
-HELD = 0.3  # weight of the energy of modes with locked joints
-STATIONS = 9  # number of rider positions along a rail
-FILL = 1e-3  # weight of the lowest basis functions, used if no mode bends a link
 
 
 def chosen_shapes(arm: Arm) -> ShapesOf:
@@ -81,7 +82,7 @@ def on_arm_modes(arm: Arm) -> list[int]:
 def weighs_held(arm: Arm, count: int) -> bool:
     """Return whether modes with driven joints locked are used for ``count`` shape functions."""
     axes = [axis for link in arm.links for axis in link.joint.axes.values()]
-    return count >= ROOM and any(axis.actuation == "torque" for axis in axes)
+    return count >= LOCKED_MODES_FROM and any(axis.actuation == "torque" for axis in axes)
 
 
 def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
@@ -140,8 +141,8 @@ def many_curves(arm: Arm, index: int, span: Span) -> Shapes:
     ends, number = loaded_ends(arm, index), _counts(arm, index)
     for motion, count in wanted(span, number):
         require_modes(span, motion, Conditions.of(ends, motion), count)
-    each = zip(CURVES.values(), number, strict=True)
-    many = Counts(*(max(most, n + MORE) if n else 0 for most, n in each))
+    each = zip(BASIS_FUNCTIONS.values(), number, strict=True)
+    many = Counts(*(max(most, n + EXCESS_FUNCTIONS) if n else 0 for most, n in each))
     return remembered(("moments", span.contents, many), lambda: moment_shapes(span, many))
 
 
@@ -200,11 +201,11 @@ class SmallMotions:
         assert rider.range is not None
         low, high = rider.range
         found = [(self.own, self.held)]
-        for share in (np.arange(STATIONS) + 0.5) / STATIONS:
+        for share in (np.arange(RIDER_POSITIONS) + 0.5) / RIDER_POSITIONS:
             q = self.q.copy()
             q[rider.exposed] = low + share * (high - low)
             there = SmallMotions.at(self.model, q, power=1)
-            found.append((there.own / STATIONS**0.5, there.held / STATIONS**0.5))
+            found.append((there.own / RIDER_POSITIONS**0.5, there.held / RIDER_POSITIONS**0.5))
         own, held = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
         return replace(self, own=own, held=held)
 
@@ -243,13 +244,13 @@ class SmallMotions:
         lower = np.linalg.cholesky(self.stiffness[np.ix_(rows, rows)])
         modes = [self.own[rows]]
         if weighs_held(self.model.arm, count):
-            modes.append(np.sqrt(HELD) * self.held[rows])
+            modes.append(np.sqrt(LOCKED_WEIGHT) * self.held[rows])
         strained = lower.T @ np.concatenate(modes, axis=-1)
-        fill = FILL * np.diag(1 / np.arange(1.0, len(rows) + 1) ** 2)
+        fill = FILLING_WEIGHT * np.diag(1 / np.arange(1.0, len(rows) + 1) ** 2)
         strained = np.hstack([strained, fill * (np.linalg.norm(strained) or 1.0)])
         if static:
             first = np.eye(len(rows))[:, :1]
-            rest = FILL / np.linalg.norm(strained) * strained
+            rest = FILLING_WEIGHT / np.linalg.norm(strained) * strained
             strained = np.hstack([_main(strained)[:, : count - 1], first, rest])
         return np.linalg.solve(lower.T, _main(strained)[:, :count])
 

@@ -11,11 +11,10 @@ from flexarm.errors import ModelError
 from flexarm.io.model_file import validated
 from flexarm.model.arm_modes import chosen_shapes
 from flexarm.model.assemble import assemble
+from flexarm.model.constants import MOST_NODES
 from flexarm.model.contents import freeze
 from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Model, TipRotation
-
-MOST_NODES = 30  # largest permitted argument ``nodes``
 
 
 def build(

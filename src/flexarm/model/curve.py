@@ -8,10 +8,10 @@ import numpy as np
 from flexarm.arguments import require_array, require_kind
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Direction
+from flexarm.model.constants import FIT_STATIONS
 from flexarm.model.parts import LinkModel, Model
 
 Along = Array | tuple[float, ...] | Callable[[Array], Array]
-STATIONS = 41  # default number along a link for fits and comparisons
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def fit_curve(
         raise FlexarmError(f"link: must be a flexible link that does not slide, got {link!r}. "
                            f"The links are {listed}.")  # fmt: skip
     part = bent[link]
-    x = np.linspace(0, part.length, STATIONS)
+    x = np.linspace(0, part.length, FIT_STATIONS)
     if stations is not None:
         x = require_array("stations", stations)
     given: dict[Direction, Along | None] = {"y": y, "z": z, "twist": twist}

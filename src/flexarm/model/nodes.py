@@ -21,17 +21,17 @@ from flexarm.links.ends import (
     own_inertia,
 )
 from flexarm.links.span import Span
+from flexarm.model.constants import (
+    HINGED_MOMENT,
+    LARGE_SLOPE,
+    MORE_NODES,
+    MOST_EXCESS_NODES,
+    ROTARY_ERROR,
+    SMALL_SLOPE,
+)
 from flexarm.spatial import NEGLIGIBLE, rotation_from_angles
 
-# Error of the sections' rotary inertia at the nodes, relative to the modal mass, below which the
-# mass matrix is positive definite up to slopes of 2.5 rad (tests/physics/test_rotary.py), and how
-# many nodes more than chosen by loads are tried.
-ROTARY_ERROR, FURTHER = 0.01, 8
 T = TypeVar("T")
-STIFF, SOFT = 0.05, 0.15
-# Bending moment of a hinged link in plane motion, relative to that of a clamped link.
-SWINGING = 1 / 8
-MOST = 5
 
 
 def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
@@ -44,12 +44,12 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
     bending = [len(shapes.moving("y")), len(shapes.moving("z"))]
     slope = expected_slope(arm, index, span)
     if isinstance(arm.links[index].shapes, Elements | Lumped):  # nodes in each panel
-        return 2 if slope > SOFT else 1
+        return 2 if slope > LARGE_SLOPE else 1
     if not all(bending):
-        return 3 if slope <= SOFT else max(3, min(max(bending) + 1, MOST))
-    if slope > SOFT:
-        return min(max(bending) + 1, MOST)
-    return 1 if 0 < slope <= STIFF else 2
+        return 3 if slope <= LARGE_SLOPE else max(3, min(max(bending) + 1, MOST_EXCESS_NODES))
+    if slope > LARGE_SLOPE:
+        return min(max(bending) + 1, MOST_EXCESS_NODES)
+    return 1 if 0 < slope <= SMALL_SLOPE else 2
 
 
 def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], more: int) -> T:
@@ -65,9 +65,9 @@ def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], more: in
     more
         Smallest number of nodes in excess of the number of shape functions.
     """
-    tried = (make(more + further) for further in range(FURTHER))
+    tried = (make(more + further) for further in range(MORE_NODES))
     return next((made for made in tried if error(made) <= ROTARY_ERROR), None) or make(
-        more + FURTHER
+        more + MORE_NODES
     )
 
 
@@ -87,7 +87,7 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     moment: float = weight * (own * span.length + beyond * (span.length + reach)) / 2
     joint = arm.links[index].joint
     prescribed = any(acts.actuation == "prescribed" for acts in joint.axes.values())
-    moment *= SWINGING if joint.turns_about and not prescribed and _is_flat(arm) else 1.0
+    moment *= HINGED_MOMENT if joint.turns_about and not prescribed and _is_flat(arm) else 1.0
     for link in arm.links[index:]:
         limits = [acts.limits for acts in link.joint.axes.values() if acts.actuation == "torque"]
         moment += sum(top.effort for top in limits if top is not None and top.effort)

@@ -29,14 +29,13 @@ from flexarm.links.integrals import Displacements, Integrals, Points, integrate,
 from flexarm.links.rails.rail import Rail
 from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span, union
+from flexarm.model.constants import NAMED_COORDINATES, SMOOTHING
 from flexarm.model.joints.base import JointMotion, Stroke
 from flexarm.model.points import ArmPoints
 from flexarm.spatial import Expr, Inertia, Pose, constant, settled
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
-SAID = 6  # largest number of coordinates named in ``repr`` or in a message
-SMOOTHING = {"rad": 1e-3, "m": 1e-4}  # [unit/s] default smoothing speed of Coulomb friction
 BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -532,7 +531,9 @@ class Model:
 
     def __repr__(self) -> str:
         """Return a line with the arm's name, the number of coordinates and some of their names."""
-        names = ", ".join(self.names[:SAID]) + (", ..." if len(self.names) > SAID else "")
+        names = ", ".join(self.names[:NAMED_COORDINATES]) + (
+            ", ..." if len(self.names) > NAMED_COORDINATES else ""
+        )
         return f"Model of {self.arm.name}: {self.size} coordinates, {names}"
 
     @property

@@ -24,13 +24,12 @@ from flexarm.arm.profile import (
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number, read_rows
+from flexarm.model.constants import MOST_PIECES, MOST_ROWS
 from flexarm.spatial import Expr
 
 AnyProfile = Profile[float]
 Values = tuple[float, float, float]
 X = TypeVar("X", float, npt.NDArray[np.float64], Expr)
-MAX_ROWS = 1_000_000
-MAX_TRACED = 1000  # largest number of pieces of a profile in an equation
 
 
 def evaluate(profile: AnyProfile, t: float) -> Values:
@@ -56,9 +55,9 @@ def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
     The piece active at time ``since`` is extrapolated to t; None selects the piece active at t.
     """
     rows = pieces(profile)
-    if len(rows) > MAX_TRACED:
+    if len(rows) > MOST_PIECES:
         raise ModelError(
-            f"the table has {len(rows):,} pieces, more than the {MAX_TRACED:,} that a control "
+            f"the table has {len(rows):,} pieces, more than the {MOST_PIECES:,} that a control "
             "law can contain. Take fewer."
         )
     begins = ca.DM(rows[1:, 0])
@@ -245,9 +244,9 @@ def _read_csv(file: SideFile, time: str, value: str) -> tuple[tuple[float, ...],
             raise ModelError(f"{place}: times must increase from row to row")
         times.append(t)
         values.append(x)
-        if len(times) > MAX_ROWS:
+        if len(times) > MOST_ROWS:
             raise ModelError(
-                f"{place}: the table has more than {MAX_ROWS:,} rows. Take fewer samples."
+                f"{place}: the table has more than {MOST_ROWS:,} rows. Take fewer samples."
             )
     if not times:
         raise ModelError(f"{file.path}: has no rows of numbers")

@@ -19,6 +19,7 @@ from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.bodies.elements import CUBIC, STIFFENED, ElementSection, Vector
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, no_terms
+from flexarm.mechanics.constants import SHAPE_STATIONS
 from flexarm.mechanics.sections import (
     Local,
     own_values,
@@ -28,8 +29,6 @@ from flexarm.mechanics.sections import (
 )
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
-
-SECTIONS = 33  # along a span, for maxima and fits of shape functions: several per half-wave
 
 
 @dataclass(frozen=True)
@@ -306,7 +305,7 @@ class LinkBody(ABC):
 
 def shape_sizes(shapes: Shapes, span: Span) -> Array:
     """Return the largest absolute value of m shapes along a span, by direction, (directions, m)."""
-    x = np.linspace(0.0, span.length, SECTIONS)
+    x = np.linspace(0.0, span.length, SHAPE_STATIONS)
     return np.array([np.abs(shapes.values(d, x)).max(axis=0) for d in DIRECTIONS])
 
 

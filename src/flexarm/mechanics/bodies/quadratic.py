@@ -5,10 +5,9 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.pairs import Pairs
+from flexarm.mechanics.constants import TENSOR_AMPLITUDES
 from flexarm.model import Flexible
 from flexarm.spatial import Expr, constant
-
-FEW = 8  # bending amplitudes up to which tensors cost less than points
 
 
 def quartic_energy(e: Flexible, d: Expr) -> Expr:
@@ -30,7 +29,7 @@ def quartic_energy(e: Flexible, d: Expr) -> Expr:
 
 def quartic_gradient(e: Flexible, d: Expr) -> Expr:
     """Compute the gradient (k,) of `quartic_energy` in the amplitudes."""
-    if _bending(e) <= FEW:
+    if _bending(e) <= TENSOR_AMPLITUDES:
         return _quartic_by_tensors(e, d)
     at = ca.SX.sym("d", d.shape[0])
     return ca.Function("quartic", [at], [ca.gradient(quartic_energy(e, at), at)])(d)

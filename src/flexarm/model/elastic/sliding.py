@@ -14,12 +14,11 @@ from flexarm.links.integrals import integrate
 from flexarm.links.remembered import Same, remembered
 from flexarm.links.rotary import rotary_error
 from flexarm.links.span import Span
+from flexarm.model.constants import DAMPING_NODES
 from flexarm.model.elastic.damping import link_damping
 from flexarm.model.elastic.part import Theory, naming_link
 from flexarm.model.nodes import chosen_nodes, enough_nodes
 from flexarm.model.parts import SlidingBeam
-
-_NODES = 40
 
 
 def sliding_beam(
@@ -95,13 +94,13 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     if not arm.links[index].damped:
         return None
     (low, high), beam = sliding.range, SlidingBeam(sliding, None, None)
-    node = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
+    node = np.cos(np.pi * (np.arange(DAMPING_NODES) + 0.5) / DAMPING_NODES)
     lengths = (low + high) / 2 + (high - low) / 2 * node
     # Integrals depend on the section alone; damping ratios differ between arms.
     along = remembered(("along", Same(sliding)), lambda: [beam.held(each) for each in lengths])
     rows = [link_damping(arm, index, each) for each in along]
     m = len(sliding.names)
-    fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
-    fit = np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)
+    fit = chebyshev.chebfit(node, np.reshape(rows, (DAMPING_NODES, m * m)), DAMPING_NODES - 1)
+    fit = np.asarray(fit, dtype=np.float64).reshape(DAMPING_NODES, m, m)
     kept = np.flatnonzero(np.abs(fit).max(axis=(1, 2)) > 1e-13 * np.abs(fit).max())
     return fit[: int(kept.max()) + 1]

@@ -10,11 +10,8 @@ import casadi as ca
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies.exact.tangents import Angles
 from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.constants import SINGLE_NODES
 from flexarm.spatial import Expr, constant
-
-# Nodes up to which products with each other are cheaper than vectors: those of elements, which are
-# many, have numbers in common that vectors meet once.
-FEW = 12
 
 
 def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omega: Expr) -> Terms:
@@ -29,7 +26,7 @@ def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omeg
     new, k = type(omega), nodes.bend.shape[2]
     to_link = _axes(along, new)
     w = to_link.T @ omega
-    few = nodes.count <= FEW
+    few = nodes.count <= SINGLE_NODES
     # products of tangents: by the cosines of the angles between them, and by the sines
     K, S = _products(nodes, c, s)
     turned = K @ p.T

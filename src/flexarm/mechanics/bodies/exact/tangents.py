@@ -19,14 +19,11 @@ from numpy.polynomial import chebyshev
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
+from flexarm.mechanics.constants import ROTATION_TERMS
 from flexarm.spatial import Expr, constant
 
 E = TypeVar("E", Expr, Array)
 Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each
-# [rad] largest slope: below the singularity of rotation vectors at pi, and with a positive definite
-# mass matrix (tests/physics/test_rotary.py).
-STEEPEST = 2.5
-TERMS = 8  # of each polynomial: truncation error below rounding up to an angle of pi
 
 
 @dataclass(frozen=True)
@@ -194,12 +191,12 @@ def _coefficients(k: int) -> tuple[float, ...]:
 
     The truncated Chebyshev expansion is accurate for angles up to pi.
     """
-    whole = [(-1.0) ** n / math.factorial(2 * n + k) for n in range(2 * TERMS)]
+    whole = [(-1.0) ** n / math.factorial(2 * n + k) for n in range(2 * ROTATION_TERMS)]
     top = math.pi**2
     domain = np.polynomial.Polynomial(whole).convert(
         domain=[0.0, top], kind=chebyshev.Chebyshev, window=[-1.0, 1.0]
     )
-    cut = chebyshev.Chebyshev(domain.coef[:TERMS], domain=[0.0, top])
+    cut = chebyshev.Chebyshev(domain.coef[:ROTATION_TERMS], domain=[0.0, top])
     return tuple(cut.convert(kind=np.polynomial.Polynomial, domain=[-1, 1]).coef.tolist())
 
 
