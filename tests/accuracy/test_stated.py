@@ -217,7 +217,7 @@ def test_slow_machines_state_the_same_error_of_the_integration(
     slow = flexarm.simulate(arm, t_end=0.05, dt=1e-3)
     assert slow.statistics.cpu_seconds > 1 > run.statistics.cpu_seconds
     assert slow.errors.integration == run.errors.integration
-    monkeypatch.setattr("flexarm.accuracy.integration.CHEAP", 1e-9)
+    monkeypatch.setattr("flexarm.accuracy.constants.REPEATED_SECONDS", 1e-9)
     dear = flexarm.simulate(arm, t_end=0.05, dt=1e-3).errors
     assert dear.integration is None
     assert dear.lines()[-1].endswith("not computed, the tolerance is 0.1 %")

@@ -5,7 +5,8 @@ import pytest
 
 import flexarm
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.lagrange import LARGEST, Lagrange
+from flexarm.formulations.constants import CLOSED_FORM_SIZE
+from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.model_file import loads
 from flexarm.model import build
 from tests.formulations.agreement import Traced, differences, exponent
@@ -83,7 +84,7 @@ def test_refuses_what_its_paper_does_not_have(case: str, paper: bool, message: s
 def test_refuses_arms_whose_closed_form_is_too_long() -> None:
     link = "{joint: {kind: revolute}, length: 0.1, body: {mass: 1}}"
     model = build(loads(f"flexarm: 1\nname: chain\nlinks: [{', '.join([link] * 61)}]\n"))
-    assert model.size > LARGEST
+    assert model.size > CLOSED_FORM_SIZE
     reason = Lagrange.refusal(model, paper=False)
     assert reason is not None
     assert "61 coordinates is too long, the limit is 60. Use 'articulated'" in reason

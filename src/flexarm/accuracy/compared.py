@@ -5,17 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.accuracy.constants import ADDED_BY_STEP, CONVERGENT_RATIO, RESOLUTION
 from flexarm.accuracy.defect import Motion, RicherArm
-from flexarm.accuracy.integration import EXACT, common_samples
-from flexarm.accuracy.richer import STEPS, enriched
+from flexarm.accuracy.integration import common_samples
+from flexarm.accuracy.richer import enriched
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import tip_deflection
 from flexarm.model import Model
 from flexarm.spatial import ACCUMULATED
-
-# Largest ratio of the change by the second step to the change by the first, if a sequence of steps
-# converges: the sum of all further ones is then at most the second.
-CONVERGES = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,8 @@ def compare(
     simulate
         Simulates the same motion of another arm, and returns it and the positions of its tip.
     """
-    still = RicherArm(model).still(motion, EXACT * rtol)
-    few, many = (enriched(model, number, still) for number in STEPS)
+    still = RicherArm(model).still(motion, RESOLUTION * rtol)
+    few, many = (enriched(model, number, still) for number in ADDED_BY_STEP)
     runs = [(each, *simulate(each)) for each in (few, many)]
     rows = [common_samples(motion.t, each.t) for _, each, _ in runs]
     mine = np.intersect1d(rows[0][0], rows[1][0])
@@ -80,7 +77,7 @@ def compare(
             continue
         first, last = (float(np.abs(a - b).max()) / size for a, b in ((given, less), (less, best)))
         worst = max(worst, first + 2 * last)
-        converged &= last <= max(CONVERGES * first, rtol)
+        converged &= last <= max(CONVERGENT_RATIO * first, rtol)
     given, less, best = places
     off = np.linalg.norm(given - less, axis=1).max() + 2 * np.linalg.norm(less - best, axis=1).max()
     return ShapeComparison(worst, float(off), converged)

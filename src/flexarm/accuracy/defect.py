@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.accuracy.constants import FOLLOWING_PERIOD, IDLE_PERIOD, STRETCHES
 from flexarm.accuracy.response import Stretch, respond
 from flexarm.accuracy.richer import can_grow, richer
 from flexarm.accuracy.slender import section_errors
@@ -28,12 +29,7 @@ from flexarm.model.state import fingerprint
 from flexarm.spatial import ACCUMULATED
 
 Indices = npt.NDArray[np.int_]
-# Intervals of a motion, each with the modes of its middle.  Changes between them excite fast modes
-# that the motion does not: with 16 stretches, errors were overestimated up to three times more.
-STRETCHES = 64
 CAUSES = ("shapes", "stiffness", "section")
-# Relative to a step: period below which added shapes carry no inertia; the period they get instead.
-IDLE, FOLLOWING = 1e-6, 0.03
 
 
 @dataclass(frozen=True)
@@ -273,9 +269,9 @@ class RicherArm:
         added = [*self.rich.more, *self.rich.left_out]
         size = np.sqrt(np.diag(stiffness)[added])
         squares, vectors = np.linalg.eigh(mass[np.ix_(added, added)] / np.outer(size, size))
-        idle = np.zeros((len(mass), int(np.sum(squares < (IDLE * step) ** 2))))
+        idle = np.zeros((len(mass), int(np.sum(squares < (IDLE_PERIOD * step) ** 2))))
         idle[added] = size[:, None] * vectors[:, : idle.shape[1]]
-        reach = FOLLOWING * step
+        reach = FOLLOWING_PERIOD * step
         return mass + reach**2 * idle @ idle.T, damping + 2 * reach * idle @ idle.T
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flexarm.accuracy.stated import CONVERGE, LARGE, MODEL_AGAINST, SHAPES_AGAINST
+from flexarm.accuracy.constants import FIRST_FREQUENCIES, PRINTED_SUMS, REMEDY_ABOVE
+from flexarm.accuracy.stated import CONVERGE, MODEL_AGAINST, SHAPES_AGAINST
 
-FIRST, SAID = 3, 12  # frequencies whose largest errors are printed, and whose sums are
 AGAINST = {
     "model": (
         MODEL_AGAINST,
@@ -47,7 +47,7 @@ def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
     A last line has the sum of the three errors of each frequency.
     """
     all_known = [each for each in errors if each is not None]
-    known = all_known[:FIRST]
+    known = all_known[:FIRST_FREQUENCIES]
     if not known:
         return ["errors of the frequencies: unknown where the arm turns or links can have no more "
                 "shapes"]  # fmt: skip
@@ -55,11 +55,11 @@ def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
     lines = []
     for what, (against, remedy) in AGAINST.items():
         values = [getattr(each, what) for each in known]
-        large = f"; {remedy}" if max(values) > LARGE else ""
+        large = f"; {remedy}" if max(values) > REMEDY_ABOVE else ""
         said = f"{100 * max(values):.2g} % {whose} or less" if max(values) else "none"
         lines.append(f"error of the {what}: {said}, against {against}{large}")
     if len(all_known) > 1:
-        sums = ", ".join(f"{100 * each.total:.2g}" for each in all_known[:SAID])
-        more = ", ..." if len(all_known) > SAID else ""
+        sums = ", ".join(f"{100 * each.total:.2g}" for each in all_known[:PRINTED_SUMS])
+        more = ", ..." if len(all_known) > PRINTED_SUMS else ""
         lines.append(f"all three, frequency by frequency: {sums}{more} % or less")
     return lines

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.accuracy.constants import LEAST_ERROR_RATIO, RESOLUTION, SAME_TIME, WIND_UP_ROUNDING
 from flexarm.accuracy.defect import Motion
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links, tip_deflection
@@ -12,16 +13,6 @@ from flexarm.model import Model
 from flexarm.spatial import ACCUMULATED, NEGLIGIBLE, rotations_between
 
 Rows = npt.NDArray[np.int_]
-
-# Longest run, by counted operations, that is repeated without being asked [s of CPU].
-CHEAP = 1.0
-# Least ratio of the errors of a run and of its repetition, whatever their steps.
-HALVES = 2.0
-EXACT = 0.01  # resolution of computed errors, relative to the tolerance
-SAME = 1e-9  # largest distance of two samples at one time, relative to their interval
-# Rounding error of a wind-up relative to its two angles, times the root of the number of steps;
-# motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
-ROUNDED = 4e-15
 
 
 @dataclass(frozen=True)
@@ -92,8 +83,8 @@ def integration_error(
         rounding = _rounding(model, motion.q, steps)
     if closer is not None:
         rows, others = common_samples(motion.t, closer.t)
-        share = 1 - 1 / max(falls, HALVES)  # of the error that the difference shows
-        errors = apart(model, motion, rows, closer, others) / share + EXACT * rtol
+        share = 1 - 1 / max(falls, LEAST_ERROR_RATIO)  # of the error that the difference shows
+        errors = apart(model, motion, rows, closer, others) / share + RESOLUTION * rtol
         off = np.flatnonzero(errors > rtol)
         kept_until = float(motion.t[rows[max(off[0] - 1, 0)]]) if len(off) else None
         error = float(errors.max(initial=0.0)) + rounding
@@ -131,7 +122,7 @@ def wind_ups(model: Model, q: Array) -> Array:
 
 def common_samples(t: Array, other: Array) -> tuple[Rows, Rows]:
     """Return the indices of the samples of two motions at common times, (S,) each."""
-    near = SAME * float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    near = SAME_TIME * float(np.median(np.diff(t))) if len(t) > 1 else 0.0
     found = np.minimum(np.searchsorted(other, t - near), len(other) - 1)
     rows = np.flatnonzero(np.abs(other[found] - t) <= near)
     return rows, found[rows]
@@ -164,4 +155,4 @@ def _rounding(model: Model, q: Array, steps: int) -> float:
     pairs = [[axis.motor, axis.index] for axis in model.axes if axis.motor is not None]
     angles = np.array([np.abs(q[:, pair]).max(axis=0).sum() for pair in pairs])
     shares = angles / _range(wind_ups(model, q))
-    return float(ROUNDED * steps**0.5 * shares.max(initial=0.0))
+    return float(WIND_UP_ROUNDING * steps**0.5 * shares.max(initial=0.0))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.accuracy.constants import LAST_SHAPES, MORE_SHAPES
 from flexarm.accuracy.richer import whats_fixed
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Polynomials
@@ -20,10 +21,6 @@ from flexarm.model import LinkModel, Model
 from flexarm.model.assemble import assemble
 from flexarm.model.elastic.part import Theory, link_shapes
 
-# Shapes per direction beyond those of the arm, and how many of them are the last step, whose change
-# shows how far the first has converged.
-MORE, LAST = 4, 2
-
 
 @dataclass(frozen=True)
 class Refined:
@@ -35,7 +32,7 @@ class Refined:
         The given arm and the refined arm.
     added, last
         Indices of the amplitudes in directions without shapes in the given arm, and of the last
-        `LAST` in each direction.
+        ``LAST_SHAPES`` in each direction.
     """
 
     given: Model
@@ -102,7 +99,7 @@ def refine(model: Model, *, exact: bool) -> Refined:
     added, last = set[int](), set[int]()
     for part, mine in zip(model.links, refined.links, strict=True):
         for direction, own in _by_direction(mine).items():
-            last.update(own[-LAST:])
+            last.update(own[-LAST_SHAPES:])
             if not _by_direction(part)[direction]:
                 added.update(own)
     return Refined(model, refined, frozenset(added), frozenset(last))
@@ -111,7 +108,7 @@ def refine(model: Model, *, exact: bool) -> Refined:
 def _counts(part: LinkModel) -> Counts:
     span, had = part.beam.span, _by_direction(part)
     return Counts(
-        *(len(had[d]) + MORE if span.has(MOTIONS[d].stiffness) else 0 for d in DIRECTIONS)
+        *(len(had[d]) + MORE_SHAPES if span.has(MOTIONS[d].stiffness) else 0 for d in DIRECTIONS)
     )
 
 

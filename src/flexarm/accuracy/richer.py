@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.accuracy.constants import ADDED_SHAPES, CANDIDATES, DEPENDENT_ENERGY
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import ModelError
@@ -22,15 +23,6 @@ from flexarm.model.contents import freeze
 from flexarm.model.elastic.damping import link_damping
 from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Flexible
-
-# Polynomials of the moment beyond the number of shapes, from which the softest shapes are made.
-# From 6 on the estimated errors do not change; with 4 they were a third.
-CANDIDATES = 7
-# Shapes added to a link per direction, by order of the stiffness (2 of a beam, 1 of a rod): by the
-# estimate, and by the two steps of the comparison with richer runs.
-MORE = {2: 3, 1: 2}
-STEPS = MORE, {2: 4, 1: 3}
-DEPENDENT = 1e-7  # relative strain energy below which a candidate is one of the link's shapes
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,7 @@ def whats_fixed(part: LinkModel) -> str:
 
 def richer(model: Model) -> Richer:
     """Build an arm by linear theory, with added shapes in every elastic direction."""
-    added = {k: _added(part, MORE) for k, part in enumerate(model.links) if can_grow(part)}
+    added = {k: _added(part, ADDED_SHAPES) for k, part in enumerate(model.links) if can_grow(part)}
 
     def body_of(arm: Arm, index: int, *_: object) -> BodyData:
         part = model.links[index]
@@ -172,7 +164,7 @@ def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, number: 
 def _independent(columns: Array, gram: Array) -> Array:
     """Return combinations of columns that are orthonormal by a Gram matrix."""
     values, vectors = np.linalg.eigh(columns.T @ gram @ columns)
-    apart = values > DEPENDENT
+    apart = values > DEPENDENT_ENERGY
     return np.asarray(columns @ vectors[:, apart] / np.sqrt(values[apart]))
 
 

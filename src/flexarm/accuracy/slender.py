@@ -4,15 +4,13 @@ import math
 
 import numpy as np
 
+from flexarm.accuracy.constants import HIGHER_ORDERS, SHEAR_RATIO
 from flexarm.accuracy.richer import can_grow
 from flexarm.arm.section import Section, shear_coefficient
 from flexarm.links.base import Array
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.span import Span
 from flexarm.model import Model
-
-SECTION = 1.2  # factor on the first-order estimate, for the next orders
-SHEAR_RATIO = 2.6 * 6 / 5  # E/(kappa G) of a solid rectangle with nu = 0.3
 
 
 def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
@@ -100,4 +98,4 @@ def section_errors(model: Model) -> tuple[Array, Array]:
                 turned = shapes.values(motion.direction, x, 1)
                 inertia = weight * span.at("mass_per_length", x) * radius**2
                 heavy[own] += turned.T @ (inertia[:, None] * turned)
-    return SECTION * soft, SECTION * heavy
+    return HIGHER_ORDERS * soft, HIGHER_ORDERS * heavy

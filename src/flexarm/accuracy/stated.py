@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.accuracy.compared import ShapeComparison
+from flexarm.accuracy.constants import LARGEST_ERROR, REMEDY_ABOVE
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.richer import can_grow, whats_fixed
@@ -15,8 +16,6 @@ from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import ACCUMULATED
 
-LARGE = 0.01  # relative error above which a remedy is printed
-MOST = 2.0  # largest relative error: two motions within a range do not differ by more
 MODEL_AGAINST = "beams with every stiffness of their sections, and shear where EA is known"
 SHAPES_AGAINST = "the same beams with all their shapes"
 CONVERGE = "run flexarm converge to choose others"
@@ -114,7 +113,8 @@ class RunErrors:
         said = f"error of the shapes: {_share(self.shapes)}"
         if self.estimated and self.shapes is not None and self.shapes <= 1:
             said = f"error of the shapes: about {100 * self.shapes:.1g} % of the deflections"
-        notes = [] if self.shapes is not None and self.shapes <= LARGE else [self.why or CONVERGE]
+        small = self.shapes is not None and self.shapes <= REMEDY_ABOVE
+        notes = [] if small else [self.why or CONVERGE]
         if self.compared is not None:
             said += f", {1e3 * self.compared.tip:.2g} mm at the tip"
         if self.compared is not None and not self.compared.converged:
@@ -129,7 +129,7 @@ def _size(value: float | None) -> float:
 
 
 def _line(what: str, value: float | None, against: str, remedy: str) -> str:
-    large = f"; {remedy}" if value is None or value > LARGE else ""
+    large = f"; {remedy}" if value is None or value > REMEDY_ABOVE else ""
     return f"error of the {what}: {_share(value)}{_against(against)}{large}"
 
 
@@ -154,7 +154,7 @@ def _solved_line(solved: IntegrationError, against: str) -> str:
     if error is None and solved.rtol is not None:
         allowed = f"{100 * solved.rtol:.2g} %"
         return f"error of the integration: not computed, the tolerance is {allowed}"
-    notes = [] if error is not None and error <= LARGE and not solved.beyond else [remedy]
+    notes = [] if error is not None and error <= REMEDY_ABOVE and not solved.beyond else [remedy]
     if solved.beyond:
         when = "" if solved.kept_until is None else f" after {solved.kept_until:.3g} s"
         notes = [f"beyond the tolerance{when}: {remedy}"]
@@ -217,7 +217,7 @@ def run_errors(
 
     def over(name: str, what: str) -> float:
         away = float(np.abs(found[name][what]).max()) if name in found else 0.0
-        return min(away / moving[name], MOST)
+        return min(away / moving[name], LARGEST_ERROR)
 
     pairs = zip(flexible_links(model), validity.links, strict=True)
     parts = {
@@ -269,14 +269,20 @@ def _at_rest(
         return RunErrors(None, None, IntegrationError(None), dict.fromkeys(PARTS), why, why)
     strained = {link.link: link.strain or 0.0 for link in validity.links}
     parts = [
-        {what: min(found[what][name] / size, MOST) for what in ("theory", "stiffness", "section")}
+        {
+            what: min(found[what][name] / size, LARGEST_ERROR)
+            for what in ("theory", "stiffness", "section")
+        }
         | {"strain": strained[name]}
         for name, size in sizes.items()
     ]
     worst = max(parts, key=lambda each: sum(each.values()))
     shapes = max(found["shapes"][name] / size for name, size in sizes.items())
     return RunErrors(
-        min(sum(worst.values()), MOST), min(shapes, MOST), IntegrationError(None), {**worst}
+        min(sum(worst.values()), LARGEST_ERROR),
+        min(shapes, LARGEST_ERROR),
+        IntegrationError(None),
+        {**worst},
     )
 
 
@@ -294,4 +300,4 @@ def _parts(
 def _sum(parts: dict[str, float | None]) -> float | None:
     if any(each is None for each in parts.values()):
         return None
-    return min(sum(each or 0.0 for each in parts.values()), MOST)
+    return min(sum(each or 0.0 for each in parts.values()), LARGEST_ERROR)

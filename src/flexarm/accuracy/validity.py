@@ -6,6 +6,17 @@ from typing import Literal
 
 import numpy as np
 
+from flexarm.accuracy.constants import (
+    LINEAR_ERROR,
+    LINEAR_SLOPE,
+    MODEL_ERROR,
+    NODE_ERROR,
+    QUARTIC_SHARE,
+    SERIES_SLOPE,
+    SHORTENING,
+    STIFFENED_SLOPE,
+    YIELD_STRAIN,
+)
 from flexarm.links.base import Array, Direction
 from flexarm.links.basis import product_points
 from flexarm.links.integrals import shortening
@@ -16,24 +27,6 @@ from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_
 from flexarm.mechanics.drives import input_limits
 from flexarm.mechanics.loads import input_names
 from flexarm.model import LinkModel, Model
-
-# Quadrature error of exact links by number of nodes beyond the shapes, relative to the range of the
-# first amplitudes: value at rest, and increase per slope.  The largest in falls of arms with limp
-# joints against many nodes; driven links have a hundredth of it.
-NODE_ERROR = {1: (8e-3, 0.5), 2: (2e-3, 0.1), 3: (5e-4, 0.01), 4: (2e-4, 0.004)}
-# Links by the series: slopes, and errors of the deflections up to them relative to their range,
-# measured in motion against the exact inextensible beam.
-MODEL_ERROR = ((0.01, 1e-5), (0.05, 6e-4), (0.08, 2e-3), (0.3, 4e-3), (0.5, 2e-2))
-# The same for linear theory: a driven link has errors of 4 % where the series has 0.06 %, a
-# two-link fall 14 to 25 % at slopes of 0.01.
-LINEAR_ERROR = ((0.0025, 1e-3),)
-SLOPE = 0.3  # slope of series links from which on errors reach per cents
-SLOPE_LINEAR = LINEAR_ERROR[0][0]
-SLOPE_SECOND = 0.05  # slope of bodies that are stiffened to first order in loads
-# Values of a circular arc with that slope: slope^2/6 and slope^2/3.
-SHORTENING = SLOPE**2 / 6
-QUARTIC_SHARE = SLOPE**2 / 3
-STRAIN = 0.005  # strain at which steel and aluminium yield (0.002 to 0.005), of the neglected order
 
 
 @dataclass(frozen=True)
@@ -151,12 +144,12 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     exact = part.exact is not None
     if not part.body.sectioned:
         return _body_warning(link, stiff=stiffening and part.body.stiffens)
-    limits = [("strain", link.strain or 0.0, STRAIN)]
+    limits = [("strain", link.strain or 0.0, YIELD_STRAIN)]
     if exact:
         limits.insert(0, ("slope", link.slope, STEEPEST_SLOPE))
     else:
         limits = [
-            ("slope", link.slope, SLOPE if stiffening else SLOPE_LINEAR),
+            ("slope", link.slope, SERIES_SLOPE if stiffening else LINEAR_SLOPE),
             ("shortening over length", link.shortening, SHORTENING),
             ("quartic share of the energy", link.quartic_share, QUARTIC_SHARE),
             *limits,
@@ -185,19 +178,21 @@ def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
     ``stiff`` says whether the body is stiffened by loads.
     """
     told = []
-    if stiff and link.slope > SLOPE_SECOND:
+    if stiff and link.slope > STIFFENED_SLOPE:
         told.append(
-            f"its tip turns by {link.slope:.2g} > {SLOPE_SECOND:.2g} rad: K_sigma and K_u hold to "
-            "first order in loads: split it into several, or model it as beams"
+            f"its tip turns by {link.slope:.2g} > {STIFFENED_SLOPE:.2g} rad: K_sigma and K_u hold "
+            "to first order in loads: split it into several, or model it as beams"
         )
-    elif not stiff and link.slope > SLOPE_LINEAR:
+    elif not stiff and link.slope > LINEAR_SLOPE:
         told.append(
-            f"its tip turns by {link.slope:.2g} > {SLOPE_LINEAR:.2g} rad: a body with modes bends "
+            f"its tip turns by {link.slope:.2g} > {LINEAR_SLOPE:.2g} rad: a body with modes bends "
             "by linear theory, whose errors exceed 0.1 % there: split it into several, or model it "
             "as beams"
         )
-    if (link.strain or 0.0) > STRAIN:
-        told.append(f"strain {link.strain:.2g} > {STRAIN:.2g}: few materials stay linear there")
+    if (link.strain or 0.0) > YIELD_STRAIN:
+        told.append(
+            f"strain {link.strain:.2g} > {YIELD_STRAIN:.2g}: few materials stay linear there"
+        )
     return f"{link.link}: {'; '.join(told)}" if told else ""
 
 

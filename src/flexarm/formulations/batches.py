@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 from flexarm.arguments import refused, require_array
 from flexarm.engine.compile import Compiled, real_numbers
 from flexarm.errors import FlexarmError
+from flexarm.formulations.constants import RANGE_SLACK
 from flexarm.links.base import Array
 from flexarm.model import Model
 
 Time = float | Array
-# Relative to a range of exposed lengths: a run that ends there stops a little beyond.
-SLACK = 1e-6
 
 
 def checked_time(t: Any, *arrays: ArrayLike) -> Time:
@@ -74,7 +73,7 @@ def within_range(model: Model, q: Array) -> Array:
     q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
     for index, low, high in model.sliding_ranges:
         lengths = np.atleast_1d(q[..., index])
-        out = (lengths < low - SLACK * high) | (lengths > high * (1 + SLACK))
+        out = (lengths < low - RANGE_SLACK * high) | (lengths > high * (1 + RANGE_SLACK))
         if out.any():
             what = next(p.stroke.name for p in model.links if p.stroke and p.exposed == index)
             raise FlexarmError(

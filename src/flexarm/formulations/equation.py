@@ -22,6 +22,7 @@ from flexarm.formulations.batches import (
     rows_of,
     within_range,
 )
+from flexarm.formulations.constants import ANCHOR_DIGITS
 from flexarm.formulations.numbers.parameters import (
     Nearby,
     changed_model,
@@ -46,8 +47,6 @@ from flexarm.formulations.singular import why_singular
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
 from flexarm.model import Model
-
-ROUNDED = 1e-6  # of an anchor that was written down with few digits
 
 
 @final
@@ -367,7 +366,7 @@ class Equation:
         stacked = real_numbers("anchor", anchor, shape).copy()
         turned = stacked.reshape(-1, 3, 3)
         off = np.abs(turned @ np.swapaxes(turned, -1, -2) - np.eye(3)).max(initial=0.0)
-        if not off <= ROUNDED or np.any(np.linalg.det(turned) < 0):
+        if not off <= ANCHOR_DIGITS or np.any(np.linalg.det(turned) < 0):
             raise FlexarmError(
                 "anchor: must be a rotation matrix, with right-handed orthogonal "
                 "columns of length 1"

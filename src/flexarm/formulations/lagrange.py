@@ -30,6 +30,7 @@ import numpy as np
 
 from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.constants import CLOSED_FORM_SIZE
 from flexarm.formulations.paper_arms import paper_refusal
 from flexarm.formulations.transforms import hub_transform, steps, torque_refusal
 from flexarm.mechanics.bodies import body_of
@@ -59,7 +60,6 @@ LACKING = (
     "root slope", "measured mass", "twist", "stretch", "bending on a slide", "elastic joint",
     "full rotor", "quadratic shapes",
 )  # fmt: skip
-LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
 
 
 class Lagrange(Formulation):
@@ -68,17 +68,17 @@ class Lagrange(Formulation):
     name: ClassVar[str] = "lagrange"
     citation: ClassVar[str] = f"{PAPER} (IJRR 14, 91-111), Algorithms 1-3"
     assumptions: ClassVar[str] = (
-        f"none beyond the model's own; at most {LARGEST} coordinates. paper=True: links bend only, "
-        "tips turn by I + skew(angles), no shortening, no rotary inertia of the sections"
+        f"none beyond the model's own; at most {CLOSED_FORM_SIZE} coordinates. paper=True: links "
+        "bend only, tips turn by I + skew(angles), no shortening, no rotary inertia of the sections"
     )
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Return why this formulation cannot treat a model, or None if it can."""
-        if model.size > LARGEST:
+        if model.size > CLOSED_FORM_SIZE:
             return (
                 f"the closed form of {model.size} coordinates is too long, the limit is "
-                f"{LARGEST}. Use 'articulated' or 'composite'."
+                f"{CLOSED_FORM_SIZE}. Use 'articulated' or 'composite'."
             )
         if paper and (reason := paper_refusal(model, PAPER, LACKING)) is not None:
             return reason

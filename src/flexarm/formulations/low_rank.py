@@ -13,14 +13,12 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.base import ldl_solve
+from flexarm.formulations.constants import MORE_AMPLITUDES, WORST_CONDITION
 from flexarm.formulations.recursion import symmetric
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import ROUNDING, Expr, constant
-
-MORE = 5  # amplitudes than rows, from which on this takes fewer operations than LDL^T
-WORST = 1e10  # condition of the rows' compliance
 
 
 @dataclass(frozen=True)
@@ -72,10 +70,10 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
         return None
     there = [k for k in range(6) if np.any(every[k])]
     rows = every[there]
-    if rows.shape[1] < len(rows) + MORE:
+    if rows.shape[1] < len(rows) + MORE_AMPLITUDES:
         return None
     split = _split(np.array(ca.DM(modal)), rows)
-    if split is None or np.linalg.cond(rows / split[0] @ rows.T) > WORST:
+    if split is None or np.linalg.cond(rows / split[0] @ rows.T) > WORST_CONDITION:
         return None
     turns = body.turned(constant(e[0]) @ q[part.modes.start : part.modes.stop])
     frame = ca.diagcat(turns[1], ca.SX.eye(3))[:, there]

@@ -8,12 +8,11 @@ at deflections of a few per cent of the length.
 
 import numpy as np
 
+from flexarm.formulations.constants import NAMED_COORDINATES
 from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import least_inertia
 from flexarm.model import Model
-
-NAMED = 3  # coordinates that a message names
 
 
 def why_singular(name: str, model: Model, mass: Array, *, paper: bool) -> str:
@@ -23,7 +22,7 @@ def why_singular(name: str, model: Model, mass: Array, *, paper: bool) -> str:
     least, pattern = least_inertia(mass[np.ix_(free, free)])
     if not least <= SINGULAR:
         return ""
-    order = np.argsort(-np.abs(pattern))[:NAMED]
+    order = np.argsort(-np.abs(pattern))[:NAMED_COORDINATES]
     moved = ", ".join(names[free[k]] for k in order)
     what, has = ("indefinite", "a negative") if least < -SINGULAR else ("singular", "no")
     return (

@@ -286,12 +286,13 @@ class RunData:
 
     def _solved(self) -> "IntegrationError":
         """Return the error of the integration, by the same run at a tighter tolerance."""
-        from flexarm.accuracy.integration import CHEAP, IntegrationError, integration_error
+        from flexarm.accuracy.constants import REPEATED_SECONDS
+        from flexarm.accuracy.integration import IntegrationError, integration_error
 
         if not self.kept:
             return IntegrationError(None)
         closer, falls, again = None, 1.0, self.repetition
-        if again is not None and (self.judged == "computed" or again.seconds <= CHEAP):
+        if again is not None and (self.judged == "computed" or again.seconds <= REPEATED_SECONDS):
             other = again.closer()
             more = other.statistics.steps / max(self.statistics.steps, 1)
             closer, falls = other.motion, more**again.order

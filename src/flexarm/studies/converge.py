@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flexarm.accuracy.stated import LARGE
+from flexarm.accuracy.constants import REMEDY_ABOVE
 from flexarm.arguments import (
     WithUnit,
     refused,
@@ -157,7 +157,7 @@ def converge(
     arm: Arm,
     *,
     t_end: WithUnit = 1.0,
-    wish: WithUnit = LARGE,
+    wish: WithUnit = REMEDY_ABOVE,
     want: float | str | None = None,
     others: bool = True,
     trials: int | None = None,

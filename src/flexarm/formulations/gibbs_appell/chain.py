@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from flexarm.formulations.constants import EXPONENTIAL_TERMS
 from flexarm.formulations.gibbs_appell.bodies import link_body, rigid, rotor_body
 from flexarm.formulations.gibbs_appell.terms import (
     AccelerationEnergy,
@@ -33,8 +34,6 @@ from flexarm.mechanics.kinematics import base_frame, base_jacobian
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
-
-_TERMS = 14  # of the series of exp(theta~), enough for angles up to pi
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def exponential(theta: Expr) -> Expr:
     """Return the rotation ``exp(theta~)`` by a series, which is smooth at zero angle."""
     square = ca.dot(theta, theta)
     sine, versine = ca.SX(0), ca.SX(0)  # sin(t)/t and (1 - cos t)/t^2 of t^2
-    for k in range(_TERMS, -1, -1):
+    for k in range(EXPONENTIAL_TERMS, -1, -1):
         sine = 1 - square / ((2 * k + 2) * (2 * k + 3)) * sine
         versine = 1 - square / ((2 * k + 3) * (2 * k + 4)) * versine
     turned = tilde(theta)

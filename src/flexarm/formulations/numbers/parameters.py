@@ -12,16 +12,13 @@ from flexarm.arm import Arm
 from flexarm.engine.numbers import Pattern
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.constants import NUMBER_STEP, OTHER_FACTOR
 from flexarm.formulations.numbers.structures import kernel
 from flexarm.formulations.quantities import trace
 from flexarm.io.overrides import change_arm, find_place, read_value
 from flexarm.links.base import Array
 from flexarm.model import NUMBERS, Model, build
 from flexarm.model.numbers import common_pattern, numbers_of
-
-ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
-STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
-
 
 # Differences about a number, and to one side for a number that cannot be less, or more.
 CENTRAL, FORWARD = (-2.0, -1.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0, 4.0)
@@ -94,7 +91,7 @@ def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
     None if the values tried are not valid in a model file.
     """
     values = parameter_values(model.arm, keys)
-    factors = ELSEWHERE ** np.arange(1, len(keys) + 1)
+    factors = OTHER_FACTOR ** np.arange(1, len(keys) + 1)
     try:
         other = changed_model(model, keys, np.where(values == 0.0, factors - 1.0, values * factors))
     except FlexarmError:
@@ -113,7 +110,7 @@ class Nearby:
     def of(cls, model: Model, key: str) -> "Nearby":
         """Build models with small changes of a number, to both sides if the model file allows."""
         value = float(parameter_values(model.arm, [key])[0])
-        step = STEP * abs(value) or STEP
+        step = NUMBER_STEP * abs(value) or NUMBER_STEP
         for places in (CENTRAL, FORWARD):
             with suppress(ModelError):
                 return cls._at(model, key, value, step, places)

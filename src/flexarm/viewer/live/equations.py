@@ -20,7 +20,7 @@ from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
 from flexarm.formulations import DEFAULT, FORMULATIONS, formulation
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.numbers.parameters import ELSEWHERE
+from flexarm.formulations.constants import OTHER_FACTOR
 from flexarm.integrate.actuators import Actuators, Servoed, servos
 from flexarm.integrate.drivetrain import windings
 from flexarm.integrate.mission.discrete import DiscreteState
@@ -344,7 +344,7 @@ class LiveArm:
     ) -> ca.Function:
         """Return a CasADi function of expressions of the model, with the settings as last input."""
         g, m = self._some
-        here, *others = self.at(g, m), self.at(ELSEWHERE * g, m), self.at(g, ELSEWHERE * m)
+        here, *others = self.at(g, m), self.at(OTHER_FACTOR * g, m), self.at(g, OTHER_FACTOR * m)
         pattern = common_pattern([here, *others])
         assert pattern is not None  # they differ in these numbers alone
         symbolic, _ = opened(here, pattern)
