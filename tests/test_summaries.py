@@ -8,8 +8,9 @@ import pytest
 
 import flexarm
 from flexarm import control
-from flexarm.arm.part import SHOWN, _terse
-from flexarm.arm.summary import ROWS, Summary
+from flexarm.arm.constants import REPR_LENGTH, TEXT_ROWS
+from flexarm.arm.part import _terse
+from flexarm.arm.summary import Summary
 from flexarm.integrate.laws import Sampled
 from flexarm.io.model_file import loads
 from tests.links.reduced_bodies import arm_with, clamped
@@ -115,7 +116,7 @@ def test_pieces_are_told_in_a_line_of_what_is_given(shown: dict[str, object]) ->
     assert repr(arm.links[0].joint) == str(arm.links[0].joint) == "Revolute(kind='revolute')"
     assert repr(arm.links[1]).startswith("Link(name='tool', joint=Prismatic(kind='prismatic'), ")
     long = repr(flexarm.example_arm("graves-rms").links[1])
-    assert 200 < len(long) <= SHOWN + 5
+    assert 200 < len(long) <= REPR_LENGTH + 5
     assert long.endswith(", ...")
     assert long.removesuffix(", ...") in _terse(flexarm.example_arm("graves-rms").links[1])
     equation = flexarm.formulation("gibbs-appell", flexarm.build(arm))
@@ -144,5 +145,5 @@ def test_bodies_with_modes_name_their_file_and_are_drawn_apart(tmp_path: Path) -
 
 
 def test_long_tables_are_counted() -> None:
-    long = Summary("many", (), ("a",), [(str(k),) for k in range(ROWS + 5)])
+    long = Summary("many", (), ("a",), [(str(k),) for k in range(TEXT_ROWS + 5)])
     assert long.text().splitlines()[-1] == "  ... 5 more"

@@ -437,7 +437,7 @@ def test_many_amplitudes_have_the_matrices_of_few_without_stiffening(
     arm = loads(f"flexarm: 1\nname: arm\nlinks:\n{one_link(rest)}{one_link(rest)}")
     assert arm.stiffening
     whole = check(arm)
-    monkeypatch.setattr("flexarm.check.check.MANY", 5)
+    monkeypatch.setattr("flexarm.check.check.SEARCHED_AMPLITUDES", 5)
     quick = check(arm)
     assert whole.modes_free is not None
     assert quick.modes_free is not None

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from flexarm.io.model_file import WIDTH, emit
+from flexarm.io.constants import LINE_WIDTH
+from flexarm.io.model_file import emit
 from flexarm.io.source import find_unprintable, read
 
 texts = st.text(max_size=30).filter(lambda text: not find_unprintable(text))
@@ -37,7 +38,7 @@ def test_any_data_read_back_the_same(value: dict[str, Any]) -> None:
 def test_a_long_list_is_wrapped_and_reads_back_the_same(values: list[float]) -> None:
     text = emit({"values": values})
     assert read(text, "x").data == {"values": values}
-    assert max(map(len, text.splitlines())) <= WIDTH + 26  # a number, ', ' and ']'
+    assert max(map(len, text.splitlines())) <= LINE_WIDTH + 26  # a number, ', ' and ']'
 
 
 @pytest.mark.parametrize("number", [0.1, 1e-5, 1e22, 5e-324, 1.7976931348623157e308, -0.0, 1 / 3])

@@ -7,8 +7,9 @@ import pytest
 
 from flexarm.arm import Arm, Fixed, FixedBase, Link, Revolute
 from flexarm.errors import ModelError
+from flexarm.io.constants import MOST_MODEL_BYTES
 from flexarm.io.model_file import dumps, load, loads, save
-from flexarm.io.source import MAX_BYTES, read
+from flexarm.io.source import read
 from flexarm.samples import example_arm_names, sample_path
 from tests.io.arms import RICH, SMALL
 
@@ -280,7 +281,10 @@ def test_overwriting_keeps_permissions_and_links(tmp_path: Path) -> None:
         (lambda path: None, "no such file"),
         (lambda path: path.mkdir(), "cannot be read: the path is a folder"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "byte 0xff is not UTF-8"),
-        (lambda path: path.write_bytes(b"#" * (MAX_BYTES + 1)), "Put long tables into CSV files"),
+        (
+            lambda path: path.write_bytes(b"#" * (MOST_MODEL_BYTES + 1)),
+            "Put long tables into CSV files",
+        ),
     ],
 )
 def test_what_is_no_readable_file_is_refused(tmp_path: Path, make: object, message: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flexarm.arm import Arm
-from flexarm.arm.side_files import MAX_BYTES
+from flexarm.arm.constants import MOST_FILE_BYTES
 from flexarm.cli import main
 from flexarm.errors import ModelError
 from flexarm.io.model_file import load, loads
@@ -125,7 +125,7 @@ def test_only_regular_files_are_read_and_none_is_waited_for(folder: Path, kind: 
 def test_a_file_that_is_too_large_is_refused_unread(folder: Path) -> None:
     with (folder / "long.csv").open("wb") as file:
         file.truncate(3_000_000_000)
-    assert f"long.csv cannot be read: the file is larger than {MAX_BYTES:,} bytes" in refusal(
+    assert f"long.csv cannot be read: the file is larger than {MOST_FILE_BYTES:,} bytes" in refusal(
         arm_with(folder, "long.csv")
     )
 
@@ -134,7 +134,7 @@ def test_many_large_files_are_too_much_together(folder: Path) -> None:
     link = ARM.partition("links:\n")[2]
     for k in range(6):
         with (folder / f"{k}.csv").open("wb") as file:
-            file.truncate(MAX_BYTES)
+            file.truncate(MOST_FILE_BYTES)
     text = ARM.replace(link, "".join(link.replace("FILE", f"{k}.csv") for k in range(6)))
     assert "more than 100,000,000 bytes together" in refusal(arm_with(folder, "", text))
     again = ARM.replace(link, link.replace("FILE", "0.csv") * 6)

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from flexarm.errors import ModelError
-from flexarm.io.source import MAX_BYTES, MAX_DEPTH, Diagnostic, read, report, show_path
+from flexarm.io.constants import MOST_LEVELS, MOST_MODEL_BYTES
+from flexarm.io.source import Diagnostic, read, report, show_path
 from tests.io.arms import RICH
 
 # Text, line and column of the mistake, and a piece of the sentence.
@@ -38,7 +39,7 @@ FATAL: list[tuple[str | bytes, int, int, str]] = [
     ("a: 1\nb: \x1b[31m\n", 2, 4, "the character U+001B is not allowed"),
     ("a: 1\u2028b: 2\n", 1, 5, "the character U+2028 is not allowed"),
     (b"a: 1\nb: \xc3\xa9\xff\n", 2, 5, "byte 0xff is not UTF-8"),
-    (b"a" * (MAX_BYTES + 1), 1, 1, "Put long tables into CSV files"),
+    (b"a" * (MOST_MODEL_BYTES + 1), 1, 1, "Put long tables into CSV files"),
 ]
 
 # The same for mistakes that do not keep the rest from being read; there are two each time.
@@ -96,10 +97,10 @@ def test_mistakes_before_a_syntax_error_are_reported_with_it() -> None:
 def test_nesting_that_would_exhaust_the_stack_is_refused_where_it_is_too_deep(
     opening: str, levels: int
 ) -> None:
-    text, line, column = opening * 10_000, 1, len(opening) * MAX_DEPTH // levels + 1
+    text, line, column = opening * 10_000, 1, len(opening) * MOST_LEVELS // levels + 1
     if opening == "a:\n":
         text = "".join(f"{' ' * i}a:\n" for i in range(300))
-        line = column = MAX_DEPTH + 1
+        line = column = MOST_LEVELS + 1
     with pytest.raises(ModelError, match=rf"arm.yaml:{line}:{column}: .* nested deeper than"):
         read(text, "arm.yaml")
 

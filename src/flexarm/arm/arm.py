@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
+from flexarm.arm.constants import EARTH, NOTES_LENGTH
 from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import DH, Carriage, Sliding
 from flexarm.arm.link import Link
@@ -59,9 +60,6 @@ class MovedBase(Standing):
 
     kind: Literal["moved"]
     motion: BaseMotion
-
-
-EARTH = 3.986004418e14, 6.378137e6  # gravitational parameter [m^3/s^2], equatorial radius [m]
 
 
 class Orbit(Part):
@@ -139,7 +137,7 @@ class Arm(Part):
 
     flexarm: Literal[1]
     name: Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
-    notes: Annotated[str, Field(max_length=20_000)] = ""
+    notes: Annotated[str, Field(max_length=NOTES_LENGTH)] = ""
     gravity: tuple[Acceleration, Acceleration, Acceleration] = (0.0, 0.0, -9.81)
     stiffening: Flag = True
     start: Literal["stated", "equilibrium"] = "stated"

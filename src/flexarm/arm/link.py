@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
+from flexarm.arm.constants import MOST_DAMPING, MOST_SLIDING_ELEMENTS, MOST_STATION_SHAPES
 from flexarm.arm.forces import At, Wrench
 from flexarm.arm.joint import Joint, Sliding
 from flexarm.arm.part import (
@@ -34,9 +35,6 @@ from flexarm.arm.shapes import (
 )
 from flexarm.arm.side_files import Mesh
 from flexarm.units import Length, Ratio
-
-MOST_WORK = 4000  # stations times shapes in a direction: their integrals take some ten seconds
-MOST_SLIDING = 30  # elements in a direction of a sliding link, which are reduced at many lengths
 
 
 class RigidPiece(Part):
@@ -118,7 +116,9 @@ class Link(Terse):
     damping: (
         Annotated[Ratio, Field(ge=0, lt=1)]
         | Annotated[tuple[Annotated[Ratio, Field(ge=0, lt=1)], ...], Field(max_length=400)]
-        | Annotated[dict[str, Annotated[Ratio, Field(ge=0, le=1000)]], Field(max_length=400)]
+        | Annotated[
+            dict[str, Annotated[Ratio, Field(ge=0, le=MOST_DAMPING)]], Field(max_length=400)
+        ]
     ) = 0.0
     material_damping: MaterialDamping | None = None
     elastic_energy: tuple[EnergyTerm, ...] = ()
@@ -304,7 +304,7 @@ class Link(Terse):
         names = ("bending_y", "bending_z", "torsion", "stretch")
         asked = [getattr(self.shapes, name) for name in names]
         most = max([2, *(count for count in asked if isinstance(count, int))])
-        if len(stations) * most > MOST_WORK:
+        if len(stations) * most > MOST_STATION_SHAPES:
             raise fault(
                 "{count} stations with {most} shapes in a direction are too many together. Take "
                 "fewer stations or fewer shapes.",
@@ -349,13 +349,13 @@ class Link(Terse):
         if isinstance(self.shapes, Elements):
             for name in ("bending_y", "bending_z", "torsion", "stretch"):
                 count = getattr(self.shapes, name)
-                if count != "auto" and count > MOST_SLIDING:
+                if count != "auto" and count > MOST_SLIDING_ELEMENTS:
                     raise fault(
                         "a sliding link takes at most {most} elements in a direction, since its "
                         "elements are reduced to modes at many lengths",
                         "shapes",
                         name,
-                        most=MOST_SLIDING,
+                        most=MOST_SLIDING_ELEMENTS,
                     )
         if self.quadratic_shapes:
             raise fault(

@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from flexarm.arm.constants import NAME_LENGTH, REPR_LENGTH
 from flexarm.units import Angle, Inertia, Length, Mass
 
 # Control characters, line breaks, overrides of the text's direction, surrogates and characters that
@@ -119,11 +120,9 @@ def require_distinct(names: Sequence[str], key: str, *below: str) -> None:
             )
 
 
-SHOWN = 300  # characters of the printed form of a part
-MAX_NAME = 60
 Name = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_NAME),
+    Field(min_length=1, max_length=NAME_LENGTH),
     AfterValidator(partial(_without_fault, name_fault)),
 ]
 # Of the name of an arm or event, which may be several words.
@@ -173,7 +172,8 @@ class Terse(Part):
     def __repr__(self) -> str:
         """Return text with the class and the fields that differ from their defaults."""
         text = _terse(self)
-        return text if len(text) <= SHOWN else f"{text[:SHOWN].rpartition(', ')[0]}, ..."
+        short = len(text) <= REPR_LENGTH
+        return text if short else f"{text[:REPR_LENGTH].rpartition(', ')[0]}, ..."
 
     __str__ = __repr__
 

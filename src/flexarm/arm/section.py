@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from flexarm.arm.constants import MOST_CHANGE, MOST_SECTION_STATIONS
 from flexarm.arm.part import Flag, NotNegative, Part, Positive, fault
 from flexarm.units import (
     AxialStiffness,
@@ -122,10 +123,6 @@ def section_numbers(shape: "Outline") -> tuple[float, float, float, float]:
     about_z = (2 * f * b**3 + web_height * w**3) / 12
     torsion = (2 * b * f**3 + web_height * w**3) / 3  # thin open wall
     return area, about_y, about_z, torsion
-
-
-MAX_STATIONS = 1000
-MOST_CHANGE = 1e8  # of a property along a link: beyond it numbers of 16 digits are too few
 
 
 class Properties(Part):
@@ -251,7 +248,7 @@ class Section(Properties):
     rotary_inertia: Flag = True
     shear: Flag | Annotated[Ratio, Field(gt=0, le=1)] = False
     stations: (
-        Annotated[tuple[Station, ...], Field(min_length=2, max_length=MAX_STATIONS)] | None
+        Annotated[tuple[Station, ...], Field(min_length=2, max_length=MOST_SECTION_STATIONS)] | None
     ) = None
 
     @property

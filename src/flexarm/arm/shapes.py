@@ -4,11 +4,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from flexarm.arm.constants import MOST_AMPLITUDES
 from flexarm.arm.part import Count, Flag, NotNegative, Part, fault
 from flexarm.arm.side_files import BesideModel
 from flexarm.units import Angle, Inertia, Length, Mass
 
-MOST_AMPLITUDES = 100  # of a link: their second-order terms grow with the square
 Automatic = Literal["auto"]
 Normalise = Literal["tip", "mass", "none"]
 

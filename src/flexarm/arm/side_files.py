@@ -17,11 +17,9 @@ from pydantic import (
     model_validator,
 )
 
+from flexarm.arm.constants import MOST_FILE_BYTES, MOST_TOTAL_BYTES
 from flexarm.arm.part import Number, Part, Positive, fault
 from flexarm.errors import ModelError
-
-MAX_BYTES = 20_000_000  # of a file: beyond it a hostile model file could exhaust the memory
-MAX_TOTAL = 100_000_000  # bytes of all files of a model
 
 
 @dataclass(frozen=True)
@@ -70,9 +68,10 @@ class SideFiles:
     def _once(self, place: Path) -> bytes:
         if place not in self._read:
             content = read_regular(place)
-            if len(content) + sum(map(len, self._read.values())) > MAX_TOTAL:
+            if len(content) + sum(map(len, self._read.values())) > MOST_TOTAL_BYTES:
                 raise ValueError(
-                    f"the files that a model names are more than {MAX_TOTAL:,} bytes together"
+                    f"the files that a model names are more than {MOST_TOTAL_BYTES:,} bytes "
+                    "together"
                 )
             self._read[place] = content
         return self._read[place]
@@ -108,12 +107,12 @@ class SideFile:
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the bytes of a regular file of at most `MAX_BYTES`; errors as in `open_regular`."""
+    """Return the bytes of a regular file of limited size; errors as in `open_regular`."""
     with open_regular(path) as file:
-        large = os.fstat(file.fileno()).st_size > MAX_BYTES
-        content = b"" if large else file.read(MAX_BYTES + 1)
-    if large or len(content) > MAX_BYTES:
-        raise ValueError(f"the file is larger than {MAX_BYTES:,} bytes")
+        large = os.fstat(file.fileno()).st_size > MOST_FILE_BYTES
+        content = b"" if large else file.read(MOST_FILE_BYTES + 1)
+    if large or len(content) > MOST_FILE_BYTES:
+        raise ValueError(f"the file is larger than {MOST_FILE_BYTES:,} bytes")
     return content
 
 

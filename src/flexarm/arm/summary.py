@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-ROWS = 12  # printed rows of a table in text, unless a summary has its own number
-ROWS_HTML = 60  # printed rows of a table in HTML
+from flexarm.arm.constants import HTML_ROWS, TEXT_ROWS
+
 WIDTH, HEIGHT = 640, 64  # [px] of a picture
 ROUND = ("revolute", "universal", "spherical", "screw")  # joints that are drawn as circles
 CELL = "padding:2px 10px;text-align:left"
@@ -20,7 +20,7 @@ class Summary:
     lines: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()  # headers of the table
     rows: Sequence[Sequence[str]] = ()
-    most: int = ROWS  # rows printed as text; the number of the others is printed
+    most: int = TEXT_ROWS  # rows printed as text; the number of the others is printed
 
     def text(self) -> str:
         """Return the summary as text for a terminal."""
@@ -42,8 +42,8 @@ class Summary:
     def _table(self) -> str:
         if not self.rows:
             return ""
-        body = "".join(_row("td", row) for row in self.rows[:ROWS_HTML])
-        more = len(self.rows) - ROWS_HTML
+        body = "".join(_row("td", row) for row in self.rows[:HTML_ROWS])
+        more = len(self.rows) - HTML_ROWS
         rest = f"<div>... {more} more</div>" if more > 0 else ""
         return f"<table>{_row('th', self.columns)}{body}</table>{rest}"
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexarm.arm import Arm, FreeBase
+from flexarm.check.constants import SEARCHED_AMPLITUDES
 from flexarm.check.cost import costs
 from flexarm.check.damping_notice import arm_damping_notice
 from flexarm.check.description_notices import (
@@ -54,7 +55,6 @@ from flexarm.model.joints import JOINTS
 from flexarm.spatial import unit_vector
 
 SEVERITIES = ("warning", "note")
-MANY = 16  # amplitudes of a stiffened link above which unexcited amplitudes are not searched: slow
 
 
 def check(arm: Arm) -> Report:
@@ -80,7 +80,8 @@ def check(arm: Arm) -> Report:
     start, speeds = start_state(model)
     pose = _within_shapes(model, start)
     large = (
-        arm.stiffening and max(part.modes.stop - part.modes.start for part in model.links) > MANY
+        arm.stiffening
+        and max(part.modes.stop - part.modes.start for part in model.links) > SEARCHED_AMPLITUDES
     )
     # Straight links have the same matrices without stiffening, which is much faster.
     traced = trace(build(arm, stiffening=False) if large else model)

@@ -5,16 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.arm.constants import MOST_DAMPING
+from flexarm.check.constants import LESS_DAMPING, RIGID_MODE, STRAIN_SHARE
 from flexarm.check.report import Notice
 from flexarm.linear_model import LinearModel, undamped
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import Model
-
-MOSTLY = 0.3  # least share of a mode's strain energy for which a link is named
-MUCH_LESS = 0.5  # ratio of the arm's to the link's damping ratio below which there is a notice
-STILL = 1e-12  # squared frequency relative to the highest one below which a mode is rigid
-MOST_NAMED = 1000  # largest damping ratio that model files accept by name of a mode
 
 
 def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator[Notice]:
@@ -32,10 +29,10 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
         return
     squares, vectors = undamped(held.mass, held.stiffness)
     strain = vectors * (held.stiffness @ vectors)
-    for k in np.flatnonzero(squares > STILL * squares.max()):
+    for k in np.flatnonzero(squares > RIGID_MODE * squares.max()):
         shares = {index: strain[mine, k].sum() / strain[:, k].sum() for index, mine in rows.items()}
         index = max(shares, key=lambda each: float(shares[each]))
-        if shares[index] > MOSTLY:
+        if shares[index] > STRAIN_SHARE:
             break
     else:
         return
@@ -43,7 +40,7 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
     stiffness = held.stiffness[np.ix_(rows[index], rows[index])]
     given, mode = _strained_most(model, index, pose, stiffness, moved[rows[index]])
     ratio = float(moved @ held.damping @ moved) / (2 * omega)
-    if ratio >= MUCH_LESS * given:
+    if ratio >= LESS_DAMPING * given:
         return
     links = sum(
         float(moved[mine] @ _ratio_damping(model, each, pose) @ moved[mine])
@@ -103,7 +100,9 @@ def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
     by_mode = f"'damping: {{{mode}: {more * given:.2g}}}'"
     by_name = [isinstance(link.damping, dict) for link in arm.links]
     most = [more * max(link.damping_ratios, default=0.0) for link in arm.links]
-    if all(each < (MOST_NAMED if named else 1) for each, named in zip(most, by_name, strict=True)):
+    if all(
+        each < (MOST_DAMPING if named else 1) for each, named in zip(most, by_name, strict=True)
+    ):
         return (
             f"for {given:.3g} there give links {more:.3g} times as much, by mode too ({by_mode}); "
             + see

@@ -7,6 +7,18 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm, Body, FreeBase, Link
+from flexarm.check.constants import (
+    CURVE_ERROR,
+    FREQUENCY,
+    GRAVITY,
+    HIGH_DAMPING,
+    LENGTH,
+    MASS_PER_LENGTH,
+    ORBIT_DISTANCE,
+    ORBIT_RATE,
+    STIFFNESS_RATIO,
+    WAVE_SPEED,
+)
 from flexarm.check.report import LinkReport, Notice, axis_place
 from flexarm.links.base import Array
 from flexarm.links.ends import central_inertia
@@ -16,20 +28,6 @@ from flexarm.mechanics.kinematics import frames
 from flexarm.model import Axis, LinkModel, Model
 from flexarm.model.curve import start_curve
 
-# Ranges of plausible values: outside them a unit is likely wrong.
-WAVE_SPEED = (
-    100.0,
-    20_000.0,
-)  # [m/s] speed of sound; rubber 50 to 300, steel 5100, beryllium 12900
-MASS_PER_LENGTH = 1e5  # [kg/m] a solid steel bar of 4 m diameter
-LENGTH = (1e-3, 1e3)  # [m] of a link
-FREQUENCY = (1e-3, 1e6)  # [Hz] of a link's modes
-STIFFNESS_RATIO = 1e6  # of a section's EIy and EIz: a strip 1000 times wider than thick
-GRAVITY = (0.1, 30.0)  # [m/s^2] the Moon 1.6, Jupiter 25
-ORBIT = 2e-3  # [rad/s] largest rate of an orbit; low about the Earth 1.24e-3
-FAR = 1e-2  # distance from an orbit over its radius; gravity's gradient is off by 1.5 times that
-DAMPING = 0.3  # damping ratio; structures have 0.002 to 0.05
-CURVE = 0.01  # error of a start curve relative to its largest deflection that can be seen
 UNITS = "plain numbers are SI. Write the unit out, as in 70 GPa, 3 mm, 12 N m^2"
 
 
@@ -52,7 +50,7 @@ def orbit_notices(arm: Arm) -> Iterator[Notice]:
     if not isinstance(arm.base, FreeBase) or arm.base.orbit is None:
         return
     orbit, away = arm.base.orbit, math.hypot(*arm.base.position)
-    if orbit.mean_motion > ORBIT:
+    if orbit.mean_motion > ORBIT_RATE:
         yield Notice(
             "warning",
             "odd-orbit",
@@ -61,7 +59,7 @@ def orbit_notices(arm: Arm) -> Iterator[Notice]:
             "about a planet or moon",
             "give the rate in rad/s, or the altitude above the Earth",
         )
-    elif away > FAR * orbit.radius:
+    elif away > ORBIT_DISTANCE * orbit.radius:
         yield Notice(
             "warning",
             "far-from-orbit",
@@ -194,12 +192,12 @@ def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
     place, given = f"links[{index + 1}].damping", part.link.damping
     largest = max(part.link.damping_ratios, default=0.0)
     modes = part.modes.stop - part.modes.start
-    if largest > DAMPING:
+    if largest > HIGH_DAMPING:
         yield Notice(
             "warning",
             "large-damping",
             place,
-            f"a damping ratio of {largest:.4g} in {part.name} is above {DAMPING:g}",
+            f"a damping ratio of {largest:.4g} in {part.name} is above {HIGH_DAMPING:g}",
             "damping ratios of structures are 0.002 to 0.05; a ratio of 2 % is 0.02",
         )
     if isinstance(given, tuple) and len(given) < modes:
@@ -218,7 +216,7 @@ def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
     if part.link.start_curve is None:
         return
     left = start_curve(part)[1]
-    if left > CURVE:
+    if left > CURVE_ERROR:
         yield Notice(
             "warning",
             "start-curve",

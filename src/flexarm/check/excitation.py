@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.profile import Constant
+from flexarm.check.constants import EXCITING_FORCE, RANDOM_DEFLECTION, RANDOM_STATES
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
@@ -14,11 +15,6 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
 from flexarm.model import LinkModel, Model, prescribed_profiles, start_state
 from flexarm.model.constants import FIT_STATIONS
-
-COUPLED = 1e-8  # relative force, scaled by roots of inertia, above which an amplitude is excited
-TRIALS = 3  # random states: a force that is 0 at one by chance is not at all
-# Largest deflection of random states relative to a link's length, and rotation [rad]: as in arms.
-DEFLECTION = 0.02
 
 
 @dataclass(frozen=True)
@@ -62,14 +58,14 @@ def unexcited(
     generator = np.random.default_rng(0)
     while still:
         felt = np.zeros(model.size)
-        for _ in range(TRIALS):
+        for _ in range(RANDOM_STATES):
             state = _random_state(model, linear, pose, still, generator)
             for force, scale in _forces(model, traced, linear, state, generator):
                 weighed = np.abs(force) / scale
                 total = float(np.linalg.norm(weighed))
                 if total > 0:
                     felt = np.maximum(felt, weighed / total)
-        moved = [i for i in still if felt[i] > COUPLED]
+        moved = [i for i in still if felt[i] > EXCITING_FORCE]
         if not moved:
             break
         still = [i for i in still if i not in moved]
@@ -100,7 +96,7 @@ def _random_state(
         for i in range(part.modes.start, part.modes.stop):
             scale[i] = reach * np.sqrt(own_inertia(part.link).mass) / size[i]
             q[i] = scale[i] * generator.standard_normal()
-        q[part.modes] *= DEFLECTION / _reached(model, part, q)
+        q[part.modes] *= RANDOM_DEFLECTION / _reached(model, part, q)
     if model.base_moves:
         q[:6] = pose[:6] + generator.standard_normal(6)
     v, a = (scale * generator.standard_normal(model.size) for _ in range(2))

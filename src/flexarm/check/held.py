@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
+from flexarm.check.constants import CHECKED_DURATION, TORQUE_SAMPLES
 from flexarm.check.report import Notice, axis_place
-from flexarm.check.unheld import LONGEST
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.discrete import DiscreteState
@@ -21,8 +21,6 @@ from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
 from flexarm.spatial import NEGLIGIBLE
-
-SAMPLES = 33  # between two events: within half a turn they miss a torque's peak by 0.1 %
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class HeldInterval:
     @property
     def times(self) -> Array:
         """Sample times of the interval [s], (N,)."""
-        return np.linspace(self.begin, self.end, SAMPLES if self.end > self.begin else 1)
+        return np.linspace(self.begin, self.end, TORQUE_SAMPLES if self.end > self.begin else 1)
 
     def follows(self, name: str, q: Array) -> Array:
         """Return the target of a joint's servo at the sample times, (N,), as a position or a rate.
@@ -99,7 +97,7 @@ def _spans(model: Model, start: Array) -> list[HeldInterval]:
     for name, each in last.servos.items():
         profile, since = each.profile(start), last.begins.get(name, 0.0)
         rest = max((since + t for t in breakpoints(profile)), default=since)
-        end = max(end, rest + (LONGEST if evaluate(profile, rest - since)[1] else 0.0))
+        end = max(end, rest + (CHECKED_DURATION if evaluate(profile, rest - since)[1] else 0.0))
     return [*intervals, span(end)]
 
 

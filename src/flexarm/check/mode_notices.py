@@ -7,6 +7,7 @@ import numpy as np
 from flexarm.accuracy.slender import radius_of_gyration, shear_error
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped, ShapeChoice
+from flexarm.check.constants import FIRST_SHEAR_ERROR, RATE_RATIO, SHEAR_ERROR
 from flexarm.check.report import (
     DirectionReport,
     FlexibleReport,
@@ -20,10 +21,6 @@ from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
 from flexarm.mechanics.weightless import listed, place_of
 from flexarm.model import Model
-
-SHEAR_ERROR = 0.05  # frequency error of the highest mode by shear above which a link is stubby
-FIRST_ERROR = 0.01  # that of a link's first mode which matters to most motions
-STEP_RATIO = 3.0  # ratio of rates above which damping or stretch makes steps needlessly small
 
 
 def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
@@ -46,7 +43,7 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
             )
             if last <= SHEAR_ERROR:
                 continue
-            severity = "warning" if first > FIRST_ERROR else severity
+            severity = "warning" if first > FIRST_SHEAR_ERROR else severity
             if last > stubby.get(index, (0.0, ""))[0]:
                 mode = f"mode {used} of {direction.direction}"
                 stubby[index] = last, (
@@ -138,7 +135,7 @@ def step_notices(
     if step is None or not len(modes.frequencies):
         return
     highest = float(modes.frequencies[-1])
-    if step.rate > STEP_RATIO * highest:
+    if step.rate > RATE_RATIO * highest:
         yield Notice(
             "warning",
             "damping-sets-step",
@@ -151,7 +148,7 @@ def step_notices(
     stretch = np.array(["stretch" in name for name in linear.names])
     axial = modes.shares[stretch].sum(axis=0) > 0.5
     others = modes.frequencies[~axial]
-    if axial[-1] and len(others) and highest > STEP_RATIO * others[-1]:
+    if axial[-1] and len(others) and highest > RATE_RATIO * others[-1]:
         place = place_of(model, linear.names[int(np.argmax(modes.shares[:, -1]))])
         yield Notice(
             "warning",

@@ -6,6 +6,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted
+from flexarm.check.constants import LISTED_MODES
 from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
 from flexarm.check.shape_rule import why_count
 from flexarm.linear_model import LinearModel, undamped
@@ -21,8 +22,6 @@ from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.base import shape_sizes
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import DIGITS, NEGLIGIBLE
-
-LISTED = 3  # frequencies per direction, or as many as the link has coordinates in it
 
 
 def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) -> FlexibleReport:
@@ -122,7 +121,7 @@ def _directions(
             continue
         moved = sizes[DIRECTIONS.index(direction)] > NEGLIGIBLE * sizes.max(axis=0)
         mine = tuple(f"{part.name}.{shapes.names[k]}" for k in np.flatnonzero(moved))
-        listed = max(LISTED, len(mine))
+        listed = max(LISTED_MODES, len(mine))
         count = number.of(direction) if isinstance(choice, Counted) else len(mine)
         result.append(
             DirectionReport(

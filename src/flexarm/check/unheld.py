@@ -5,15 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from flexarm.check.constants import CHECKED_DURATION, INPUT_SAMPLES
 from flexarm.check.report import Notice, axis_place
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
-
-LONGEST = 60.0  # [s] after the last change of the inputs that are checked: longer than most runs
-INSTANTS = 1200  # times at which inputs are evaluated, 20 per second of that
 
 
 def unheld_notices(
@@ -42,8 +40,8 @@ def unheld_notices(
     columns = np.array(moves).T
     last = max((t for each in inputs if each for t in breakpoints(each)), default=0.0)
     if any(evaluate(each, last)[0] for each in inputs if each):
-        last += LONGEST
-    times = np.linspace(0.0, last, INSTANTS)
+        last += CHECKED_DURATION
+    times = np.linspace(0.0, last, INPUT_SAMPLES)
     u = [[evaluate(each, t)[0] if each else 0.0 for each in inputs] for t in times.tolist()]
     force = np.array(u) @ input_matrix(model).T @ columns
     a = np.linalg.solve(columns.T @ linear.mass @ columns, force.T).T

@@ -17,9 +17,14 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.summary import Summary
+from flexarm.closed_forms.constants import (
+    COUNTED_TERM,
+    LONGEST_PRODUCT,
+    MOST_COORDINATES,
+    PRODUCT_ROUNDING,
+)
 from flexarm.closed_forms.exact import BentSections, joined_angles, name_angles
 from flexarm.closed_forms.polynomials import (
-    DUST,
     Generator,
     Monomial,
     Polynomial,
@@ -237,14 +242,11 @@ def _integral(label: str, modes: list[int], a: int, b: int, *, once: bool = Fals
 
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]
-LARGEST = 12  # coordinates of an arm: equations of larger ones fill hundreds of pages
-LONGEST = 40  # terms of a product above which its factors get names, in long equations
 # Names that generated Python modules use.
 RESERVED = re.compile(
     r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
     r"|(psi|kappa|angle|inverse|s)\d+"
 )
-COUNTED = 1e-10  # relative coefficient below which a term is not counted: rounding on any processor
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,7 @@ class Equations:
 
         Entries of M and K below the diagonal do not count.
         """
-        clean = rounded(self, COUNTED)
+        clean = rounded(self, COUNTED_TERM)
         both = (clean.M, clean.K)
         upper = [
             row[j] for matrix in both for i, row in enumerate(matrix) for j in range(i, len(row))
@@ -321,7 +323,7 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
             return _closed_form(model, named, None)
         except TooLong:
             pass
-    return _closed_form(model, named, LONGEST)
+    return _closed_form(model, named, LONGEST_PRODUCT)
 
 
 def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
@@ -534,7 +536,7 @@ def _clean(
         tuple(tuple(row.get(j, {}) for j in range(n)) for row, _ in split),
         tuple(rest for _, rest in split),
     )
-    return rounded(found, DUST)
+    return rounded(found, PRODUCT_ROUNDING)
 
 
 def _split(
@@ -598,10 +600,10 @@ def _check(model: Model) -> None:
             f"the stops of {stopped[0]} begin to push at a position, which no closed form "
             "expresses. Leave the stops out."
         )
-    if model.size > LARGEST:
+    if model.size > MOST_COORDINATES:
         raise FlexarmError(
             f"{model.arm.name} has {model.size} coordinates, and equations are printed for at "
-            f"most {LARGEST}. Use 'flexarm count' to count the operations."
+            f"most {MOST_COORDINATES}. Use 'flexarm count' to count the operations."
         )
     if model.points.contacts or model.points.springs:
         raise FlexarmError(

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from flexarm.closed_forms.constants import PRODUCT_ROUNDING
 from flexarm.engine.stream import Stream
 from flexarm.errors import FlexarmError
 
@@ -16,8 +17,6 @@ Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, float]
 Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "part", "entire", "number"]
 ONE: Monomial = ()
-SHORT = 1  # terms of a factor up to which it gets no name
-DUST = 4e-15  # coefficient relative to the largest beside it below which it is rounding
 
 
 class TooLong(FlexarmError):
@@ -102,13 +101,15 @@ class Ring:
     def named(self, of: Polynomial) -> Polynomial:
         """Return a new generator, times a coefficient, that stands for a long polynomial.
 
-        A polynomial of at most `SHORT` terms is returned unchanged.
+        A polynomial of a single term is returned unchanged.
         """
-        if len(of) <= SHORT:
+        if len(of) <= 1:
             return of
         size = max(of.values(), key=abs)
         number = sum(g.kind == "part" for g in self.generators) + 1
-        scaled = {powers: x / size for powers, x in cleaned(of, DUST * abs(size)).items()}
+        scaled = {
+            powers: x / size for powers, x in cleaned(of, PRODUCT_ROUNDING * abs(size)).items()
+        }
         place = self.add(Generator(f"s{number}", f"s_{{{number}}}", "part", scaled))
         return {((place, 1),): size}
 

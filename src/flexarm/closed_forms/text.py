@@ -4,14 +4,18 @@ import re
 from collections.abc import Callable, Iterator
 
 from flexarm.arguments import refused
+from flexarm.closed_forms.constants import (
+    HALF_WAY,
+    LATEX_WIDTH,
+    PRINTED_DIGITS,
+    PRINTED_TERM,
+    TEXT_WIDTH,
+)
 from flexarm.closed_forms.equations import Equations, Matrix, Vector, rounded
 from flexarm.closed_forms.polynomials import Generator, Monomial, Polynomial
 from flexarm.errors import FlexarmError
 from flexarm.io.titles import plain_title
 
-WIDTH = 100  # characters of a line of text
-_HALF_WAY = 1e-12  # relative: added so that numbers half-way between two digits are rounded up
-_SMALL = 1e-4  # coefficient relative to the last printed digit below which it is left out
 PLAIN = (" * (", ")")
 ENTIRE = (
     "",
@@ -27,14 +31,12 @@ OTHERS = {
     "chu": {},
 }
 NODAL = re.compile(r"\.node(\d+)\.(slope_)?([yz])$")
-DIGITS = 6  # significant digits of printed numbers
-LETTERS = 50  # letters in a line of a LaTeX document; digits of indices count as 0.7
 Write = Callable[[Polynomial], str]
 
 
-def as_text(equations: Equations, *, digits: int = DIGITS) -> str:
+def as_text(equations: Equations, *, digits: int = PRINTED_DIGITS) -> str:
     """Return equations as plain text, one entry of each matrix and vector per line."""
-    equations = rounded(equations, _SMALL / 10**digits)
+    equations = rounded(equations, PRINTED_TERM / 10**digits)
     write = _plain(equations.generators, digits=digits)
     lines = [f"{equations.arm}: M a + h + c + K q + k = B u", ""]
     lines += [f"q = ({', '.join(g.name for g in equations.generators[: len(equations.names)])})"]
@@ -54,14 +56,18 @@ def as_text(equations: Equations, *, digits: int = DIGITS) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_latex(equations: Equations, *, digits: int = DIGITS) -> str:
+def as_latex(equations: Equations, *, digits: int = PRINTED_DIGITS) -> str:
     """Return equations as a LaTeX ``align*`` display, one line per definition and matrix entry."""
     lines = [rf"{left} &= {text} \\" for left, text in _latex_lines(equations, digits)]
     return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"]) + "\n"
 
 
 def as_latex_document(
-    equations: Equations, *, numbers: bool = False, digits: int = DIGITS, letters: str = "korayem"
+    equations: Equations,
+    *,
+    numbers: bool = False,
+    digits: int = PRINTED_DIGITS,
+    letters: str = "korayem",
 ) -> str:
     """Return equations as a complete LaTeX document with a list of symbols.
 
@@ -134,7 +140,7 @@ def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
 
 def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]:
     """Iterate over left and right sides in LaTeX: definitions, then matrix and vector entries."""
-    equations = rounded(equations, _SMALL / 10**digits)
+    equations = rounded(equations, PRINTED_TERM / 10**digits)
     generators = equations.generators
 
     def write(polynomial: Polynomial) -> str:
@@ -166,13 +172,13 @@ def _escaped(text: str) -> str:
 
 
 def _broken(text: str) -> str:
-    """Return a LaTeX sum broken before plus and minus signs into lines of `LETTERS` letters."""
-    rows, room = [""], float(LETTERS)
+    """Return a LaTeX sum broken before plus and minus signs into lines of limited width."""
+    rows, room = [""], float(LATEX_WIDTH)
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
         plain = re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"\\(sin|cos)", "xxx", word))
         wide = 1.0 + sum(0.7 if each.isdigit() else 1.0 for each in plain if each.isalnum())
         if wide > room and rows[-1]:
-            rows, room = [*rows, ""], float(LETTERS)
+            rows, room = [*rows, ""], float(LATEX_WIDTH)
         rows[-1], room = f"{rows[-1]} {word}".lstrip(), room - wide
     return "\n  \\\\ &\\quad ".join(rows)
 
@@ -344,7 +350,7 @@ def _plain(generators: tuple[Generator, ...], *, digits: int) -> Write:
 
 
 def _number(x: float, digits: int) -> str:
-    return repr(x).removesuffix(".0") if digits >= 17 else f"{x * (1 + _HALF_WAY):.{digits}g}"
+    return repr(x).removesuffix(".0") if digits >= 17 else f"{x * (1 + HALF_WAY):.{digits}g}"
 
 
 def _power(name: str, power: int) -> str:
@@ -370,10 +376,10 @@ def _latex_number(x: float, digits: int) -> str:
 
 
 def _wrapped(head: str, text: str) -> Iterator[str]:
-    """Iterate over lines of at most `WIDTH` characters, with a sum broken before signs."""
+    """Iterate over lines of at most ``TEXT_WIDTH`` characters, with a sum broken before signs."""
     line = head
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
-        if len(line) + len(word) + 1 > WIDTH and line != head:
+        if len(line) + len(word) + 1 > TEXT_WIDTH and line != head:
             yield line.rstrip()
             line = "      "
         line += word + " "

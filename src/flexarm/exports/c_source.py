@@ -19,7 +19,7 @@ from flexarm.integrate.methods.explicit import explicit_step
 from flexarm.integrate.mission.slipping import OPEN, way_closed, way_moving, way_next
 from flexarm.integrate.state import measure
 from flexarm.integrate.system import System, rates
-from flexarm.io.model_file import WIDTH
+from flexarm.io.constants import LINE_WIDTH
 from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_folder, require_writable, write_whole
 from flexarm.links.base import Array
@@ -175,7 +175,7 @@ def _escaped(text: str) -> str:
 def _wrapped(words: Sequence[str]) -> str:
     lines, line = [], "   "
     for word in words:
-        if len(line) + len(word) + 2 > WIDTH:
+        if len(line) + len(word) + 2 > LINE_WIDTH:
             lines.append(line)
             line = "   "
         line += f" {word},"

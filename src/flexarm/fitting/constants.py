@@ -31,7 +31,6 @@ RESPONSE_FLOOR = 1e-2
 # Trials of excitations: frequencies per joint, from two periods in a run to ten samples per period;
 # samples, which bound the time of a trial.
 TONES, TRIAL_SAMPLES = 6, 2000
-NOTE_LENGTH = 20_000  # characters of notes that a model file may have: the last ones are kept
 
 # Statistics of a fit
 # Probability of confidence intervals; that white noise is taken for correlated residuals.

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.arm.constants import NOTES_LENGTH
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
-from flexarm.fitting.constants import NOTE_LENGTH, NOTED_SHIFT, TONES, TRIAL_SAMPLES
+from flexarm.fitting.constants import NOTED_SHIFT, TONES, TRIAL_SAMPLES
 from flexarm.fitting.problem import (
     Driven,
     FitProblem,
@@ -212,7 +213,7 @@ def fitted_arm(
     lines += [f"  {e.name}: {e.fitted}, {e.interval}; before {e.before:.6g}" for e in estimates]
     notes = "\n".join(filter(None, [arm.notes.rstrip(), *lines]))
     changed = {each.name: each.value for each in estimates if each.name in keys}
-    return change_arm(arm, {**changed, "notes": notes[-NOTE_LENGTH:] + "\n"})
+    return change_arm(arm, {**changed, "notes": notes[-NOTES_LENGTH:] + "\n"})
 
 
 def suggest(fit: Fit) -> tuple[Excitation, ...]:

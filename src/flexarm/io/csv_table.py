@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
+from flexarm.io.constants import MOST_CELLS
 
 Cell = tuple[int, str]  # column from 1, text
 Row = tuple[int, list[Cell]]  # line from 1, cells
 
-MAX_CELLS = 10_000  # in a line: a hostile file could else exhaust the memory
 _QUOTED = re.compile(r'[ \t]*"((?:[^"]|"")*)"[ \t]*')
 
 
@@ -38,8 +38,8 @@ def read_rows(file: SideFile) -> Iterator[Row]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         separator = separator or (";" if ";" in line and "," not in line else ",")
-        if line.count(separator) >= MAX_CELLS:
-            raise ModelError(f"{file.path}:{number}: has more than {MAX_CELLS:,} cells")
+        if line.count(separator) >= MOST_CELLS:
+            raise ModelError(f"{file.path}:{number}: has more than {MOST_CELLS:,} cells")
         yield number, _cells(line.rstrip("\n"), separator)
 
 

@@ -9,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.errors import ModelError
+from flexarm.io.constants import (
+    CIRCLE_SIDES,
+    DRAWN_TRIANGLES,
+    LARGEST_CORNER,
+    MOST_MESH_PARTS,
+    MOST_TRIANGLES,
+)
 from flexarm.io.source import shorten
 from flexarm.spatial import Array
 
-MOST_READ = 500_000  # triangles of a file: a hostile one could else exhaust the memory
-MOST_PARTS = 5000  # parts of a COLLADA file, for the same reason
-MOST_DRAWN = 1500  # triangles of a link in a page, which a browser draws at full speed
-FARTHEST = 1e6  # largest coordinate of a corner, in the unit of the file
-ROUND = 24  # sides of the polygon that stands for a circle
 RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
 Integers = npt.NDArray[np.int64]
 Surface = tuple[Array, Integers]  # points (N, 3) and triangles (F, 3)
@@ -40,13 +42,14 @@ def read_mesh(content: bytes, name: str) -> Surface:
         points, faces = kinds[ending](content)
         if not len(faces):
             raise ModelError("the mesh has no triangle")
-        if len(faces) > MOST_READ:
+        if len(faces) > MOST_TRIANGLES:
             raise ModelError(
-                f"the mesh has {len(faces):,} triangles, more than {MOST_READ:,}. Decimate it."
+                f"the mesh has {len(faces):,} triangles, more than {MOST_TRIANGLES:,}. Decimate it."
             )
-        if not (np.abs(points) < FARTHEST).all():  # also for a coordinate that is not a number
+        # false also for a coordinate that is not a number
+        if not (np.abs(points) < LARGEST_CORNER).all():
             raise ModelError(
-                f"the mesh has a corner that is not a number, or is beyond {FARTHEST:g}"
+                f"the mesh has a corner that is not a number, or is beyond {LARGEST_CORNER:g}"
             )
     except ModelError as error:
         raise ModelError(f"{shorten(name)}: {error}") from None
@@ -121,9 +124,10 @@ def _dae(content: bytes) -> Surface:
                 points.append(corners @ place[:3, :3].T + place[:3, 3])
                 faces.append(at + count)
                 count += len(corners)
-                if len(points) > MOST_PARTS or count > 3 * MOST_READ:
+                if len(points) > MOST_MESH_PARTS or count > 3 * MOST_TRIANGLES:
                     raise ModelError(
-                        f"the mesh has over {MOST_PARTS:,} parts or {MOST_READ:,} triangles"
+                        f"the mesh has over {MOST_MESH_PARTS:,} parts or {MOST_TRIANGLES:,} "
+                        "triangles"
                     )
     except (ET.ParseError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise ModelError("the file is not COLLADA 1.4. Was it cut off?") from None
@@ -181,7 +185,7 @@ def write_stl(points: Array, faces: Integers) -> bytes:
     return b"flexarm".ljust(80) + len(faces).to_bytes(4, "little") + records.tobytes()
 
 
-def coarser(points: Array, faces: Integers, most: int = MOST_DRAWN) -> Surface:
+def coarser(points: Array, faces: Integers, most: int = DRAWN_TRIANGLES) -> Surface:
     """Return a mesh of at most ``most`` triangles, by merging points within grid cells."""
     least, size = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     cell = 1e-7 * size
@@ -212,8 +216,8 @@ def solid(kind: str, sizes: Array) -> Surface:
     """
     from scipy.spatial import ConvexHull
 
-    turn = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
-    rise = np.linspace(-np.pi / 2, np.pi / 2, ROUND // 2 + 1)
+    turn = np.linspace(0, 2 * np.pi, CIRCLE_SIDES, endpoint=False)
+    rise = np.linspace(-np.pi / 2, np.pi / 2, CIRCLE_SIDES // 2 + 1)
     rings = {
         "sphere": zip(np.cos(rise), np.sin(rise), strict=True),
         "cylinder": [(1, -0.5), (1, 0.5)],

@@ -19,12 +19,12 @@ from flexarm.arguments import listed, refused, require_flag, require_kind, requi
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles, read_at_most
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.io.constants import LINE_WIDTH, MOST_MODEL_BYTES
 from flexarm.io.explain import explain, explain_data
-from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
+from flexarm.io.source import find_unprintable, read, report, shorten
 from flexarm.io.whole_file import write_whole
 from flexarm.samples import FOLDER, example_arm_names, sample_path
 
-WIDTH = 70  # characters of a line of a list, after which its next item begins a new line
 _TAG = "tag:yaml.org,2002:"
 _PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./ -]*[A-Za-z0-9_./-])?")
 # Words that are no text in YAML 1.2, or in YAML 1.1, which other readers still follow.
@@ -45,7 +45,7 @@ def emit(data: Mapping[str, Any]) -> str:
         YAML in block style, except that lists without mappings are on one line or on wrapped lines.
     """
     yaml, text = YAML(pure=True), StringIO()
-    yaml.width = WIDTH
+    yaml.width = LINE_WIDTH
     yaml.indent(mapping=2, sequence=4, offset=2)
     yaml.serialize(_node(data), text)
     return text.getvalue()
@@ -108,7 +108,7 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
 
 def read_content(path: Path) -> bytes:
     """Return the bytes of a model file, at most one byte more than the largest size allowed."""
-    return read_at_most(path, MAX_BYTES)
+    return read_at_most(path, MOST_MODEL_BYTES)
 
 
 def files_beside(folder: Path, files: Sequence[str | Path] = ()) -> SideFiles:

@@ -21,13 +21,11 @@ from ruamel.yaml.events import (
 )
 
 from flexarm.errors import ModelError
+from flexarm.io.constants import MOST_DIGITS, MOST_LEVELS, MOST_MISTAKES, MOST_MODEL_BYTES
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
 
-MAX_BYTES = 500_000  # of a model file: larger ones take the parser more than 10 s
-MAX_DEPTH = 40  # levels of nesting, twice those of an arm
-MAX_REPORTED = 50  # mistakes in a message
 
 # Control characters, and line breaks that editors do not count as lines.
 _UNPRINTABLE = re.compile(
@@ -65,7 +63,6 @@ _SYNTAX = {
     "directive": "a line cannot start with '%'; put the text in quotes",
     "document": "a second document or stray '---'; a model file holds one arm",
 }
-_LONGEST_NUMBER = 400  # digits; a double has at most 309 before its point
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +143,8 @@ def report(name: str, problems: Iterable[Diagnostic]) -> str:
         f"{name}:{each.position[0]}:{each.position[1]}: {each if each.path else each.message}"
         for each in ordered
     ))  # fmt: skip
-    more = len(lines) - MAX_REPORTED
-    return "\n".join(lines[:MAX_REPORTED] + ([f"{name}: and {more} more"] if more > 0 else []))
+    more = len(lines) - MOST_MISTAKES
+    return "\n".join(lines[:MOST_MISTAKES] + ([f"{name}: and {more} more"] if more > 0 else []))
 
 
 def show_path(path: Path) -> str:
@@ -180,9 +177,10 @@ def shorten(text: str, limit: int = 60) -> str:
 
 
 def _decode(content: str | bytes) -> str:
-    if len(content) > MAX_BYTES:
+    if len(content) > MOST_MODEL_BYTES:
         raise _Fatal(
-            (1, 1), f"the file is larger than {MAX_BYTES:,} bytes. Put long tables into CSV files."
+            (1, 1),
+            f"the file is larger than {MOST_MODEL_BYTES:,} bytes. Put long tables into CSV files.",
         )
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
@@ -249,7 +247,7 @@ def _value(event: ScalarEvent) -> tuple[Any, str]:
         return None, f"must be a finite number, got {text}"
     if not _FLOAT.fullmatch(text):
         return text, ""
-    if len(text) > _LONGEST_NUMBER:
+    if len(text) > MOST_DIGITS:
         return None, f"a number of {len(text)} characters is too long"
     number = int(text) if _INTEGER.fullmatch(text) else float(text)
     if number in (float("inf"), float("-inf")):
@@ -306,8 +304,10 @@ class _Reader:
             if not event.value and not event.style:
                 # The parser finds an empty value where the next thing starts.
                 position = self.keys.get(path, position)
-        elif len(path) == MAX_DEPTH:
-            raise _Fatal(position, f"the keys are nested deeper than {MAX_DEPTH} levels", path[:3])
+        elif len(path) == MOST_LEVELS:
+            raise _Fatal(
+                position, f"the keys are nested deeper than {MOST_LEVELS} levels", path[:3]
+            )
         self.values[path] = position
         if isinstance(event, ScalarEvent | CollectionStartEvent):
             self._check_plain(event, position, path)
@@ -355,5 +355,5 @@ class _Reader:
 
     def _complain(self, position: Position, path: Path, message: str) -> None:
         self.problems.append(Diagnostic(position, path, message))
-        if len(self.problems) > 2 * MAX_REPORTED:
+        if len(self.problems) > 2 * MOST_MISTAKES:
             raise _Fatal(position, "the file has too many mistakes. The rest of it is not read.")

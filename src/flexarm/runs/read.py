@@ -20,7 +20,8 @@ from pydantic import TypeAdapter
 
 from flexarm.arguments import require_path
 from flexarm.arm import Arm
-from flexarm.arm.side_files import MAX_BYTES, MAX_TOTAL, SideFiles
+from flexarm.arm.constants import MOST_FILE_BYTES, MOST_TOTAL_BYTES
+from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError, ShapeError
 from flexarm.formulations import FORMULATIONS
 from flexarm.io.model_file import parse
@@ -522,9 +523,9 @@ def _drives(
 def _kept_files(stored: "Stored") -> dict[str, bytes]:
     """Return the contents of the side files stored with a run, by their names in the model file."""
     files: dict[str, bytes] = {}
-    left = MAX_TOTAL
+    left = MOST_TOTAL_BYTES
     while stored.has(name := f"{FILE}{len(files) + 1}"):
-        content = stored.bytes_of(name, min(MAX_BYTES, left))
+        content = stored.bytes_of(name, min(MOST_FILE_BYTES, left))
         left -= len(content)
         path = stored.text("long_name", name)
         if path in files:

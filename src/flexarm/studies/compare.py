@@ -17,7 +17,7 @@ import numpy as np
 from flexarm.arguments import refused, require_count, require_flag, require_function
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
-from flexarm.check.excitation import DEFLECTION
+from flexarm.check.constants import RANDOM_DEFLECTION
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import OperationCounts, counts
 from flexarm.errors import FlexarmError
@@ -130,7 +130,7 @@ def compare(
     *,
     paper: bool = False,
     points: int | None = None,
-    deflection: float | Sequence[float] = DEFLECTION,
+    deflection: float | Sequence[float] = RANDOM_DEFLECTION,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:

@@ -8,14 +8,11 @@ from pydantic import ValidationError
 
 from flexarm.arm.section import Material, Properties, Section, shape_properties
 from flexarm.errors import ModelError
+from flexarm.io.constants import BEAM_SHARE, MISPLACED_MOMENT
 from flexarm.io.source import shorten
 from flexarm.io.urdf.document import Segment
 from flexarm.spatial import ACCUMULATED, NEGLIGIBLE, NO_INERTIA, Array, Inertia, Pose, skew_matrix
 from flexarm.units import quantity
-
-# The beam takes at most this share of the mass that could be along it, and at least the rest of 1,
-# so that beam and remainder both stay bodies in spite of rounding.
-MOST_ALONG = 0.99
 
 
 def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
@@ -36,7 +33,7 @@ def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
     most = mass_that_fits(body, rod)
     between = mass_between(rod, length)
     evenly = mass_between(body, length) / between if between > 0 else most
-    return float(min(body.mass, np.clip(evenly, (1 - MOST_ALONG) * most, MOST_ALONG * most)))
+    return float(min(body.mass, np.clip(evenly, (1 - BEAM_SHARE) * most, BEAM_SHARE * most)))
 
 
 def mass_between(body: Inertia, length: float) -> float:
@@ -197,7 +194,6 @@ def _cell(value: float) -> str:
 
 
 OWN_KEYS = ("from", "to", "up", "inertia", "tip_share")
-MISPLACED = 0.01  # moment of misplaced masses, relative to mass times length: less is not reported
 
 
 def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
@@ -244,14 +240,14 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
             f"the URDF's {bodies[0].mass:.3g} kg"
         )
     away = distance_to_ends(root, tip, length)
-    if keys.get("tip_share") is None and away * rest.mass > MISPLACED * length * mass:
+    if keys.get("tip_share") is None and away * rest.mass > MISPLACED_MOMENT * length * mass:
         notes.append(
             f"warning: {segment.name}: {tip.mass:.3g} kg of it ride on the beam's tip and "
             f"{root.mass:.3g} kg on its root, but lie {away:.2g} m from there. The URDF does not "
             "say what carries them. If you know, give 'tip_share', or a section with mass."
         )
     whole = sum(bodies, NO_INERTIA)
-    if not _says_mass(keys["section"]) and mass_between(whole, length) < -MISPLACED * mass:
+    if not _says_mass(keys["section"]) and mass_between(whole, length) < -MISPLACED_MOMENT * mass:
         notes.append(
             f"warning: {segment.name}: some of it lies behind the beam's root or beyond its tip, "
             f"so that the URDF does not determine the mass along the beam. {beam.mass:.3g} kg is a "

@@ -16,6 +16,7 @@ from flexarm.arm.joint import Actuated
 from flexarm.arm.part import CONTROL
 from flexarm.arm.side_files import read_regular
 from flexarm.errors import ModelError
+from flexarm.io.constants import PACKAGE_LEVELS, ZERO
 from flexarm.io.explain import explain_data
 from flexarm.io.meshes import Surface, coarser, read_mesh, solid, write_stl
 from flexarm.io.model_file import files_beside, read_content
@@ -42,8 +43,6 @@ from flexarm.io.urdf.document import (
 )
 from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, angles_from_rotation
 from flexarm.units import quantity
-
-LEVELS = 8  # folders above the URDF's that are searched for a package
 
 
 def picture(
@@ -112,7 +111,7 @@ def _surface(geometry: Geometry, urdf: Path) -> Surface:
 def _found(name: str, urdf: Path) -> Path:
     """Return the path of a mesh file, relative to the URDF, absolute, or in a package folder."""
     kind, mark, rest = name.partition("://")
-    above = [urdf.resolve().parent, *urdf.resolve().parent.parents][:LEVELS]
+    above = [urdf.resolve().parent, *urdf.resolve().parent.parents][:PACKAGE_LEVELS]
     if not mark:
         tried = [above[0] / kind]
     elif kind == "file":
@@ -129,7 +128,6 @@ def _found(name: str, urdf: Path) -> Path:
     return path
 
 
-TINY = 1e-30  # magnitude below which a number is the rounding of a zero
 OF_ARM = ("gravity", "stiffening", "notes")
 OF_LINKS = {*Link.model_fields, *OWN_KEYS} - {
     "name", "joint", "length", "body", "root_piece", "tip_piece", "mesh"
@@ -436,4 +434,4 @@ def _body(body: Inertia) -> dict[str, Any]:
 
 
 def _cleaned(values: list[float]) -> list[float]:
-    return [0.0 if abs(value) < TINY else float(value) for value in values]
+    return [0.0 if abs(value) < ZERO else float(value) for value in values]

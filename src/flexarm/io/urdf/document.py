@@ -10,25 +10,26 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from flexarm.arm.part import CONTROL, MAX_NAME
+from flexarm.arm.constants import NAME_LENGTH
+from flexarm.arm.part import CONTROL
 from flexarm.arm.side_files import read_at_most
 from flexarm.errors import ModelError
+from flexarm.io.constants import (
+    FARTHEST,
+    FULL_TURN,
+    HEAVIEST,
+    INERTIA_DIGITS,
+    LARGEST_ANGLE,
+    MOST_GEOMETRIES,
+    MOST_URDF_BYTES,
+    MOST_URDF_LINKS,
+    UNLIMITED,
+    WIDEST,
+)
 from flexarm.io.csv_table import read_number
 from flexarm.io.source import find_unprintable, shorten
 from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
 
-# Sizes beyond which a file is hostile or broken.
-MAX_BYTES = 5_000_000
-MAX_LINKS = 2000
-MAX_LOOKS = 100  # geometries of a link
-# Magnitudes beyond which numbers are in other units than URDF's metres, kilograms and radians.
-FARTHEST = 100.0  # [m]
-HEAVIEST = 1e5  # [kg]
-WIDEST = 20.0  # radius of gyration [m]
-FEW_DIGITS = 1e-3  # relative rounding error of inertias with three digits
-FULL_TURN = 2 * math.pi * (1 + 1e-6)  # [rad] largest angle of an origin, with its rounding
-LARGEST_ANGLE = 8 * math.pi  # [rad] largest limit of an angle: four turns
-UNLIMITED = 1e3  # limit that some programs write for none
 TURNING = ("revolute", "continuous")
 KINDS = (*TURNING, "prismatic", "fixed", "floating", "planar")
 
@@ -42,7 +43,7 @@ def read_urdf(path: Path) -> "Robot":
         If the file is no URDF, or an element has an impossible value; the message names the
         element.
     """
-    content = read_at_most(path, MAX_BYTES)
+    content = read_at_most(path, MOST_URDF_BYTES)
     try:
         return _robot(_parse(content))
     except ModelError as refusal:
@@ -51,10 +52,10 @@ def read_urdf(path: Path) -> "Robot":
 
 def _parse(content: bytes) -> ET.Element:
     """Return the root element of an XML text; documents with DOCTYPE or ENTITY are refused."""
-    if len(content) > MAX_BYTES:
+    if len(content) > MOST_URDF_BYTES:
         raise ModelError(
-            f"the file is larger than {MAX_BYTES:,} bytes. A URDF names its meshes and does not "
-            "contain them."
+            f"the file is larger than {MOST_URDF_BYTES:,} bytes. A URDF names its meshes and does "
+            "not contain them."
         )
     try:
         text = content.decode("utf-8-sig")
@@ -95,8 +96,8 @@ def _parse(content: bytes) -> ET.Element:
 def _robot(root: ET.Element) -> "Robot":
     for kind in ("link", "joint"):
         elements = root.findall(kind)
-        if len(elements) > MAX_LINKS:
-            raise ModelError(f"the file has more than {MAX_LINKS} of <{kind}>")
+        if len(elements) > MOST_URDF_LINKS:
+            raise ModelError(f"the file has more than {MOST_URDF_LINKS} of <{kind}>")
         names = [_name(each, kind) for each in elements]
         for double in [name for i, name in enumerate(names) if name in names[:i]]:
             raise ModelError(f"{kind} '{double}' is there twice. Names must differ.")
@@ -159,7 +160,7 @@ def _link(element: ET.Element) -> "UrdfLink":
     inertial = element.find("inertial")
     looks = tuple(
         _look(each, role) for role in ("visual", "collision") for each in element.findall(role)
-    )[:MAX_LOOKS]
+    )[:MOST_GEOMETRIES]
     if inertial is None:
         return UrdfLink(name, NO_INERTIA, looks)
     mass = _number(inertial.find("mass"), "value", f"{where}: mass")
@@ -212,7 +213,7 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
 def _no_body(matrix: Array) -> str:
     """Return text on why no body can have an inertia matrix; empty if it is possible."""
     least, middle, most = np.linalg.eigvalsh(matrix).tolist()
-    if most <= (least + middle) * (1 + FEW_DIGITS):
+    if most <= (least + middle) * (1 + INERTIA_DIGITS):
         return ""
     return (
         f"its moments of inertia are {least:.3g}, {middle:.3g} and {most:.3g} kg m^2. No "
@@ -549,7 +550,7 @@ def plain_names(names: list[str]) -> list[str]:
     """Return distinct names of limited length that a model file allows, from names of a URDF."""
     result: list[str] = []
     for name in names:
-        word = re.sub(r"[\s.\[\]=,:]", "_", CONTROL.sub("_", name))[: MAX_NAME - 4]
+        word = re.sub(r"[\s.\[\]=,:]", "_", CONTROL.sub("_", name))[: NAME_LENGTH - 4]
         tried, k = word, 2
         while tried in (*result, "base"):
             tried, k = f"{word}_{k}", k + 1

@@ -3,8 +3,7 @@
 They stand apart from ``links/constants.py``, since they judge data of other programs.
 """
 
-from flexarm.arm.shapes import MOST_AMPLITUDES
-from flexarm.arm.side_files import MAX_BYTES
+from flexarm.arm.constants import MOST_AMPLITUDES, MOST_FILE_BYTES
 
 # Sizes
 FRAME = 6  # displacements and rotations of a hub or tip
@@ -16,7 +15,7 @@ MOST_UNKNOWNS = INTERFACES + MOST_AMPLITUDES
 MOST_SHAPES = 2 * MOST_AMPLITUDES  # in a file, which may also hold rigid motions
 MOST_MODAL_STATIONS = 5000  # of a link: more take the curves through them minutes
 # [bytes] of a finite-element model, and of the arrays in it, uncompressed.
-LARGEST_FILE, MOST_ARRAY_BYTES = 10 * MAX_BYTES, 20 * MAX_BYTES
+LARGEST_FILE, MOST_ARRAY_BYTES = 10 * MOST_FILE_BYTES, 20 * MOST_FILE_BYTES
 LARGEST = 2.0**100  # number: products of ten do not overflow, and single precision represents it
 BODIES_IN_MEMORY = 16  # bodies of files that are remembered, of up to MOST_ARRAY_BYTES each
 

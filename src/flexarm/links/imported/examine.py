@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.polynomial import legendre, polynomial
 
-from flexarm.arm.shapes import MOST_AMPLITUDES
+from flexarm.arm.constants import MOST_AMPLITUDES
 from flexarm.io.source import Path
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.basis import own_stiffness

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm.part import MAX_NAME, control_character, name_fault
+from flexarm.arm.constants import NAME_LENGTH
+from flexarm.arm.part import control_character, name_fault
 from flexarm.arm.side_files import SideFile, read_at_most
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
@@ -311,7 +312,7 @@ class ArrayReader:
         if key not in self.keys:
             return default
         words = tuple(str(each) for each in np.ravel(np.asarray(self.keys[key], dtype=object)))
-        odd = [word for word in words if not 0 < len(word) <= MAX_NAME or name_fault(word)]
+        odd = [word for word in words if not 0 < len(word) <= NAME_LENGTH or name_fault(word)]
         count = self.sizes.setdefault("shapes", len(words))
         if len(words) != count or len(set(words)) < count or odd:
             message = f"must be {count} different words without . [ ] = , : or control characters"
@@ -320,7 +321,7 @@ class ArrayReader:
 
     def title(self, name: str) -> str:
         """Return the name of the body, or the file name if none is given."""
-        title = str(self.keys.get("name", name))[:MAX_NAME]
+        title = str(self.keys.get("name", name))[:NAME_LENGTH]
         if reason := control_character(title):
             self.findings.refuse(("name",), reason)
         return title

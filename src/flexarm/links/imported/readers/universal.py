@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm.shapes import MOST_AMPLITUDES
+from flexarm.arm.constants import MOST_AMPLITUDES
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.constants import LARGEST, MASS_WEIGHT
