@@ -62,11 +62,11 @@ def markdown() -> str:
 
 _ABOUT = """# Errata of the five papers
 
-Made by `flexarm reproduce --errata --out docs/errata.md`, and compared with it by a test; do not
-edit. The papers were read in a machine transcription, which replaces arrows by dots and loses
-tildes. An *error* is wrong as transcribed, and no other place of the paper corrects it. An
-*approximation* is stated by the paper itself; its effect is the size of the neglected terms. A
-*remark* concerns something undefined or ambiguous.
+Made by `flexarm reproduce --errata --out docs/errata.md`; do not edit. The papers were read in a
+machine transcription, which replaces arrows by dots and loses tildes. An *error* is wrong as
+transcribed, and no other place of the paper corrects it. An *approximation* is stated by the paper
+itself; its effect is the size of the neglected terms. A *remark* concerns something undefined or
+ambiguous.
 
 Effects were computed with the equation as printed and as corrected, at random states. Those of the
 [Gibbs-Appell](papers/korayem.md#gibbs-appell) steps are for a spatial arm of three links with two
