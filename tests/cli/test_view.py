@@ -62,7 +62,7 @@ def test_view_compares_runs_by_the_names_of_their_files(run: Path) -> None:
 def test_view_writes_a_film(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(movie, "RATE", 1)
+    monkeypatch.setattr(movie, "PICTURE_RATE", 1)
     film = run.with_suffix(".gif")
     assert main(["view", str(run), "--movie", str(film)]) == 0
     assert capsys.readouterr().out == f"film: {film}\n"

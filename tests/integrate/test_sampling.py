@@ -14,7 +14,8 @@ from flexarm.runs.constants import LINE_ERROR
 from flexarm.runs.curves import curves_of, what_is_missed
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import fill_in, pick, plot_run
-from flexarm.viewer.page import FRAMES, run_data, shown
+from flexarm.viewer.constants import PAGE_SAMPLES
+from flexarm.viewer.page import run_data, shown
 from tests.integrate.test_live import TUMBLING
 
 # Let go under its weight, held at its root: one mode vibrates, about where it would hang.
@@ -164,12 +165,12 @@ def test_figure_and_page_say_what_is_missed() -> None:
 
 
 def test_a_page_that_leaves_samples_out_says_what_that_hides() -> None:
-    count = 3 * FRAMES
+    count = 3 * PAGE_SAMPLES
     run = let_go(count / 24 / HZ, 1 / HZ / 24)
     assert (len(run.t), run.missed) == (count + 1, "")
     frames, missed = shown(run)
     assert missed == ""  # 6 samples per period are left
-    assert FRAMES < len(frames.t) <= 2 * FRAMES
+    assert PAGE_SAMPLES < len(frames.t) <= 2 * PAGE_SAMPLES
     long = let_go(count / 8 / HZ, 1 / HZ / 8)
     assert long.missed == ""
     assert "this page shows one of 4 samples" in shown(long)[1]

@@ -11,10 +11,10 @@ from playwright.sync_api import Error, Page
 
 import flexarm
 from flexarm.errors import FlexarmError
+from flexarm.viewer.constants import SCALES, VISIBLE_DEFLECTION
 from flexarm.viewer.live import page as live_pages
 from flexarm.viewer.live.page import live_page
 from flexarm.viewer.live.tuning import prepare_live
-from flexarm.viewer.outlook import SCALES, SHOWS
 from tests.viewer.conftest import Opener, wait_until
 from tests.viewer.test_page import document
 
@@ -258,7 +258,9 @@ def test_a_page_opens_at_the_scale_at_which_a_pluck_is_seen_to_bend_the_arm(
     arm = flexarm.change_arm(flexarm.Arm.model_validate(GEARED), {"links.1.section.EIz": EI})
     html = live_page(prepare_live(flexarm.build(arm), all_shapes=False))
     bends = 0.06 / (3 * EI) / (1 / (3 * EI) + 1 / 100)
-    assert scale == min(50.0, next(factor for factor in SCALES if factor * bends >= SHOWS))
+    assert scale == min(
+        50.0, next(factor for factor in SCALES if factor * bends >= VISIBLE_DEFLECTION)
+    )
     view = document(html)["view"]
     assert isinstance(view, dict)
     assert view["scale"] == scale

@@ -9,8 +9,9 @@ import pytest
 from scipy.linalg import eigh
 
 import flexarm
+from flexarm.viewer.constants import LEAST_STIFFNESS, MOST_DAMPING
 from flexarm.viewer.live.page import live_page
-from flexarm.viewer.live.tuning import MOST_DAMPED, SOFTEST, hold_jacobians, prepare_live
+from flexarm.viewer.live.tuning import hold_jacobians, prepare_live
 from tests.engine.in_node import run_in_node
 from tests.viewer.test_page import document
 
@@ -47,7 +48,7 @@ def test_steps_are_as_long_as_the_fastest_mode_allows(name: str) -> None:
     pulls = [J.T @ J for J in hold_jacobians(arm, task)[:: len(arm.holds) // 4]]
     servos = [arm.rows.T @ (tuned.servo[:, k : k + 1] * arm.rows) for k in (1, 2)]
     for stiffness, damping, held in itertools.product(
-        (SOFTEST, 1.0, 5.0), (0.0, MOST_DAMPED), (0, 1)
+        (LEAST_STIFFNESS, 1.0, 5.0), (0.0, MOST_DAMPING), (0, 1)
     ):
         soft = tuned.laden.soft_decay if stiffness < 1 else tuned.laden.decay
         allowed = max(np.sqrt(tuned.laden.square * max(stiffness, 1.0)), soft)

@@ -29,7 +29,7 @@ def pictures(path: Path) -> list[Array]:
 def test_a_gif_moves_and_has_the_tip_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(movie, "RATE", 1)  # 9 pictures of 8 s
+    monkeypatch.setattr(movie, "PICTURE_RATE", 1)  # 9 pictures of 8 s
     path = tmp_path / "run.gif"
     save_movie([catcher(), swing(0.01)], path, ["caught", "bent"])
     made = pictures(path)
@@ -67,7 +67,7 @@ def test_a_picture_shows_the_sample_nearest_to_its_time(
     def stage(film: Film) -> Any:
         return Figure(), lambda i: seen.append((float(film.times[i]), film.runs[0].q[i]))
 
-    monkeypatch.setattr(movie, "RATE", 1)  # pictures of a film a second apart
+    monkeypatch.setattr(movie, "PICTURE_RATE", 1)  # pictures of a film a second apart
     monkeypatch.setattr(movie, "_stage", stage)
     k = len(run.t) // 3
     for at in (run.t[k], run.t[k] + 1e-6, None):
@@ -102,6 +102,6 @@ def test_a_film_that_needs_ffmpeg_says_so_without_it(
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg")
 def test_ffmpeg_writes_mp4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(movie, "RATE", 1)
+    monkeypatch.setattr(movie, "PICTURE_RATE", 1)
     swing(0.1).to_movie(tmp_path / "run.mp4")
     assert b"ftyp" in (tmp_path / "run.mp4").read_bytes()[:16]

@@ -11,7 +11,8 @@ from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.data import EventRecord
 from flexarm.runs.run import Run
-from flexarm.viewer.outlook import SHOWS, drawn_scale, look_from, mode_outlook, outlook
+from flexarm.viewer.constants import VISIBLE_DEFLECTION
+from flexarm.viewer.outlook import drawn_scale, look_from, mode_outlook, outlook
 from flexarm.viewer.surroundings import body_places, obstacles
 from tests.viewer.poses import run_of
 
@@ -89,7 +90,7 @@ def test_deformation_is_drawn_as_it_is_or_by_a_round_factor_that_shows_it(bow: f
     scale = drawn_scale([swing(bow)])
     wanted = {0.2: 1, 0.03: 2, 0.004: 20, 1.1e-3: 50, 0.0: 1}
     assert scale == wanted[bow]
-    assert scale == 1 or scale * bow >= SHOWS
+    assert scale == 1 or scale * bow >= VISIBLE_DEFLECTION
 
 
 def catcher() -> Run:

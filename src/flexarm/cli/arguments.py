@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.arguments import in_unit, require_path
+from flexarm.cli.constants import T_END
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import OPTIONS, RunOptions
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from flexarm.io.overrides import Change
 
 FIGURES = (".png", ".svg", ".pdf")
-T_END = 1.0  # [s] duration of a run, unless another is given
 STIFFENING = {"on": True, "off": False, "as-given": None}
 
 

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import ARM, arg, read_arm
 from flexarm.cli.console import open_console, print_json, print_line, print_table
+from flexarm.cli.constants import (
+    LEAST_CHANGE,
+    PRINTED_ESTIMATES,
+    PRINTED_LINKS,
+    PRINTED_NOTICES,
+    PRINTED_SLOWEST,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,10 +22,6 @@ if TYPE_CHECKING:
     from flexarm.check.report import ArmMode, FlexibleReport, Frequency, JointReport, Report
 
 SUMMARY = "print the parts of an arm, its frequencies, and probable mistakes"
-# Rows printed without --all, so that the report fits on a screen of 25 lines.
-LINKS, SLOWEST, NOTICES = 5, 3, 3
-NAMED = 3  # links whose numbers of shapes are printed
-LEAST_CHANGE = 0.001  # [%] of a frequency: smaller changes are printed as this or less
 AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 ARGUMENTS = (
     *ARM,
@@ -105,7 +108,7 @@ def _print_chain(console: "Console", report: "Report") -> None:
         }
         for link in report.links for shapes, lowest in [_shapes(link.flexible)]
     ]  # fmt: skip
-    print_table(console, _counted("Links", rows, LINKS), rows[:LINKS])
+    print_table(console, _counted("Links", rows, PRINTED_LINKS), rows[:PRINTED_LINKS])
 
 
 def _counted(title: str, rows: Sequence[object], most: int) -> str:
@@ -209,7 +212,7 @@ def _print_slowest(console: "Console", report: "Report") -> None:
         for k, (one, other) in enumerate(slowest, 1)
     ]  # fmt: skip
     title = "Slowest modes of the arm at its start, driven joints free and locked"
-    print_table(console, _counted(title, rows, SLOWEST), rows[:SLOWEST])
+    print_table(console, _counted(title, rows, PRINTED_SLOWEST), rows[:PRINTED_SLOWEST])
 
 
 def _mostly(mode: "ArmMode | None") -> str:
@@ -267,7 +270,9 @@ def _cost_lines(report: "Report") -> list[str]:
             continue
         listed = [f"{link} " + ", ".join(f"{key} {n}" for key, n in numbers.items() if n)
                   for link, numbers in each.shapes.items()]  # fmt: skip
-        counts = "; ".join(listed[:NAMED]) + ("; ..." if len(listed) > NAMED else "")
+        counts = "; ".join(listed[:PRINTED_ESTIMATES]) + (
+            "; ..." if len(listed) > PRINTED_ESTIMATES else ""
+        )
         change = max(100 * each.frequency_change, LEAST_CHANGE)
         lines.append(
             f"With half the shapes ({counts}): {speed}, and an error of the slowest frequency of "
@@ -302,7 +307,7 @@ def _print_notices(console: "Console", report: "Report", *, everything: bool) ->
     lines += [] if everything else _notes_of_files(report)
     if not lines:
         console.print("Nothing looks wrong.")
-    most = len(lines) if everything else NOTICES
+    most = len(lines) if everything else PRINTED_NOTICES
     for line in lines[:most]:
         print_line(console, line, indent=0, style="yellow" if line[0] == "w" else "cyan")
     if left := len(lines[most:]):

@@ -11,16 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from flexarm.cli.constants import FIRST_PROGRESS, LEAST_WIDTH, PLAIN_WIDTH
 from flexarm.errors import LongRun
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-PLAIN_WIDTH = 250  # [characters] of lines that go to a file or pipe, whose width is unknown
 NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?$")  # a cell that is aligned to the right
-LEAST_WIDTH = 80  # [characters] of lines on a terminal: in less, numbers would be cut
-FIRST = 10.0  # [s] to the first line of progress; the next come at twice, four times, ... this time
 # Activity of each package, printed for the innermost one that is running.
 WORK = {
     "io": "reading files",
@@ -152,7 +150,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def heartbeat(command: str, first: float = FIRST) -> Iterator[None]:
+def heartbeat(command: str, first: float = FIRST_PROGRESS) -> Iterator[None]:
     """Print the current activity of a command each time its running time has doubled.
 
     Parameters

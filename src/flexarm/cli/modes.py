@@ -16,6 +16,13 @@ from flexarm.cli.arguments import (
     require_outputs,
 )
 from flexarm.cli.console import open_console, print_json, print_line, print_table
+from flexarm.cli.constants import (
+    PRINTED_COORDINATES,
+    PRINTED_MODES,
+    PRINTED_RIGID,
+    RANGE_POINTS,
+    TRACKS_PER_TABLE,
+)
 from flexarm.errors import FlexarmError, ModelError
 
 if TYPE_CHECKING:
@@ -26,10 +33,6 @@ if TYPE_CHECKING:
     from flexarm.model import Model
 
 SUMMARY = "print the modes of an arm: frequency, damping, joints and links that take part"
-COUNT = 19  # points of a range without its own number: every 5 degrees of a right angle
-MOST = 3  # coordinates listed per mode
-ROWS, RIGID = 10, 2  # modes, and rigid motions among them, that are printed without --all
-ABREAST = 4  # modes per table of a range, as many as 80 characters hold
 STATES = ("free", "locked")  # of joints
 Pairs = list[tuple[str, Any]]  # name and value of an option NAME=VALUE
 Settings = dict[str, Any]  # arguments of `modes` and `sweep`, by name
@@ -160,7 +163,7 @@ def _value(name: str, text: str, unit: str) -> float | list[float]:
         return read(text)
     if len(pieces) > 3 or (len(pieces) == 3 and not pieces[2].isdecimal()):
         raise FlexarmError(f"{name}: a range must be FROM:TO or FROM:TO:COUNT, got '{text}'")
-    count = int(pieces[2]) if len(pieces) == 3 else COUNT
+    count = int(pieces[2]) if len(pieces) == 3 else RANGE_POINTS
     if not 2 <= count <= 10_000:
         raise FlexarmError(f"{name}: a range must have 2 to 10000 points, got {count}")
     # "0:90 deg" means degrees at both ends.
@@ -271,15 +274,16 @@ def _print_table(console: "Console", result: "Modes", *, everything: bool) -> No
     rigid = [mode.name for mode in result.modes if mode.kind == "rigid"]
     shown = rows
     if not everything:
-        shown = [row for row in rows if len(rigid) <= RIGID or row["kind"] != "rigid"][:ROWS]
+        few = len(rigid) <= PRINTED_RIGID
+        shown = [row for row in rows if few or row["kind"] != "rigid"][:PRINTED_MODES]
     print_table(console, "Modes", shown)
     if left := len(rows) - len(shown):
-        also = f", {len(rigid)} of them rigid motions of 0 Hz" if len(rigid) > RIGID else ""
+        also = f", {len(rigid)} of them rigid motions of 0 Hz" if len(rigid) > PRINTED_RIGID else ""
         print_line(console, f"... {left} more{also}: --all prints them", indent=0)
 
 
 def _mostly(mode: "Mode") -> str:
-    order = sorted(mode.participation.items(), key=lambda item: -item[1])[:MOST]
+    order = sorted(mode.participation.items(), key=lambda item: -item[1])[:PRINTED_COORDINATES]
     return ", ".join(f"{name} {100 * share:.0f} %" for name, share in order if share > 0.005)
 
 
@@ -303,8 +307,8 @@ def _print_sweep(followed: "Sweep") -> None:
         print_table(console, head, rows)
         return
     head = f"{followed.names[0]} [{followed.units[0]}]"
-    for first in range(0, len(followed.tracks), ABREAST):
-        tracks = followed.tracks[first : first + ABREAST]
+    for first in range(0, len(followed.tracks), TRACKS_PER_TABLE):
+        tracks = followed.tracks[first : first + TRACKS_PER_TABLE]
         rows = [
             {head: f"{value:.6g}"}
             | {f"{track.name} [Hz]": f"{track.frequency_hz[k]:.6g}" for track in tracks}

@@ -29,6 +29,7 @@ from flexarm.cli.console import (
     progress,
     warnings_in_a_line,
 )
+from flexarm.cli.constants import PRINTED_EVENTS, PRINTED_JOINTS, PRINTED_NOTICES
 from flexarm.cli.exits import EXIT_INTERRUPTED, EXIT_SIMULATION
 from flexarm.errors import FlexarmError
 from flexarm.interrupts import finish
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from flexarm.runs.write import LiveFile
 
 SUMMARY = "simulate an arm under the inputs of its model file"
-# Lines printed without --all, so that the summary fits on a screen of 25 lines.
-EVENTS, WARNINGS, JOINTS = 5, 3, 8
 STATUSES = {"finished": 0, "stopped": EXIT_SIMULATION, "interrupted": EXIT_INTERRUPTED}
 ARGUMENTS: tuple[str | Argument, ...] = (
     *ARM,
@@ -236,7 +235,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everythi
     speed = f" ({reached / spent:.3g} times real time)" if spent > 0 else ""
     console.print(f"{result.model.arm.name}: {result.status} at t = {reached:g} s", style="bold")
     warnings = list(filter(None, (result.unbalanced, result.missed, *result.validity.warnings)))
-    shown = warnings if everything else warnings[:WARNINGS]
+    shown = warnings if everything else warnings[:PRINTED_NOTICES]
     lines = [result.reason, *(f"warning: {each}" for each in shown)]
     left = len(warnings) - len(shown)
     lines.append(f"... {left} more warnings: --all prints them" if left else "")
@@ -256,7 +255,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everythi
     }
     for name, text in named.items():
         print_line(console, f"{name + ':':12s} {text}")
-    _print_events(console, result, None if everything else EVENTS)
+    _print_events(console, result, None if everything else PRINTED_EVENTS)
     errors = result.errors.lines(against=everything)
     for line in errors if result.validity.links else errors[-1:]:  # a rigid arm has no shapes
         print_line(console, line, indent=0)
@@ -278,8 +277,8 @@ def _motion_lines(result: "Run") -> dict[str, str]:
         for x in result.q[-1:, axis.index]
     ]
     places = ", ".join(f"{x:.4g}" for x in result.tip[-1])
-    more = [f"{len(joints) - JOINTS} more"] if len(joints) > JOINTS else []
-    lines = {"joints": ", ".join(joints[:JOINTS] + more)} if joints else {}
+    more = [f"{len(joints) - PRINTED_JOINTS} more"] if len(joints) > PRINTED_JOINTS else []
+    lines = {"joints": ", ".join(joints[:PRINTED_JOINTS] + more)} if joints else {}
     away = float(np.linalg.norm(result.tip[-1] - result.tip[0]))
     lines["tip"] = f"at ({places}) m, {away:.4g} m from its start"
     bent = {part.name: np.linalg.norm(tip_deflection(result.model, part, result.q), axis=1)

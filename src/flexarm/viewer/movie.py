@@ -18,6 +18,14 @@ from flexarm.io.whole_file import require_writable, write_figure, write_whole
 from flexarm.links.base import Array
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import arm_outline, fill_in, pick
+from flexarm.viewer.constants import (
+    FILM_DPI,
+    FILM_DURATIONS,
+    FILM_POINTS,
+    FILM_SIZE,
+    MOST_PICTURES,
+    PICTURE_RATE,
+)
 from flexarm.viewer.outlook import Outlook, outlook, scaled
 from flexarm.viewer.page import require_runs
 from flexarm.viewer.surroundings import body_places, obstacles
@@ -29,12 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 CODECS = {".gif": "", ".webm": "libvpx-vp9", ".mp4": "libx264"}
-RATE = 20  # pictures per second
-# [s] Shortest and longest run whose film lasts as long as the run, and duration of other films.
-PLEASANT = (3.0, 30.0, 8.0)
-MOST = 2400  # pictures of a film: two minutes
-SECTIONS = 15  # drawn along a flexible link
-SIZE, DPI = (6.4, 4.8), 100  # [in], [1/in]: 640 x 480 pixels
 BEFORE = "0.72"  # grey of obstacles
 
 
@@ -137,15 +139,16 @@ class Film:
         """Return a film of runs, with pictures at equal intervals, and at the time ``also`` [s]."""
         seen, begin = outlook(runs), min(float(run.t[0]) for run in runs)
         duration = max(max(float(run.t[-1]) for run in runs) - begin, 1e-9)
-        least, most, usual = PLEASANT
+        least, most, usual = FILM_DURATIONS
         seconds = duration if least <= duration <= most else usual
-        count = min(round(RATE * seconds) + 1, MOST)
+        count = min(round(PICTURE_RATE * seconds) + 1, MOST_PICTURES)
         times = begin + np.linspace(0.0, duration, count)
         times = times if also is None else np.union1d(times, [also])
         taken = [_at(run, times) for run in runs]
         lines = [
             np.asarray(
-                arm_outline(scaled(run, seen.scale), np.arange(len(run.t)), SECTIONS) @ seen.axes.T
+                arm_outline(scaled(run, seen.scale), np.arange(len(run.t)), FILM_POINTS)
+                @ seen.axes.T
             )
             for run in taken
         ]
@@ -157,7 +160,8 @@ class Film:
         """Lower left and upper right corner of the drawn area [m], (2,) each."""
         points = np.concatenate([line.reshape(-1, 2) for line in self.lines])
         low, high = points.min(axis=0), points.max(axis=0)
-        half = max((high - low) @ np.diag([1.0, SIZE[0] / SIZE[1]])) * np.array([0.6, 0.45])
+        wide = np.diag([1.0, FILM_SIZE[0] / FILM_SIZE[1]])
+        half = max((high - low) @ wide) * np.array([0.6, 0.45])
         middle = (low + high) / 2
         return middle - half, middle + half
 
@@ -188,9 +192,10 @@ def _draw(film: Film, path: Path, codec: str) -> None:
 
     figure, show = _stage(film)
     args = ["-pix_fmt", "yuv420p"] if codec == "libx264" else None
-    writer = FFMpegWriter(RATE, codec=codec, extra_args=args) if codec else PillowWriter(RATE)
+    rate = PICTURE_RATE
+    writer = FFMpegWriter(rate, codec=codec, extra_args=args) if codec else PillowWriter(rate)
     try:
-        with writer.saving(figure, str(path), DPI):
+        with writer.saving(figure, str(path), FILM_DPI):
             for i in range(len(film.times)):
                 show(i)
                 writer.grab_frame()
@@ -205,7 +210,7 @@ def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
     """Return a figure with all static elements, and a function that draws the i-th picture."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=SIZE, dpi=DPI)
+    figure = Figure(figsize=FILM_SIZE, dpi=FILM_DPI)
     panel = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     panel.axis("off")
     (left, bottom), (right, top) = film.room
@@ -229,7 +234,7 @@ def _moving(
     """Yield the moving lines of a run, each with a function for its points in the i-th picture."""
     lines, bodies = film.lines[run], film.bodies[run]
     colour = COLOURS[run % len(COLOURS)]
-    counts = [SECTIONS if part.flexible else 2 for part in film.runs[run].model.links]
+    counts = [FILM_POINTS if part.flexible else 2 for part in film.runs[run].model.links]
     joints = np.cumsum([0, *counts[:-1]])
     panel.plot(*lines[:, -1].T, color=colour, lw=0.8, alpha=0.35)
     looks: list[tuple[str, dict[str, Any], Callable[[int], Array]]] = [

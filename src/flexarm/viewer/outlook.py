@@ -10,18 +10,20 @@ from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import arm_outline, outline
-
-SEEN = 60  # samples from which the view is chosen
-SECTIONS = 5  # drawn along a flexible link
-SCALES = [f * 10.0**n for n in range(3) for f in (1, 2, 5)]  # factors of enlargement
-SHOWS = 0.05  # deflection over a link's length that can be seen
-STEEPEST = 0.9  # largest slope that a link is drawn with
-FLAT = 0.2  # smallest over second largest spread below which a motion is plane
-ACROSS = 0.5  # out-of-plane fraction of the deformation above which a motion is spatial
-STEP = 1e-6  # step of coordinates for the derivative of a mode's motion
-SWING = 0.2  # amplitude of modes in the choice of the view, over the arm's extent
-TILT = 0.14  # tilt of a view normal to a plane, so that the ground is no line
-SIDE, ABOVE = 0.42, 0.36  # offsets of the view of a spatial motion to the side and upwards
+from flexarm.viewer.constants import (
+    MODE_AMPLITUDE,
+    MODE_STEP,
+    PLANE_SPREAD,
+    SCALES,
+    SPATIAL_SHARE,
+    STEEPEST_DRAWN,
+    VIEW_ABOVE,
+    VIEW_POINTS,
+    VIEW_SAMPLES,
+    VIEW_SIDE,
+    VIEW_TILT,
+    VISIBLE_DEFLECTION,
+)
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,12 @@ def outlook(runs: Sequence[RunData]) -> Outlook:
 
 def mode_outlook(model: Model, q: Array, anchor: Array, vectors: Array) -> Outlook:
     """Return a view normal to the plane in which mode shapes, (n, k), move the arm."""
-    up, steps = upward(model), STEP * vectors.T / np.abs(vectors).max(axis=0)[:, None]
+    up, steps = upward(model), MODE_STEP * vectors.T / np.abs(vectors).max(axis=0)[:, None]
     states = np.vstack([q, q + steps])
-    traced = outline(model, states, np.stack([anchor] * len(states)), SECTIONS)
+    traced = outline(model, states, np.stack([anchor] * len(states)), VIEW_POINTS)
     moved = traced[1:] - traced[0]
     largest = np.linalg.norm(moved, axis=2).max(axis=1)
-    size = SWING * np.ptp(traced[0], axis=0).max()
+    size = MODE_AMPLITUDE * np.ptp(traced[0], axis=0).max()
     shifts = size * moved / np.maximum(largest, 1e-300)[:, None, None]
     points = np.concatenate([traced[0] + shifts, traced[0] - shifts]).reshape(-1, 3)
     return Outlook(look_from(points, shifts.reshape(-1, 3), up), up, 1.0)
@@ -77,13 +79,13 @@ def shown_scale(shown: Sequence[tuple[Model, Array]]) -> float:
     """Return the drawing scale that makes deflections visible at coordinates (T, n) of models."""
     bows = [_bow(model, q) for model, q in shown]
     bow, slope = max(b for b, _ in bows), max(s for _, s in bows)
-    enough = [f for f in SCALES if f * bow >= SHOWS]
-    return enough[0] if enough and (enough[0] == 1 or enough[0] * slope <= STEEPEST) else 1.0
+    enough = [f for f in SCALES if f * bow >= VISIBLE_DEFLECTION]
+    return enough[0] if enough and (enough[0] == 1 or enough[0] * slope <= STEEPEST_DRAWN) else 1.0
 
 
 def _bow(model: Model, q: Array) -> tuple[float, float]:
     """Return the largest deflection of a link relative to its length, and the largest slope."""
-    stations = np.linspace(0.0, 1.0, SECTIONS)
+    stations = np.linspace(0.0, 1.0, VIEW_POINTS)
     bow = slope = 0.0
     for part in flexible_links(model):
         deflected = along(model, part, q, stations)
@@ -118,7 +120,7 @@ def look_from(points: Array, shifts: Array, up: Array) -> Array:
     moved = np.linalg.norm(shifts)
     out = np.linalg.norm(shifts @ normal)
     line = spread[1] <= 1e-6 * spread[0]
-    flat = not line and spread[2] <= FLAT * spread[1] and out <= ACROSS * moved
+    flat = not line and spread[2] <= PLANE_SPREAD * spread[1] and out <= SPATIAL_SHARE * moved
     towards = (
         _square(normal, up) if flat else _corner(np.cross(axes[0], up) if line else normal, up)
     )
@@ -126,7 +128,7 @@ def look_from(points: Array, shifts: Array, up: Array) -> Array:
 
 
 def _few(run: RunData) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    return np.unique(np.linspace(0, len(run.t) - 1, SEEN).astype(np.intp))
+    return np.unique(np.linspace(0, len(run.t) - 1, VIEW_SAMPLES).astype(np.intp))
 
 
 def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
@@ -135,7 +137,7 @@ def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
     bent, rigid = (scaled(run, factor) for factor in (scale, 0.0))
     both = replace(run, q=np.concatenate([bent.q[few], rigid.q[few]]),
                    anchors=np.concatenate([run.anchors[few]] * 2))  # fmt: skip
-    outlines = np.nan_to_num(arm_outline(both, np.arange(2 * len(few)), SECTIONS))
+    outlines = np.nan_to_num(arm_outline(both, np.arange(2 * len(few)), VIEW_POINTS))
     return outlines[: len(few)], outlines[len(few) :]
 
 
@@ -143,17 +145,17 @@ def _square(normal: Array, up: Array) -> Array:
     """Return a viewing direction along a normal, slightly tilted; from above for a level plane."""
     towards = _front(normal, up)
     north = _level_axes(up)[1]
-    return towards + TILT * (-north if abs(normal @ up) > 1 - TILT else up)
+    return towards + VIEW_TILT * (-north if abs(normal @ up) > 1 - VIEW_TILT else up)
 
 
 def _corner(normal: Array, up: Array) -> Array:
     """Return a viewing direction along a normal, turned sideways and upwards."""
     towards = _front(normal, up)
     side = np.cross(up, towards)
-    if np.linalg.norm(side) < TILT:
+    if np.linalg.norm(side) < VIEW_TILT:
         side = -_level_axes(up)[1]
     side = side / np.linalg.norm(side)
-    return towards + SIDE * side + max(0.0, ABOVE - float(towards @ up)) * up
+    return towards + VIEW_SIDE * side + max(0.0, VIEW_ABOVE - float(towards @ up)) * up
 
 
 def _front(normal: Array, up: Array) -> Array:

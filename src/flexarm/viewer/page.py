@@ -23,12 +23,11 @@ from flexarm.runs.data import RunData
 from flexarm.runs.plot import LENGTHS, fill_in, pick
 from flexarm.spatial import NEGLIGIBLE
 from flexarm.viewer.bundle import LARGEST, Arrays, fill_page, to_json
-from flexarm.viewer.outlook import STEP, mode_outlook, outlook
+from flexarm.viewer.constants import EVENT_ROUNDING, LABEL_LENGTH, MODE_STEP, PAGE_SAMPLES
+from flexarm.viewer.outlook import mode_outlook, outlook
 from flexarm.viewer.scene import rigidity, scene, shows_strain, states
 from flexarm.viewer.surroundings import free_bodies, obstacles, point_marks
 
-FRAMES = 4000  # samples in a page; of a longer run every second, third, ... sample is shown
-ROUNDING = 1e-6  # energy lost at an event, relative to the energy exchanged, that is rounding
 LARGE = ("deflection", "slope", "curvature", "moment")  # quantities whose maximum a page shows
 
 
@@ -45,7 +44,7 @@ class Panel:
 
 def shown(run: RunData) -> tuple[RunData, str]:
     """Return the samples of a run that a page shows, and a warning if they miss vibrations."""
-    every = 1 + (len(run.t) - 1) // FRAMES
+    every = 1 + (len(run.t) - 1) // PAGE_SAMPLES
     if every == 1:
         return fill_in(run), run.missed
     few = pick(run, np.unique([*range(0, len(run.t), every), len(run.t) - 1]))
@@ -69,7 +68,7 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
             {
                 "t": event.t,
                 "what": event.what
-                + f", {event.lost:.2g} J lost" * (event.lost > ROUNDING * run.exchanged),
+                + f", {event.lost:.2g} J lost" * (event.lost > EVENT_ROUNDING * run.exchanged),
             }
             for event in run.happenings
         ],
@@ -178,9 +177,6 @@ def _energies(run: RunData) -> dict[str, Array]:
     if np.any(run.work):
         curves["energy put in less energy lost"] = run.work
     return curves | {"error of balance": run.balance}
-
-
-ENOUGH = 24  # characters after which a label gets no further values; longest value in a label
 
 
 def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
@@ -331,9 +327,9 @@ def _fingerprint(runs: Sequence[RunData]) -> str:
 
 def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
     """Return the derivative of the posing numbers of `states` along a direction of q."""
-    pair = np.stack([q + STEP * direction, q - STEP * direction])
+    pair = np.stack([q + MODE_STEP * direction, q - MODE_STEP * direction])
     ahead, back = states(model, pair, np.stack([anchor, anchor]))
-    return np.asarray((ahead - back) / (2 * STEP))
+    return np.asarray((ahead - back) / (2 * MODE_STEP))
 
 
 def run_labels(runs: Sequence[RunData]) -> list[str]:
@@ -344,7 +340,8 @@ def run_labels(runs: Sequence[RunData]) -> list[str]:
         labels = [""] * len(runs)
     for key in dict.fromkeys(key for each in facts for key in each if key != "name"):
         values = [each.get(key, "none") for each in facts]
-        if len(set(values)) == 1 or (len(set(labels)) == len(labels) and len(labels[0]) > ENOUGH):
+        distinct = len(set(labels)) == len(labels)
+        if len(set(values)) == 1 or (distinct and len(labels[0]) > LABEL_LENGTH):
             continue
         pairs = zip(labels, values, strict=True)
         labels = [f"{label}, {key} {value}".removeprefix(", ") for label, value in pairs]
@@ -385,7 +382,7 @@ def _values_of(run: RunData) -> dict[str, str]:
             walk(key, dict(enumerate(value, 1)))
         else:
             text = f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
-            texts[key] = text if len(text) <= ENOUGH else f"{text[: ENOUGH - 3]}..."
+            texts[key] = text if len(text) <= LABEL_LENGTH else f"{text[: LABEL_LENGTH - 3]}..."
 
     walk("", run.model.arm.model_dump(exclude_unset=True, mode="json", exclude={"notes"}))
     texts |= {"stiffening": "on" if run.model.stiffening else "off", "method": run.method}

@@ -19,8 +19,7 @@ from flexarm.runs.contents import equation_of
 from flexarm.runs.data import RunData
 from flexarm.spatial import Expr, Pose, rotation_from_angles
 from flexarm.viewer.bundle import Arrays
-
-KNOTS = 400  # times at which the motion of a free body is computed; linear in between
+from flexarm.viewer.constants import BODY_TIMES
 
 
 def obstacles(model: Model) -> list[dict[str, Any]]:
@@ -88,7 +87,7 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
             held = not held
         if first == last:
             continue
-        knots = np.unique(np.linspace(first, last - 1, KNOTS).astype(int))
+        knots = np.unique(np.linspace(first, last - 1, BODY_TIMES).astype(int))
         places = []
         for t in run.t[knots].tolist():
             body = body if held else body.at(t)

@@ -6,12 +6,11 @@ import math
 from pathlib import Path
 
 from flexarm.cli.arguments import Misuse, arg, file_path
+from flexarm.cli.constants import MOST_NEW_LINKS, SERVO_FREQUENCY
 from flexarm.errors import ModelError
 
 SUMMARY = "write a model file with comments, to begin with"
-MOST = 30  # links of a new model file
 MATERIALS = ("aluminium", "steel", "titanium", "carbon")  # see flexarm.arm.section
-QUICK = 1.0  # [Hz] natural frequency of the suggested servos
 # By plane: axis of the joints, and number of shapes in the directions that the motion excites.
 PLANES = {
     "level": ("[0, 0, 1]", "bending_y: 2, bending_z: 2, torsion: 1"),
@@ -73,8 +72,8 @@ def run(args: argparse.Namespace) -> None:
     from flexarm.io.model_file import loads
     from flexarm.io.whole_file import write_whole
 
-    if not 1 <= args.links <= MOST:
-        raise Misuse(f"--links: must be 1 to {MOST}, got {args.links}")
+    if not 1 <= args.links <= MOST_NEW_LINKS:
+        raise Misuse(f"--links: must be 1 to {MOST_NEW_LINKS}, got {args.links}")
     name = args.name.removesuffix(".yaml")
     if not name.strip("./ "):
         raise Misuse(f"NAME: must be the name of an arm or the path of its file, got '{args.name}'")
@@ -102,7 +101,7 @@ def model_text(args: argparse.Namespace, name: str, file: str) -> str:
             wall=args.wall,
             shapes=shapes,
             material=NUMBERS[args.material],
-            quick=QUICK,
+            quick=SERVO_FREQUENCY,
             target="target: {kind: cycloid, start: 0, end: 0.5, duration: 2}",
             **_servo(args, NUMBERS[args.material], args.links - k + 1),
         )
@@ -125,5 +124,5 @@ def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, 
     link = density * math.pi * (diameter - wall) * wall * length
     reach = outboard * length
     inertia = (outboard * link / 3 + payload) * reach**2
-    rate = 2 * math.pi * QUICK
+    rate = 2 * math.pi * SERVO_FREQUENCY
     return {"inertia": inertia, "stiffness": inertia * rate**2, "damping": 1.4 * inertia * rate}

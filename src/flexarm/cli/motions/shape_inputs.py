@@ -11,11 +11,9 @@ from flexarm.cli.arguments import (
     require_outputs,
 )
 from flexarm.cli.console import print_json, warnings_in_a_line
+from flexarm.cli.constants import EXPLAINED_VIBRATION
 
 SUMMARY = "shape the motions that a model file names, so that the arm's modes do not ring"
-EXPLAINED = (
-    0.01  # vibration left, relative to the unshaped motion's, above which a cause is printed
-)
 ARGUMENTS = (
     *ARM,
     arg("--kind", choices=("zv", "zvd", "zvdd", "ei"), help="shaper (default zvd)"),
@@ -57,5 +55,5 @@ def run(args: argparse.Namespace) -> None:
         })  # fmt: skip
     else:
         print(shaped)
-        if EXPLAINED * before < after <= before:
+        if EXPLAINED_VIBRATION * before < after <= before:
             print(f"  {shaped.cause}")

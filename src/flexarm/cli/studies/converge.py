@@ -17,13 +17,13 @@ from flexarm.cli.arguments import (
     whole_number,
 )
 from flexarm.cli.console import open_console, print_json, print_line, print_table, progress
+from flexarm.cli.constants import PRINTED_ESTIMATES
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.studies.converge import Convergence
 
-WORST = 3  # links whose estimates are printed; --json has all
 SUMMARY = "estimate the error due to an arm's shapes, and find shapes that are good enough"
 
 
@@ -147,7 +147,7 @@ def _print(result: "Convergence") -> None:
     ]  # fmt: skip
     print_table(console, f"Errors by shapes, run of {result.t_end:g} s", rows)
     if result.by_link:
-        worst = sorted(result.by_link.items(), key=lambda item: -item[1])[:WORST]
+        worst = sorted(result.by_link.items(), key=lambda item: -item[1])[:PRINTED_ESTIMATES]
         by_link = [{"link": name, "estimate [%]": _percent(value)} for name, value in worst]
         title = "Error of the given shapes by link"
         if len(by_link) < len(result.by_link):

@@ -43,6 +43,7 @@ from flexarm.mechanics.loads import (
 from flexarm.model import Axis, LinkModel, Model, start_state
 from flexarm.model.numbers import common_pattern, numbers_of, opened
 from flexarm.spatial import Expr, Inertia, base_rotation, constant, rebased
+from flexarm.viewer.constants import DAMPED_FREQUENCY, HELD_PLACES
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,7 @@ def _target(model: Model, each: Servoed, events: Sequence[Event]) -> ServoTarget
 
 SETTINGS = ("gravity", "payload", "stiffness", "damping")
 DOWN = np.array([0.0, 0.0, -1.0])  # where gravity points in an arm that has none
-VISIBLE = 2 * np.pi * 25.0  # [rad/s]
 SET = "settings"
-ALONG = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a bending link: where it can be held
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,9 @@ class LiveArm:
         squares, shapes = undamped(M, K) if open_ else (np.zeros(0), np.zeros((0, 0)))
         elastic = squares > 1e-9 * squares.max(initial=0.0)
         moved = M @ shapes[:, elastic]
-        result[block] = moved * (2 * np.sqrt(np.minimum(squares[elastic], VISIBLE**2))) @ moved.T
+        result[block] = (
+            moved * (2 * np.sqrt(np.minimum(squares[elastic], DAMPED_FREQUENCY**2))) @ moved.T
+        )
         return np.where(np.abs(result) > 1e-12 * np.abs(result).max(initial=0.0), result, 0.0)
 
     @cached_property
@@ -238,7 +239,7 @@ class LiveArm:
         found = []
         for k, part in enumerate(self.model.links):
             bends = part.flexible and part.body.range is None
-            found += [(k, along) for along in (ALONG if bends else (0.0, 1.0))]
+            found += [(k, along) for along in (HELD_PLACES if bends else (0.0, 1.0))]
         return (*found, (len(self.model.links), 0.0))
 
     def motion(self) -> tuple[Stream, Stream]:

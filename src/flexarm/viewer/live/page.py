@@ -21,27 +21,24 @@ from flexarm.mechanics.deformed import deformed, flexible_links
 from flexarm.mechanics.drives import gear_gain
 from flexarm.model import Axis, Model, build
 from flexarm.viewer.bundle import Arrays, fill_page, to_json
+from flexarm.viewer.constants import (
+    COLOUR_DEFLECTION,
+    LEAST_STIFFNESS,
+    LONGEST_STEP,
+    MOST_DAMPING,
+    MOST_ENLARGED,
+    PLUCKED_MODES,
+    PLUCKED_MOTION,
+    SERVO_TURN,
+    STEP_SHARE,
+)
 from flexarm.viewer.live.equations import SETTINGS, LiveArm
 from flexarm.viewer.live.module import LiveModule, live_module, live_watches
-from flexarm.viewer.live.tuning import (
-    LONGEST,
-    MOST_DAMPED,
-    SHARE,
-    SOFTEST,
-    Prepared,
-    Tuning,
-    hold_jacobians,
-    prepare_live,
-)
+from flexarm.viewer.live.tuning import Prepared, Tuning, hold_jacobians, prepare_live
 from flexarm.viewer.outlook import mode_outlook, shown_scale
 from flexarm.viewer.page import save_page
 from flexarm.viewer.scene import rigidity, scene, shows_strain, states
 
-FEW = 12  # modes that can be plucked
-PLUCKED = 0.06  # of the reach, by which the first mode moves the arm; the others as fast
-SEEN = 0.02  # of the longest link that bends: deflections beyond stretch the scale of colours
-ENLARGED = 50.0  # times at most, at first: hands bend an arm more than a pluck does
-TURN = np.deg2rad(150.0)  # how far a servo turns a joint without limits
 ROOT = np.zeros(1)
 BROKEN = "its motion grew without bound"
 
@@ -131,7 +128,7 @@ def live_page(prepared: Prepared) -> str:
             "towards": mode_outlook(
                 model, task.start.q, model.start_anchors, np.eye(model.size)
             ).towards.tolist(),
-            "scale": min(shown_scale([(model, _shown(rest, plucked))]), ENLARGED),
+            "scale": min(shown_scale([(model, _shown(rest, plucked))]), MOST_ENLARGED),
         },
     }
     data = to_json(document | {"arrays": arrays.encode()})
@@ -159,8 +156,8 @@ def _simulation(
         "payload": float(arm.settings[1]),
         "laden": asdict(tuned.laden),
         "unladen": asdict(tuned.unladen),
-        "reach": SHARE * STABLE,
-        "longest": LONGEST,
+        "reach": STEP_SHARE * STABLE,
+        "longest": LONGEST_STEP,
         "watches": [f"{what} has come to its bound" if what else "" for what in watches],
         "broken": BROKEN,
         "codes": {"finished": FINISHED, "running": RUNNING, "watched": WATCHED},
@@ -180,8 +177,8 @@ def _settings(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
     sliders: tuple[dict[str, Any], ...] = (
         {"low": 0.0, "high": 2 * gravity or 9.81, "unit": "m/s²", "useful": True},
         {"low": tuned.lightest, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
-        {"low": SOFTEST, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
-        {"low": 0.0, "high": MOST_DAMPED, "unit": "", "useful": flexible},
+        {"low": LEAST_STIFFNESS, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
+        {"low": 0.0, "high": MOST_DAMPING, "unit": "", "useful": flexible},
     )
     return [
         {"key": key, "name": key, "value": value} | slider
@@ -218,7 +215,7 @@ def _joints(arm: LiveArm, tuned: Tuning, holding: list[float]) -> list[dict[str,
 
 def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
     """Return the lower and upper bound of a servo's target [rad or m]."""
-    limits, way = axis.acts.limits, TURN if axis.turns else max(0.5 * length, 0.05)
+    limits, way = axis.acts.limits, SERVO_TURN if axis.turns else max(0.5 * length, 0.05)
     low = start - way if limits is None or limits.lower is None else float(limits.lower)
     high = start + way if limits is None or limits.upper is None else float(limits.upper)
     margin = 0.02 * (high - low)
@@ -269,14 +266,14 @@ def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
         every = modes(arm.model, joints="locked").modes
     except FlexarmError:
         return []
-    listed = [mode for mode in every if mode.kind == "vibration"][:FEW]
+    listed = [mode for mode in every if mode.kind == "vibration"][:PLUCKED_MODES]
     reach, found = _reach(arm.model), []
     for mode in listed:
         shape = np.real(mode.shape)
         moved = np.linalg.norm(jacobians @ shape, axis=1).max()
         if not moved > 1e-6 * np.abs(shape).max():
             continue
-        kick = shape * PLUCKED * reach * listed[0].frequency_rad_s / moved
+        kick = shape * PLUCKED_MOTION * reach * listed[0].frequency_rad_s / moved
         found.append(
             {
                 "name": mode.name,
@@ -295,7 +292,7 @@ def _limits(model: Model) -> dict[str, float | None]:
         return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}
     strain = 1e-4 if any(shows_strain(part) for part in bending) else None
     longest = max(part.length for part in bending)
-    seen, curved = SEEN * longest, 8 * SEEN / longest
+    seen, curved = COLOUR_DEFLECTION * longest, 8 * COLOUR_DEFLECTION / longest
     stiff = [rigidity(deformed(model, part, np.ones((1, model.size))), ROOT).max()
              for part in bending if part.body.sectioned]  # fmt: skip
     moment = curved * min(stiff, default=0.0)

@@ -18,25 +18,33 @@ from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build
 from flexarm.model.small_motions import mass_matrix
 from flexarm.studies.bases import of_family
+from flexarm.viewer.constants import (
+    COORDINATE_OPERATIONS,
+    FAST_VIBRATION,
+    FASTEST_SERVO,
+    IMPACT_SPEED,
+    INTEGRAL_RATE,
+    INTEGRAL_SHARE,
+    LEAST_PAYLOAD,
+    LEAST_SHAPES,
+    LEAST_STIFFNESS,
+    LONGEST_STEP,
+    MASSLESS,
+    MOST_CORE_SHARE,
+    MOST_DAMPING,
+    OPERATION_TIME,
+    PULL_DAMPING,
+    PULL_RATE,
+    PULL_STIFFNESS,
+    SERVO_DAMPING,
+    SERVO_FACTOR,
+    SLOWEST_SERVO,
+    STABLE_GROWTH,
+    STEP_PHASE,
+    STEP_SHARE,
+)
 from flexarm.viewer.live.equations import LiveArm
 from flexarm.viewer.live.module import live_task
-
-QUICKEST, SLOWEST = 25.0, 1.5  # [rad/s] of a servo
-FIRM = 1.5  # times the first vibration of the arm: so that links bend more than joints give way
-DAMPED = 0.8  # damping ratio of a servo
-PATIENT = 0.15  # of a servo's rate: how fast it makes up for what it misses its target by, at most
-PRUDENT = 0.5  # of what makes nothing grow at the start: inertias change with the posture
-GROWS = 1e-3  # [1/s]; rounding makes free motions grow by less
-STRONG = 2.0  # times as firm as the arm: a pull
-PULLED = 0.35  # damping ratio of what pulls, about
-HEAVE = 3.0  # [rad/s] at which a pull moves the arm as a whole, at least
-SHARE = 0.7  # of the step at which Runge-Kutta is unstable: inertias change with the posture
-LONGEST = 1 / 240  # [s] of a step
-FOLLOWED = 0.5  # [rad] of the slowest vibration in a step, which damps it by 2e-4 of the critical
-SOFTEST, MOST_DAMPED = 0.2, 0.2  # settings of stiffness and damping, at their sliders' ends
-ALL = 1e-6  # of the mass that moves in some way: where less is not the payload's, it is all
-LIGHTEST = 0.01  # of a payload that is all that moves, which stays
-IMPACT = 3.0  # [m/s] with which contacts are closed
 
 
 @dataclass(frozen=True)
@@ -76,9 +84,9 @@ class Tuning:
     @property
     def step(self) -> float:
         """Step size [s] with the settings of the model file."""
-        reach = SHARE * STABLE
+        reach = STEP_SHARE * STABLE
         fastest = max(np.sqrt(self.laden.square), self.laden.decay)
-        return float(reach / max(fastest, reach / LONGEST))
+        return float(reach / max(fastest, reach / LONGEST_STEP))
 
 
 def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
@@ -92,7 +100,7 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     if not open_:
         return Tuning(servo, servo[:, 0], (0.0, 0.0), Bounds(), Bounds())
     rows = arm.rows[:, open_]
-    fastest = max(task.vibration.fastest, QUICKEST)
+    fastest = max(task.vibration.fastest, FASTEST_SERVO)
     rate = _servo_rate(M, K, rows)
     servo[:, 0] = arm.rows @ task.start.q
     for k, (axis, row) in enumerate(zip(arm.driven, rows, strict=True)):
@@ -100,16 +108,16 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
         at_hub = 1 / (row @ np.linalg.solve(M, row))
         servo[k, 1:] = _gains(moved, at_hub, rate, fastest)
     own = rows.T @ (servo[:, 1:2] * rows), rows.T @ (servo[:, 2:] * rows)
-    integral = _patience(M, K + own[0], D + own[1], rows, PATIENT * rate * servo[:, 1])
+    integral = _patience(M, K + own[0], D + own[1], rows, INTEGRAL_RATE * rate * servo[:, 1])
     # Either its own servos or those of the file act: steps are short enough for both together.
     stiff, damped = Actuators(arm.programme.servos).stiffness(arm.model)
     held = K + own[0] + stiff[np.ix_(open_, open_)]
     holds = hold_jacobians(arm, task)[:, :, open_]
     light = _lightest(M, holds)
     firm = float(min(_firmness(arm.model, full, held, holds[-1]), fastest**2 / light))
-    grip = firm, 2 * PULLED * float(np.sqrt(firm / light))
+    grip = firm, 2 * PULL_DAMPING * float(np.sqrt(firm / light))
     lossy = D + own[1] + damped[np.ix_(open_, open_)]
-    lossy += MOST_DAMPED * arm.critical[np.ix_(open_, open_)]
+    lossy += MOST_DAMPING * arm.critical[np.ix_(open_, open_)]
     touching = arm.contact_jacobians(task.start.q)[:, :, open_]
 
     def bounds(mass: Array) -> Bounds:
@@ -119,9 +127,9 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
         most = lossy + grip[1] * light * mass
         decays = (
             max(_decay(mass, share * K, most), _decay(mass, share * K + firm, most + drag))
-            for share in (1.0, SOFTEST)
+            for share in (1.0, LEAST_STIFFNESS)
         )
-        seen = (SHARE * STABLE / FOLLOWED) ** 2 * _slowest(K, mass)
+        seen = (STEP_SHARE * STABLE / STEP_PHASE) ** 2 * _slowest(K, mass)
         return Bounds(max(seen, square), *decays)
 
     laden = bounds(M)
@@ -133,8 +141,8 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
         return np.asarray(mass_matrix(arm.at(gravity, mass), task.start.q)[np.ix_(open_, open_)])
 
     # A payload that is all that has mass cannot be taken away: nothing would say how the arm moves.
-    all_of_it = undamped(M, carrying(0.0))[0][0] < ALL
-    lightest = LIGHTEST * payload if all_of_it else 0.0
+    all_of_it = undamped(M, carrying(0.0))[0][0] < MASSLESS
+    lightest = LEAST_PAYLOAD * payload if all_of_it else 0.0
     return Tuning(servo, integral, grip, laden, bounds(carrying(lightest)), lightest)
 
 
@@ -153,7 +161,7 @@ def _contact_matrices(contacts: Sequence[Contact], M: Array, touching: Array) ->
     for contact, J in zip(contacts, touching, strict=True):
         light, power = _lightest(M, J[None]), float(contact.exponent)
         if light:
-            slowed = IMPACT**2 / light / max(2.0, contact.damping * IMPACT)
+            slowed = IMPACT_SPEED**2 / light / max(2.0, contact.damping * IMPACT_SPEED)
             deepest = ((power + 1) * slowed / contact.stiffness) ** (1 / (power + 1))
             firm = contact.stiffness * power * deepest ** (power - 1)
             lossy = contact.damping * contact.stiffness * deepest**power
@@ -176,7 +184,7 @@ def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[fl
     At first the servo moves little more than the hub, so that its rate there is limited to that of
     the fastest mode.
     """
-    stiffness, damping = moved * rate**2, 2 * DAMPED * moved * rate
+    stiffness, damping = moved * rate**2, 2 * SERVO_DAMPING * moved * rate
     return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
 
 
@@ -191,18 +199,18 @@ def _patience(M: Array, K: Array, D: Array, rows: Array, wanted: Array) -> Array
     for share in (*0.5 ** np.arange(8), 0.0):
         loop[2 * n :, :n] = -share * wanted[:, None] * rows
         growth = float(np.linalg.eigvals(loop).real.max())
-        if growth < GROWS:
+        if growth < STABLE_GROWTH:
             break
-    return np.asarray(PRUDENT * share * wanted)
+    return np.asarray(INTEGRAL_SHARE * share * wanted)
 
 
 def _servo_rate(M: Array, K: Array, rows: Array) -> float:
     """Return the bandwidth of servos [rad/s], from the arm's first vibration with joints held."""
     kept = np.flatnonzero(~np.any(rows, axis=0))
     if not len(kept):
-        return QUICKEST
+        return FASTEST_SERVO
     first = _slowest(K[np.ix_(kept, kept)], M[np.ix_(kept, kept)]) or np.inf
-    return float(np.clip(FIRM * np.sqrt(first), SLOWEST, QUICKEST))
+    return float(np.clip(SERVO_FACTOR * np.sqrt(first), SLOWEST_SERVO, FASTEST_SERVO))
 
 
 def _slowest(K: Array, M: Array) -> float:
@@ -224,17 +232,12 @@ def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
     """Return the stiffness of a pull [N/m], from the arm's stiffness with servos or its mass."""
     reach = sum(part.length for part in model.links)
     masses = [M[axis.index, axis.index] / (reach**2 if axis.turns else 1.0) for axis in model.axes]
-    least = HEAVE**2 * max(masses, default=1.0)
+    least = PULL_RATE**2 * max(masses, default=1.0)
     soft = K + 1e-9 * (np.trace(K) or 1.0) * np.eye(len(K))
     compliance = float(eigvalsh(J @ np.linalg.solve(soft, J.T))[-1])
-    return max(least, STRONG / compliance if compliance > 0 else 0.0)
+    return max(least, PULL_STIFFNESS / compliance if compliance > 0 else 0.0)
 
 
-OPERATION = 0.6e-9  # [s] of one operation in a browser, about
-OPERATIONS = 700  # of a coordinate's share in the equations, about
-SLOW = 0.25  # of a core, which is too much beside the drawing
-SEEN = 240.0  # [Hz]: what vibrates faster is too fast for the eye
-FEWEST = 2  # shapes that a direction of bending keeps
 COUNTS = {"y": "bending_y", "z": "bending_z", "twist": "torsion", "stretch": "stretch"}
 
 
@@ -252,10 +255,10 @@ class Prepared:
 def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
     """Return a live arm, without shapes too fast for real time unless all are requested."""
     found = _prepared(model)
-    if _share(found) > SLOW and found.arm.programme.servos:
+    if _share(found) > MOST_CORE_SHARE and found.arm.programme.servos:
         held = _prepared(model, plays=False)
         found = held if _share(held) < _share(found) / 2 else found
-    if all_shapes or _share(found) <= SLOW:
+    if all_shapes or _share(found) <= MOST_CORE_SHARE:
         return found
     try:
         fewer = _prepared(_fewer(found), plays=found.arm.plays)
@@ -268,7 +271,7 @@ def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
         fewer.arm,
         fewer.task,
         fewer.tuned,
-        f"{words} more than {SEEN:g} Hz by themselves are left out",
+        f"{words} more than {FAST_VIBRATION:g} Hz by themselves are left out",
     )
 
 
@@ -280,7 +283,7 @@ def _prepared(model: Model, *, plays: bool = True) -> Prepared:
 
 def _share(found: Prepared) -> float:
     """Return an estimate of the fraction of a processor core that real time needs."""
-    return 4 * OPERATIONS * found.arm.model.size * OPERATION / found.tuned.step
+    return 4 * COORDINATE_OPERATIONS * found.arm.model.size * OPERATION_TIME / found.tuned.step
 
 
 def _fewer(found: Prepared) -> Model:
@@ -292,7 +295,7 @@ def _fewer(found: Prepared) -> Model:
     )
     n = model.size
     squares = np.diag(stiffness.reshape(n, n)) / np.diag(mass.reshape(n, n))
-    fast = squares > (2 * np.pi * SEEN) ** 2
+    fast = squares > (2 * np.pi * FAST_VIBRATION) ** 2
     links = []
     for part in model.links:
         link, choice = part.link, part.link.shapes
@@ -315,6 +318,6 @@ def _counts(model: Model, part: LinkModel, fast: np.ndarray) -> dict[str, int]:
             for k in range(part.modes.start, part.modes.stop)
             if model.names[k].rpartition(".")[2].rstrip("0123456789") == direction
         ]
-        least = FEWEST if direction in "yz" else 0
+        least = LEAST_SHAPES if direction in "yz" else 0
         found[key] = max(min(least, len(own)), own.count(False))
     return found
