@@ -58,8 +58,8 @@ def renamed(
                 both = new in kwargs or new in places[: len(args)]
                 if both and value is not None:
                     raise FlexarmError(
-                        f"{old}: is the old name of '{new}', and both are given. "
-                        f"Give '{new}' alone."
+                        f"'{old}' and '{new}' are the same argument, and both were given. Give "
+                        f"'{new}' alone."
                     )
                 message = f"{function.__name__}: '{old}' is '{new}' now"
                 warnings.warn(message, DeprecationWarning, stacklevel=2)
