@@ -229,12 +229,18 @@ def constant(array: Array) -> Expr:
     if array.dtype != object:
         numbers = np.asarray(array, dtype=np.float64)
         return _constant(numbers.shape, numbers.tobytes())
-    matrix = ca.SX(*(array.shape if array.ndim == 2 else (array.size, 1)))
     rows = array if array.ndim == 2 else array[:, None]
-    for place, number in np.ndenumerate(rows):
-        if not isinstance(number, float) or number != 0.0:
-            matrix[place] = number
-    return matrix
+    elements = [
+        (i, j, number.__SX__() if hasattr(number, "__SX__") else ca.SX(number))
+        for j, column in enumerate(rows.T.tolist())
+        for i, number in enumerate(column)
+        if not isinstance(number, float) or number != 0.0
+    ]
+    if not elements:
+        return ca.SX(*rows.shape)
+    i, j, numbers = zip(*elements, strict=True)  # one matrix at once: setting elements is slow
+    sparsity = ca.Sparsity.triplet(rows.shape[0], rows.shape[1], i, j)
+    return ca.SX(sparsity, ca.vertcat(*numbers))
 
 
 @lru_cache(maxsize=2000)  # an arm's constants come up in each of its equations

@@ -1,5 +1,6 @@
 """Operators of symbols the short way are CasADi's own."""
 
+import gc
 import operator
 from collections.abc import Callable
 from itertools import product
@@ -76,10 +77,12 @@ def test_they_are_gone_after_the_last_user_even_if_it_fails() -> None:
         with direct_operators():
             pass
         assert ca.SX.__mul__ is not inherited
+        assert not gc.isenabled()
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         failing()
+    assert gc.isenabled()
     assert ca.SX.__mul__ is inherited
     assert "__mul__" not in vars(ca.SX)
     assert not hasattr(ca.SX, "__DM__")

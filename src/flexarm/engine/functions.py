@@ -29,7 +29,7 @@ from flexarm.engine.compile import (
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.lower import COMMUTATIVE, lower
 from flexarm.engine.operators import direct_operators
-from flexarm.engine.stream import Operation, Port, Stream
+from flexarm.engine.stream import Port, Stream, operations
 from flexarm.errors import FlexarmError
 
 _MATRICES = (casadi.SX, casadi.DM, float, int)
@@ -328,7 +328,7 @@ def form(stream: Stream) -> Stream:
     """
     first, taken = stream.first_load, [0.0]
     zeros = {k for k, x in enumerate(stream.constants) if str(x) == "0.0"}  # not -0.0
-    used = [value for _, *two in stream.operations for value in two if 0 <= value < first]
+    used = [value for _, a, b in stream.operations for value in (a, b) if 0 <= value < first]
     put = [each.value for each in stream.stores if each.value < first and each.value not in zeros]
     shift = 1 + len(used) + len(put) - first
 
@@ -338,16 +338,16 @@ def form(stream: Stream) -> Stream:
             return len(taken) - 1
         return value + shift if value >= 0 else value
 
-    operations = [
-        Operation(op, own(b), own(a))
+    forms = operations(
+        (op, a + shift, b + shift)
+        if a >= first and b >= first
+        else (op, own(b), own(a))
         if op in COMMUTATIVE and 0 <= b < first
-        else Operation(op, own(a), own(b))
+        else (op, own(a), own(b))
         for op, a, b in stream.operations
-    ]
-    stores = [s._replace(value=0 if s.value in zeros else own(s.value)) for s in stream.stores]
-    return replace(
-        stream, constants=tuple(taken), operations=tuple(operations), stores=tuple(stores)
     )
+    stores = [s._replace(value=0 if s.value in zeros else own(s.value)) for s in stream.stores]
+    return replace(stream, constants=tuple(taken), operations=forms, stores=tuple(stores))
 
 
 def _contents(stream: Stream) -> bytes:

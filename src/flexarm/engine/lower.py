@@ -8,7 +8,7 @@ from itertools import chain
 import casadi
 
 from flexarm.engine.constants import FOLDED_ROUNDING
-from flexarm.engine.stream import BINARY, FUNCTIONS, Load, Operation, Port, Store, Stream
+from flexarm.engine.stream import BINARY, FUNCTIONS, Load, Port, Store, Stream, renumbered
 from flexarm.errors import FlexarmError
 
 ODD = frozenset({"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf", "sign"})
@@ -193,19 +193,21 @@ def _finish(
     for k, (op, _, _) in enumerate(values.defined):
         if needed[k]:
             kinds.get(op, kinds["operation"]).append(k)
-    kept = [*chain.from_iterable(kinds.values())]
-    number = {old: new for new, old in enumerate(kept)}
-    constants, loads, operations = [], [], []
-    for k in kept:
-        op, a, b = values.defined[k]
-        if op == "constant":
-            constants.append(values.constants[a])
-        elif op == "load":
-            loads.append(Load(a, b))
-        else:
-            operations.append(Operation(op, number[a], number[b] if op in BINARY else -1))
-    stores = tuple(Store(*place, number[reference]) for place, reference in results.items())
-    return Stream(name, inputs, outputs, tuple(constants), tuple(loads), tuple(operations), stores)
+    number = [-1] * (len(values.defined) + 1)  # the last for a missing operand
+    for new, old in enumerate(chain.from_iterable(kinds.values())):
+        number[old] = new
+    constants, loads, operations = (
+        [values.defined[k] for k in places] for places in kinds.values()
+    )
+    return Stream(
+        name,
+        inputs,
+        outputs,
+        tuple(values.constants[place] for _, place, _ in constants),
+        tuple(Load(port, element) for _, port, element in loads),
+        renumbered(operations, number),
+        tuple(Store(*place, number[reference]) for place, reference in results.items()),
+    )
 
 
 class _LoweredValues:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.stream import Load, Operation, Port, Store, Stream
+from flexarm.engine.stream import Load, Operation, Port, Store, Stream, renumbered
 
 CONSTANTS = "constants"
 
@@ -32,14 +32,9 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
     port = len(inputs)
     late = _late(stream, port)
     first = stream.first_operation
-    uses = [
-        value
-        for k, operation in enumerate(stream.operations, first)
-        if late[k]
-        for value in operation.operands
-    ]
-    uses += [store.value for store in stream.stores]
-    crossing = sorted({value for value in uses if value >= stream.first_load and not late[value]})
+    uses = {store.value for store in stream.stores}
+    uses |= _operands(operation for k, operation in enumerate(stream.operations, first) if late[k])
+    crossing = sorted(value for value in uses if value >= stream.first_load and not late[value])
     shared = Port(CONSTANTS, max(len(crossing), 1), 1)
     loads = {stream.first_load + k: load for k, load in enumerate(stream.loads)}
     zero = [0.0] if not crossing else []
@@ -91,7 +86,7 @@ def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
         stream,
         constants=tuple(constants),
         loads=tuple(loads),
-        operations=tuple(Operation(op, number[a], number[b]) for op, a, b in stream.operations),
+        operations=renumbered(stream.operations, number),
         stores=tuple(store._replace(value=number[store.value]) for store in stream.stores),
     )
 
@@ -99,9 +94,14 @@ def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
 def _late(stream: Stream, port: int) -> list[bool]:
     """Return one bool per value: whether the value depends on an input other than ``port``."""
     late = [False] * stream.first_load + [load.port != port for load in stream.loads]
-    for operation in stream.operations:
-        late.append(any(late[value] for value in operation.operands))
+    for _, a, b in stream.operations:
+        late.append(late[a] or (b >= 0 and late[b]))
     return late
+
+
+def _operands(operations: Iterable[Operation]) -> set[int]:
+    """Return the numbers of all values that operations use."""
+    return {value for _, *two in operations for value in two if value >= 0}
 
 
 def _part(
@@ -116,19 +116,19 @@ def _part(
     """Return a stream of some operations of another; constants ``more`` are stored first."""
     chosen = [stream.operations[k - stream.first_operation] for k in operations]
     stores = list(stores)
-    used = {value for operation in chosen for value in operation.operands}
-    used |= {store.value for store in stores}
+    used = _operands(chosen) | {store.value for store in stores}
     constants = [value for value in range(stream.first_load) if value in used]
     kept = [value for value in loads if value in used]
-    order = [*constants, *kept, *operations]
-    number = {old: len(more) + new for new, old in enumerate(order)}
+    number = [-1] * (stream.first_operation + len(stream.operations) + 1)
+    for new, old in enumerate([*constants, *kept, *operations], len(more)):
+        number[old] = new
     return Stream(
         stream.name,
         inputs,
         outputs,
         (*more, *(stream.constants[value] for value in constants)),
         tuple(loads[value] for value in kept),
-        tuple(Operation(op, number[a], number[b] if b >= 0 else -1) for op, a, b in chosen),
+        renumbered(chosen, number),
         (
             *(Store(0, k, k) for k in range(len(more))),
             *(Store(port, element, number[value]) for port, element, value in stores),

@@ -14,6 +14,7 @@ from flexarm.engine.compile import Compiled, Level
 from flexarm.engine.functions import compile_stream_recipe, keep_note, noted
 from flexarm.engine.lower import lower
 from flexarm.engine.numbers import Pattern
+from flexarm.engine.once import once
 from flexarm.engine.operators import direct_operators
 from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
@@ -70,7 +71,7 @@ class Structure:
         """Operations of the prologue, which depends on the numbers only, and of the body."""
         with direct_operators():
             function, read = self.make()
-        streams = split(lower(function), NUMBERS)
+            streams = split(lower(function), NUMBERS)
         if not read <= set(self.read):
             raise _MoreReadError(tuple(sorted(read | set(self.read), key=str)), streams)
         return streams
@@ -142,7 +143,8 @@ def _structure(
     recipe = f"{own} {numbers_of(model).rest} {pattern.key}"
 
     def make_traced() -> tuple[ca.Function, frozenset[Path]]:
-        symbolic, read = opened(model, pattern)
+        # Functions of one arm share the expressions of its links, and with them the parts read.
+        symbolic, read = once(model, f"opened {pattern.key}", (), lambda: opened(model, pattern))
         function = make(formulation.of(symbolic))
         return function, frozenset(read)
 
