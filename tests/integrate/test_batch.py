@@ -23,6 +23,7 @@ from flexarm.loops.translate import translate
 from tests.engine.emulated_gpu import EmulatedGpu, emulated_gpu
 
 __all__ = ["emulated_gpu"]
+COMPILED = ptx.GpuProgram.ptx  # which the emulated GPU replaces
 KEY, STIFF = "links.1.section.EIz", (40.0, 80.0)
 ARM = """
 flexarm: 1
@@ -137,6 +138,9 @@ def test_all_threads_of_a_block_fill_its_table(monkeypatch: pytest.MonkeyPatch) 
     assert filled.endswith("done:\n")
     assert waited.startswith("\nret void")
     assert re.search(r"addrspace\(3\) global \[\d+ x double\] undef, align 16", equations)
+    code = COMPILED(programs[0])
+    assert ".target sm_70" in code
+    assert ".extern .func" not in code  # a GPU has no mathematical library to link
 
 
 @pytest.mark.usefixtures("emulated_gpu")
