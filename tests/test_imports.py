@@ -16,6 +16,7 @@ PACKAGE = Path(flexarm.__file__).parent
 FRONT = "flexarm"
 ROOMS = (
     "errors",
+    "constants",
     "interrupts",
     "figures",
     "engine",

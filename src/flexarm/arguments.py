@@ -14,6 +14,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
+from flexarm.constants import VALUE_LENGTH
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ FormulationName = Literal[
     "articulated", "composite", "gibbs-appell", "kinematic-influence", "lagrange",
     "element-jacobian", "recursive-lagrange",
 ]  # fmt: skip
-LONGEST = 80  # characters of a value that a message shows
 # Endings of other kinds of files, which the file of a run must not have.
 OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")
 
@@ -94,7 +94,7 @@ def shown(value: object) -> str:
         text = " ".join(repr(value).split())
     except Exception:
         text = ""
-    return text if 0 < len(text) <= LONGEST else f"a value of type {type(value).__name__}"
+    return text if 0 < len(text) <= VALUE_LENGTH else f"a value of type {type(value).__name__}"
 
 
 def is_number(value: object, *, finite: bool = True) -> bool:

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from flexarm.constants import LEGEND_GAP, LEGEND_WIDTH
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -11,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-ROW = 56  # characters in a line of a legend
-BELOW = 0.45  # [in] from a panel to its legend: height of the axis's numbers and label
 # Palette of Okabe and Ito for colour-blind readers, with yellow and black replaced.
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#22262b",
@@ -74,7 +74,7 @@ def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
     assert figure is not None
     panel.legend(
         lines, labels, fontsize="small", frameon=False, loc="upper center",
-        ncols=max(1, min(len(labels), ROW // (max(map(len, labels)) + 6))),
+        ncols=max(1, min(len(labels), LEGEND_WIDTH // (max(map(len, labels)) + 6))),
         bbox_to_anchor=(0.5, 0.0), borderaxespad=0.0,
-        bbox_transform=panel.transAxes + ScaledTranslation(0, -BELOW, figure.dpi_scale_trans),
+        bbox_transform=panel.transAxes + ScaledTranslation(0, -LEGEND_GAP, figure.dpi_scale_trans),
     )  # fmt: skip

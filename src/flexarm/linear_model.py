@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.constants import (
+    ASYMMETRY,
+    LEAST_DIVISOR,
+    NEGLIGIBLE,
+    ROUNDING,
+    SERIES_PHASE,
+    SINGULAR,
+    SLOWEST_MOTION,
+)
 from flexarm.errors import FlexarmError
-from flexarm.spatial import NEGLIGIBLE, ROUNDING, Array
+from flexarm.spatial import Array
 
 Complex = npt.NDArray[np.complex128]
 
-# Thresholds of this module, relative unless a unit is given.  They separate a quantity that is 0
-# but for rounding (1e-16 times the condition of the problem) from a small quantity.
-STILL = 1e-6  # [rad/s] slowest eigenvalue that counts as motion: a period of ten weeks
-SINGULAR = 1e-12  # eigenvalue of a matrix of unit diagonal that counts as 0
-SYMMETRIC = 1e-10  # asymmetry of the stiffness, or damping, below which modes are real
-RANK = NEGLIGIBLE  # singular value that counts as 0, relative to the largest one
-TINY = 1e-300  # replaces a divisor that is 0
-# Coefficients of the series of an integrated exponential, by power; and the phase of the fastest
-# motion [rad] up to which its error is 4e-8.
+# Coefficients of the series of an integrated exponential, by power.
 SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3).tolist()
-COVERED = 0.8
 
 
 class StateMatrices(NamedTuple):
@@ -123,7 +123,7 @@ class LinearModel:
         squares, basis = undamped(
             (self.mass + self.mass.T) / 2, (self.stiffness + self.stiffness.T) / 2
         )
-        still = max(STILL, NEGLIGIBLE * float(np.sqrt(np.abs(squares).max())))
+        still = max(SLOWEST_MOTION, NEGLIGIBLE * float(np.sqrt(np.abs(squares).max())))
         stiffness, damping = (basis.T @ m @ basis for m in (self.stiffness, self.damping))
         size = np.sqrt(np.maximum(np.abs(squares), still**2))
         nearly = np.abs(squares) < still**2
@@ -131,8 +131,8 @@ class LinearModel:
         moving = ~nearly
         turn = np.abs(stiffness - stiffness.T) / np.outer(size, size)
         drag = np.abs(damping) / np.sqrt(np.outer(size, size))
-        symmetric = turn[np.ix_(moving, moving)].max(initial=0.0) < SYMMETRIC
-        if symmetric and drag.max() < SYMMETRIC:
+        symmetric = turn[np.ix_(moving, moving)].max(initial=0.0) < ASYMMETRY
+        if symmetric and drag.max() < ASYMMETRY:
             kept = np.flatnonzero(moving)
             kept = kept[np.argsort(np.abs(squares[kept]), kind="stable")]
             roots = np.sqrt(np.abs(squares[kept]))
@@ -244,7 +244,7 @@ def _complex_modes(
         import scipy.linalg  # a quarter of a second, which not all need
 
         # Without friction a motion that nothing opposes goes on; with it, it is listed as a decay.
-        kernel = scipy.linalg.null_space(system, rcond=SYMMETRIC)
+        kernel = scipy.linalg.null_space(system, rcond=ASYMMETRY)
         spanned = scipy.linalg.orth(kernel[m:][nearly], rcond=1e-8)
         rigid = rigid @ spanned if kernel.shape[1] else rigid[:, :0]
     return ComplexModes(found, shapes, rigid)
@@ -273,8 +273,8 @@ def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArra
     shares = np.zeros(shapes.shape)
     for matrix, energy in zip(matrices, energies, strict=True):
         alone = np.maximum(np.diag(matrix), 0.0)[:, None] * np.abs(shapes) ** 2
-        shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), TINY)
-    return np.asarray(shares / np.maximum(shares.sum(axis=0), TINY))
+        shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), LEAST_DIVISOR)
+    return np.asarray(shares / np.maximum(shares.sum(axis=0), LEAST_DIVISOR))
 
 
 def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
@@ -289,7 +289,7 @@ def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
     fastest
         Approximate size of the largest eigenvalue.
     """
-    doubled = max(0, math.ceil(math.log2(max(fastest * h / COVERED, 1.0))))
+    doubled = max(0, math.ceil(math.log2(max(fastest * h / SERIES_PHASE, 1.0))))
     unit, X = np.eye(A.shape[-1]), A * (h / 2**doubled)
     square = X @ X
     cube = square @ X
@@ -348,4 +348,4 @@ def _compressed(matrix: Array) -> tuple[Array, int]:
     """Return an orthogonal matrix whose first columns span a matrix's range, and the rank."""
     U, sizes, _ = np.linalg.svd(matrix)
     largest = max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)
-    return U, int(np.sum(sizes > max(RANK * largest, 1e-13)))
+    return U, int(np.sum(sizes > max(NEGLIGIBLE * largest, 1e-13)))

@@ -13,19 +13,13 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.constants import ROUNDING
 from flexarm.engine.constants import EQUAL_NUMBERS
 from flexarm.engine.numbers import as_numbers
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = ca.SX | ca.DM  # matrix of expressions, or of numbers
 Scalar: TypeAlias = Expr | float  # an expression or number of shape (1, 1), or a float
-DIGITS = 1e-15  # relative rounding error of a number in double precision
-DUST = 1e-14  # rounding error of a zero that few operations made, relative to its scale
-ROUNDING = 1e-13  # rounding error of a number that is 0 or equals another, relative to its scale
-ACCUMULATED = 1e-12  # relative to the largest term: rounding error of a computed sum or of a run
-# Size below which a quantity counts as 0: [m], [rad], [m/s], [rad/s], or relative to a length or to
-# the largest of its kind.
-NEGLIGIBLE = 1e-9
 
 
 def settled(values: Array, size: Array | float | None = None) -> Array:

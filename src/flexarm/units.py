@@ -14,6 +14,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
+from flexarm.constants import LARGEST_NUMBER, QUANTITY_LENGTH, SMALLEST_NUMBER
 from flexarm.errors import ModelError
 
 
@@ -127,10 +128,7 @@ _QUANTITIES = {  # SI unit: name of the quantity, and examples
 _BOUNDS = {
     "gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"
 }  # fmt: skip
-# Magnitudes that no arm has, and whose products could leave the range of double precision.
-_SMALLEST, _LARGEST = 1e-40, 1e40
 _SYMBOL = "flexarm_unit"  # key of the unit in the metadata of a schema
-_LONGEST = 100  # characters of a quantity written as text
 _NUMBER = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?")
 _FACTOR = re.compile(r" ?([*/]?) ?([A-Za-zµ°%]+|1(?![0-9]))(?: ?\^ ?([-+]?[0-9])|([-+]?[0-9]))?")
 _SPELLINGS = str.maketrans(
@@ -164,20 +162,20 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
         number = math.inf
     if not math.isfinite(number):
         raise ModelError(f"the number must be finite; {_expected(unit, name)}")
-    if abs(number) < _SMALLEST:
+    if abs(number) < SMALLEST_NUMBER:
         return 0.0  # rounding of a computation whose result is 0
     return _in_range(number, unit, name)
 
 
 def _in_range(number: float, unit: str, name: str) -> float:
     """Return a number; raise an error if its magnitude is beyond any arm's size."""
-    if number and not _SMALLEST <= abs(number) <= _LARGEST:
+    if number and not SMALLEST_NUMBER <= abs(number) <= LARGEST_NUMBER:
         raise ModelError(f"{number:g} is beyond the size of any arm; {_expected(unit, name)}")
     return number
 
 
 def _read(text: str, unit: str, name: str) -> float:
-    if len(text) > _LONGEST:
+    if len(text) > QUANTITY_LENGTH:
         raise ModelError(
             f"a text of {len(text)} characters is not a number; {_expected(unit, name)}"
         )
@@ -330,7 +328,10 @@ class Unit:
         """Return the JSON schema of a number, or of text with a unit."""
         # Bounds written after the unit in an Annotated arrive under pydantic's names.
         number = {_BOUNDS.get(key, key): value for key, value in handler(schema).items()}
-        return {"anyOf": [number, {"type": "string", "maxLength": _LONGEST}], **self._described()}
+        return {
+            "anyOf": [number, {"type": "string", "maxLength": QUANTITY_LENGTH}],
+            **self._described(),
+        }
 
     def _described(self) -> JsonSchemaValue:
         quantity_name, examples = _QUANTITIES.get(self.symbol, ("", (f"1 {self.symbol}",)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.constants import NEGLIGIBLE
 from flexarm.control import (
     FrozenLoop,
     Timing,
@@ -18,7 +19,6 @@ from flexarm.control import (
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
-from flexarm.spatial import NEGLIGIBLE
 from tests.control.arms import one_link, two_links
 
 

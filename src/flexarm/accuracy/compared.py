@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.accuracy.constants import ADDED_BY_STEP, CONVERGENT_RATIO, RESOLUTION
+from flexarm.accuracy.constants import ADDED_SHAPES, CONVERGENT_RATIO, MORE_ADDED_SHAPES, RESOLUTION
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import common_samples
 from flexarm.accuracy.richer import enriched
+from flexarm.constants import ACCUMULATED
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import tip_deflection
 from flexarm.model import Model
-from flexarm.spatial import ACCUMULATED
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def compare(
         Simulates the same motion of another arm, and returns it and the positions of its tip.
     """
     still = RicherArm(model).still(motion, RESOLUTION * rtol)
-    few, many = (enriched(model, number, still) for number in ADDED_BY_STEP)
+    few, many = (enriched(model, number, still) for number in (ADDED_SHAPES, MORE_ADDED_SHAPES))
     runs = [(each, *simulate(each)) for each in (few, many)]
     rows = [common_samples(motion.t, each.t) for _, each, _ in runs]
     mine = np.intersect1d(rows[0][0], rows[1][0])

@@ -37,8 +37,7 @@ WIND_UP_ROUNDING = 4e-15
 # Error of the shapes, by links with more shapes
 # Shapes added to a link per direction, by order of the stiffness (2 of a beam, 1 of a rod): by the
 # estimate, and by the two steps of the comparison with richer runs.
-ADDED_SHAPES = {2: 3, 1: 2}
-ADDED_BY_STEP = ADDED_SHAPES, {2: 4, 1: 3}
+ADDED_SHAPES, MORE_ADDED_SHAPES = {2: 3, 1: 2}, {2: 4, 1: 3}
 # Polynomials of the moment beyond the number of shapes, from which the softest shapes are made:
 # from 6 on the estimated errors do not change; with 4 they were a third.  Relative strain energy
 # below which a candidate is one of the link's shapes.

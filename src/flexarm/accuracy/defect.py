@@ -13,6 +13,7 @@ from flexarm.accuracy.constants import FOLLOWING_PERIOD, IDLE_PERIOD, STRETCHES
 from flexarm.accuracy.response import Stretch, respond
 from flexarm.accuracy.richer import can_grow, richer
 from flexarm.accuracy.slender import section_errors
+from flexarm.constants import ACCUMULATED
 from flexarm.engine.functions import trace_recipe
 from flexarm.formulations import formulation
 from flexarm.links.base import DIRECTIONS, Array, Direction
@@ -26,7 +27,6 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.model import LinkModel, Model
 from flexarm.model.state import fingerprint
-from flexarm.spatial import ACCUMULATED
 
 Indices = npt.NDArray[np.int_]
 CAUSES = ("shapes", "stiffness", "section")

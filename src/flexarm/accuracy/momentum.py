@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.constants import ACCUMULATED
 from flexarm.links.base import Array
-from flexarm.spatial import ACCUMULATED
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.richer import can_grow, whats_fixed
 from flexarm.accuracy.validity import LinkValidity, Validity
+from flexarm.constants import ACCUMULATED
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import ACCUMULATED
 
 MODEL_AGAINST = "beams with every stiffness of their sections, and shear where EA is known"
 SHAPES_AGAINST = "the same beams with all their shapes"

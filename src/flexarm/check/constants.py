@@ -14,10 +14,9 @@ CURVE_ERROR = 0.01  # of a start curve relative to its largest deflection that c
 
 # Damping
 HIGH_DAMPING = 0.3  # damping ratio above which one is doubted; structures have 0.002 to 0.05
-# Least share of a mode's strain energy for which a link is named; ratio of the arm's to the link's
-# damping ratio below which there is a notice.
-STRAIN_SHARE, LESS_DAMPING = 0.3, 0.5
-RIGID_MODE = 1e-12  # squared frequency relative to the highest one below which a mode is rigid
+# Ratio of the arm's to a link's damping ratio below which there is a notice; squared frequency
+# relative to the highest one below which a mode is rigid.
+LESS_DAMPING, RIGID_MODE = 0.5, 1e-12
 
 # Modes of links
 # Frequency error by shear above which a link is stubby: of its highest mode; of its first one,

@@ -6,8 +6,9 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.arm.constants import MOST_DAMPING
-from flexarm.check.constants import LESS_DAMPING, RIGID_MODE, STRAIN_SHARE
+from flexarm.check.constants import LESS_DAMPING, RIGID_MODE
 from flexarm.check.report import Notice
+from flexarm.constants import NAMED_SHARE
 from flexarm.linear_model import LinearModel, undamped
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
@@ -32,7 +33,7 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
     for k in np.flatnonzero(squares > RIGID_MODE * squares.max()):
         shares = {index: strain[mine, k].sum() / strain[:, k].sum() for index, mine in rows.items()}
         index = max(shares, key=lambda each: float(shares[each]))
-        if shares[index] > STRAIN_SHARE:
+        if shares[index] > NAMED_SHARE:
             break
     else:
         return

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.check.constants import CHECKED_DURATION, TORQUE_SAMPLES
 from flexarm.check.report import Notice, axis_place
+from flexarm.constants import NEGLIGIBLE
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.discrete import DiscreteState
@@ -20,7 +21,6 @@ from flexarm.mechanics.kinematics import end_jacobian
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
-from flexarm.spatial import NEGLIGIBLE
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from flexarm.arm.shapes import Counted
 from flexarm.check.constants import LISTED_MODES
 from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
 from flexarm.check.shape_rule import why_count
+from flexarm.constants import DIGITS, NEGLIGIBLE
 from flexarm.linear_model import LinearModel, undamped
 from flexarm.links.base import DIRECTIONS, Array, Counts, Ends
 from flexarm.links.basis import MOTIONS, BeamDirection
@@ -21,7 +22,6 @@ from flexarm.links.span import Span
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.base import shape_sizes
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import DIGITS, NEGLIGIBLE
 
 
 def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) -> FlexibleReport:

@@ -34,6 +34,7 @@ from flexarm.closed_forms.polynomials import (
     evaluated,
     largest,
 )
+from flexarm.constants import NEGLIGIBLE
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.formulations.lagrange import (
@@ -47,7 +48,7 @@ from flexarm.mechanics.bodies.points import Moments, homogeneous
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import NEGLIGIBLE, Array, Expr
+from flexarm.spatial import Array, Expr
 
 AXES = "1xyz"  # of homogeneous positions
 

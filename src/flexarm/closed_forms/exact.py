@@ -23,6 +23,7 @@ from flexarm.closed_forms.polynomials import (
     evaluated,
     merged,
 )
+from flexarm.constants import DIGITS
 from flexarm.engine.lower import lower
 from flexarm.links.amounts import Amounts
 from flexarm.links.base import Array
@@ -35,7 +36,7 @@ from flexarm.mechanics.bodies.exact.strain import strain_effort
 from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import DIGITS, Expr, constant
+from flexarm.spatial import Expr, constant
 
 Waves = dict[Monomial, complex]  # coefficients of exp(i sum n_k angle_k) by the pairs (k, n_k)
 Joined = dict[tuple[Monomial, Monomial, str], float]  # by other factors, sum of angles, function

@@ -19,10 +19,10 @@ from flexarm.arguments import (
     require_positive,
 )
 from flexarm.arm import Arm
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import batch
 from flexarm.links.base import Array
-from flexarm.spatial import NEGLIGIBLE
 
 Reward = Callable[[Array, Array, Array], Array]
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.control.constants import DIRECTION_STEP, LARGEST_PITCH, PROGRESS_STEP
 from flexarm.control.statics import Statics
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
-from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
 
 Along = Callable[[float], Array]  # coordinates (n,) as a function of progress
 

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import renamed, require_count, require_kind, require_number, require_shaped
+from flexarm.constants import NEGLIGIBLE
 from flexarm.control.constants import MOST_POSTURES, SEARCHED_ERROR
 from flexarm.control.decoupled import carried_mass, decoupled
 from flexarm.control.drives import (
@@ -40,7 +41,6 @@ from flexarm.mechanics.loads import prescribed_accelerations, wrench_list
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model
 from flexarm.runs.run import Run
-from flexarm.spatial import NEGLIGIBLE
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Literal
 import casadi as ca
 
 from flexarm.arguments import is_word, require_number, require_positive, shown
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.integrate.constants import LONGEST_RUN
-from flexarm.spatial import NEGLIGIBLE, Expr
+from flexarm.spatial import Expr
 
 Kind = Literal["cycloid", "quintic", "septic", "trapezoid"]
 KINDS: tuple[Kind, ...] = ("cycloid", "quintic", "septic", "trapezoid")

@@ -36,6 +36,5 @@ TONES, TRIAL_SAMPLES = 6, 2000
 # Probability of confidence intervals; that white noise is taken for correlated residuals.
 CONFIDENCE, FALSE_ALARM = 0.95, 0.01
 CORRELATION_LAGS = 20  # lags in samples over which residuals are tested for correlation
-# Relative standard error from which on a combination of numbers is undetermined; share of a number
-# in it from which on the number is named.
-UNDETERMINED, NAMED_SHARE = 0.3, 0.3
+# Relative standard error from which on a combination of numbers is undetermined.
+UNDETERMINED = 0.3

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.fitting.constants import CORRELATION_LAGS, FALSE_ALARM, NAMED_SHARE, UNDETERMINED
+from flexarm.constants import NAMED_SHARE
+from flexarm.fitting.constants import CORRELATION_LAGS, FALSE_ALARM, UNDETERMINED
 from flexarm.links.base import Array
 
 

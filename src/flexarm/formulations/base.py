@@ -10,9 +10,9 @@ from typing import ClassVar, Self
 
 import casadi as ca
 
+from flexarm.constants import SINGULAR
 from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
-from flexarm.linear_model import SINGULAR
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.loads import outer_loads, potential_energy
 from flexarm.model import Model, TipRotation, build

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from flexarm.constants import ROUNDING
 from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.constants import MORE_AMPLITUDES, WORST_CONDITION
 from flexarm.formulations.recursion import symmetric
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import ROUNDING, Expr, constant
+from flexarm.spatial import Expr, constant
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ at deflections of a few per cent of the length.
 
 import numpy as np
 
+from flexarm.constants import SINGULAR
 from flexarm.formulations.constants import NAMED_COORDINATES
-from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import least_inertia
 from flexarm.model import Model

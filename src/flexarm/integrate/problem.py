@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from flexarm.arm.joint import JointLimits
 from flexarm.arm.profile import Constant
+from flexarm.constants import NEGLIGIBLE
 from flexarm.engine.compile import Compiled
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
@@ -33,7 +34,6 @@ from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, evaluate_at, last_time, pieces
-from flexarm.spatial import NEGLIGIBLE
 
 # Channels that are 0 and 1 at all times.
 STILL, ONE = (Constant[float](kind="constant", value=value) for value in (0.0, 1.0))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.constants import DIGITS
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.constants import (
     CONTACT_DEEPEST,
@@ -27,7 +28,6 @@ from flexarm.integrate.system import System
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
-from flexarm.spatial import DIGITS
 
 
 @dataclass

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.constants import (
     BALANCED,
@@ -20,7 +21,6 @@ from flexarm.linear.constants import (
 )
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
-from flexarm.spatial import NEGLIGIBLE
 
 Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
 NOWHERE = (

@@ -20,6 +20,7 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, balance
 from flexarm.linear.constants import STEADY
@@ -28,7 +29,6 @@ from flexarm.linear.refined import rest_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
-from flexarm.spatial import NEGLIGIBLE
 
 
 @dataclass(frozen=True, repr=False)

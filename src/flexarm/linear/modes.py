@@ -20,6 +20,7 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.linear.constants import EQUAL, SHOWN_MODES, TAKES_PART
@@ -43,7 +44,6 @@ from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build
-from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,6 +14,7 @@ from flexarm.accuracy.frequencies import FrequencyErrors
 from flexarm.accuracy.refined import refine, why_not_refined
 from flexarm.accuracy.slender import section_errors
 from flexarm.accuracy.stated import RestErrors
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, balance
 from flexarm.linear.constants import CLOSE, SAME_MODE
@@ -25,7 +26,6 @@ from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model
 from flexarm.runs.data import RunData
-from flexarm.spatial import NEGLIGIBLE
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from flexarm.accuracy.frequencies import FrequencyErrors
 from flexarm.arguments import require_kind, require_names, require_number, require_shaped
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.constants import BALANCED
 from flexarm.linear.elastic import moves
@@ -26,7 +27,6 @@ from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
-from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
     import scipy.signal

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from flexarm.arm.link import QuadraticShape
+from flexarm.constants import ROUNDING
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Shapes
 from flexarm.links.basis import product_points
@@ -20,7 +21,7 @@ from flexarm.links.constants import ORDERS
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span, gauss_points, union
-from flexarm.spatial import ROUNDING, Inertia, settled
+from flexarm.spatial import Inertia, settled
 
 
 @dataclass(frozen=True)

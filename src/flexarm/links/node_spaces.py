@@ -10,8 +10,8 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.polynomial import legendre
 
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import ShapeError
-from flexarm.linear_model import RANK
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.constants import (
     AMPLIFIED,
@@ -237,7 +237,7 @@ def _orthonormal(functions: Array, weights: Array) -> Array:
     sizes = np.linalg.norm(root * functions, axis=0)
     scaled = (root * functions)[:, sizes > 0] / sizes[sizes > 0]
     left, values, _ = np.linalg.svd(scaled, full_matrices=False)
-    return np.asarray(left[:, : int(np.sum(values > RANK * values[0]))] / root)
+    return np.asarray(left[:, : int(np.sum(values > NEGLIGIBLE * values[0]))] / root)
 
 
 def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:

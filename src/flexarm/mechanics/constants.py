@@ -22,6 +22,3 @@ DAMPING_ONSET = 0.01
 # unless the user names them, both ends included; of those at most.
 SHAPE_STATIONS, CURVE_STATIONS, MOST_STATIONS = 33, 11, 10_000
 BLOCK_VALUES = 1_000_000  # per array, 8 MB: long runs are processed in blocks of samples
-
-# Motions without inertia
-NAMED_ENTRY = 0.3  # smallest named entry of an eigenvector, relative to the largest

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.constants import DUST, NAMED_SHARE, SINGULAR
 from flexarm.errors import SimulationError
-from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
-from flexarm.mechanics.constants import NAMED_ENTRY
 from flexarm.model import Model
 from flexarm.model.constants import NAMED_COORDINATES
-from flexarm.spatial import DUST, NO_INERTIA, Inertia
+from flexarm.spatial import NO_INERTIA, Inertia
 
 
 def total_mass(model: Model) -> float:
@@ -60,7 +59,7 @@ def weightless(
     if least > SINGULAR:
         return None
     size = np.abs(vector)
-    mine = [names[i] for i in np.argsort(-size) if size[i] > NAMED_ENTRY * size.max()]
+    mine = [names[i] for i in np.argsort(-size) if size[i] > NAMED_SHARE * size.max()]
     which = mine[0] if len(mine) == 1 else f"a motion of {listed(mine)} together"
     return Weightless(
         place_of(model, mine[0]),

@@ -12,6 +12,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped
+from flexarm.constants import NEGLIGIBLE
 from flexarm.links.base import Shapes
 from flexarm.links.ends import (
     joint_poses,
@@ -29,7 +30,7 @@ from flexarm.model.constants import (
     ROTARY_ERROR,
     SMALL_SLOPE,
 )
-from flexarm.spatial import NEGLIGIBLE, rotation_from_angles
+from flexarm.spatial import rotation_from_angles
 
 T = TypeVar("T")
 

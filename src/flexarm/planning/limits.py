@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.arguments import WithUnit, is_number, refused, require_mapping, require_positive
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
@@ -14,7 +15,6 @@ from flexarm.mechanics.drives import input_limits
 from flexarm.model import Axis, Model
 from flexarm.planning.constants import NUDGE, STRAIN_PLACES, USED
 from flexarm.planning.problem import MotionProblem
-from flexarm.spatial import NEGLIGIBLE
 
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = WithUnit | Mapping[str, WithUnit] | None

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.arm import Arm, FreeBase
 from flexarm.arm.side_files import files_of
+from flexarm.constants import NEGLIGIBLE
 from flexarm.control.drives import drives, remaining
 from flexarm.control.statics import Statics, start_at
 from flexarm.errors import FlexarmError, ModelError
@@ -25,7 +26,6 @@ from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.contents import contact_variables
 from flexarm.runs.run import Run
-from flexarm.spatial import NEGLIGIBLE
 
 METHOD = "dop853"  # integrator for tight tolerances
 

@@ -11,6 +11,7 @@ import numpy as np
 from flexarm.arguments import require_count, require_flag, require_kind
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import validated
@@ -46,7 +47,6 @@ from flexarm.planning.shapers import (
 )
 from flexarm.planning.vibrations import Vibrations, line_up, vibrations
 from flexarm.runs.run import Run
-from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

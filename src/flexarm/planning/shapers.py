@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from flexarm.arguments import require_array, require_kind, require_number, require_word
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.links.base import Array
 from flexarm.planning.constants import CURVE_POINTS, CURVE_RANGE, HUMP, VIBRATION
-from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

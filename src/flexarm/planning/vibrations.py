@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.linear.elastic import moves
@@ -16,7 +17,6 @@ from flexarm.linear_model import Complex, LinearModel
 from flexarm.links.base import Array
 from flexarm.model.profiles import pieces
 from flexarm.planning.constants import EXCITED, RINGS, SAME_SHAPE
-from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.arm.profile import Constant
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import tip_rows
@@ -21,7 +22,6 @@ from flexarm.runs.constants import (
     SAMPLES_PER_PERIOD,
     SETTLING_SAMPLES,
 )
-from flexarm.spatial import NEGLIGIBLE
 
 
 @dataclass(frozen=True)

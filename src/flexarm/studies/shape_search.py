@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.integrate.constants import DEFAULT_INTERVALS, TIGHTEST_RTOL
 from flexarm.integrate.simulate import simulate_whole
@@ -15,7 +16,6 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import tip_deflection
 from flexarm.model import LinkModel, build
 from flexarm.runs.run import Run
-from flexarm.spatial import NEGLIGIBLE
 from flexarm.studies.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
 from flexarm.studies.constants import (
     LEFT_OUT,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arguments import listed, refused, require_kind, require_names
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import write_whole
 from flexarm.linear.modes import Modes
@@ -21,7 +22,6 @@ from flexarm.runs.contents import ENERGIES, equation_of, input_units
 from flexarm.runs.curves import what_is_missed
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import LENGTHS, fill_in, pick
-from flexarm.spatial import NEGLIGIBLE
 from flexarm.viewer.bundle import LARGEST, Arrays, fill_page, to_json
 from flexarm.viewer.constants import EVENT_ROUNDING, LABEL_LENGTH, MODE_STEP, PAGE_SAMPLES
 from flexarm.viewer.outlook import mode_outlook, outlook

@@ -17,6 +17,7 @@ from flexarm.arguments import (
     require_shaped,
 )
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.constants import NEGLIGIBLE
 from flexarm.control.constants import (
     BANDWIDTH,
     FASTEST_BANDWIDTH,
@@ -36,7 +37,7 @@ from flexarm.linear_model import StateMatrices
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
-from flexarm.spatial import NEGLIGIBLE, Expr
+from flexarm.spatial import Expr
 
 
 @dataclass(frozen=True)

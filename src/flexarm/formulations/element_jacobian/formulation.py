@@ -25,6 +25,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.shapes import Elements
+from flexarm.constants import SINGULAR
 from flexarm.engine.once import once
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
@@ -38,7 +39,6 @@ from flexarm.formulations.element_jacobian.lumps import (
     weigh,
 )
 from flexarm.formulations.moving_frames import MovingFrame
-from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.kinematics import tip_section

@@ -5,10 +5,10 @@ With M = L L^T, the matrix L^-1 K L^-T is reduced to tridiagonal and then to dia
 
 import math
 
+from flexarm.constants import ROUNDING
 from flexarm.integrate.constants import EQUAL_SQUARES, JACOBI_SWEEPS
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
-from flexarm.spatial import ROUNDING
 
 
 @kernel

@@ -7,24 +7,16 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.mission import PAYLOAD, FreeBody
+from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.errors import SimulationError
 from flexarm.integrate.constants import SPIN_SAMPLES, SPIN_TOLERANCE
 from flexarm.integrate.mission.event_functions import Complex, FixturePath
-from flexarm.linear_model import RANK
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia
 from flexarm.mechanics.loads import moments
 from flexarm.mechanics.orbit.hill import inertial_axes, orbit_energy
 from flexarm.model import Model
-from flexarm.spatial import (
-    ACCUMULATED,
-    IDENTITY,
-    NEGLIGIBLE,
-    Inertia,
-    Pose,
-    rotation_from_angles,
-    skew_matrix,
-)
+from flexarm.spatial import IDENTITY, Inertia, Pose, rotation_from_angles, skew_matrix
 
 
 @dataclass(frozen=True)
@@ -140,7 +132,7 @@ class FreeBodyState:
         """
         rotation = self.pose.rotation
         moments = self._own_inertia
-        own = np.asarray(np.linalg.pinv(moments, RANK), dtype=float)
+        own = np.asarray(np.linalg.pinv(moments, NEGLIGIBLE), dtype=float)
         momentum = self.about_centre @ self.spin
         size = float(np.linalg.norm(momentum))
         if size == 0.0:
@@ -183,7 +175,7 @@ class FreeBodyState:
             return self._in_orbit(t)
         momentum = self.about_centre @ self.spin
         rotation = self.pose.rotation
-        own = np.asarray(np.linalg.pinv(self._own_inertia, RANK), float)
+        own = np.asarray(np.linalg.pinv(self._own_inertia, NEGLIGIBLE), float)
         if np.any(self.spin):
             rotation = orthogonal(_turned(rotation, own, momentum, np.array([passed]))[0])
         centre = self.centre + passed * self.velocity + passed**2 / 2 * self.gravity
@@ -233,7 +225,7 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
         Angular velocity in body axes [rad/s], (3,).
     """
     inertia, axes = np.linalg.eigh(moments)
-    inertia = np.where(inertia > RANK * inertia[-1], inertia, 0.0)
+    inertia = np.where(inertia > NEGLIGIBLE * inertia[-1], inertia, 0.0)
     momentum, w = moments @ spin, axes.T @ spin
     if np.linalg.norm(np.cross(spin, momentum)) <= ACCUMULATED * (
         np.linalg.norm(spin) * np.linalg.norm(momentum)
@@ -295,7 +287,7 @@ def _turned_in_orbit(
     follows from the torques ``-w x (J w)`` and ``3 n^2 x x (J x)``, with x the unit vector away
     from the planet.
     """
-    inverse = np.linalg.pinv(own, RANK)
+    inverse = np.linalg.pinv(own, NEGLIGIBLE)
 
     def rate(_: float, y: Array) -> Array:
         R, w = y[:9].reshape(3, 3), y[9:]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.arm.mission import When
+from flexarm.constants import ACCUMULATED
 from flexarm.errors import SimulationError
 from flexarm.links.base import Array
 from flexarm.mechanics.contacts import touches
@@ -18,7 +19,7 @@ from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.model import Model
 from flexarm.runs.contents import equation_of
 from flexarm.runs.data import RunData
-from flexarm.spatial import ACCUMULATED, Expr
+from flexarm.spatial import Expr
 
 XYZ = ("x", "y", "z")
 Vector = tuple[float, float, float]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flexarm.arm.mission import Event
 from flexarm.arm.profile import Constant
+from flexarm.constants import ACCUMULATED
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, Actuators, actuators_of, impulses
@@ -37,7 +38,6 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.data import EventRecord, PendingEvent, RunData, RunLeg
 from flexarm.runs.run import Run
-from flexarm.spatial import ACCUMULATED
 
 
 @dataclass(frozen=True)

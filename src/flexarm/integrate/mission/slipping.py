@@ -6,8 +6,8 @@ if no brake or dry friction acts.
 
 import math
 
+from flexarm.constants import ACCUMULATED
 from flexarm.loops.kernel import kernel
-from flexarm.spatial import ACCUMULATED
 
 OPEN = 2
 

@@ -7,11 +7,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from flexarm.arm.section import Material, Properties, Section, shape_properties
+from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.errors import ModelError
 from flexarm.io.constants import BEAM_SHARE, MISPLACED_MOMENT
 from flexarm.io.source import shorten
 from flexarm.io.urdf.document import Segment
-from flexarm.spatial import ACCUMULATED, NEGLIGIBLE, NO_INERTIA, Array, Inertia, Pose, skew_matrix
+from flexarm.spatial import NO_INERTIA, Array, Inertia, Pose, skew_matrix
 from flexarm.units import quantity
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from flexarm.constants import NEGLIGIBLE
 from flexarm.io.source import Path
 from flexarm.linear_model import undamped
 from flexarm.links.base import Array
@@ -27,7 +28,7 @@ from flexarm.links.imported.constants import (
 from flexarm.links.imported.data import Integers, ModalData, Stated, Units
 from flexarm.links.imported.report import Findings, percent, triple
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import IDENTITY, NEGLIGIBLE, Pose, angles_from_rotation
+from flexarm.spatial import IDENTITY, Pose, angles_from_rotation
 from flexarm.units import quantity
 
 # Rule, axis of the displacement, axis of the rotation, sign.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
@@ -17,7 +18,7 @@ from flexarm.links.imported.readers.superelements import number, whole_number
 from flexarm.links.imported.report import Findings, percent
 from flexarm.links.imported.second_order import SecondOrder, check_second_order
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import NEGLIGIBLE, Pose
+from flexarm.spatial import Pose
 
 BLOCKS = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
 NODE_BLOCKS = ("origin", "phi", "psi", "AP")

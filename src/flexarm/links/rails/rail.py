@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import legendre
 
+from flexarm.constants import ACCUMULATED, DUST
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.constants import JUMP, RAIL_POINTS
 from flexarm.links.span import Span, gauss_points, union
-from flexarm.spatial import ACCUMULATED, DUST, settled
+from flexarm.spatial import settled
 
 
 @dataclass(frozen=True)
