@@ -21,8 +21,8 @@ from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from report import table, write
 from timing import machine
 

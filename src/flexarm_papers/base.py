@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm_papers.places import PLACES
 from flexarm_papers.readings import Grid, Scope
 from flexarm_papers.statements import NOTHING_OPEN, VERDICTS, Check, Statement, Verdict

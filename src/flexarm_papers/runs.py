@@ -11,9 +11,9 @@ from flexarm.arm import Arm
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.overrides import Change, change_arm, load_changed
-from flexarm.links.base import Array
 from flexarm.runs.run import Run
 from flexarm.samples import sample_path
+from flexarm.spatial import Array
 
 K = TypeVar("K")
 V = TypeVar("V")

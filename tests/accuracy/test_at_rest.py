@@ -8,10 +8,10 @@ import pytest
 import flexarm
 from flexarm.io.model_file import loads
 from flexarm.linear.refined import rest_errors
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along
 from flexarm.model import Model
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from tests.accuracy.elastica import Chain, Rod, rod_tip
 from tests.accuracy.rest_cases import random_chain, random_rod
 

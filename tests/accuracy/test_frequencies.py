@@ -9,7 +9,7 @@ import flexarm
 from flexarm.accuracy.frequencies import FrequencyErrors, frequency_lines
 from flexarm.io.model_file import loads
 from flexarm.linear.modes import Modes
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.accuracy.motions import converged
 
 E, DENSITY, NU = 70e9, 2700.0, 0.3

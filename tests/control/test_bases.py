@@ -27,9 +27,9 @@ from flexarm.control import (
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.model import start_state
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 FREE = "base: {kind: free, body: {mass: 30, inertia: [3, 4, 5]}}"
 HEAVY = "base: {kind: free, body: {mass: 300, inertia: [50, 60, 60]}}"

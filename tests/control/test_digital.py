@@ -9,7 +9,7 @@ import pytest
 import flexarm
 from flexarm.control import Gauge, Timing, decoupling_law, joint_move, pd_law, sampled, sensors
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.control.arms import one_link, two_links
 
 ARM = one_link(damping=0.02)

@@ -8,7 +8,7 @@ from scipy.interpolate import CubicSpline
 import flexarm
 from flexarm.control import Timing, joint_move, rigid_feedforward, stable_inversion
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.control.arms import elastic_joint, one_link, two_links
 
 TIMING = Timing("cycloid", 0.6)

@@ -7,7 +7,7 @@ import scipy.linalg
 import flexarm
 from flexarm.control import Timing, Weights, decoupling_law, joint_move, lqr, start_at
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.control.arms import one_link, two_links
 
 TIMING = Timing("cycloid", 0.3)

@@ -11,7 +11,7 @@ import flexarm
 from flexarm.control import loop_margins, lqr_gain
 from flexarm.control.margins import margins_of
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 
 def loop(numerator: list[float], denominator: list[float]) -> tuple[Array, Array, Array]:

@@ -18,7 +18,7 @@ from flexarm.control import (
 )
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.control.arms import one_link, two_links
 
 

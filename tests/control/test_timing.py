@@ -9,8 +9,8 @@ from flexarm.arm.profile import Cycloid, Trapezoid
 from flexarm.control import Timing
 from flexarm.control.timing import KINDS, Kind
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
 from flexarm.model.profiles import breakpoints, evaluate
+from flexarm.spatial import Array
 
 
 def values(timing: Timing, times: Array) -> tuple[Array, Array, Array]:

@@ -7,7 +7,7 @@ import flexarm
 from flexarm.control import Statics, Timing, joint_move, start_at, tip_move
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.control.arms import elastic_joint, one_link, two_links
 
 CANTILEVER = """

@@ -14,7 +14,7 @@ from flexarm.arm import Arm
 from flexarm.exports.c_source import write_c
 from flexarm.exports.plant import Plant
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Wmissing-prototypes", "-Werror"]
 # A prescribed swing, a servo with an integral, a step, a wrench in time, limits, a link that bends.

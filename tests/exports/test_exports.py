@@ -26,8 +26,8 @@ from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.fmu import description_3, variables, write_fmu
 from flexarm.exports.plant import Plant, plant
-from flexarm.links.base import Array
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from tests.exports.loaded import STRICT, Unit, built, compiler, every_kind, quickly, table
 
 __all__ = ["quickly"]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import flexarm
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 SINE = {"kind": "sine", "amplitude": 3.0, "frequency": 6.0}  # [N m], [Hz]
 SQUARE = {"kind": "bang-bang", "amplitude": 2.0, "times": [0.0137, 0.2611, 0.5273, 0.8419]}

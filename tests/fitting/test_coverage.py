@@ -10,7 +10,7 @@ from scipy.stats import binom
 import flexarm
 from flexarm.fitting.fit import Fit
 from flexarm.fitting.sensor import Sensor
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.fitting.own_equations import ARMS, OwnArm
 
 SAMPLES = (2e-3, 5e-4)  # sampling intervals [s]

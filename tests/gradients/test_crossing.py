@@ -8,7 +8,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 LETS_GO = """
 flexarm: 1

@@ -11,7 +11,7 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.gradients.runs import Differentiable
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.physics.cases import campaign_if
 
 EXACT = 1e-7

@@ -19,7 +19,7 @@ from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.gradients.runs import Differentiable
 from flexarm.integrate.methods import METHODS
 from flexarm.io.overrides import read_value
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 EXACT = 1e-7
 PLACES = (-3, -2, -1, 1, 2, 3)

@@ -11,8 +11,8 @@ import flexarm
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers import parameters
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 CATCHES = """
 flexarm: 1

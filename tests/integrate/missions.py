@@ -19,9 +19,9 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.mission.event_functions import quantities
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from tests.integrate.promise import thrown
 from tests.patience import HANGS
 from tests.physics.random_arms import random_arm

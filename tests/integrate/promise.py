@@ -26,10 +26,10 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.discrete import Locks
 from flexarm.integrate.task import prepare
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from tests.physics.random_arms import random_arm
 
 PLAIN = 500  # arms as they are drawn; after them the same with more

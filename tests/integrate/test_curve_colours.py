@@ -10,8 +10,8 @@ import pytest
 import flexarm
 from flexarm.figures import COLOURS, curve_look
 from flexarm.linear.tracks import plot_sweep
-from flexarm.links.base import Array
 from flexarm.runs.plot import plot_run
+from flexarm.spatial import Array
 from tests.docs_blocks import ROOT
 from tests.viewer.poses import random_run
 

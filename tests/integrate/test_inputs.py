@@ -11,7 +11,7 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 INERTIA = 3.0
 

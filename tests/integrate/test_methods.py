@@ -15,9 +15,9 @@ from flexarm.integrate.loop import FINISHED, march
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import make_ready, new_state
 from flexarm.integrate.task import InitialValueProblem, prepare
-from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from tests.integrate.arms import fall, fall_with_stretch, hub, rigid_fall, rubbed, slow, stepped
 from tests.physics.cases import campaign_if
 

@@ -20,8 +20,8 @@ from flexarm.integrate.simulate import solve_until_kept
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from tests.integrate.mission_arms import one_joint, parsed
 
 BODY: dict[str, Any] = {"mass": 20.0, "com": [0.1, 0.2, 0.0], "inertia": [2.5, 2.0, 3.0]}

@@ -11,13 +11,13 @@ import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import tip_deflection
 from flexarm.model import Model, build
 from flexarm.runs.data import Statistics
 from flexarm.runs.plot import arm_outline
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 G = 9.81
 CANTILEVER = """

@@ -8,12 +8,12 @@ import pytest
 import flexarm
 from flexarm.integrate.constants import DEFAULT_INTERVALS, MOST_INTERVAL_PARTS
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.runs import plot
 from flexarm.runs.constants import LINE_ERROR
 from flexarm.runs.curves import curves_of, what_is_missed
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import fill_in, pick, plot_run
+from flexarm.spatial import Array
 from flexarm.viewer.constants import PAGE_SAMPLES
 from flexarm.viewer.page import run_data, shown
 from tests.integrate.test_live import TUMBLING

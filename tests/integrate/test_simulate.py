@@ -19,10 +19,10 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import new_state, solve
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import tip_deflection
 from flexarm.model import build, start_state
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 RTOL, ATOL = 1e-10, 1e-13
 

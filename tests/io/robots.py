@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 # name: parent link, xyz, rpy, axis (None: fixed), mass, com, rpy of the inertia, its six numbers
 PARTS: dict[str, tuple[Any, ...]] = {

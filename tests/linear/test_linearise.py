@@ -17,8 +17,8 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.linear.state_space import StateSpace, point_of_run, start_point
 from flexarm.linear.tangent import OperatingPoint
-from flexarm.links.base import Array
 from flexarm.model import Model, start_state
+from flexarm.spatial import Array
 from tests.linear.linear_arms import one_link, two_links
 
 TIPS = ["tip.x", "tip.y", "tip.ry", "tip.z.rate", "tip.rz.rate", "tip.y.acceleration"]

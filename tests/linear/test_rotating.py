@@ -9,8 +9,8 @@ import scipy.linalg
 
 from flexarm import build, modes
 from flexarm.arm import Arm
-from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Array
 from tests.linear.linear_arms import one_link, rotor
 from tests.physics.rods import RotatingBeam
 

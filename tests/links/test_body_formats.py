@@ -16,11 +16,11 @@ import scipy.sparse
 
 from flexarm.cli import main
 from flexarm.errors import ModelError
-from flexarm.links.base import Array
 from flexarm.links.imported.constants import MOST_UNKNOWNS
 from flexarm.links.imported.file import Choices, import_body, read_body
 from flexarm.links.imported.readers.calculix import read_inp
 from flexarm.links.imported.readers.market import dense, listed_nodes, market_keys, read_market
+from flexarm.spatial import Array
 from tests.links.mutate_bodies import write_calculix
 from tests.links.reduced_bodies import clamped, craig_bampton, lattice, said
 from tests.links.test_reduce_and_import import abaqus, dmig, superelement

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from flexarm.io.model_file import load, loads
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import Shapes
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import build, start_state
 from flexarm.model.parts import LinkModel
+from flexarm.spatial import Array
 from tests.links.strips import strip, write
 
 SECTION = "{mass_per_length: 1, EIy: 900, EIz: 800, GJ: 300, EA: 1e6, Jx: 0.01}"

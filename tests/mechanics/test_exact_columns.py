@@ -6,12 +6,11 @@ import pytest
 
 import flexarm
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.model import Model, build
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 SEED = 4
 # In space with twist and stretch, in a plane, in space, elements, in a plane with stretch.

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm_papers.korayem.fall import (
     BEGINNING,
     CONVERGED,

@@ -12,7 +12,7 @@ from flexarm.arm import Arm
 from flexarm.errors import ModelError
 from flexarm.integrate.solve import speeds_beyond
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 LENGTH, MASS, EI, G = 1.2, 0.9, 60.0, 9.81
 BETA = np.array(

@@ -17,8 +17,9 @@ from flexarm.engine.stream import counts
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.links import remembered
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import Shapes
 from flexarm.model import Model, build
+from flexarm.spatial import Array
 
 # Two links in twisted joints, of finite elements that bend along y.
 ELEMENTS = """

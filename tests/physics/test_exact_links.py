@@ -9,8 +9,8 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.model import Model, build
+from flexarm.spatial import Array
 from tests.physics.cases import campaign_if
 from tests.physics.exact_checks import (
     HEAVY,

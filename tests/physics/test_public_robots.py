@@ -14,9 +14,9 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.io.urdf.convert import import_urdf
 from flexarm.io.urdf.document import chain_of, read_urdf
-from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.model.state import start_state
+from flexarm.spatial import Array
 from tests.io.test_urdf import cantilever, stiffness
 
 pytestmark = pytest.mark.campaign

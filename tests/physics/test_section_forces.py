@@ -6,11 +6,11 @@ import pytest
 
 import flexarm
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, section_forces
 from flexarm.mechanics.kinematics import frames, section
 from flexarm.model import Model, build
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from tests.physics.placement import unit_rule
 from tests.physics.steady import equilibrium, of_library
 

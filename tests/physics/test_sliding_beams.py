@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from flexarm.arm import Arm
-from flexarm.links.base import Array
 from flexarm.model import Model, build
+from flexarm.spatial import Array
 from flexarm.studies.compare import operation_counts
 from tests.physics.exact_checks import arm, link
 from tests.physics.exact_convergence import bent_state

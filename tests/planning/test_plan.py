@@ -15,11 +15,11 @@ import flexarm
 from flexarm.cli import main
 from flexarm.control.statics import Statics
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.planning import Limits, Plan
 from flexarm.planning.problem import undriven
 from flexarm.planning.program import Iterate, NonlinearProgram
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 TO = {"joint1": 0.8, "joint2": 0.6}
 ARM = flexarm.example_arm("deluca-siciliano")

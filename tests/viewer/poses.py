@@ -4,14 +4,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import deformed
 from flexarm.mechanics.kinematics import end_frame
 from flexarm.model import Model, build, start_state
 from flexarm.runs.contents import input_units
 from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
-from flexarm.spatial import rotation_from_angles
+from flexarm.spatial import Array, rotation_from_angles
 
 SLOPE = 0.15  # of the steepest section, about
 

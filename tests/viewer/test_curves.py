@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from tests.engine.in_node import run_in_node
 
 SOURCE = Path(__file__).parents[2] / "viewer/src/curves.js"

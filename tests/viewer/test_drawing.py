@@ -11,11 +11,11 @@ from playwright.sync_api import Page
 
 import flexarm
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links, section_forces
 from flexarm.runs.constants import STATIONS
 from flexarm.runs.plot import arm_outline
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.page import run_page
 from flexarm.viewer.surroundings import body_places, point_marks

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm.viewer import movie
 from flexarm.viewer.movie import Film, save_movie, save_picture
 from tests.viewer.test_outlook import catcher, swing

@@ -7,10 +7,10 @@ import pytest
 
 import flexarm
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.data import EventRecord
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm.viewer.constants import VISIBLE_DEFLECTION
 from flexarm.viewer.outlook import drawn_scale, look_from, mode_outlook, outlook
 from flexarm.viewer.surroundings import body_places, obstacles

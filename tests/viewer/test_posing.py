@@ -11,12 +11,12 @@ import pytest
 
 import flexarm
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import section_forces
 from flexarm.mechanics.kinematics import end_frame, frames
 from flexarm.model import Model, build
 from flexarm.runs.constants import STATIONS
+from flexarm.spatial import Array
 from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.scene import scene, states
 from hatch_build import find_node

@@ -10,9 +10,9 @@ from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import common_samples
 from flexarm.accuracy.richer import enriched
 from flexarm.constants import ACCUMULATED
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import tip_deflection
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

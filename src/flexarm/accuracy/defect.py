@@ -16,7 +16,7 @@ from flexarm.accuracy.slender import section_errors
 from flexarm.constants import ACCUMULATED
 from flexarm.engine.functions import trace_recipe
 from flexarm.formulations import formulation
-from flexarm.links.base import DIRECTIONS, Array, Direction
+from flexarm.links.base import DIRECTIONS, Direction
 from flexarm.mechanics.constants import BLOCK_VALUES
 from flexarm.mechanics.drives import hub_row, motor_row
 from flexarm.mechanics.loads import (
@@ -27,6 +27,7 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.model import LinkModel, Model
 from flexarm.model.state import fingerprint
+from flexarm.spatial import Array
 
 Indices = npt.NDArray[np.int_]
 CAUSES = ("shapes", "stiffness", "section")

@@ -8,10 +8,9 @@ import numpy.typing as npt
 from flexarm.accuracy.constants import LEAST_ERROR_RATIO, RESOLUTION, SAME_TIME, WIND_UP_ROUNDING
 from flexarm.accuracy.defect import Motion
 from flexarm.constants import ACCUMULATED, NEGLIGIBLE
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.model import Model
-from flexarm.spatial import rotations_between
+from flexarm.spatial import Array, rotations_between
 
 Rows = npt.NDArray[np.int_]
 

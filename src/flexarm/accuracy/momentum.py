@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.constants import ACCUMULATED
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from flexarm.accuracy.constants import LAST_SHAPES, MORE_SHAPES
 from flexarm.accuracy.richer import whats_fixed
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Polynomials
-from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Shapes
+from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
 from flexarm.links.basis import MOTIONS
 from flexarm.links.families.arm_modes import moment_shapes
 from flexarm.links.span import Span
@@ -20,6 +20,7 @@ from flexarm.mechanics.drives import hub_row
 from flexarm.model import LinkModel, Model
 from flexarm.model.assemble import assemble
 from flexarm.model.elastic.part import Theory, link_shapes
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.linear_model import integral_of_exponential, undamped
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from flexarm.accuracy.constants import ADDED_SHAPES, CANDIDATES, DEPENDENT_ENERG
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import ModelError
-from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
+from flexarm.links.base import DIRECTIONS, Direction, Shapes
 from flexarm.links.basis import MOTIONS, BeamDirection, join, own_stiffness
 from flexarm.links.body_data import BodyData
 from flexarm.links.curves import SpanCurves
@@ -23,6 +23,7 @@ from flexarm.model.contents import freeze
 from flexarm.model.elastic.damping import link_damping
 from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Flexible
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

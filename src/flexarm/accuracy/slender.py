@@ -7,10 +7,10 @@ import numpy as np
 from flexarm.accuracy.constants import HIGHER_ORDERS, SHEAR_RATIO
 from flexarm.accuracy.richer import can_grow
 from flexarm.arm.section import Section, shear_coefficient
-from flexarm.links.base import Array
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.span import Span
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:

@@ -17,7 +17,7 @@ from flexarm.accuracy.constants import (
     STIFFENED_SLOPE,
     YIELD_STRAIN,
 )
-from flexarm.links.base import Array, Direction
+from flexarm.links.base import Direction
 from flexarm.links.basis import product_points
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.bodies import LinkBody, body_of
@@ -27,6 +27,7 @@ from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_
 from flexarm.mechanics.drives import input_limits
 from flexarm.mechanics.loads import input_names
 from flexarm.model import LinkModel, Model
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

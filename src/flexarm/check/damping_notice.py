@@ -10,9 +10,9 @@ from flexarm.check.constants import LESS_DAMPING, RIGID_MODE
 from flexarm.check.report import Notice
 from flexarm.constants import NAMED_SHARE
 from flexarm.linear_model import LinearModel, undamped
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator[Notice]:

@@ -20,13 +20,13 @@ from flexarm.check.constants import (
     WAVE_SPEED,
 )
 from flexarm.check.report import LinkReport, Notice, axis_place
-from flexarm.links.base import Array
 from flexarm.links.ends import central_inertia
 from flexarm.links.span import Span
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import frames
 from flexarm.model import Axis, LinkModel, Model
 from flexarm.model.curve import start_curve
+from flexarm.spatial import Array
 
 UNITS = "plain numbers are SI. Write the unit out, as in 70 GPa, 3 mm, 12 N m^2"
 

@@ -9,12 +9,12 @@ import numpy as np
 from flexarm.arm.profile import Constant
 from flexarm.check.constants import EXCITING_FORCE, RANDOM_DEFLECTION, RANDOM_STATES
 from flexarm.linear_model import LinearModel
-from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
 from flexarm.model import LinkModel, Model, prescribed_profiles, start_state
 from flexarm.model.constants import FIT_STATIONS
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

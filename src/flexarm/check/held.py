@@ -16,11 +16,11 @@ from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.transitions import commanded
 from flexarm.linear.elastic import moves
 from flexarm.linear_model import LinearModel
-from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_jacobian
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

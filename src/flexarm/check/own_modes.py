@@ -11,7 +11,7 @@ from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, Sha
 from flexarm.check.shape_rule import why_count
 from flexarm.constants import DIGITS, NEGLIGIBLE
 from flexarm.linear_model import LinearModel, undamped
-from flexarm.links.base import DIRECTIONS, Array, Counts, Ends
+from flexarm.links.base import DIRECTIONS, Counts, Ends
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.body_data import StraightBody
@@ -22,6 +22,7 @@ from flexarm.links.span import Span
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.base import shape_sizes
 from flexarm.model import LinkModel, Model
+from flexarm.spatial import Array
 
 
 def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) -> FlexibleReport:

@@ -8,10 +8,10 @@ import numpy as np
 from flexarm.check.constants import CHECKED_DURATION, INPUT_SAMPLES
 from flexarm.check.report import Notice, axis_place
 from flexarm.linear_model import LinearModel
-from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
+from flexarm.spatial import Array
 
 
 def unheld_notices(

@@ -26,7 +26,6 @@ from flexarm.closed_forms.polynomials import (
 from flexarm.constants import DIGITS
 from flexarm.engine.lower import lower
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.exact.body import Exact
@@ -36,7 +35,7 @@ from flexarm.mechanics.bodies.exact.strain import strain_effort
 from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 Waves = dict[Monomial, complex]  # coefficients of exp(i sum n_k angle_k) by the pairs (k, n_k)
 Joined = dict[tuple[Monomial, Monomial, str], float]  # by other factors, sum of angles, function

@@ -6,8 +6,8 @@ from flexarm.control.drives import Drives, remaining
 from flexarm.linear.elastic import moves
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import StateMatrices
-from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> StateMatrices:

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from flexarm.arguments import WithUnit, refused, require_kind, require_number, require_positive
 from flexarm.integrate.laws import Sampled, Sensors
-from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 def sampled(

@@ -17,11 +17,10 @@ from flexarm.arguments import (
 )
 from flexarm.control.constants import LARGEST_ERROR
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.mechanics.loads import input_matrix, input_names
 from flexarm.model import Model
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 Side = Literal["motor", "link"]
 Gain = WithUnit | Sequence[WithUnit] | Array

@@ -22,7 +22,7 @@ from flexarm.arm import Arm
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import batch
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 Reward = Callable[[Array, Array, Array], Array]
 

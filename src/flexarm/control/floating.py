@@ -15,8 +15,8 @@ from flexarm.control.constants import DIRECTION_STEP, LARGEST_PITCH, PROGRESS_ST
 from flexarm.control.statics import Statics
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
-from flexarm.links.base import Array
 from flexarm.model import Model, start_state
+from flexarm.spatial import Array
 
 Along = Callable[[float], Array]  # coordinates (n,) as a function of progress
 

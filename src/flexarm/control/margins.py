@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from flexarm.control.constants import MARGIN_ACCURACY, PEAK_ITERATIONS
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from flexarm.control.trajectory import Trajectory
 from flexarm.errors import ModelError
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
-from flexarm.links.base import Array
 from flexarm.runs.contents import over_legs
 from flexarm.runs.run import Run
-from flexarm.spatial import base_rotation_matrix
+from flexarm.spatial import Array, base_rotation_matrix
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from flexarm.arguments import refused, require_kind, require_number, require_wor
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.drives import input_limits
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 Rates = Literal["measured", "none"]
 

@@ -35,12 +35,12 @@ from flexarm.integrate.motion import MotionFunctions
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
 from flexarm.linear_model import Complex, undamped
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_list
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

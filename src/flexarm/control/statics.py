@@ -28,10 +28,9 @@ from flexarm.io.model_file import validated
 from flexarm.io.source import show_path
 from flexarm.linear.balance import Balance, Constraint, Push, balance
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame
 from flexarm.model import Model, start_state, undeformed
-from flexarm.spatial import Expr, angles_from_rotation, base_rotation_matrix
+from flexarm.spatial import Array, Expr, angles_from_rotation, base_rotation_matrix
 
 
 class Statics:

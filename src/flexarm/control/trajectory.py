@@ -26,10 +26,9 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.linear.state_space import StateSpace
-from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model, trace_prescribed
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from flexarm.integrate.system import System, rates
 from flexarm.io.constants import LINE_WIDTH
 from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_folder, require_writable, write_whole
-from flexarm.links.base import Array
 from flexarm.loops.c import print_c
+from flexarm.spatial import Array
 
 COMMON = ("equations.h", "equations.c", "example.c")  # files of every arm
 

@@ -32,11 +32,10 @@ from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watc
 from flexarm.integrate.task import InitialValueProblem, equation_of
 from flexarm.io.model_file import validated
 from flexarm.linear.state_space import StateSpace, linearise, start_point
-from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.model.profiles import last_time
 from flexarm.model.profiles import trace as trace_profile
-from flexarm.spatial import Expr, base_rotation, rebased
+from flexarm.spatial import Array, Expr, base_rotation, rebased
 
 OUTPUTS = (
     ("energy.kinetic", "J"), ("energy.elastic", "J"), ("energy.gravitational", "J"),

@@ -16,12 +16,11 @@ from flexarm.integrate.mission.event_functions import EventArguments, EventFunct
 from flexarm.integrate.mission.hybrid import HybridSimulation
 from flexarm.integrate.mission.slipping import OPEN
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.links.base import Array
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.drives import hub_row
 from flexarm.mechanics.kinematics import frames
 from flexarm.model import Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 DONE_HERE = ("brake", "release", "end")  # the `ACTIONS` that exported code supports
 

@@ -29,8 +29,8 @@ from flexarm.fitting.statistics import ParameterCombination, ResidualTest
 from flexarm.io.model_file import save
 from flexarm.io.overrides import change_arm
 from flexarm.io.whole_file import write_whole
-from flexarm.links.base import Array
 from flexarm.runs.contents import input_units
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

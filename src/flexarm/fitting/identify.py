@@ -49,9 +49,9 @@ from flexarm.fitting.statistics import combinations, covariance, left_to_go, mov
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.runs import differentiable
 from flexarm.integrate.constants import RTOL
-from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.contents import input_units
+from flexarm.spatial import Array
 
 Loss = Literal["linear", "soft_l1", "huber", "cauchy"]
 LOSSES: tuple[Loss, ...] = ("linear", "soft_l1", "huber", "cauchy")

@@ -14,8 +14,8 @@ from flexarm.fitting.constants import (
 from flexarm.fitting.problem import MeasuredRun
 from flexarm.fitting.recording import Recording
 from flexarm.fitting.sensor import Readings, Sensor
-from flexarm.links.base import Array
 from flexarm.model import Model, start_state
+from flexarm.spatial import Array
 
 
 def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> list[MeasuredRun]:

@@ -19,10 +19,10 @@ from flexarm.fitting.statistics import ResidualTest, from_inputs, whiteness
 from flexarm.formulations.numbers.parameters import Nearby, changed_model
 from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.gradients.runs import Differentiable
-from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.fitting.constants import FEWEST_SAMPLES
 from flexarm.io.csv_table import read_number, read_rows
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm.units import quantity
 
 KINDS = (".csv", ".npz", ".mat", ".parquet")

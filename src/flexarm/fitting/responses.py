@@ -10,8 +10,8 @@ from flexarm.fitting.recording import Recording
 from flexarm.fitting.sensor import Readings, Sensor
 from flexarm.integrate.actuators import actuators_of
 from flexarm.linear.state_space import linearise
-from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 def read_response(

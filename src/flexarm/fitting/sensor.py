@@ -12,11 +12,10 @@ from flexarm.arguments import refused, require_kind, require_number
 from flexarm.control.sensors import Gauge, bending
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import actuators_of
-from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 Adjusted = Literal["gain", "offset", "delay", "lag"]
 ADJUSTED: tuple[Adjusted, ...] = ("gain", "offset", "delay", "lag")

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.constants import NAMED_SHARE
 from flexarm.fitting.constants import CORRELATION_LAGS, FALSE_ALARM, UNDETERMINED
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

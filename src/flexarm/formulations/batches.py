@@ -11,8 +11,8 @@ from flexarm.arguments import refused, require_array
 from flexarm.engine.compile import Compiled, real_numbers
 from flexarm.errors import FlexarmError
 from flexarm.formulations.constants import RANGE_SLACK
-from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 Time = float | Array
 

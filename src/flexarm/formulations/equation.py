@@ -44,9 +44,9 @@ from flexarm.formulations.quantities import (
     trace,
 )
 from flexarm.formulations.singular import why_singular
-from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 @final

@@ -16,10 +16,9 @@ from flexarm.constants import ROUNDING
 from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.constants import MORE_AMPLITUDES, WORST_CONDITION
 from flexarm.formulations.recursion import symmetric
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from flexarm.formulations.composite import (
     momentum_expression,
     outer_wrench_expression,
 )
-from flexarm.links.base import Array
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.mechanics.loads import (
@@ -30,7 +29,7 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.mechanics.point_forces import lines
 from flexarm.model import NUMBERS, Model
-from flexarm.spatial import Expr, Inertia, constant
+from flexarm.spatial import Array, Expr, Inertia, constant
 
 LOAD = 10  # numbers of the body at the tip
 

@@ -42,7 +42,6 @@ from flexarm.formulations.transforms import (
     tip_transform,
     torque_refusal,
 )
-from flexarm.links.base import Array
 from flexarm.links.fields import Field
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.material import MaterialPoints
@@ -62,7 +61,7 @@ from flexarm.mechanics.bodies.points import (
 )
 from flexarm.mechanics.bodies.terms import Terms
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 Columns = list[tuple[int, Expr]]
 PAPER = "Chen, Zhang & Liu 2012"

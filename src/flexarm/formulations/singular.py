@@ -10,9 +10,9 @@ import numpy as np
 
 from flexarm.constants import SINGULAR
 from flexarm.formulations.constants import NAMED_COORDINATES
-from flexarm.links.base import Array
 from flexarm.mechanics.weightless import least_inertia
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 def why_singular(name: str, model: Model, mass: Array, *, paper: bool) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
 from flexarm.gradients.events.crossing import HybridTrajectory
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 
 class TracedRuns(Protocol):

@@ -8,8 +8,8 @@ import numpy as np
 
 from flexarm.integrate.constants import INSTANT_ROUNDING, INSTANT_SCALE
 from flexarm.integrate.mission.discrete import DiscreteState
-from flexarm.links.base import Array
 from flexarm.loops.language import Ints
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ from flexarm.integrate.task import (
     sample_times,
 )
 from flexarm.io.model_file import validated
-from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
+from flexarm.spatial import Array
 
 Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one parameter, by key
 # Trajectories of a phase, state-dependent events at its end, and its end [s].

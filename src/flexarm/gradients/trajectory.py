@@ -24,9 +24,9 @@ from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import system_of, table_of
 from flexarm.integrate.system import enter_pieces, instant, rates
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

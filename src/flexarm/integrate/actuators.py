@@ -27,12 +27,11 @@ from flexarm.integrate.drivetrain import (
 )
 from flexarm.integrate.mission.event_functions import EventArguments, EventFunction
 from flexarm.integrate.system import IMPULSES, WORKS
-from flexarm.links.base import Array
 from flexarm.mechanics.drives import gear_gain, hub_row, input_limit, motor_row
 from flexarm.mechanics.orbit.hill import inertial_axes
 from flexarm.model import Model
 from flexarm.model.profiles import AnyProfile
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 Value = TypeVar("Value", Expr, float)
 NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # not in the expressions

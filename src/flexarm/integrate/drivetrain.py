@@ -13,7 +13,6 @@ from flexarm.arm import Friction
 from flexarm.arm.drive import Motor
 from flexarm.errors import SimulationError
 from flexarm.integrate.constants import CURRENT_FLOOR, LEAST_STRIBECK_RATIO, PRESLIDING_FLOOR
-from flexarm.links.base import Array
 from flexarm.mechanics.drives import (
     LINK_SIDE,
     MOTOR_SIDE,
@@ -25,7 +24,7 @@ from flexarm.mechanics.drives import (
 )
 from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.model import Axis, Model
-from flexarm.spatial import Expr, Scalar, constant
+from flexarm.spatial import Array, Expr, Scalar, constant
 
 BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss accounts
 

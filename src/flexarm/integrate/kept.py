@@ -15,12 +15,12 @@ from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.linear.refined import run_rest_errors
-from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix, input_names
 from flexarm.mechanics.orbit.hill import inertial_axes
 from flexarm.model import Model
 from flexarm.runs.data import DriveData, Statistics
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 # Arrays of a run with a row per sample.
 SAMPLED = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "momentum", "impulse",

@@ -27,13 +27,13 @@ from flexarm.integrate.constants import (
 from flexarm.integrate.system import PIECE, WORKS, System
 from flexarm.io.explain import explain_data
 from flexarm.io.source import show_path
-from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.mechanics.constants import STEEPEST_SLOPE
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, evaluate_at, last_time, pieces
+from flexarm.spatial import Array
 
 # Channels that are 0 and 1 at all times.
 STILL, ONE = (Constant[float](kind="constant", value=value) for value in (0.0, 1.0))

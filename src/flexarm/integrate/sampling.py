@@ -13,7 +13,7 @@ from flexarm.integrate.laws import Sampled, ServoMemory, no_number, real_answer
 from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import PIECE, instant, rates
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 
 def no_number_near(m: IntegratorState, step: float) -> str:

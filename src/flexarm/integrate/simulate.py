@@ -56,12 +56,12 @@ from flexarm.integrate.task import (
 from flexarm.interrupts import finish, signals_interrupt
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
-from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation, build, start_state
 from flexarm.runs.constants import CUBIC_ERROR, LINE_ERROR, MOST_SAMPLES, SAMPLES_PER_PERIOD
 from flexarm.runs.curves import Curves, curves_of, off_cubics, off_lines, split
 from flexarm.runs.data import Repetition
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 Solved = tuple[Run, Solution]
 

@@ -39,9 +39,8 @@ from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.integrate.tolerance import step_limits
 from flexarm.interrupts import finish, interrupt_name
-from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
-from flexarm.spatial import rebase
+from flexarm.spatial import Array, rebase
 
 
 @dataclass(frozen=True)

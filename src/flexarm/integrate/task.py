@@ -41,9 +41,9 @@ from flexarm.integrate.problem import (
     watches,
 )
 from flexarm.integrate.system import System
-from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, start_state
+from flexarm.spatial import Array
 
 
 def sample_times(t_end: float, dt: float | None) -> Array:

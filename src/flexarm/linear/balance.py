@@ -20,7 +20,7 @@ from flexarm.linear.constants import (
     UNBALANCED,
 )
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
 NOWHERE = (

@@ -11,10 +11,10 @@ from flexarm.formulations.base import inertial_force, mass_of
 from flexarm.formulations.composite import momentum_expression
 from flexarm.formulations.quantities import symbol
 from flexarm.linear_model import LinearModel
-from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.mechanics.loads import dissipative_force, elastic_force, elastic_stiffness
 from flexarm.model import Model, undeformed
+from flexarm.spatial import Array
 
 
 @direct_operators()

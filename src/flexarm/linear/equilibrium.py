@@ -27,8 +27,8 @@ from flexarm.linear.constants import STEADY
 from flexarm.linear.elastic import moves
 from flexarm.linear.refined import rest_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True, repr=False)

@@ -41,9 +41,9 @@ from flexarm.linear.names import (
 from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import Tangent
 from flexarm.linear_model import Complex, energy_shares
-from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,10 +8,11 @@ import numpy as np
 from flexarm.constants import NEGLIGIBLE
 from flexarm.linear.constants import SHARED, SWING
 from flexarm.linear_model import Complex, energy_shares
-from flexarm.links.base import Array, Direction
+from flexarm.links.base import Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Axis, LinkModel, Model
+from flexarm.spatial import Array
 
 WORDS: dict[Direction, str] = {
     "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",

@@ -21,11 +21,11 @@ from flexarm.linear.constants import CLOSE, SAME_MODE
 from flexarm.linear.elastic import moves
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import Complex
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model
 from flexarm.runs.data import RunData
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import Complex, transmission_zeros
-from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     import scipy.signal

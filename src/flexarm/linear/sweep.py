@@ -25,8 +25,8 @@ from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.modes import Mode, Modes, State, joint_states, modes_about
 from flexarm.linear.tangent import Tangent
 from flexarm.linear.tracks import Sweep, Track
-from flexarm.links.base import Array
 from flexarm.model import Model, build
+from flexarm.spatial import Array
 
 MISSING = complex(np.nan, np.nan)
 Solve = Callable[[Array], Modes]

@@ -14,7 +14,6 @@ from flexarm.formulations.quantities import anchored, symbol
 from flexarm.linear.constants import LONG_CODE
 from flexarm.linear.friction import DryFriction
 from flexarm.linear_model import LinearModel
-from flexarm.links.base import Array
 from flexarm.loops.rows import call_rows
 from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.mechanics.loads import (
@@ -27,7 +26,7 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, fingerprint
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 _Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]  # (rows, inputs): values and changes
 ANCHOR = 7  # index of the reference attitudes among the inputs

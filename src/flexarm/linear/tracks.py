@@ -10,8 +10,8 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.figures import curve_look, drawable, panels
 from flexarm.linear.constants import MAPS, ORDERS, SAID, SHOWN_MODES, SMOOTH, WIDE
-from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
+from flexarm.spatial import Array
 
-Array = npt.NDArray[np.float64]
 Direction = Literal["x", "y", "z", "twist"]
 DIRECTIONS: tuple[Direction, ...] = ("y", "z", "twist", "x")
 LABELS: Mapping[Direction, str] = {"x": "stretch", "y": "y", "z": "z", "twist": "twist"}

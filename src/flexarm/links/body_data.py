@@ -7,10 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Expr, Inertia, constant
+from flexarm.spatial import Array, Expr, Inertia, constant
 
 
 @dataclass(frozen=True)

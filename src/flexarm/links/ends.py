@@ -20,7 +20,7 @@ import numpy as np
 from flexarm.arm import Arm, Body, Link, RigidPiece
 from flexarm.arm.part import Frame
 from flexarm.arm.shapes import ClampedMass
-from flexarm.links.base import Array, Ends
+from flexarm.links.base import Ends
 from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.imported.file import read_body
 from flexarm.links.remembered import Same, remembered
@@ -29,6 +29,7 @@ from flexarm.spatial import (
     CROSS,
     IDENTITY,
     NO_INERTIA,
+    Array,
     Inertia,
     Pose,
     rotation_from_angles,

@@ -7,8 +7,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
-from flexarm.spatial import Expr, Scalar, constant, settled
+from flexarm.spatial import Array, Expr, Scalar, constant, settled
 
 Axis = Literal["x", "y", "z"]
 AXES: tuple[Axis, ...] = ("x", "y", "z")

@@ -15,13 +15,13 @@ import numpy as np
 from flexarm.arm.link import QuadraticShape
 from flexarm.constants import ROUNDING
 from flexarm.errors import ShapeError
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import Shapes
 from flexarm.links.basis import product_points
 from flexarm.links.constants import ORDERS
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span, gauss_points, union
-from flexarm.spatial import Inertia, settled
+from flexarm.spatial import Array, Inertia, settled
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.polynomial import legendre
 
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import ShapeError
-from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.base import Direction, Shapes
 from flexarm.links.constants import (
     AMPLIFIED,
     COMPLETING,
@@ -26,7 +26,7 @@ from flexarm.links.constants import (
 )
 from flexarm.links.fields import AXES
 from flexarm.links.span import Span, gauss_points, union
-from flexarm.spatial import settled
+from flexarm.spatial import Array, settled
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.constants import ROUNDING
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import Integrals, Points, pair_sizes
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ shape functions.
 
 import numpy as np
 
-from flexarm.links.base import DIRECTIONS, Array, Direction
+from flexarm.links.base import DIRECTIONS, Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
 from flexarm.model.constants import FIT_STATIONS
+from flexarm.spatial import Array
 
 
 def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.Generator) -> Array:

@@ -10,12 +10,13 @@ from flexarm.arguments import refused, require_array
 from flexarm.arm.section import IBeam, Rectangle, RectangularTube, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array, Direction
+from flexarm.links.base import Direction
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.constants import BLOCK_VALUES, CURVE_STATIONS, MOST_STATIONS
 from flexarm.model import LinkModel, Model
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

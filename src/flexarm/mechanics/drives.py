@@ -11,11 +11,10 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Friction, SpringTable
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies.base import table_energy
 from flexarm.mechanics.constants import DAMPING_ONSET
 from flexarm.model import Axis, Model
-from flexarm.spatial import Expr, Scalar, constant
+from flexarm.spatial import Array, Expr, Scalar, constant
 
 AnyFriction = Friction[Any, Any, Any, Any]
 MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # dissipation

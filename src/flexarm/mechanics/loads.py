@@ -6,7 +6,6 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import FreeBase, Wrench
-from flexarm.links.base import Array
 from flexarm.mechanics.attached import attach, place
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import axis_loss, gear_gain, hub_row, spring_energy, windup_energy
@@ -17,7 +16,7 @@ from flexarm.mechanics.sections import picked
 from flexarm.mechanics.stops import stop_energy, stop_loss
 from flexarm.model import Model, prescribed_motion
 from flexarm.model.profiles import evaluate
-from flexarm.spatial import Expr, Inertia, Scalar, constant
+from flexarm.spatial import Array, Expr, Inertia, Scalar, constant
 
 Load = tuple[int, Expr, Expr, Expr]  # index of a link; point, force and torque in the world
 

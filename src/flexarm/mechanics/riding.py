@@ -11,14 +11,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import Array
 from flexarm.links.rails.rail import Rail
 from flexarm.mechanics.bodies.base import section_spin
 from flexarm.mechanics.bodies.exact.motion import AxisMotion, AxisPoint, section_motion
 from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.sections import Local, own_values, picked, section_rotation
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 @dataclass(frozen=True)

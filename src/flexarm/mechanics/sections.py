@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, cayley, constant
+from flexarm.spatial import Array, Expr, cayley, constant
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ import numpy as np
 
 from flexarm.constants import DUST, NAMED_SHARE, SINGULAR
 from flexarm.errors import SimulationError
-from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.model import Model
 from flexarm.model.constants import NAMED_COORDINATES
-from flexarm.spatial import NO_INERTIA, Inertia
+from flexarm.spatial import NO_INERTIA, Array, Inertia
 
 
 def total_mass(model: Model) -> float:

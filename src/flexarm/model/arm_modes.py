@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
 from flexarm.constants import DIGITS, SINGULAR
-from flexarm.links.base import Array, Counts, Direction, Shapes
+from flexarm.links.base import Counts, Direction, Shapes
 from flexarm.links.basis import blocks, wanted
 from flexarm.links.beams.finite import Conditions, require_modes
 from flexarm.links.ends import loaded_ends
@@ -50,6 +50,7 @@ from flexarm.model.elastic.part import Theory, link_shapes, naming_link
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state
+from flexarm.spatial import Array
 
 
 def chosen_shapes(arm: Arm) -> ShapesOf:

@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.arm import Arm, FreeBase, Link, MovedBase
 from flexarm.arm.shapes import CraigBampton, Lumped
 from flexarm.errors import ModelError
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import Shapes
 from flexarm.links.body_data import BodyData, RigidData
 from flexarm.links.ends import (
     body_inertia,
@@ -42,7 +42,7 @@ from flexarm.model.parts import (
     TipRotation,
 )
 from flexarm.model.points import ArmPoints
-from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, rotation_from_angles
+from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
 
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # names of rotational amplitudes of a reduced body's tip
 ShapesOf = Callable[[int, Span], Shapes]

@@ -7,9 +7,10 @@ import numpy as np
 
 from flexarm.arguments import require_array, require_kind
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array, Direction
+from flexarm.links.base import Direction
 from flexarm.model.constants import FIT_STATIONS
 from flexarm.model.parts import LinkModel, Model
+from flexarm.spatial import Array
 
 Along = Array | tuple[float, ...] | Callable[[Array], Array]
 

@@ -12,7 +12,7 @@ import numpy as np
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.arm.link import QuadraticShape
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import Shapes
 from flexarm.links.body_data import BodyData, StraightBody, along_x
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.fields import (
@@ -32,7 +32,7 @@ from flexarm.links.span import Span, union
 from flexarm.model.constants import NAMED_COORDINATES, SMOOTHING
 from flexarm.model.joints.base import JointMotion, Stroke
 from flexarm.model.points import ArmPoints
-from flexarm.spatial import Expr, Inertia, Pose, constant, settled
+from flexarm.spatial import Array, Expr, Inertia, Pose, constant, settled
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]

@@ -3,11 +3,10 @@
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.body_data import StraightBody
 from flexarm.links.holds import relaxed_stiffness
 from flexarm.model.parts import LinkModel, Model
-from flexarm.spatial import CROSS
+from flexarm.spatial import CROSS, Array
 
 
 def mass_matrix(model: Model, q: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 Joining = Literal["cubic", "hold"]
 DEGREES: dict[Joining, int] = {"cubic": 3, "hold": 0}  # of the B-splines

@@ -9,12 +9,12 @@ from flexarm.arguments import WithUnit, is_number, refused, require_mapping, req
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
 from flexarm.mechanics.drives import input_limits
 from flexarm.model import Axis, Model
 from flexarm.planning.constants import NUDGE, STRAIN_PLACES, USED
 from flexarm.planning.problem import MotionProblem
+from flexarm.spatial import Array
 
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = WithUnit | Mapping[str, WithUnit] | None

@@ -36,7 +36,6 @@ from flexarm.integrate.laws import Sampled
 from flexarm.io.model_file import validated
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.linear_model import LinearModel, integral_of_exponential
-from flexarm.links.base import Array
 from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.loads import wrench_factors
 from flexarm.planning.constants import BELOW, BROKEN, FIRST_ROUNDS, FORGETS, NUDGE, PER_PERIOD
@@ -45,6 +44,7 @@ from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import MotionProblem
 from flexarm.planning.quadratic_program import solve_program
 from flexarm.planning.vibrations import vibrations
+from flexarm.spatial import Array
 
 Target = Mapping[str, WithUnit] | Plan
 

@@ -28,7 +28,6 @@ from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint
-from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.planning.constants import (
     EASY,
@@ -55,6 +54,7 @@ from flexarm.planning.shape_inputs import joint_key
 from flexarm.planning.vibrations import vibrations
 from flexarm.runs.contents import input_units
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

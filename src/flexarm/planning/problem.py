@@ -18,7 +18,6 @@ from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model, build, start_state
 from flexarm.planning.constants import BENT, LESS_TIGHT, ROUNDS, TURNS
@@ -26,6 +25,7 @@ from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.contents import contact_variables
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 METHOD = "dop853"  # integrator for tight tolerances
 

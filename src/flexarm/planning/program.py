@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
 from flexarm.planning.constants import LEAST_RANGE, NEAR_HIT, STAGES, TOLERANCE
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.limits import Limit
 from flexarm.planning.problem import MotionProblem
 from flexarm.planning.sensitivity import sensitivity
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

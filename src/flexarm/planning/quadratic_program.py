@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 SOFT = 8  # DAQP's sign of a constraint that may be violated if need be
 

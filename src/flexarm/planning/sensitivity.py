@@ -10,12 +10,12 @@ import numpy as np
 
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.linear_model import integral_of_exponential
-from flexarm.links.base import Array
 from flexarm.model.profiles import cubic_spline
 from flexarm.planning.constants import FEW_PIECES, MANY_COORDINATES, MOST_PIECES, PIECE_TURN
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.problem import MotionProblem
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 
 def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Run) -> Array:

@@ -17,7 +17,6 @@ from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import Tangent
-from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
 from flexarm.model.profiles import (
     AnyProfile,
@@ -47,6 +46,7 @@ from flexarm.planning.shapers import (
 )
 from flexarm.planning.vibrations import Vibrations, line_up, vibrations
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

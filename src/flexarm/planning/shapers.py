@@ -18,8 +18,8 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
-from flexarm.links.base import Array
 from flexarm.planning.constants import CURVE_POINTS, CURVE_RANGE, HUMP, VIBRATION
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

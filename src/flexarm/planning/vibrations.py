@@ -14,9 +14,9 @@ from flexarm.linear.equilibrium import settle_down
 from flexarm.linear.names import mode_names, place_energies, strain_groups
 from flexarm.linear.tangent import Tangent
 from flexarm.linear_model import Complex, LinearModel
-from flexarm.links.base import Array
 from flexarm.model.profiles import pieces
 from flexarm.planning.constants import EXCITED, RINGS, SAME_SHAPE
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

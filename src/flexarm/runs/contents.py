@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import dumps
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links, read_stations, section_forces
 from flexarm.model import Model
 from flexarm.runs.data import RunData, RunLeg
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     import xarray

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from flexarm.arm.profile import Constant
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
@@ -22,6 +21,7 @@ from flexarm.runs.constants import (
     SAMPLES_PER_PERIOD,
     SETTLING_SAMPLES,
 )
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

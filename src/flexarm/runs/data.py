@@ -11,10 +11,9 @@ from flexarm.accuracy.momentum import MomentumBalance, compare_momenta
 from flexarm.arm.summary import Summary
 from flexarm.constants import ACCUMULATED
 from flexarm.formulations import DEFAULT
-from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.curves import what_is_missed
-from flexarm.spatial import Inertia
+from flexarm.spatial import Array, Inertia
 
 if TYPE_CHECKING:
     from flexarm.accuracy.compared import ShapeComparison

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.figures import COLOURS, curve_look, drawable, legend_below, panels
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import flexible_links, tip_deflection
 from flexarm.mechanics.kinematics import end_frame, frames
@@ -25,6 +24,7 @@ from flexarm.runs.constants import (
 )
 from flexarm.runs.curves import curves_of, hermite, split
 from flexarm.runs.data import RunData
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

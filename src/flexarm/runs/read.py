@@ -25,7 +25,6 @@ from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError, ShapeError
 from flexarm.formulations import FORMULATIONS
 from flexarm.io.model_file import parse
-from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
 from flexarm.runs.constants import (
     LARGEST_NUMBER,
@@ -52,7 +51,7 @@ from flexarm.runs.contents import (
 )
 from flexarm.runs.data import DriveData, EventRecord, PendingEvent, RunLeg, Statistics
 from flexarm.runs.run import Run
-from flexarm.spatial import Inertia
+from flexarm.spatial import Array, Inertia
 
 T = TypeVar("T")
 REMEDY = "The file is damaged, or was not written by flexarm. Simulate the arm again."

@@ -26,11 +26,11 @@ from flexarm.formulations.element_jacobian.formulation import ElementJacobian, r
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.simulate import simulate_whole
-from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Ints, run_equations
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import Model, build, start_state
+from flexarm.spatial import Array
 from flexarm.studies.constants import AGREEMENT, DEFLECTION_RATE, MOST_DEFLECTIONS, SHORT_RUN, TIMED
 
 REFERENCE = "composite"  # formulation that the others are compared with

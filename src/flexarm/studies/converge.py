@@ -23,10 +23,10 @@ from flexarm.integrate.options import RunOptions
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
-from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm.studies.bases import (
     by_rule,
     can_enrich,

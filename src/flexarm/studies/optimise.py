@@ -15,7 +15,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import save
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm.studies.constants import (
     CHUNK,
     NEAR,

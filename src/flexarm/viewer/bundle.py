@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 # Characters of a user's text that could end the HTML element of the data.
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&"}

@@ -15,9 +15,9 @@ from flexarm.arguments import WithUnit, refused, require_number, require_path
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable
 from flexarm.io.whole_file import require_writable, write_figure, write_whole
-from flexarm.links.base import Array
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import arm_outline, fill_in, pick
+from flexarm.spatial import Array
 from flexarm.viewer.constants import (
     FILM_DPI,
     FILM_DURATIONS,

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import arm_outline, outline
+from flexarm.spatial import Array
 from flexarm.viewer.constants import (
     MODE_AMPLITUDE,
     MODE_STEP,

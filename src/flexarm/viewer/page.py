@@ -13,7 +13,6 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import write_whole
 from flexarm.linear.modes import Modes
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import along, fibre_strain, flexible_links
 from flexarm.model import Model
@@ -22,6 +21,7 @@ from flexarm.runs.contents import ENERGIES, equation_of, input_units
 from flexarm.runs.curves import what_is_missed
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import LENGTHS, fill_in, pick
+from flexarm.spatial import Array
 from flexarm.viewer.bundle import LARGEST, Arrays, fill_page, to_json
 from flexarm.viewer.constants import EVENT_ROUNDING, LABEL_LENGTH, MODE_STEP, PAGE_SAMPLES
 from flexarm.viewer.outlook import mode_outlook, outlook

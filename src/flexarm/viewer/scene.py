@@ -15,7 +15,6 @@ from flexarm.arm.shapes import Lumped
 from flexarm.arm.side_files import Mesh
 from flexarm.errors import ModelError
 from flexarm.io.meshes import coarser, read_mesh
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.integrals import section_tables
@@ -26,7 +25,7 @@ from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed
 from flexarm.model import LinkModel, Model
 from flexarm.runs.constants import STATIONS
-from flexarm.spatial import Pose, base_rotation_matrix
+from flexarm.spatial import Array, Pose, base_rotation_matrix
 from flexarm.viewer.bundle import Arrays
 
 BASE_COLUMNS = 12  # columns of a base's pose: position, and rotation row by row

@@ -9,7 +9,6 @@ import numpy as np
 from flexarm.arm.forces import Plane, Sphere
 from flexarm.arm.mission import PAYLOAD
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
-from flexarm.links.base import Array
 from flexarm.mechanics.attached import Attached
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import frames
@@ -17,7 +16,7 @@ from flexarm.mechanics.point_forces import lines
 from flexarm.model import ArmPoint, Model
 from flexarm.runs.contents import equation_of
 from flexarm.runs.data import RunData
-from flexarm.spatial import Expr, Pose, rotation_from_angles
+from flexarm.spatial import Array, Expr, Pose, rotation_from_angles
 from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.constants import BODY_TIMES
 

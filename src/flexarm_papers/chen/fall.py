@@ -11,9 +11,9 @@ from flexarm.arm import Arm
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.io.overrides import change_arm
 from flexarm.linear.equilibrium import Equilibrium, equilibrium
-from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, Item, curve
 from flexarm_papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm_papers.runs import apart, changed, completed, simulate, tip_deflection

@@ -9,9 +9,9 @@ from scipy.optimize import brentq
 
 from flexarm.formulations import DEFAULT
 from flexarm.linear.modes import modes
-from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, Item, Table, closed, curve
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm_papers.chen.fall import FALL_ITEMS, PAPER

@@ -9,8 +9,8 @@ import numpy as np
 
 from flexarm.formulations import DEFAULT
 from flexarm.integrate.batch.many import simulate_many
-from flexarm.links.base import Array
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, Item, closed, curve
 from flexarm_papers.chu.cost import ARMS
 from flexarm_papers.chu.matrix import MATRIX_ITEMS, PAPER

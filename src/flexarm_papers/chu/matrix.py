@@ -17,10 +17,10 @@ from flexarm.formulations.composite import Composite
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, build
+from flexarm.spatial import Array
 from flexarm_papers.base import Found, Item, Table
 from flexarm_papers.beams.classical import beam_roots, clamped_mass
 from flexarm_papers.chu.cost import ARMS, CHAINS, COST_GRID, EXACT, chain, cost

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm_papers.runs import difference
 
 STATES = 5  # random ones

@@ -11,9 +11,8 @@ import numpy as np
 from flexarm.formulations.gibbs_appell import steps
 from flexarm.formulations.gibbs_appell.chain import ChainLink, paper_chain
 from flexarm.formulations.gibbs_appell.terms import tilde
-from flexarm.links.base import Array
 from flexarm.model import Model, build
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 from flexarm_papers.errata.base import STATES, wrong_by
 from flexarm_papers.korayem.counts import (
     TABLE_1,

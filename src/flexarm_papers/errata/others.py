@@ -8,8 +8,8 @@ from flexarm.formulations import formulation
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import example_arm
-from flexarm.links.base import Array
 from flexarm.model import build
+from flexarm.spatial import Array
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm_papers.chen.fall import BOTH
 from flexarm_papers.chen.ratios import LENGTH, MASS, chordwise_squares

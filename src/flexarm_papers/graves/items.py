@@ -20,10 +20,10 @@ from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
 from flexarm.links.families.tabulated import write_modal_data
 from flexarm.model import Model, build
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, Item, Table, closed, curve
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm_papers.graves.loads import (

@@ -9,11 +9,10 @@ from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.kinematic_influence import KinematicInfluence, Walk
-from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, TipRotation, build
-from flexarm.spatial import Scalar
+from flexarm.spatial import Array, Scalar
 from flexarm_papers.base import Found, Item, Table
 from flexarm_papers.readings import Grid, Reading, Scope, ways
 from flexarm_papers.runs import changed, difference, operations

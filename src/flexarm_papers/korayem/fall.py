@@ -10,8 +10,8 @@ import numpy as np
 
 from flexarm.formulations import DEFAULT
 from flexarm.linear.modes import modes
-from flexarm.links.base import Array
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, Table, curve
 from flexarm_papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm_papers.runs import apart, bounds, changed, column, discord, main_frequency, simulate

@@ -12,8 +12,8 @@ from flexarm.formulations.gibbs_appell import steps
 from flexarm.formulations.gibbs_appell.chain import paper_chain
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.gibbs_appell.terms import link_constants
-from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
+from flexarm.spatial import Array
 from flexarm_papers.base import Found, Item, Table
 from flexarm_papers.korayem import fall
 from flexarm_papers.korayem.counts import korayem_shafei

@@ -7,9 +7,9 @@ import numpy as np
 import scipy.linalg
 
 from flexarm.formulations import formulation
-from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, build
+from flexarm.spatial import Array
 from flexarm_papers.base import Found, Table
 from flexarm_papers.beams.classical import CLAMPED_FREE, PINNED_FREE, beam_roots, hub_mass
 from flexarm_papers.readings import Grid, Reading, Scope, ways

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from flexarm.linear.modes import modes
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm_papers.base import Found, Item, Table, closed
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm_papers.readings import Grid, Scope, ways

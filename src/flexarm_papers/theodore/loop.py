@@ -12,9 +12,9 @@ from flexarm.control import Timing, Trajectory, decoupling_law, joint_move, lqr
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.io.model_file import example_arm
-from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, curve
 from flexarm_papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm_papers.runs import changed, rms, simulate

@@ -15,9 +15,9 @@ from scipy.optimize import linear_sum_assignment
 from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along
 from flexarm.model import Model, build
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, curve
 from flexarm_papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm_papers.runs import changed, slopes

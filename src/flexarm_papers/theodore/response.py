@@ -6,8 +6,8 @@ import numpy as np
 import scipy.linalg
 
 from flexarm.formulations import DEFAULT, formulation
-from flexarm.links.base import Array
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, curve
 from flexarm_papers.readings import Grid, Reading, Scope, ways
 from flexarm_papers.runs import apart, changed, difference, simulate, slopes

@@ -15,7 +15,7 @@ from flexarm.closed_forms.polynomials import (
     cleaned,
     total,
 )
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm_papers.beams.classical import CLAMPED_FREE, BeamShape, beam_roots, beam_shape
 from flexarm_papers.theodore.ways import TURNS, Way
 from flexarm_papers.theodore.written import Count, nested, written_out

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 
 from flexarm.arm.profile import Cycloid
-from flexarm.links.base import Array
 from flexarm.model.profiles import evaluate
+from flexarm.spatial import Array
 from flexarm_papers.base import Figure, Found, Table, curve
 from flexarm_papers.beams.classical import BeamShape, beam_roots, beam_shape, clamped_mass
 from flexarm_papers.beams.frequency import (

@@ -11,8 +11,8 @@ from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.quantities import Partitioned
 from flexarm.io.model_file import example_arm
-from flexarm.links.base import Array
 from flexarm.model import build
+from flexarm.spatial import Array
 from flexarm_papers.base import Found, Table
 from flexarm_papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm_papers.runs import changed, difference, plain_link, slopes

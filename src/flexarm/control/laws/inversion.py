@@ -29,13 +29,12 @@ from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.linear_model import Complex
-from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame, frames
 from flexarm.mechanics.loads import wrench_list
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model
 from flexarm.model.profiles import cubic_spline
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,10 +11,9 @@ from flexarm.control.drives import drives, felt_by_joints, solve_input
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.articulated import Articulated
-from flexarm.links.base import Array
 from flexarm.mechanics.loads import applied_force, wrench_list
 from flexarm.model import trace_prescribed
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 
 def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> ca.Function:

@@ -34,10 +34,9 @@ from flexarm.errors import FlexarmError
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import StateMatrices
-from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 
 @dataclass(frozen=True)

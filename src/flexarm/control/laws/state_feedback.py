@@ -16,7 +16,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled
 from flexarm.linear.state_space import StateSpace
 from flexarm.linear_model import StateMatrices
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 EPSILON = float(np.finfo(float).eps)  # double eigenvalues of free joints have errors of its root
 

@@ -39,14 +39,13 @@ from flexarm.formulations.element_jacobian.lumps import (
     weigh,
 )
 from flexarm.formulations.moving_frames import MovingFrame
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.loads import potential_energy
 from flexarm.mechanics.sections import own_values
 from flexarm.mechanics.weightless import least_inertia
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 # Eqs. 18, 25 (erratum): one point is not enough.
 REGULAR = 3  # points from which on no motion of an element's nodes leaves all of them at rest

@@ -13,9 +13,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Expr, Scalar, constant
+from flexarm.spatial import Array, Expr, Scalar, constant
 
 _LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]).transpose(2, 0, 1)
 

@@ -16,9 +16,9 @@ from flexarm.formulations.constants import NUMBER_STEP, OTHER_FACTOR
 from flexarm.formulations.numbers.structures import kernel
 from flexarm.formulations.quantities import trace
 from flexarm.io.overrides import change_arm, find_place, read_value
-from flexarm.links.base import Array
 from flexarm.model import NUMBERS, Model, build
 from flexarm.model.numbers import common_pattern, numbers_of
+from flexarm.spatial import Array
 
 # Differences about a number, and to one side for a number that cannot be less, or more.
 CENTRAL, FORWARD = (-2.0, -1.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0, 4.0)

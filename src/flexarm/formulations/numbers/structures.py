@@ -19,9 +19,9 @@ from flexarm.engine.operators import direct_operators
 from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
 from flexarm.formulations.base import Formulation
-from flexarm.links.base import Array
 from flexarm.loops.rows import call_rows
 from flexarm.model.numbers import NUMBERS, Path, digest_at, numbers_of, opened
+from flexarm.spatial import Array
 
 Make = Callable[[Formulation], ca.Function]
 # Functions in this process, for as long as anything needs them, by what determines them.

@@ -30,8 +30,8 @@ from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

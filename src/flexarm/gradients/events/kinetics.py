@@ -9,9 +9,8 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.quantities import trace
 from flexarm.gradients.rates import pushed
-from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.spatial import Inertia
+from flexarm.spatial import Array, Inertia
 
 QUANTITIES = ("mass_matrix", "tip_jacobian", "tip_pose")
 

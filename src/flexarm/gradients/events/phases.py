@@ -16,9 +16,8 @@ from flexarm.integrate.mission.discrete import DiscreteState, instants
 from flexarm.integrate.mission.event_functions import EventFunction, require_quantities
 from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.system import instant
-from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.spatial import Pose
+from flexarm.spatial import Array, Pose
 
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
 LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body

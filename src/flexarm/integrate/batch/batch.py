@@ -34,10 +34,9 @@ from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.task import InitialValueProblem, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, build
-from flexarm.spatial import rebase
+from flexarm.spatial import Array, rebase
 
 
 def batch(

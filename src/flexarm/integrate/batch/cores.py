@@ -32,8 +32,8 @@ from flexarm.integrate.state import IntegratorState, StepLimits, start_fields
 from flexarm.integrate.system import PIECE, System
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.integrate.tolerance import step_limits
-from flexarm.links.base import Array
 from flexarm.loops.language import DOUBLE, Ints
+from flexarm.spatial import Array
 
 GoOn = Callable[[float], None]
 

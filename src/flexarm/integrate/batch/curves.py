@@ -12,11 +12,11 @@ from flexarm.integrate.kept import run_of
 from flexarm.integrate.method import Method
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import LinkModel, Model
 from flexarm.runs.contents import ENERGIES, WORKS, table_columns
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 TIP = tuple(f"tip {axis}" for axis in "xyz")
 TOTAL = "total energy"

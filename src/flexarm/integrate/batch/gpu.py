@@ -22,11 +22,11 @@ from flexarm.integrate.solve import Solution, after_march, collect, make_ready, 
 from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import PIECE
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.links.base import Array
 from flexarm.loops.kernel_text import ENTRY
 from flexarm.loops.language import DOUBLE, Ints, LoopSource
 from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved
 from flexarm.loops.threads import ThreadRecord
+from flexarm.spatial import Array
 
 DONE = -1  # code of a run that Python has ended
 

@@ -54,9 +54,9 @@ from flexarm.integrate.solve import Solution, new_state, solve
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 Device = Literal["cpu", "gpu"]
 

@@ -21,13 +21,13 @@ from flexarm.integrate.solve import Ending, Solution
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.io.model_file import dumps
 from flexarm.io.whole_file import replacing, require_writable
-from flexarm.links.base import Array
 from flexarm.loops.language import DOUBLE
 from flexarm.runs.constants import SETTLING_BAND
 from flexarm.runs.contents import ENERGIES, WORKS
 from flexarm.runs.curves import REDUCTIONS
 from flexarm.runs.run import Run
 from flexarm.runs.write import optional_module
+from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     import xarray

@@ -20,9 +20,9 @@ from flexarm.integrate.constants import STATES_AT_ONCE
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.task import InitialValueProblem, refuse_outside
-from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model
+from flexarm.spatial import Array
 
 Columns = dict[str, NDArray[Any]]
 Rows = Sequence[Mapping[str, Any]] | Columns

@@ -32,12 +32,12 @@ from flexarm.integrate.task import (
     has_strong_dampers,
 )
 from flexarm.integrate.tolerance import step_tolerance
-from flexarm.links.base import Array
 from flexarm.links.imported.file import read_body
 from flexarm.links.shape_counts import counts
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model.joints import JOINTS
 from flexarm.model.profiles import pieces as profile_pieces
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from flexarm.integrate.methods.oscillator import POWERS, RESPONSES
 from flexarm.integrate.methods.reactions import ERROR, NEW, STAGES, ExponentialState
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.tolerance import RULES
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 
 # Nodes of the stages, of the new state and of the error estimate, as fractions of the step.
 NODES = np.array([0.0, 0.25, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0])

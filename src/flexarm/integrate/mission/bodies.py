@@ -11,12 +11,11 @@ from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.errors import SimulationError
 from flexarm.integrate.constants import SPIN_SAMPLES, SPIN_TOLERANCE
 from flexarm.integrate.mission.event_functions import Complex, FixturePath
-from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia
 from flexarm.mechanics.loads import moments
 from flexarm.mechanics.orbit.hill import inertial_axes, orbit_energy
 from flexarm.model import Model
-from flexarm.spatial import IDENTITY, Inertia, Pose, rotation_from_angles, skew_matrix
+from flexarm.spatial import IDENTITY, Array, Inertia, Pose, rotation_from_angles, skew_matrix
 
 
 @dataclass(frozen=True)

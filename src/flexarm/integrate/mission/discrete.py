@@ -15,11 +15,10 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.drivetrain import StickSlip, holders
 from flexarm.integrate.mission.bodies import FreeBodyState
 from flexarm.integrate.system import instant
-from flexarm.links.base import Array
 from flexarm.links.ends import central_inertia, tip_inertia
 from flexarm.model import Axis, Model
 from flexarm.model.contents import freeze
-from flexarm.spatial import IDENTITY, Inertia, Pose
+from flexarm.spatial import IDENTITY, Array, Inertia, Pose
 
 FOLLOWED = {"target", "rate"}  # keys of a servo, of which at most one is set
 Locks = Mapping[str, Sequence[tuple[float, float]]]

@@ -34,10 +34,10 @@ from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import IMPULSES, WORKS, instant
 from flexarm.integrate.task import InitialValueProblem, State, prepare
 from flexarm.linear.equilibrium import Equilibrium
-from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.data import EventRecord, PendingEvent, RunData, RunLeg
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,11 @@ from flexarm.integrate.task import State
 from flexarm.linear.balance import Push
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.tangent import Tangent
-from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 from flexarm.runs.data import RunData
-from flexarm.spatial import Inertia
+from flexarm.spatial import Array, Inertia
 
 
 def first_state(

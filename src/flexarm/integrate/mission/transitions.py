@@ -17,10 +17,9 @@ from flexarm.integrate.drivetrain import StickSlip, holders
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.integrate.mission.discrete import FOLLOWED, DiscreteState
 from flexarm.integrate.mission.slipping import OPEN, way_closed, way_moving, way_next
-from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.model.profiles import evaluate
-from flexarm.spatial import Pose, skew_matrix
+from flexarm.spatial import Array, Pose, skew_matrix
 
 
 class Kinetics(Protocol):

@@ -13,13 +13,14 @@ from typing import Literal
 import numpy as np
 
 from flexarm.errors import ShapeError
-from flexarm.links.base import Array, Ends
+from flexarm.links.base import Ends
 from flexarm.links.basis import BeamDirection, left_over
 from flexarm.links.beams.mesh import PanelMesh, mesh_for
 from flexarm.links.constants import DENSE, REFINEMENTS, RESOLVED
 from flexarm.links.curves import SpanCurves
 from flexarm.links.remembered import remembered
 from flexarm.links.span import Span
+from flexarm.spatial import Array
 
 Support = Literal["clamped-free", "pinned-free", "free-free", "pinned-pinned", "clamped-clamped"]
 

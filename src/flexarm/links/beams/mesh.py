@@ -14,11 +14,11 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.constants import ROUNDING
-from flexarm.links.base import Array
 from flexarm.links.basis import BeamDirection
 from flexarm.links.constants import FEW_PANELS, PANEL_RATIO
 from flexarm.links.curves import SpanCurves, integrate_strain
 from flexarm.links.span import Span, gauss_points
+from flexarm.spatial import Array
 
 
 def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1.0) -> "PanelMesh":

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.arm.shapes import Counted
-from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Shapes
+from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
 from flexarm.links.basis import (
     BeamDirection,
     diagonalise,
@@ -21,6 +21,7 @@ from flexarm.links.constants import RATIONAL_DEGREES
 from flexarm.links.curves import SpanCurves, integrate_strain
 from flexarm.links.families.static import add_static
 from flexarm.links.span import Span, gauss_points
+from flexarm.spatial import Array
 
 
 def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:

@@ -3,10 +3,11 @@
 import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
+from flexarm.links.base import Counts, Discretisation, Ends, Shapes
 from flexarm.links.basis import BeamDirection, family, join, wanted
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span, union
+from flexarm.spatial import Array
 
 
 def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import DIRECTIONS, Array, Direction
+from flexarm.links.base import DIRECTIONS, Direction
 from flexarm.links.basis import own_stiffness
 from flexarm.links.constants import FIT_ERROR, SERIES_POINTS
 from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, MovingField, evaluate
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import settled_pairs
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.links.base import Array
 from flexarm.links.collocation import Cardinals, Collocation, collocate
 from flexarm.links.fields import AXES, Axis, Basis, Functions
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.node_spaces import Fine
-from flexarm.spatial import settled
+from flexarm.spatial import Array, settled
 
 
 @dataclass(frozen=True)

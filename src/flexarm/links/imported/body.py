@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexarm.constants import NEGLIGIBLE, ROUNDING
-from flexarm.links.base import Array
 from flexarm.links.body_data import BodyData, StraightBody
 from flexarm.links.imported.constants import DIGITS
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Expr, Pose, constant
+from flexarm.spatial import Array, Expr, Pose, constant
 
 
 @dataclass(frozen=True, eq=False)

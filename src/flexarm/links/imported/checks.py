@@ -8,7 +8,6 @@ import numpy as np
 from flexarm.constants import NEGLIGIBLE
 from flexarm.io.source import Path
 from flexarm.linear_model import undamped
-from flexarm.links.base import Array
 from flexarm.links.imported.body import rigid_mass
 from flexarm.links.imported.constants import (
     DENSEST,
@@ -28,7 +27,7 @@ from flexarm.links.imported.constants import (
 from flexarm.links.imported.data import Integers, ModalData, Stated, Units
 from flexarm.links.imported.report import Findings, percent, triple
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import IDENTITY, Pose, angles_from_rotation
+from flexarm.spatial import IDENTITY, Array, Pose, angles_from_rotation
 from flexarm.units import quantity
 
 # Rule, axis of the displacement, axis of the rotation, sign.

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from flexarm.arguments import require_array
 from flexarm.errors import ModelError
-from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.constants import DIGITS, MOST_MODES, SMALL_PART, SUM_DIGITS
 from flexarm.links.imported.data import Integers, ModalData, no_lines, rigid_columns, spans_a_frame
@@ -20,7 +19,7 @@ from flexarm.links.imported.drawing import triangles
 from flexarm.links.imported.file import inspect_data
 from flexarm.links.imported.readers.plain import TIP_NAMES
 from flexarm.links.imported.report import Findings
-from flexarm.spatial import Pose
+from flexarm.spatial import Array, Pose
 
 Sparse = Any  # SciPy's matrices ship no types
 

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.constants import DUST
-from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import IDENTITY, Pose, skew_matrix
+from flexarm.spatial import IDENTITY, Array, Pose, skew_matrix
 
 Integers = npt.NDArray[np.int64]
 Units = tuple[float, float, float]  # of length, mass and time, in SI units

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.imported.body import Drawn
 from flexarm.links.imported.constants import AVERAGED, AXIS_POINTS, INNER_POINTS, SURFACE_POINTS
 from flexarm.links.imported.data import Integers, no_lines
-from flexarm.spatial import Pose
+from flexarm.spatial import Array, Pose
 
 _TETRA = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
 # Nodes 0 to 3 of a brick are the corners of its bottom, with these edges; 4 to 7 are above them.

@@ -8,7 +8,7 @@ from numpy.polynomial import legendre, polynomial
 from flexarm.arm.constants import MOST_AMPLITUDES
 from flexarm.constants import NEGLIGIBLE
 from flexarm.io.source import Path
-from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.base import Direction, Shapes
 from flexarm.links.basis import own_stiffness
 from flexarm.links.curves import SpanCurves
 from flexarm.links.imported.body import ReducedBody, cleaned, orthogonal, rigid_mass
@@ -52,7 +52,7 @@ from flexarm.links.imported.report import Findings, percent
 from flexarm.links.imported.second_order import check_second_order, examine_loads
 from flexarm.links.integrals import Integrals, integrate
 from flexarm.links.span import Span, gauss_points
-from flexarm.spatial import IDENTITY, Pose
+from flexarm.spatial import IDENTITY, Array, Pose
 
 
 def examine(given: ModalData, findings: Findings) -> ReducedBody | None:

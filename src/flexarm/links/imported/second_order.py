@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.linear_model import undamped
-from flexarm.links.base import Array
 from flexarm.links.imported.constants import NOTE_ABOVE, SPIN_STIFFENING, SPIN_SYMMETRY
 from flexarm.links.imported.data import ModalData
 from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import IDENTITY, Pose
+from flexarm.spatial import IDENTITY, Array, Pose
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ import numpy as np
 
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import ModelError
-from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.checks import check_matrix
 from flexarm.links.imported.constants import NOTE_ABOVE
@@ -18,7 +17,7 @@ from flexarm.links.imported.readers.superelements import number, whole_number
 from flexarm.links.imported.report import Findings, percent
 from flexarm.links.imported.second_order import SecondOrder, check_second_order
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Pose
+from flexarm.spatial import Array, Pose
 
 BLOCKS = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
 NODE_BLOCKS = ("origin", "phi", "psi", "AP")

@@ -8,11 +8,11 @@ from numpy.polynomial import legendre
 
 from flexarm.constants import ACCUMULATED, DUST
 from flexarm.errors import ShapeError
-from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.base import Direction, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.constants import JUMP, RAIL_POINTS
 from flexarm.links.span import Span, gauss_points, union
-from flexarm.spatial import settled
+from flexarm.spatial import Array, settled
 
 
 @dataclass(frozen=True)

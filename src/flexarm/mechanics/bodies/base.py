@@ -12,7 +12,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Tabulated
 from flexarm.links import discretisation
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shapes
+from flexarm.links.base import DIRECTIONS, LABELS, Direction, Shapes
 from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Along, Deformed
@@ -28,7 +28,7 @@ from flexarm.mechanics.sections import (
     section_rotation,
 )
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 @dataclass(frozen=True)

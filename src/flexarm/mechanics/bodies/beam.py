@@ -14,7 +14,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.links.base import DIRECTIONS, Array, Shapes
+from flexarm.links.base import DIRECTIONS, Shapes
 from flexarm.links.growing.fields import length_factor
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.base import LinkBody
@@ -33,7 +33,7 @@ from flexarm.mechanics.bodies.terms import (
 from flexarm.mechanics.sections import Local, own_values, rigid_section
 from flexarm.model import BeamData
 from flexarm.model.elastic.damping import link_damping
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 class BeamBody(LinkBody):

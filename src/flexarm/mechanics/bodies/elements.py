@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.span import gauss_points
-from flexarm.spatial import Expr, Scalar
+from flexarm.spatial import Array, Expr, Scalar
 
 ROD = np.array([0.0, 1.0, 1.0]) / 12  # inertia of a rod about its centre by mass length^2
 # Points that integrate shapes of degree 3, and the square of their slopes.

@@ -11,14 +11,13 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.fields import evaluate
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.bodies.beam import BeamBody
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.sections import Local, own_values
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 
 @final

@@ -7,7 +7,6 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import Array
 from flexarm.links.body_data import along_x
 from flexarm.links.fields import Field, MovingField
 from flexarm.links.integrals import quadratic_displacement, section_tables
@@ -18,7 +17,7 @@ from flexarm.mechanics.bodies.quadratic import quartic_energy, quartic_gradient
 from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.sections import Local, quadratic_section
 from flexarm.model import Flexible
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 @final

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.terms import Terms
-from flexarm.spatial import Expr, Inertia, Pose, Scalar, constant
+from flexarm.spatial import Array, Expr, Inertia, Pose, Scalar, constant
 
 
 class Moments(NamedTuple):

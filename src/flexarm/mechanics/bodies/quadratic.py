@@ -3,11 +3,10 @@
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.pairs import Pairs
 from flexarm.mechanics.constants import TENSOR_AMPLITUDES
 from flexarm.model import Flexible
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 def quartic_energy(e: Flexible, d: Expr) -> Expr:

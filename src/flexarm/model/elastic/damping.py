@@ -7,10 +7,11 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
 from flexarm.linear_model import undamped
-from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shapes
+from flexarm.links.base import DIRECTIONS, LABELS, Direction, Shapes
 from flexarm.links.ends import tip_inertia, with_tip_body
 from flexarm.links.integrals import settled_pairs
 from flexarm.model.parts import Flexible
+from flexarm.spatial import Array
 
 
 def link_damping(arm: Arm, index: int, part: Flexible) -> Array:

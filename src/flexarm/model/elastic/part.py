@@ -10,7 +10,7 @@ from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import ClampedMass, Counted
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
-from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shapes
+from flexarm.links.base import DIRECTIONS, Counts, Direction, Ends, Shapes
 from flexarm.links.basis import normalisation
 from flexarm.links.beams.shear import sheared
 from flexarm.links.collocation import collocate
@@ -25,6 +25,7 @@ from flexarm.links.span import Span
 from flexarm.model.elastic.damping import damping_matrix, link_damping
 from flexarm.model.nodes import chosen_nodes, enough_nodes
 from flexarm.model.parts import Flexible
+from flexarm.spatial import Array
 
 UNLOADED = Ends((math.inf, math.inf, math.inf), 0.0, (0.0, 0.0, 0.0))
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from numpy.polynomial import chebyshev
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Elements
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import Shapes
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import integrate
@@ -19,6 +19,7 @@ from flexarm.model.elastic.damping import link_damping
 from flexarm.model.elastic.part import Theory, naming_link
 from flexarm.model.nodes import chosen_nodes, enough_nodes
 from flexarm.model.parts import SlidingBeam
+from flexarm.spatial import Array
 
 
 def sliding_beam(

@@ -9,9 +9,8 @@ from typing import ClassVar, Self
 import casadi as ca
 
 from flexarm.arm import Joint, Spherical
-from flexarm.links.base import Array
 from flexarm.model.joints.base import JointMotion, column
-from flexarm.spatial import Expr, base_rotation, constant, rotation_from_angles, turn_about
+from flexarm.spatial import Array, Expr, base_rotation, constant, rotation_from_angles, turn_about
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,11 @@ from flexarm.integrate.options import RunOptions
 from flexarm.integrate.simulate import run_whole
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, build
 from flexarm.runs.curves import REDUCTIONS
 from flexarm.runs.run import Run
+from flexarm.spatial import Array
 from flexarm.studies.design.plan import DesignQuantity
 from flexarm.studies.design.quantities import of_arm
 from flexarm.studies.design.read import ALLOWED, START, Study

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm.figures import COLOURS, drawable, panels
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm.studies.constants import DRAWN_DESIGNS, LEAST_GROUP, MOST_MEANS
 from flexarm.studies.design.evaluate import Columns
 from flexarm.studies.design.sensitivity import SobolIndices

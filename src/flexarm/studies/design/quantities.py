@@ -8,9 +8,9 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.linear.elastic import moves
 from flexarm.linear_model import LinearModel
-from flexarm.links.base import Array
 from flexarm.mechanics.weightless import total_mass
 from flexarm.model import Model
+from flexarm.spatial import Array
 from flexarm.studies.design.plan import DesignQuantity
 
 

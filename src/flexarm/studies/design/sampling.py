@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm.studies.constants import SEED_DESIGNS, TAIL
 from flexarm.studies.design.plan import Sampling
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.arguments import require_count, require_number
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array
+from flexarm.spatial import Array
 from flexarm.studies.constants import LEAST_SOBOL_POINTS
 
 

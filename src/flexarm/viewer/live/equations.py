@@ -27,7 +27,6 @@ from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.transitions import commanded
 from flexarm.integrate.problem import Channel
 from flexarm.linear_model import undamped
-from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia, end_pose, tip_inertia
 from flexarm.mechanics.attached import attach
 from flexarm.mechanics.bodies import body_of
@@ -42,7 +41,7 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.model import Axis, LinkModel, Model, start_state
 from flexarm.model.numbers import common_pattern, numbers_of, opened
-from flexarm.spatial import Expr, Inertia, base_rotation, constant, rebased
+from flexarm.spatial import Array, Expr, Inertia, base_rotation, constant, rebased
 from flexarm.viewer.constants import DAMPED_FREQUENCY, HELD_PLACES
 
 

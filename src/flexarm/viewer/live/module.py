@@ -16,10 +16,10 @@ from flexarm.integrate.problem import MISSION_PORTS, Measures, Watch, jumps, wat
 from flexarm.integrate.state import StepLimits, start_fields
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
 from flexarm.integrate.task import InitialValueProblem, prepare
-from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
 from flexarm.loops.wasm import Memory, WasmProgram, program
 from flexarm.model.profiles import last_time
+from flexarm.spatial import Array
 from flexarm.viewer.live.equations import LiveArm
 
 # Numbers of the integrator's record that a page reads and writes, by its name for them.

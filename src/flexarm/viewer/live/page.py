@@ -16,10 +16,10 @@ from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.io.whole_file import require_writable
 from flexarm.linear.equilibrium import Equilibrium, equilibrium
 from flexarm.linear.modes import modes
-from flexarm.links.base import Array
 from flexarm.mechanics.deformed import deformed, flexible_links
 from flexarm.mechanics.drives import gear_gain
 from flexarm.model import Axis, Model, build
+from flexarm.spatial import Array
 from flexarm.viewer.bundle import Arrays, fill_page, to_json
 from flexarm.viewer.constants import (
     COLOUR_DEFLECTION,

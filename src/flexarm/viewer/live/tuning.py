@@ -14,9 +14,9 @@ from flexarm.integrate.actuators import Actuators
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.linear_model import LinearModel, undamped
-from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build
 from flexarm.model.small_motions import mass_matrix
+from flexarm.spatial import Array
 from flexarm.studies.bases import of_family
 from flexarm.viewer.constants import (
     COORDINATE_OPERATIONS,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import ModelError
-from flexarm.links.base import Array
 from flexarm.links.imported.data import Integers
 from flexarm.links.imported.drawing import RING, outer_faces
 from flexarm.links.imported.readers.superelements import number, whole_number
+from flexarm.spatial import Array
 
 _TETRA = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
 _TETRA_EDGES = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]

@@ -14,11 +14,11 @@ import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number
-from flexarm.links.base import Array
 from flexarm.links.imported.constants import LARGEST
 from flexarm.links.imported.data import Integers
 from flexarm.links.imported.readers.plain import content_of
 from flexarm.links.imported.readers.superelements import whole_number
+from flexarm.spatial import Array
 
 BANNER = "%%MatrixMarket"
 FIELDS = ("real", "double", "integer", "unsigned-integer")

@@ -20,7 +20,6 @@ from flexarm.arm.constants import NAME_LENGTH
 from flexarm.arm.part import control_character, name_fault
 from flexarm.arm.side_files import SideFile, read_at_most
 from flexarm.errors import ModelError
-from flexarm.links.base import Array
 from flexarm.links.imported.constants import (
     DIGITS,
     LARGEST,
@@ -39,7 +38,7 @@ from flexarm.links.imported.data import (
 )
 from flexarm.links.imported.drawing import SOLID_CORNERS, outer_faces, triangles
 from flexarm.links.imported.report import Findings
-from flexarm.spatial import Pose
+from flexarm.spatial import Array, Pose
 from flexarm.units import quantity
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number
-from flexarm.links.base import Array
 from flexarm.links.imported.constants import FRAME, LARGEST, MOST_UNKNOWNS
+from flexarm.spatial import Array
 
 Label = tuple[int, int]  # node; direction 1 to 6, or 0 of a scalar point
 DIRECTIONS = range(1, FRAME + 1)

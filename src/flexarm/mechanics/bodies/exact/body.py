@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import Array, Direction
+from flexarm.links.base import Direction
 from flexarm.links.collocation import Collocation
 from flexarm.links.fields import AXES, evaluate
 from flexarm.links.growing.nodes import GrowingNodes
@@ -28,7 +28,7 @@ from flexarm.mechanics.bodies.exact.tangents import Angles
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, scaled
 from flexarm.mechanics.sections import Local, own_values
-from flexarm.spatial import Expr, constant, settled
+from flexarm.spatial import Array, Expr, constant, settled
 
 SLOPES: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))  # section angles
 

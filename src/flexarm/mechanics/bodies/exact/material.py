@@ -8,11 +8,10 @@ vectors rotate with the section and are unaffected by translation.
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.fields import AXES, Basis
 from flexarm.mechanics.bodies.exact.tangents import Angles, turned
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 # Masses at the three unit vectors per inertia about the three axes.
 SHARES = np.array([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]) / 2

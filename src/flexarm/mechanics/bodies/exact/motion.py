@@ -13,7 +13,6 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.fields import Field, MovingField
 from flexarm.mechanics.bodies.exact.tangents import (
@@ -25,7 +24,7 @@ from flexarm.mechanics.bodies.exact.tangents import (
 )
 from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.sections import Local
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 XYZ = range(3)
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies.exact.tangents import Angles, Bent, Rows, tangents
 from flexarm.mechanics.bodies.terms import Terms, turning_terms
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 def rotary_terms(

@@ -13,12 +13,11 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.mechanics.bodies.exact.motion import XYZ, AxisMotion
 from flexarm.mechanics.bodies.terms import Terms, add
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 AROUND = ((1, 2), (2, 0), (0, 1))
 Sums = dict[tuple[int, int], Expr]  # by axis and space of functions, (G,) each

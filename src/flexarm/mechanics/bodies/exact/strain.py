@@ -14,10 +14,9 @@ from functools import cache
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies.exact.tangents import Entire
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.constants import ROTATION_TERMS
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 E = TypeVar("E", Expr, Array)
 Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each

@@ -8,7 +8,6 @@ from typing import final
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import inspect_body
 from flexarm.links.imported.second_order import SecondOrder
@@ -18,7 +17,7 @@ from flexarm.mechanics.bodies.reduced.moments import reduced_terms
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms
 from flexarm.mechanics.sections import Local, own_values, quadratic_section
 from flexarm.model.elastic.part import reduced_part
-from flexarm.spatial import Expr, cayley, constant
+from flexarm.spatial import Array, Expr, cayley, constant
 
 
 @final

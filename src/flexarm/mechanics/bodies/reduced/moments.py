@@ -8,12 +8,11 @@ inertia matrix need the symmetric part, angular momentum and Coriolis forces the
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
 from flexarm.mechanics.bodies.terms import Terms
 from flexarm.mechanics.sections import quadratic_section, second_rates
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Array, Expr, constant
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 TWICE = (1, 1, 1, 2, 2, 2)  # multiplicity of a pair in the trace of a product of symmetric matrices
