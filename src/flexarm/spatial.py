@@ -45,11 +45,13 @@ def settled(values: Array, size: Array | float | None = None) -> Array:
     flat, result = sizes.ravel(), np.zeros(sizes.size)
     order = np.argsort(flat)[np.count_nonzero(flat == 0) :]  # of those that are not 0
     flat = flat[order]
-    natural = sizes.max() if size is None else size
-    room = ROUNDING * np.broadcast_to(natural, values.shape).ravel()[order]
+    scale = sizes.max() if size is None else size
+    if isinstance(scale, np.ndarray):
+        scale = np.broadcast_to(scale, values.shape).ravel()[order]
+    room = ROUNDING * scale
     close = np.minimum(room, EQUAL_NUMBERS * flat)
-    apart = np.diff(flat, prepend=-1.0) > np.minimum(close, np.roll(close, 1))
-    apart[:1] = True
+    apart = np.ones(len(flat), dtype=bool)
+    apart[1:] = flat[1:] - flat[:-1] > np.minimum(close[1:], close[:-1])
     first = np.maximum.accumulate(np.where(apart, np.arange(len(flat)), 0))
     snapped = np.where(flat - flat[first] <= close, flat[first], flat)
     whole = np.round(snapped)
@@ -203,6 +205,8 @@ class Inertia:
 
     def moved(self, pose: Pose) -> "Inertia":
         """Return the body's inertia in a frame A in which ``pose`` places the body's frame B."""
+        if not self.weighs:
+            return self
         rotation, p = pose.rotation, pose.position
         turned = rotation @ self.first
         cross = skew_matrix(p) @ skew_matrix(turned)

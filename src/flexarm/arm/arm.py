@@ -2,6 +2,7 @@
 
 import math
 from typing import Annotated, Literal, Self
+from weakref import WeakValueDictionary
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -26,6 +27,8 @@ from flexarm.arm.shapes import ClampedMass, Lumped
 from flexarm.arm.side_files import Mesh
 from flexarm.arm.summary import Summary, draw_chain
 from flexarm.units import Acceleration, AngularSpeed, Length, Speed
+
+_VALIDATED = WeakValueDictionary[int, "Arm"]()  # arms whose rules are met, by `id`
 
 
 class Standing(Frame):
@@ -220,7 +223,13 @@ class Arm(Part):
         for i, link in enumerate(self.links):
             if isinstance(link.shapes, ClampedMass):
                 self._check_configuration(i, link.shapes)
+        _VALIDATED[id(self)] = self
         return self
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether the rules of an arm were checked for this object, not for one it is copied of."""
+        return _VALIDATED.get(id(self)) is self
 
     def _check_orbit(self) -> None:
         if any(self.gravity):

@@ -200,6 +200,8 @@ def validated(arm: Arm) -> Arm:
     """
     if not isinstance(arm, Arm):
         raise ModelError(f"arm: must be an Arm, got {_described(arm)}")
+    if arm.is_validated:
+        return arm
     try:
         return Arm.model_validate(arm)
     except ValidationError as error:

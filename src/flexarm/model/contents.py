@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, NoneType
 from typing import Any
 
@@ -23,6 +24,9 @@ NOT_IN_EQUATIONS: tuple[tuple[type | tuple[type, ...], frozenset[str]], ...] = (
     (Servo, frozenset({"target"})),
 )
 _PLAIN = frozenset({NoneType, bool, int, float, str})
+_field_names: Callable[[type], tuple[str, ...]] = cache(
+    lambda kind: tuple(field.name for field in fields(kind))
+)
 _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
 
@@ -38,17 +42,20 @@ def is_frozen(value: Any) -> bool:
 
 
 def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple | list):
-        for each in value:
-            yield from _arrays(each)
-    elif isinstance(value, dict | MappingProxyType):
-        for each in value.values():
-            yield from _arrays(each)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _arrays(getattr(value, field.name))
+    todo, visited = [value], set[int]()
+    while todo:
+        item = todo.pop()
+        if type(item) in _PLAIN or id(item) in visited:
+            continue
+        visited.add(id(item))
+        if isinstance(item, np.ndarray):
+            yield item
+        elif isinstance(item, tuple | list):
+            todo.extend(item)
+        elif isinstance(item, dict | MappingProxyType):
+            todo.extend(item.values())
+        elif is_dataclass(item):
+            todo.extend(getattr(item, name) for name in _field_names(type(item)))
 
 
 def unseen_fields(value: BaseModel) -> frozenset[str]:
@@ -99,7 +106,7 @@ def _write_object(value: Any, put: Put) -> None:
     if isinstance(value, _BY_TEXT):
         put(b"%a;" % (value,))
     elif is_dataclass(value):
-        for field in fields(value):
-            write(getattr(value, field.name), put)
+        for name in _field_names(kind):
+            write(getattr(value, name), put)
     else:
         write(value.__getstate__(), put)
