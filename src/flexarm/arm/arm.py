@@ -160,17 +160,17 @@ class Arm(Part):
 
     def _repr_html_(self) -> str:
         # The length of a body with modes is in its file: pictures show the longest link's instead.
-        unknown = max([each.length for each in self.links]) or 1.0
+        longest = max([link.length for link in self.links]) or 1.0
         parts = [
-            (name, each.joint.kind, each.length if each.modal is None else unknown, each.flexible)
-            for name, each in zip(self.link_names, self.links, strict=True)
+            (name, link.joint.kind, link.length if link.modal is None else longest, link.flexible)
+            for name, link in zip(self.link_names, self.links, strict=True)
         ]
         return self._summary().html(draw_chain(parts))
 
     def _summary(self) -> Summary:
-        g = ", ".join(f"{each:g}" for each in self.gravity)
-        held = self.payload.mass if self.payload is not None else 0.0
-        line = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {held:g} kg"
+        g = ", ".join(f"{component:g}" for component in self.gravity)
+        payload_mass = self.payload.mass if self.payload is not None else 0.0
+        line = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {payload_mass:g} kg"
         rows = [
             (name, f"{joint} {link.joint.kind}",
              f"{link.length:g} m" if link.modal is None else f"of {link.modal.file}",
@@ -198,12 +198,12 @@ class Arm(Part):
     @property
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts; ``contact1`` and so on for contacts without a name."""
-        return tuple(each.name or f"contact{i}" for i, each in enumerate(self.contacts, 1))
+        return tuple(contact.name or f"contact{i}" for i, contact in enumerate(self.contacts, 1))
 
     @property
     def spring_names(self) -> tuple[str, ...]:
         """Names of the springs between points; ``spring1`` and so on for springs without a name."""
-        return tuple(each.name or f"spring{i}" for i, each in enumerate(self.springs, 1))
+        return tuple(spring.name or f"spring{i}" for i, spring in enumerate(self.springs, 1))
 
     @model_validator(mode="after")
     def _rules_of_an_arm(self, info: ValidationInfo) -> Self:
@@ -321,21 +321,21 @@ class Arm(Part):
         if joint.limits is not None:
             stations["limits", "lower"] = joint.limits.lower
             stations["limits", "upper"] = joint.limits.upper
-        for where, value in stations.items():
-            needed = where[0] == "start" and joint.actuation != "prescribed"
-            outside = value is not None and not ends[0] <= value <= ends[1]
-            if outside or (needed and value is None):
+        for key, value in stations.items():
+            required = key[0] == "start" and joint.actuation != "prescribed"
+            off_span = value is not None and not ends[0] <= value <= ends[1]
+            if off_span or (required and value is None):
                 raise fault(
                     "the carriage must be on the flexible span of the link before it, {low} to "
                     "{high} m from the root of that link",
-                    *path, *where, low=ends[0], high=ends[1],
+                    *path, *key, low=ends[0], high=ends[1],
                 )  # fmt: skip
 
     def _check_names(self) -> None:
-        seen: dict[str, int] = {}
-        for i, pair in enumerate(zip(self.link_names, self.joint_names, strict=True)):
-            for name in pair:
-                if name == "base" or name in seen:
+        owners: dict[str, int] = {}
+        for i, pair_of_names in enumerate(zip(self.link_names, self.joint_names, strict=True)):
+            for name in pair_of_names:
+                if name == "base" or name in owners:
                     raise fault(
                         "the name '{name}' is used twice. Names must differ.",
                         "links",
@@ -343,32 +343,32 @@ class Arm(Part):
                         "name",
                         name=name,
                     )
-                seen[name] = i
+                owners[name] = i
 
     def _check_events(self, context: object) -> None:
-        acts = [
-            pair
+        axes = [
+            named_axis
             for i, link in enumerate(self.links)
-            for pair in zip(self.axis_names(i), link.joint.axes.values(), strict=True)
+            for named_axis in zip(self.axis_names(i), link.joint.axes.values(), strict=True)
         ]
-        require_events_fit(self.events, self.bodies, dict(acts), context)
+        require_events_fit(self.events, self.bodies, dict(axes), context)
 
     def _check_dh_length(self, i: int, dh: DH, a: float) -> None:
         previous = self.links[i - 1].length if i else 0.0
         length = self.links[i].length if dh.convention == "standard" else previous
         if abs(a - length) > 1e-12 * max(1.0, abs(length)):
-            whose = "this link's" if dh.convention == "standard" else "the previous link's"
+            owner = "this link's" if dh.convention == "standard" else "the previous link's"
             raise fault(
-                "must be {whose} length, {length} m, by the {convention} DH convention. Leave "
+                "must be {owner} length, {length} m, by the {convention} DH convention. Leave "
                 "'a' out.",
                 "links", i, "joint", "dh", "a",
-                whose=whose, length=length, convention=dh.convention,
+                owner=owner, length=length, convention=dh.convention,
             )  # fmt: skip
 
     def _check_configuration(self, i: int, shapes: ClampedMass) -> None:
-        outboard = [n for k in range(i + 1, len(self.links)) for n in self.axis_names(k)]
+        outboard_joints = [n for k in range(i + 1, len(self.links)) for n in self.axis_names(k)]
         for name in shapes.configuration:
-            if name not in outboard:
+            if name not in outboard_joints:
                 raise fault(
                     "'{name}' is not a moving joint outboard of this link",
                     "links", i, "shapes", "configuration", name, name=name,

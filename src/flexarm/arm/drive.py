@@ -9,7 +9,7 @@ from flexarm.arm.part import Flag, NotNegative, Number, Part, Positive, fault, r
 from flexarm.arm.servo import D, E, K, Q, S
 from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
 
-# Gear ratio: of joints that slide [rad/m].
+# Gear ratio; of joints that slide in [rad/m].
 G = DefaultTypeVar("G", bound=float, default=Number, covariant=True)
 
 
@@ -47,16 +47,16 @@ class Friction(Part, Generic[S, E, K, D]):
 
     @model_validator(mode="after")
     def _of_its_kind(self) -> Self:
-        own = {
+        keys_of_kind = {
             "smooth": ("smoothing",),
             "dry": ("static", "stribeck_speed", "stribeck_exponent"),
             "lugre": ("static", "stribeck_speed", "stribeck_exponent", "bristle_stiffness",
                       "bristle_damping"),
         }  # fmt: skip
-        allowed = {"kind", "viscous", "coulomb", *own[self.kind]}
+        allowed = {"kind", "viscous", "coulomb", *keys_of_kind[self.kind]}
         for name in sorted(self.model_fields_set - allowed):
             if getattr(self, name) is not None:
-                kinds = " or ".join(kind for kind, keys in own.items() if name in keys)
+                kinds = " or ".join(kind for kind, keys in keys_of_kind.items() if name in keys)
                 raise fault(
                     "this number is for friction of 'kind: {kinds}'. Leave it out, or "
                     "change the kind.",

@@ -42,7 +42,7 @@ from flexarm.units import (
 )
 
 PE = TypeVar("PE")  # effort as a function of time
-# speed as a function of time
+# Speed as a function of time.
 PS = DefaultTypeVar("PS", default=Any)
 
 
@@ -153,8 +153,11 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
         for name in ("input", "servo", "brake"):
             if getattr(self, name) is not None and self.actuation != "torque":
                 raise fault("'{key}' is used only with 'actuation: torque'", name, key=name)
-        ends = self.limits is not None and (self.limits.lower, self.limits.upper) != (None, None)
-        if self.stops is not None and not ends:
+        has_limits = self.limits is not None and (self.limits.lower, self.limits.upper) != (
+            None,
+            None,
+        )
+        if self.stops is not None and not has_limits:
             raise fault(
                 "stops are at limits.lower and limits.upper, and neither is given. Give "
                 "one of them.",
@@ -180,10 +183,10 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
         return self
 
     def _refuse_sticking(self) -> None:
-        rubbing: dict[tuple[str, ...], Any] = {("friction",): self.friction}
+        frictions: dict[tuple[str, ...], Any] = {("friction",): self.friction}
         if self.drive is not None:
-            rubbing["drive", "friction"] = self.drive.friction
-        for path, friction in rubbing.items():
+            frictions["drive", "friction"] = self.drive.friction
+        for path, friction in frictions.items():
             if friction is not None and friction.kind == "dry":
                 raise fault(
                     "dry friction cannot hold a prescribed joint. Use friction of kind "

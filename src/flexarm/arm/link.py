@@ -273,14 +273,16 @@ class Link(Terse):
             raise fault("a point of a sliding link can only be its tip", *path)
         if self.modal is not None:
             raise fault("a point of a body with modes can only be its tip", *path)
-        along = at if isinstance(at, float) else at[0]
-        if not 0 <= along <= self.length:
+        distance = at if isinstance(at, float) else at[0]
+        if not 0 <= distance <= self.length:
             raise fault("this place is beyond the link's length", *path)
 
     def _check_section(self, section: Section) -> None:
-        source = section if section.stations is None else section.stations[0]
-        stiff = section.shape or any((source.EIy, source.EIz, source.GJ, source.EA))
-        if not (stiff or self.rigid):
+        properties = section if section.stations is None else section.stations[0]
+        has_stiffness = section.shape or any(
+            (properties.EIy, properties.EIz, properties.GJ, properties.EA)
+        )
+        if not (has_stiffness or self.rigid):
             raise fault(
                 "the section has no stiffness. Give EIz, EIy, GJ or EA, or write 'rigid: true'.",
                 "section",
@@ -302,16 +304,16 @@ class Link(Terse):
         if not isinstance(self.shapes, Counted):
             return
         names = ("bending_y", "bending_z", "torsion", "stretch")
-        asked = [getattr(self.shapes, name) for name in names]
-        most = max([2, *(count for count in asked if isinstance(count, int))])
-        if len(stations) * most > MOST_STATION_SHAPES:
+        counts = [getattr(self.shapes, name) for name in names]
+        largest_count = max([2, *(count for count in counts if isinstance(count, int))])
+        if len(stations) * largest_count > MOST_STATION_SHAPES:
             raise fault(
                 "{count} stations with {most} shapes in a direction are too many together. Take "
                 "fewer stations or fewer shapes.",
                 "section",
                 "stations",
                 count=len(stations),
-                most=most,
+                most=largest_count,
             )
 
     def _check_sliding(self, joint: Sliding) -> None:

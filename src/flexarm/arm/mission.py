@@ -151,7 +151,7 @@ class FreeBody(Part):
 def require_events_fit(
     events: Sequence[Event],
     bodies: Sequence[FreeBody],
-    acts: Mapping[str, AnyActuated],
+    axes: Mapping[str, AnyActuated],
     context: Any,
 ) -> None:
     """Raise a validation error for events that name missing parts, or for duplicate body names.
@@ -181,33 +181,35 @@ def require_events_fit(
             )
         for key in ("brake", "release"):
             for name in getattr(event, key):
-                if name not in acts or acts[name].brake is None:
-                    remedy = ". Give it 'brake: {closed: false}'." if name in acts else ""
+                if name not in axes or axes[name].brake is None:
+                    remedy = ". Give it 'brake: {closed: false}'." if name in axes else ""
                     message = "'{name}' is not a joint with a brake" + remedy
                     raise fault(message, "events", i, key, name=name)
         for name, changes in event.servo.items():
-            _require_servo_fits(acts, i, name, changes, context)
+            _require_servo_fits(axes, i, name, changes, context)
         for key, existing in (("capture", names), ("let_go", [*names, PAYLOAD])):
-            named = getattr(event, key)
-            if named is not None and named not in existing:
-                raise fault("there is no body '{name}'", "events", i, key, name=named)
+            body_name = getattr(event, key)
+            if body_name is not None and body_name not in existing:
+                raise fault("there is no body '{name}'", "events", i, key, name=body_name)
 
 
 def _require_servo_fits(
-    acts: Mapping[str, AnyActuated], index: int, name: str, changes: dict[str, Any], context: Any
+    axes: Mapping[str, AnyActuated], index: int, name: str, changes: dict[str, Any], context: Any
 ) -> None:
-    servo = acts[name].servo if name in acts else None
+    servo = axes[name].servo if name in axes else None
     if servo is None:
         raise fault("'{name}' is not a joint with a servo", "events", index, "servo", name=name)
     try:
         changed = servo.changed(changes, context)
     except ValidationError as error:
-        first = error.errors()[0]
-        within = (*first["loc"], *first.get("ctx", {}).get("path", ()))
-        place = [part for part in within if part in changes]
-        template = SENTENCES.get(first["type"])
-        text = template.format(**first["ctx"]) if template and "ctx" in first else first["msg"]
-        raise fault("{text}", "events", index, "servo", name, *place[:1], text=text) from None
+        problem = error.errors()[0]
+        error_path = (*problem["loc"], *problem.get("ctx", {}).get("path", ()))
+        key_path = [part for part in error_path if part in changes]
+        template = SENTENCES.get(problem["type"])
+        text = (
+            template.format(**problem["ctx"]) if template and "ctx" in problem else problem["msg"]
+        )
+        raise fault("{text}", "events", index, "servo", name, *key_path[:1], text=text) from None
     for key in ("target", "rate"):
         if key in changes and isinstance(getattr(changed, key), BesideModel):
             changes[key] = getattr(changed, key)

@@ -20,13 +20,13 @@ from pydantic_core import PydanticCustomError
 from flexarm.arm.constants import NAME_LENGTH, REPR_LENGTH
 from flexarm.units import Angle, Inertia, Length, Mass
 
-# Control characters, line breaks, overrides of the text's direction, surrogates and characters that
+# Control characters, line breaks, overrides of the text direction, surrogates and characters that
 # XML cannot hold.
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 
-# Message of a rule of one value, by the type of pydantic's error.
+# Message for an invalid single value, by the type of pydantic's error.
 SENTENCES = {
     "greater_than": "must be > {gt:g}",
     "greater_than_equal": "must be >= {ge:g}",
@@ -57,7 +57,7 @@ SENTENCES = {
 
 
 def control_character(name: str) -> str:
-    """Return why a name with a control character is refused; empty if it has none."""
+    """Return the reason to refuse a name with a control character, else an empty text."""
     match = CONTROL.search(name)
     if match is None:
         return ""
@@ -65,7 +65,7 @@ def control_character(name: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Return why a text cannot be the name of a link, joint or shape; empty if it can."""
+    """Return the reason why a text cannot name a link, joint or shape, else an empty text."""
     if any(c.isspace() or c in ".[]=,:" for c in name):
         return "must be one word without . [ ] = , : (they structure coordinate names)"
     return control_character(name)
@@ -92,12 +92,13 @@ def require_increasing(values: Sequence[float], name: str, than: str) -> None:
 
 def require_table(part: BaseModel, places: str, values: str, than: str) -> None:
     """Raise a validation error unless a field increases and a second has a value per entry."""
-    at, given = getattr(part, places), getattr(part, values)
-    require_increasing(at, places, than)
-    if len(at) != len(given):
-        raise fault("there are {count} {values} for {wanted} {places}. Give one of the {values} "
+    positions, column = getattr(part, places), getattr(part, values)
+    require_increasing(positions, places, than)
+    if len(positions) != len(column):
+        raise fault("there are {count} {values} for {entries} {places}. Give one of the {values} "
                     "for each of the {places}.", values,
-                    count=len(given), values=values, wanted=len(at), places=places)  # fmt: skip
+                    count=len(column), values=values, entries=len(positions),
+                    places=places)  # fmt: skip
 
 
 def require_one(part: BaseModel, names: Sequence[str], message: str, place: str = "") -> None:
@@ -125,7 +126,7 @@ Name = Annotated[
     Field(min_length=1, max_length=NAME_LENGTH),
     AfterValidator(partial(_without_fault, name_fault)),
 ]
-# Of the name of an arm or event, which may be several words.
+# Validator for names of arms and events, which may have several words.
 ONE_LINE = AfterValidator(partial(_without_fault, control_character))
 T = TypeVar("T")
 Positive = Annotated[T, Field(gt=0)]
@@ -139,9 +140,9 @@ Angles = tuple[Angle, Angle, Angle]
 
 def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
     """Return an instance of a generic class for given units, without fields, for unpickling."""
-    concrete = kind[args] if args else kind
-    empty: BaseModel = concrete.__new__(concrete)
-    return empty
+    cls = kind[args] if args else kind
+    instance: BaseModel = cls.__new__(cls)
+    return instance
 
 
 class Part(BaseModel):
@@ -172,8 +173,8 @@ class Terse(Part):
     def __repr__(self) -> str:
         """Return text with the class and the fields that differ from their defaults."""
         text = _terse(self)
-        short = len(text) <= REPR_LENGTH
-        return text if short else f"{text[:REPR_LENGTH].rpartition(', ')[0]}, ..."
+        fits = len(text) <= REPR_LENGTH
+        return text if fits else f"{text[:REPR_LENGTH].rpartition(', ')[0]}, ..."
 
     __str__ = __repr__
 
@@ -183,8 +184,8 @@ def _terse(value: object) -> str:
         return repr(value)
     fields = type(value).model_fields
     texts = [(name, _terse(x)) for name, x in value if x != fields[name].default]
-    shown = ", ".join(f"{name}={text}" for name, text in texts if not text.endswith("()"))
-    return f"{type(value).__name__.partition('[')[0]}({shown})"
+    arguments = ", ".join(f"{name}={text}" for name, text in texts if not text.endswith("()"))
+    return f"{type(value).__name__.partition('[')[0]}({arguments})"
 
 
 class Frame(Part):

@@ -94,9 +94,9 @@ def rectangle_torsion(width: float, height: float) -> float:
     import numpy as np
 
     a, b = max(width, height), min(width, height)
-    odd = np.arange(1, 41, 2)
-    short = np.sum((np.tanh(odd * math.pi * a / (2 * b)) - 1) / odd**5)
-    series = 31 / 32 * 1.0369277551433699 + float(short)
+    orders = np.arange(1, 41, 2)
+    correction = np.sum((np.tanh(orders * math.pi * a / (2 * b)) - 1) / orders**5)
+    series = 31 / 32 * 1.0369277551433699 + float(correction)
     return a * b**3 / 3 * (1 - 192 / math.pi**5 * b / a * series)
 
 
@@ -192,12 +192,12 @@ def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
     if isinstance(shape, Rectangle):
         return 5 / 6
     if isinstance(shape, Tube):
-        inner = 0.0 if shape.thickness is None else 1 - 2 * shape.thickness / shape.diameter
-        square = (1 + inner**2) ** 2
-        return 6 * (1 + nu) * square / ((7 + 6 * nu) * square + (20 + 12 * nu) * inner**2)
+        ratio = 0.0 if shape.thickness is None else 1 - 2 * shape.thickness / shape.diameter
+        square = (1 + ratio**2) ** 2
+        return 6 * (1 + nu) * square / ((7 + 6 * nu) * square + (20 + 12 * nu) * ratio**2)
     if isinstance(shape, RectangularTube):
-        side, other = (shape.width, shape.height) if along_y else (shape.height, shape.width)
-        return side / (side + other - 2 * shape.thickness)
+        along, across = (shape.width, shape.height) if along_y else (shape.height, shape.width)
+        return along / (along + across - 2 * shape.thickness)
     flanges, web = 2 * shape.flange * shape.width, shape.web * (shape.height - 2 * shape.flange)
     return (5 / 6 * flanges if along_y else web) / (flanges + web)
 
@@ -212,11 +212,11 @@ def shape_properties(
     area, about_y, about_z, torsion = section_numbers(shape)
     nu = 0.3 if material.nu is None else material.nu
     rigidity = material.E / (2 * (1 + nu)) if material.G is None else material.G
-    sheared: dict[str, float] = {}
+    shear_stiffnesses: dict[str, float] = {}
     for name, along_y in (("GAy", True), ("GAz", False)) if shear else ():
         kappa = shear_coefficient(shape, nu, along_y=along_y) if shear is True else shear
-        sheared[name] = kappa * rigidity * area
-    properties: dict[str, Any] = sheared | {
+        shear_stiffnesses[name] = kappa * rigidity * area
+    properties: dict[str, Any] = shear_stiffnesses | {
         "mass_per_length": material.density * area,
         "EIy": material.E * about_y,
         "EIz": material.E * about_z,
@@ -290,30 +290,30 @@ class Section(Properties):
         try:
             shape_properties(material, shape, rotary=self.rotary_inertia, shear=self.shear)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
+            problem = error.errors(include_url=False)[0]
             raise fault(
                 "the shape and material give {name} = {value}, which is beyond the size "
                 "of any arm. Check the dimensions and their units.",
                 "shape",
-                name=first["loc"][0],
-                value=f"{first['input']:g}",
+                name=problem["loc"][0],
+                value=f"{problem['input']:g}",
             ) from None
 
     def _check_stations(self, stations: tuple[Station, ...]) -> None:
-        keys = [
+        keys_by_station = [
             {name for name in Station.model_fields if getattr(s, name) is not None}
             for s in stations
         ]
         for i, station in enumerate(stations):
             if station.mass_per_length is None:
                 raise fault("every station of a section needs mass_per_length", "stations", i)
-            if keys[i] != keys[0]:
-                odd = sorted(keys[i] ^ keys[0])[0]
+            if keys_by_station[i] != keys_by_station[0]:
+                key = sorted(keys_by_station[i] ^ keys_by_station[0])[0]
                 raise fault(
                     "{odd} is given at some stations only. Give it at every station, or at none.",
                     "stations",
                     i,
-                    odd=odd,
+                    odd=key,
                 )
             if i and station.at < stations[i - 1].at:
                 raise fault(
@@ -333,10 +333,10 @@ class Section(Properties):
             raise fault(
                 "the first station of a section must be at 0, the root", "stations", 0, "at"
             )
-        for name in sorted(keys[0] - {"at"}):
+        for name in sorted(keys_by_station[0] - {"at"}):
             values = [getattr(station, name) for station in stations]
-            least = min((value for value in values if value), default=0.0)
-            if max(values) > MOST_CHANGE * least:
+            smallest = min((value for value in values if value), default=0.0)
+            if max(values) > MOST_CHANGE * smallest:
                 raise fault(
                     "this value is more than {most} times that of another station. "
                     "Split the link into several, or make a part of it rigid.",

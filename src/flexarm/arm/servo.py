@@ -83,9 +83,9 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
         ``context`` is pydantic's, with the source of the files that the values name.
         """
         values = {name: getattr(self, name) for name in self.model_fields_set}
-        for key, others in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):
-            for other in others if key in changes else ():
-                values.pop(other, None)
+        for key, conflicting in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):
+            for conflict in conflicting if key in changes else ():
+                values.pop(conflict, None)
         return type(self).model_validate(values | changes, context=context)
 
 

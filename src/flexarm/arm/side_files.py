@@ -45,16 +45,18 @@ class SideFiles:
         """
         if self.kept is not None:
             return SideFile(name, self._kept(self.kept, name), self)
-        place = Path(os.path.realpath(self.folder / name))
-        below = (place.is_relative_to(os.path.realpath(each)) for each in self.allowed or ())
-        if self.allowed is not None and not any(below):
+        path = Path(os.path.realpath(self.folder / name))
+        is_allowed = (
+            path.is_relative_to(os.path.realpath(folder)) for folder in self.allowed or ()
+        )
+        if self.allowed is not None and not any(is_allowed):
             raise ModelError(
                 f"{name} is not in the folder of this file ({self.folder}) or below it. Move it "
                 "there, or allow its folder: on the command line by --allow-files DIR, in "
                 "Python by load(..., files=[DIR])."
             )
         try:
-            return SideFile(name, self._once(place), self)
+            return SideFile(name, self._once(path), self)
         except FileNotFoundError:
             raise ModelError(f"there is no file {name} in {self.folder}") from None
         except (OSError, ValueError) as error:
@@ -65,21 +67,21 @@ class SideFiles:
         """Store the contents of a file that is not written yet, so that `read` returns them."""
         self._read[Path(os.path.realpath(self.folder / name))] = content
 
-    def _once(self, place: Path) -> bytes:
-        if place not in self._read:
-            content = read_regular(place)
+    def _once(self, path: Path) -> bytes:
+        if path not in self._read:
+            content = read_regular(path)
             if len(content) + sum(map(len, self._read.values())) > MOST_TOTAL_BYTES:
                 raise ValueError(
                     f"the files that a model names are more than {MOST_TOTAL_BYTES:,} bytes "
                     "together"
                 )
-            self._read[place] = content
-        return self._read[place]
+            self._read[path] = content
+        return self._read[path]
 
-    def _kept(self, kept: Mapping[str, bytes], name: str) -> bytes:
-        if name not in kept:
+    def _kept(self, contents: Mapping[str, bytes], name: str) -> bytes:
+        if name not in contents:
             raise ModelError(f"there is no file {name} among those stored for {self.folder}")
-        return kept[name]
+        return contents[name]
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,9 @@ class SideFile:
 def read_regular(path: Path) -> bytes:
     """Return the bytes of a regular file of limited size; errors as in `open_regular`."""
     with open_regular(path) as file:
-        large = os.fstat(file.fileno()).st_size > MOST_FILE_BYTES
-        content = b"" if large else file.read(MOST_FILE_BYTES + 1)
-    if large or len(content) > MOST_FILE_BYTES:
+        too_large = os.fstat(file.fileno()).st_size > MOST_FILE_BYTES
+        content = b"" if too_large else file.read(MOST_FILE_BYTES + 1)
+    if too_large or len(content) > MOST_FILE_BYTES:
         raise ValueError(f"the file is larger than {MOST_FILE_BYTES:,} bytes")
     return content
 
@@ -162,18 +164,18 @@ class BesideModel(Part):
     def _read(
         cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        made = handler(value)
+        part = handler(value)
         context = info.context if isinstance(info.context, dict) else {}
-        earlier = value.side_file if isinstance(value, BesideModel) else None
-        if earlier is not None and earlier.name == made.file and "files" not in context:
-            made._side_file = earlier  # validated again: the file is not read again
-            return made
-        files = context.get("files", SideFiles() if earlier is None else earlier.files)
+        previous_file = value.side_file if isinstance(value, BesideModel) else None
+        if previous_file is not None and previous_file.name == part.file and "files" not in context:
+            part._side_file = previous_file  # validated again: the file is not read again
+            return part
+        files = context.get("files", SideFiles() if previous_file is None else previous_file.files)
         try:
-            made._side_file = files.read(made.file)
+            part._side_file = files.read(part.file)
         except ModelError as error:
             raise fault("{reason}", "file", reason=str(error)) from None
-        return made
+        return part
 
 
 class Mesh(BesideModel):
@@ -194,12 +196,12 @@ def parts_beside(part: Any) -> Iterator[BesideModel]:
     if isinstance(part, dict):
         part = list(part.values())
     if isinstance(part, list | tuple):
-        for each in part:
-            yield from parts_beside(each)
+        for entry in part:
+            yield from parts_beside(entry)
 
 
 def files_of(part: Any) -> SideFiles:
     """Return the source of an arm's side files, without restrictions on further folders."""
-    for each in parts_beside(part):
-        return replace(each.side_file.files, allowed=None)
+    for part_in_file in parts_beside(part):
+        return replace(part_in_file.side_file.files, allowed=None)
     return SideFiles()

@@ -7,7 +7,7 @@ from html import escape
 
 from flexarm.arm.constants import HTML_ROWS, TEXT_ROWS
 
-WIDTH, HEIGHT = 640, 64  # [px] of a picture
+WIDTH, HEIGHT = 640, 64  # size of a picture [px]
 ROUND = ("revolute", "universal", "spherical", "screw")  # joints that are drawn as circles
 CELL = "padding:2px 10px;text-align:left"
 
@@ -25,9 +25,9 @@ class Summary:
     def text(self) -> str:
         """Return the summary as text for a terminal."""
         text = [self.title, *(f"  {line}" for line in self.lines)]
-        shown = [self.columns, *self.rows[: self.most]] if self.rows else []
-        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        for row in shown:
+        printed = [self.columns, *self.rows[: self.most]] if self.rows else []
+        widths = [max(map(len, column)) for column in zip(*printed, strict=True)]
+        for row in printed:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
             text.append(f"  {'  '.join(cells).rstrip()}")
         if len(self.rows) > self.most:
@@ -43,9 +43,9 @@ class Summary:
         if not self.rows:
             return ""
         body = "".join(_row("td", row) for row in self.rows[:HTML_ROWS])
-        more = len(self.rows) - HTML_ROWS
-        rest = f"<div>... {more} more</div>" if more > 0 else ""
-        return f"<table>{_row('th', self.columns)}{body}</table>{rest}"
+        hidden_rows = len(self.rows) - HTML_ROWS
+        footer = f"<div>... {hidden_rows} more</div>" if hidden_rows > 0 else ""
+        return f"<table>{_row('th', self.columns)}{body}</table>{footer}"
 
 
 class Summarised(ABC):
@@ -76,29 +76,29 @@ def draw_chain(parts: Sequence[tuple[str, str, float, bool]]) -> str:
     total = sum(length for _, _, length, _ in parts) or 1.0
     scale = (WIDTH - 40) / total
     x, y = 20.0, HEIGHT / 2 - 6
-    drawn = []
+    elements = []
     for name, kind, length, flexible in parts:
-        end = x + scale * length
-        look = ("#2f80ab", 5) if flexible else ("#6d7884", 9)
-        drawn.append(
-            f'<line x1="{x:.1f}" y1="{y}" x2="{end:.1f}" y2="{y}" stroke="{look[0]}" '
-            f'stroke-width="{look[1]}"/>'
+        x_end = x + scale * length
+        stroke = ("#2f80ab", 5) if flexible else ("#6d7884", 9)
+        elements.append(
+            f'<line x1="{x:.1f}" y1="{y}" x2="{x_end:.1f}" y2="{y}" stroke="{stroke[0]}" '
+            f'stroke-width="{stroke[1]}"/>'
         )
-        drawn.append(_joint(kind, x, y))
+        elements.append(_joint(kind, x, y))
         if scale * length > 7 * len(name):
-            drawn.append(
-                f'<text x="{(x + end) / 2:.1f}" y="{y + 24}" text-anchor="middle" '
+            elements.append(
+                f'<text x="{(x + x_end) / 2:.1f}" y="{y + 24}" text-anchor="middle" '
                 f'font-size="12" fill="currentColor">{escape(name)}</text>'
             )
-        x = end
-    drawn.append(f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="#e11d74"/>')
-    return f'<svg width="{WIDTH}" height="{HEIGHT}" role="img">{"".join(drawn)}</svg>'
+        x = x_end
+    elements.append(f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="#e11d74"/>')
+    return f'<svg width="{WIDTH}" height="{HEIGHT}" role="img">{"".join(elements)}</svg>'
 
 
 def _joint(kind: str, x: float, y: float) -> str:
-    look = 'fill="white" stroke="#6d7884" stroke-width="3"'
+    style = 'fill="white" stroke="#6d7884" stroke-width="3"'
     if kind in ROUND:
-        return f'<circle cx="{x:.1f}" cy="{y}" r="8" {look}/>'
+        return f'<circle cx="{x:.1f}" cy="{y}" r="8" {style}/>'
     if kind == "fixed":
         return f'<rect x="{x - 2:.1f}" y="{y - 8}" width="4" height="16" fill="#6d7884"/>'
-    return f'<rect x="{x - 9:.1f}" y="{y - 7}" width="18" height="14" {look}/>'
+    return f'<rect x="{x - 9:.1f}" y="{y - 7}" width="18" height="14" {style}/>'

@@ -62,9 +62,9 @@ class Balance:
         still = np.zeros(len(self.columns))
         if self.tangent is None:
             return np.diag(still), np.diag(still)
-        at = self.tangent.matrices(point, still)
-        pushed = 0.0 if self.push is None else self.push(point.q)[1]
-        return at.mass, at.stiffness - pushed
+        linear = self.tangent.matrices(point, still)
+        gradient = 0.0 if self.push is None else self.push(point.q)[1]
+        return linear.mass, linear.stiffness - gradient
 
     def residual(self, point: OperatingPoint) -> Array:
         """Compute the residual forces along the free directions, and the constraint's error.
@@ -88,17 +88,17 @@ class Balance:
             which divides its columns.
         """
         k = self.columns.shape[1]
-        tangents = self.columns.T @ self.derivatives(point)[1] @ self.columns
-        size = np.sqrt(np.maximum(np.abs(np.diag(tangents)), 1e-300))
+        stiffness = self.columns.T @ self.derivatives(point)[1] @ self.columns
+        size = np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
         if self.held is None:
-            return tangents / np.outer(size, size), size, size
+            return stiffness / np.outer(size, size), size, size
         size = np.full(k, max(float(size.max()), 1e-6))  # so that steps are the shortest in q
-        slope = self.held.function(point.q)[1] @ self.columns
+        gradient = self.held.function(point.q)[1] @ self.columns
         reactions = self.columns.T @ self.held.reactions
-        empty = np.zeros((len(slope), reactions.shape[1]))
-        matrix = np.block([[tangents / np.outer(size, size), -reactions],
-                           [slope / self.held.reach, empty]])  # fmt: skip
-        rows = np.concatenate([size, np.full(len(slope), self.held.reach / size[0])])
+        zeros = np.zeros((len(gradient), reactions.shape[1]))
+        matrix = np.block([[stiffness / np.outer(size, size), -reactions],
+                           [gradient / self.held.reach, zeros]])  # fmt: skip
+        rows = np.concatenate([size, np.full(len(gradient), self.held.reach / size[0])])
         return matrix, rows, size
 
     def step(self, point: OperatingPoint, residual: Array) -> tuple[Array, Array, Array] | None:
@@ -163,13 +163,13 @@ class _Modes:
         slopes = np.where(self.falling, np.abs(self.values), self.values)
         slopes = np.where(np.abs(slopes) > 1e-12, slopes, 1e-12)
         lengths = self.pushes / slopes
-        most = STRIDE / np.maximum(np.abs(lengths), STRIDE)
-        return np.asarray((self.shapes @ (most * lengths)).real)
+        shares = STRIDE / np.maximum(np.abs(lengths), STRIDE)
+        return np.asarray((self.shapes @ (shares * lengths)).real)
 
     def kick(self) -> Array:
         """Return a step along the most unstable mode, away from an equilibrium, (k,)."""
-        shape = self.shapes[:, np.argmin(self.values.real)].real
-        return np.asarray(STRIDE / 3 * shape / np.abs(shape).max())
+        direction = self.shapes[:, np.argmin(self.values.real)].real
+        return np.asarray(STRIDE / 3 * direction / np.abs(direction).max())
 
 
 def balance(
@@ -205,19 +205,19 @@ def balance(
             or problem.modes(point).off <= BALANCED
         ):
             return point, count
-    point, more = _descend(problem, start)
+    point, descent_steps = _descend(problem, start)
     deflected: Array = np.linalg.lstsq(columns, point.q - start.q)[0].astype(float)
-    closer, last = _converge(problem, point, 0.0, deflected)
+    closer, newton_steps = _converge(problem, point, 0.0, deflected)
     if closer is not None and np.abs(closer.q - point.q).max() <= STRIDE * BALANCED**0.5:
         point = closer
-    return point, count + more + last
+    return point, count + descent_steps + newton_steps
 
 
 def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> bool:
     """Return whether residual forces are negligible relative to the largest force at two points."""
-    applied = [problem.force(each) for each in (start, end)]
-    left = np.abs(problem.columns.T @ applied[1]).max()
-    return bool(left <= UNBALANCED * np.abs(applied).max())
+    applied = [problem.force(point) for point in (start, end)]
+    residual = np.abs(problem.columns.T @ applied[1]).max()
+    return bool(residual <= UNBALANCED * np.abs(applied).max())
 
 
 def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, int]:
@@ -236,16 +236,16 @@ def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, i
 def _downhill(problem: Balance, point: OperatingPoint, step: Array) -> OperatingPoint:
     """Return the point after the largest fraction of a step that lowers residual or energy."""
     before = problem.residual(point)
-    share, moved = 1.0, point
+    share, candidate = 1.0, point
     while share > 1e-9:
-        moved = replace(point, q=point.q + problem.columns @ (share * step))
-        after = problem.residual(moved)
+        candidate = replace(point, q=point.q + problem.columns @ (share * step))
+        after = problem.residual(candidate)
         if np.linalg.norm(after) < np.linalg.norm(before):
             break
         if before @ step < 0 and after @ step <= -0.9 * (before @ step):
             break
         share /= 2
-    return moved
+    return candidate
 
 
 def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, int]:
@@ -256,49 +256,49 @@ def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, in
     count = 0
     for stages in LOAD_STAGES:
         point = start
-        first = problem.residual(start)
+        initial = problem.residual(start)
         for stage in range(1, stages + 1):
-            found = _converge(problem, point, (1 - stage / stages) * first)
-            count += found[1]
-            if found[0] is None:
+            result, steps = _converge(problem, point, (1 - stage / stages) * initial)
+            count += steps
+            if result is None:
                 break
-            point = found[0]
+            point = result
         else:
             return point, count
     raise FlexarmError(NOWHERE)
 
 
 def _converge(
-    problem: Balance, point: OperatingPoint, rest: Array | float, deflected: Array | None = None
+    problem: Balance, point: OperatingPoint, target: Array | float, deflected: Array | None = None
 ) -> tuple[OperatingPoint | None, int]:
-    """Return the point whose residual equals ``rest``, or None if Newton's method diverges.
+    """Return the point whose residual equals ``target``, or None if Newton's method diverges.
 
     Also returns the number of steps. ``deflected`` is the distance of the point from the start
     along the directions, (k,).
     """
     travelled = np.zeros(problem.columns.shape[1]) if deflected is None else deflected
     reach = 0.0 if problem.held is None else problem.held.reach
-    residual = problem.residual(point) - rest
+    residual = problem.residual(point) - target
     for count in range(NEWTON_STEPS):
         if not np.any(residual):
             return point, count
-        found = problem.step(point, residual)
-        if found is None:
+        newton_step = problem.step(point, residual)
+        if newton_step is None:
             return None, count
-        step, rows, size = found
+        step, rows, size = newton_step
         longest = float(np.abs(step).max(initial=0.0))
         if reach and longest <= HELD * reach:
-            last = replace(point, q=point.q + problem.columns @ step)
-            return (last if problem.is_held(residual) else None), count + 1
+            end = replace(point, q=point.q + problem.columns @ step)
+            return (end if problem.is_held(residual) else None), count + 1
         share = min(1.0, LONGEST_STEP * min(1.0, reach) / longest) if reach else 1.0
-        point, residual, share = _advance(problem, point, share * step, rest, residual, rows)
+        point, residual, share = _advance(problem, point, share * step, target, residual, rows)
         travelled = travelled + share * step
-        moved = float(np.linalg.norm(size * step))
-        if moved <= CONVERGED * float(np.linalg.norm(size * travelled)) + 1e-300:
+        length = float(np.linalg.norm(size * step))
+        if length <= CONVERGED * float(np.linalg.norm(size * travelled)) + 1e-300:
             return point, count + 1
         if share == 0:
-            done = moved <= np.sqrt(CONVERGED) * float(np.linalg.norm(size * travelled))
-            return (point if done else None), count + 1
+            converged = length <= np.sqrt(CONVERGED) * float(np.linalg.norm(size * travelled))
+            return (point if converged else None), count + 1
     return None, NEWTON_STEPS
 
 
@@ -306,7 +306,7 @@ def _advance(
     problem: Balance,
     point: OperatingPoint,
     step: Array,
-    rest: Array | float,
+    target: Array | float,
     residual: Array,
     rows: Array,
 ) -> tuple[OperatingPoint, Array, float]:
@@ -318,9 +318,9 @@ def _advance(
     before = float(np.linalg.norm(residual * scale))
     share = 1.0
     while share > 1e-4:
-        moved = replace(point, q=point.q + problem.columns @ (share * step))
-        after = problem.residual(moved) - rest
+        candidate = replace(point, q=point.q + problem.columns @ (share * step))
+        after = problem.residual(candidate) - target
         if np.all(np.isfinite(after)) and float(np.linalg.norm(after * scale)) < before:
-            return moved, after, share
+            return candidate, after, share
         share /= 2
     return point, residual, 0.0

@@ -54,7 +54,7 @@ def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> LinearM
 def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
     """Return a linear model with prescribed coordinates and driven hubs locked.
 
-    Of elastic joints the motors are locked.
+    Of an elastic joint the motor is locked.
     """
     return linear.along(*moves(model, {axis.name for axis in model.axes if axis.driven}))
 
@@ -71,19 +71,19 @@ def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
 
     Returns
     -------
-    kept, columns
-        Indices of the free coordinates, and the motion of all coordinates per free coordinate,
-        (n, kept): where shapes turn the hub, the joint's coordinate moves against them.
+    coordinates, columns
+        Indices of the r free coordinates, and the motion of all n coordinates per free coordinate,
+        (n, r): where shapes turn a locked hub, the joint's coordinate moves against them.
     """
-    held = set(model.prescribed)
-    follow: list[tuple[int, Array]] = []
+    fixed_indices = set(model.prescribed)
+    locked_hubs: list[tuple[int, Array]] = []
     for axis in model.axes:
         if axis.name in locked and axis.index not in model.prescribed:
-            held.add(axis.index if axis.motor is None else axis.motor)
+            fixed_indices.add(axis.index if axis.motor is None else axis.motor)
             if axis.motor is None:
-                follow.append((axis.index, hub_row(model, axis)))
-    kept = [i for i in range(model.size) if i not in held]
-    columns = np.eye(model.size)[:, kept]
-    for index, row in follow:
-        columns[index] = -row[kept]
-    return kept, columns
+                locked_hubs.append((axis.index, hub_row(model, axis)))
+    coordinates = [i for i in range(model.size) if i not in fixed_indices]
+    columns = np.eye(model.size)[:, coordinates]
+    for index, row in locked_hubs:
+        columns[index] = -row[coordinates]
+    return coordinates, columns

@@ -68,11 +68,11 @@ class Equilibrium(Summarised):
         """
         model, point = self.model, self.point
         rows = np.array([0.0]), point.q[None], point.v[None], point.u[None]
-        bent = validity(model, *rows[:2])
-        held = {axis.name for axis in model.axes} - set(self.settled)
+        bending = validity(model, *rows[:2])
+        held_joints = {axis.name for axis in model.axes} - set(self.settled)
         return run_errors(
-            model, Motion(*rows, np.zeros((1, 0, 3))), bent, solved=IntegrationError(0.0),
-            at_rest=lambda: rest_errors(model, point, held),
+            model, Motion(*rows, np.zeros((1, 0, 3))), bending, solved=IntegrationError(0.0),
+            at_rest=lambda: rest_errors(model, point, held_joints),
         )  # fmt: skip
 
     @property
@@ -88,9 +88,9 @@ class Equilibrium(Summarised):
     def _summary(self) -> Summary:
         names = zip(self.model.names, self.point.q, self.model.units, strict=True)
         rows = [(name, f"{value:.6g}", unit) for name, value, unit in names]
-        held = ", ".join(f"{name} {value:.4g}" for name, value in self.holding().items())
+        inputs = ", ".join(f"{name} {value:.4g}" for name, value in self.holding().items())
         title = f"Equilibrium of {self.model.arm.name}"
-        lines = (f"held by {held or 'nothing'}", *self.notes)
+        lines = (f"held by {inputs or 'nothing'}", *self.notes)
         return Summary(title, lines, ("coordinate", "value", "unit"), rows)
 
     def deflections(self) -> dict[str, float]:
@@ -149,11 +149,11 @@ def equilibrium(
             "an equilibrium cannot be computed for a base in orbit, since a base at rest need "
             "not stay there"
         )
-    held, turning = positions_and_speeds(model, at, speeds)
+    positions, rates = positions_and_speeds(model, at, speeds)
     require_names("settle", settle, "joints")
     require_flag("straight", straight)
     t = require_number("t", t, unit="s")
-    return settle_down(Tangent(model), held, turning, settle, straight=straight, t=t)
+    return settle_down(Tangent(model), positions, rates, settle, straight=straight, t=t)
 
 
 def positions_and_speeds(
@@ -194,20 +194,20 @@ def settle_down(
     _, columns = moves(model, locked)
     columns = columns[:, ~_base(model, columns)]
     point = OperatingPoint(q, v, np.zeros(tangent.inputs.shape[1]), t)
-    still, count = np.zeros(model.size), 0
-    size = float(np.abs(tangent.force(point, still)).max(initial=0.0))
+    no_acceleration, steps = np.zeros(model.size), 0
+    largest_force = float(np.abs(tangent.force(point, no_acceleration)).max(initial=0.0))
     if not straight and columns.shape[1]:
-        point, count = balance(tangent, point, columns, stable=bool(settle), push=push)
-    effort = tangent.force(point, still)
-    size = max(size, float(np.abs(effort).max(initial=0.0)))
+        point, steps = balance(tangent, point, columns, stable=bool(settle), push=push)
+    effort = tangent.force(point, no_acceleration)
+    largest_force = max(largest_force, float(np.abs(effort).max(initial=0.0)))
     u = np.asarray(np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0], dtype=np.float64)
     point = OperatingPoint(point.q, v, u, t)
-    left = effort - tangent.inputs @ u
-    left[np.abs(left) <= NEGLIGIBLE * size] = 0.0
-    notes = _unheld(model, left, straight=straight) + _unsteady(tangent, point, size)
+    unbalanced = effort - tangent.inputs @ u
+    unbalanced[np.abs(unbalanced) <= NEGLIGIBLE * largest_force] = 0.0
+    notes = _unheld(model, unbalanced, straight=straight) + _unsteady(tangent, point, largest_force)
     if not straight:
         notes += list(validity(model, np.zeros(1), point.q[None]).warnings)
-    return Equilibrium(model, point, effort, count, tuple(notes), straight, tuple(settle))
+    return Equilibrium(model, point, effort, steps, tuple(notes), straight, tuple(settle))
 
 
 def held_state(
@@ -215,18 +215,18 @@ def held_state(
 ) -> tuple[Array, Array]:
     """Return coordinates and rates, (n,) each, for given joints and undeformed links."""
     q, v = undeformed(model, start_state(model)[0]), np.zeros(model.size)
-    known = list(model.prescribed)
-    q[known] = prescribed_motion(model, t)[0]
-    named = {axis.name: axis for axis in model.axes}
+    prescribed = list(model.prescribed)
+    q[prescribed] = prescribed_motion(model, t)[0]
+    axes = {axis.name: axis for axis in model.axes}
     for axis in model.axes:
         if axis.motor is not None:
             q[axis.index] = q[axis.motor]
     for values, target in ((joints, q), (speeds, v)):
         for name, value in values.items():
-            _require_joint(name, named)
+            _require_joint(name, axes)
             if not np.isfinite(value):
                 raise FlexarmError(f"{name}: must be a finite number, got {value}")
-            axis = named[name]
+            axis = axes[name]
             target[axis.index] = value
             if axis.motor is not None:
                 target[axis.motor] = value
@@ -235,10 +235,10 @@ def held_state(
     return q, v
 
 
-def _require_joint(name: str, known: Mapping[str, object] | Set[str]) -> None:
-    if name not in known:
+def _require_joint(name: str, names: Mapping[str, object] | Set[str]) -> None:
+    if name not in names:
         raise FlexarmError(
-            f"there is no joint '{name}'. The joints are {', '.join(sorted(known)) or 'none'}."
+            f"there is no joint '{name}'. The joints are {', '.join(sorted(names)) or 'none'}."
         )
 
 
@@ -261,7 +261,7 @@ def _base(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bo
     return np.asarray(np.any(columns[:6] != 0, axis=0))
 
 
-def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
+def _unheld(model: Model, unbalanced: Array, *, straight: bool) -> list[str]:
     """Return sentences on coordinates and links whose loads are not balanced."""
     notes = []
     for i, name in enumerate(model.names):
@@ -269,26 +269,26 @@ def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
         for axis in model.axes:
             if i == axis.index and axis.motor is None:
                 free = axis.acts.actuation == "free"
-        if free and left[i]:
+        if free and unbalanced[i]:
             unit = "N m" if model.units[i] == "rad" else "N"
             notes.append(
-                f"no equilibrium: {name} is free and would need {left[i]:.4g} {unit} to stay"
+                f"no equilibrium: {name} is free and would need {unbalanced[i]:.4g} {unit} to stay"
             )
-    bent = [i for part in model.links for i in range(part.modes.start, part.modes.stop)]
-    if straight and np.any(left[bent]):
+    amplitudes = [i for part in model.links for i in range(part.modes.start, part.modes.stop)]
+    if straight and np.any(unbalanced[amplitudes]):
         notes.append("links are taken as straight, so the loads that bend them are not balanced")
     return notes
 
 
 def _unsteady(tangent: Tangent, point: OperatingPoint, size: float) -> list[str]:
-    """Return a sentence if the forces change as the joints move on; the list is empty otherwise."""
+    """Return a sentence if the forces change along the joints' motion, else an empty list."""
     speed = float(np.abs(point.v).max(initial=0.0))
     if speed == 0:
         return []
-    still = np.zeros(tangent.model.size)
-    change = tangent.matrices(point, still).stiffness @ (point.v / speed)
-    open_ = [i for i in range(len(change)) if i not in tangent.model.prescribed]
-    if np.any(np.abs(change[open_]) > STEADY * size):
+    no_acceleration = np.zeros(tangent.model.size)
+    gradient = tangent.matrices(point, no_acceleration).stiffness @ (point.v / speed)
+    free = [i for i in range(len(gradient)) if i not in tangent.model.prescribed]
+    if np.any(np.abs(gradient[free]) > STEADY * size):
         return [
             "not a steady motion: forces change as the joints move on, and the modes "
             "are those of the instant"

@@ -38,15 +38,15 @@ def shapes_following(arm: Arm, at: Mapping[str, float]) -> Arm:
         for index, link in enumerate(arm.links)
         for name, axis in zip(arm.axis_names(index), link.joint.axes.values(), strict=True)
     }
-    links, some = list(arm.links), False
+    links, followed = list(arm.links), False
     for index, link in enumerate(links):
         shapes = link.shapes
         if isinstance(shapes, ClampedMass) and shapes.tip == "auto" and not shapes.follow:
             outboard = {n for k in range(index + 1, len(links)) for n in arm.axis_names(k)}
-            seen = {name: value for name, value in posture.items() if name in outboard}
-            shapes = shapes.model_copy(update={"configuration": seen})
-            links[index], some = link.model_copy(update={"shapes": shapes}), True
-    if not some:
+            configuration = {name: value for name, value in posture.items() if name in outboard}
+            shapes = shapes.model_copy(update={"configuration": configuration})
+            links[index], followed = link.model_copy(update={"shapes": shapes}), True
+    if not followed:
         raise FlexarmError(
             "following: no link has shapes that depend on the joints outboard. Give a link "
             "shapes of kind clamped-mass with 'tip: auto'."

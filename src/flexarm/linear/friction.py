@@ -48,8 +48,8 @@ class DryFriction:
     def damping(self, model: Model, v: Array) -> Array:
         """Return the contribution of Coulomb friction to the damping matrix at rates v, (n, n)."""
         result = np.zeros((model.size, model.size))
-        for each in coulomb_frictions(model, smooth=False):
-            result += self._coefficient(each, v) * np.outer(each.row, each.row)
+        for friction in coulomb_frictions(model, smooth=False):
+            result += self._coefficient(friction, v) * np.outer(friction.row, friction.row)
         return result
 
     def notices(self, model: Model, v: Array, columns: Array | None = None) -> tuple[str, ...]:
@@ -60,34 +60,34 @@ class DryFriction:
         if columns is None:
             columns = np.delete(np.eye(model.size), model.prescribed, axis=1)
         return tuple(
-            self._notice(each, v)
-            for each in coulomb_frictions(model, smooth=False)
-            if np.any(columns.T @ each.row)
+            self._notice(friction, v)
+            for friction in coulomb_frictions(model, smooth=False)
+            if np.any(columns.T @ friction.row)
         )
 
-    def _coefficient(self, each: Coulomb, v: Array) -> float:
+    def _coefficient(self, friction: Coulomb, v: Array) -> float:
         """Return the viscous coefficient equivalent to a Coulomb friction [N m s/rad], [N s/m]."""
-        rate = float(each.row @ v)
+        rate = float(friction.row @ v)
         if self.choice == "tangent":
-            return each.slope(rate)
+            return friction.slope(rate)
         if self.choice == "off":
             return 0.0
         speed = float(self.speed or SECANT_SPEED)
-        reversing = max(1 - (rate / speed) ** 2, 0.0)
-        return 4 * each.force / (math.pi * speed) * math.sqrt(reversing)
+        reversal = max(1 - (rate / speed) ** 2, 0.0)
+        return 4 * friction.force / (math.pi * speed) * math.sqrt(reversal)
 
-    def _notice(self, each: Coulomb, v: Array) -> str:
-        effort, length = each.axis.effort_unit, each.axis.unit
-        head = f"{each.axis.name}: Coulomb friction of {each.force:.4g} {effort}"
-        value = f"{self._coefficient(each, v):.4g} {effort} s/{length}"
+    def _notice(self, friction: Coulomb, v: Array) -> str:
+        effort, length = friction.axis.effort_unit, friction.axis.unit
+        head = f"{friction.axis.name}: Coulomb friction of {friction.force:.4g} {effort}"
+        value = f"{self._coefficient(friction, v):.4g} {effort} s/{length}"
         if self.choice == "off":
             return (
                 f"{head} is left out of the linear model: friction 'secant' puts in its describing "
                 "function, 'tangent' the slope of its smoothing"
             )
-        how = f"its slope, smoothed over {each.smoothing:.4g}"
+        origin = f"its slope, smoothed over {friction.smoothing:.4g}"
         if self.choice == "secant":
-            how = (
+            origin = (
                 f"its describing function at a speed amplitude of {self.speed or SECANT_SPEED:.4g}"
             )
-        return f"{head} counts as {value}, {how} {length}/s"
+        return f"{head} counts as {value}, {origin} {length}/s"

@@ -136,14 +136,14 @@ class Modes(Summarised):
     @property
     def posture(self) -> str:
         """Text with state and position of each joint; for elastic joints the motor's position."""
-        said, q = [], self.equilibrium.point.q
+        texts, q = [], self.equilibrium.point.q
         for axis in self.model.axes:
             if axis.name in self.states:
-                place = float(q[axis.index if axis.motor is None else axis.motor])
-                text = f"{math.degrees(place):.6g} deg" if axis.turns else f"{place:.6g} m"
-                at = f" at {text}" if abs(place) > NEGLIGIBLE else ""
-                said.append(f"{axis.name} {self.states[axis.name]}{at}")
-        return f"joints: {', '.join(said) or 'none'}"
+                position = float(q[axis.index if axis.motor is None else axis.motor])
+                text = f"{math.degrees(position):.6g} deg" if axis.turns else f"{position:.6g} m"
+                at_text = f" at {text}" if abs(position) > NEGLIGIBLE else ""
+                texts.append(f"{axis.name} {self.states[axis.name]}{at_text}")
+        return f"joints: {', '.join(texts) or 'none'}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -159,8 +159,10 @@ class Modes(Summarised):
         """
         locked = {name for name, state in self.states.items() if state == "locked"}
         pairs = [(mode.eigenvalue, mode.shape) for mode in self.modes]
-        found = self.equilibrium
-        return frequency_errors(self.model, found.point, locked, pairs, balanced=not found.straight)
+        equilibrium = self.equilibrium
+        return frequency_errors(
+            self.model, equilibrium.point, locked, pairs, balanced=not equilibrium.straight
+        )
 
     def __getitem__(self, name: str) -> Mode:
         """Return a mode by its name; raise an error for an unknown name."""
@@ -230,14 +232,14 @@ def modes(
         inertia.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    places, turning = positions_and_speeds(model, at, speeds)
+    positions, rates = positions_and_speeds(model, at, speeds)
     require_flag("straight", straight)
     require_flag("following", following)
     if following:
-        model = build(shapes_following(model.arm, places))
+        model = build(shapes_following(model.arm, positions))
     tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
-    states = joint_states(model, joints, given=bool(places) or bool(turning))
-    found = settle_down(tangent, places, turning, straight=straight)
+    states = joint_states(model, joints, given=bool(positions) or bool(rates))
+    found = settle_down(tangent, positions, rates, straight=straight)
     return modes_about(tangent, found, states)
 
 
@@ -276,35 +278,39 @@ def joint_states(
 def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) -> Modes:
     """Compute the modes about an equilibrium, from compiled equations."""
     model, point = tangent.model, found.point
-    kept, columns = moves(model, {name for name, state in states.items() if state == "locked"})
+    coordinates, columns = moves(
+        model, {name for name, state in states.items() if state == "locked"}
+    )
     full = tangent.matrices(point, np.zeros(model.size))
-    linear = full.along(kept, columns)
+    linear = full.along(coordinates, columns)
     require_inertia(model, linear.mass, linear.names, when="in this posture")
     elastic = tangent.elastic(point)
     groups = strain_groups(model, elastic, point.q)
-    solved = linear.modes()
-    shapes = columns @ solved.vectors
+    solution = linear.modes()
+    shapes = columns @ solution.vectors
     if not np.any(shapes.imag):
-        shapes = _planes(np.abs(solved.values), shapes, groups)
-    places = [columns.T @ group.energy @ columns for group in groups]
-    lives = np.array(
+        shapes = _planes(np.abs(solution.values), shapes, groups)
+    energies_by_group = [columns.T @ group.energy @ columns for group in groups]
+    strained = np.array(
         [
             is_strained(model, groups, *pair, full.mass)
-            for pair in zip(solved.values, shapes.T, strict=True)
+            for pair in zip(solution.values, shapes.T, strict=True)
         ],
         dtype=bool,
     )
-    energies = place_energies(groups, solved.values, shapes, linear.mass, kept)
-    shares = np.zeros((len(kept), len(lives)))
-    shares[:, lives] = energy_shares(places, energies[:, lives], shapes[kept][:, lives])
-    shares[:, ~lives] = kinetic_shares(linear.mass, shapes[kept][:, ~lives])
-    labels = mode_names(model, groups, energies, solved.values, shapes, full.mass)
-    listed = _rigid(model, kept, columns, solved.rigid, linear.mass)
-    for label, value, shape, share in zip(labels, solved.values, shapes.T, shares.T, strict=True):
+    energies = place_energies(groups, solution.values, shapes, linear.mass, coordinates)
+    shares = np.zeros((len(coordinates), len(strained)))
+    shares[:, strained] = energy_shares(
+        energies_by_group, energies[:, strained], shapes[coordinates][:, strained]
+    )
+    shares[:, ~strained] = kinetic_shares(linear.mass, shapes[coordinates][:, ~strained])
+    labels = mode_names(model, groups, energies, solution.values, shapes, full.mass)
+    result = _rigid(model, coordinates, columns, solution.rigid, linear.mass)
+    for label, value, shape, share in zip(labels, solution.values, shapes.T, shares.T, strict=True):
         participation = dict(zip(linear.names, share.tolist(), strict=True))
-        listed.append(Mode(label, _kind(value), complex(value), participation, shape))
+        result.append(Mode(label, _kind(value), complex(value), participation, shape))
     notices = tangent.friction.notices(model, point.v, columns)
-    return Modes(model, found, states, tuple(listed), full.mass, notices)
+    return Modes(model, found, states, tuple(result), full.mass, notices)
 
 
 def _kind(value: complex) -> Kind:
@@ -332,20 +338,22 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
     return result
 
 
-def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Array) -> list[Mode]:
+def _rigid(
+    model: Model, coordinates: list[int], columns: Array, rigid: Array, mass: Array
+) -> list[Mode]:
     """Return the rigid-body modes, combined so that every mode moves as few joints as possible."""
     if not rigid.shape[1]:
         return []
     movers = rigid_coordinates(model)
-    rows = [k for k, i in enumerate(kept) if i in movers]
+    rows = [k for k, i in enumerate(coordinates) if i in movers]
     pivots = rows
     if len(rows) >= rigid.shape[1]:
         order = scipy.linalg.qr(rigid[rows].T, mode="economic", pivoting=True)[2]
         pivots = sorted(rows[int(k)] for k in order[: rigid.shape[1]])
         if np.linalg.cond(rigid[pivots]) < 1e8:
             rigid = rigid @ np.linalg.inv(rigid[pivots])
-    names = rigid_names(model, [kept[k] for k in pivots[: rigid.shape[1]]], rigid.shape[1])
-    labels = [model.names[i] for i in kept]
+    names = rigid_names(model, [coordinates[k] for k in pivots[: rigid.shape[1]]], rigid.shape[1])
+    labels = [model.names[i] for i in coordinates]
     shares = kinetic_shares(mass, rigid.astype(complex))
     return [
         Mode(
@@ -358,26 +366,26 @@ def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Ar
 
 def plot_modes(modes: Modes) -> "Figure":
     """Return a figure of mode frequencies, slowest first, and of participation in each mode."""
-    listed = (modes.elastic() or modes.modes)[:SHOWN_MODES]
-    figure, ((panel,),) = panels((9, 1.6 + 0.35 * max(len(listed), 3)))
+    plotted = (modes.elastic() or modes.modes)[:SHOWN_MODES]
+    figure, ((panel,),) = panels((9, 1.6 + 0.35 * max(len(plotted), 3)))
     panel.set_title(f"{drawable(modes.model.arm.name)}: {_joints(modes)}")
     names = [
         name
         for name in modes.model.names
-        if any(mode.participation.get(name, 0.0) > TAKES_PART for mode in listed)
+        if any(mode.participation.get(name, 0.0) > TAKES_PART for mode in plotted)
     ]
-    rows = np.arange(len(listed))
-    left = np.zeros(len(listed))
+    rows = np.arange(len(plotted))
+    stacked = np.zeros(len(plotted))
     for k, name in enumerate(names):
-        shares = np.array([mode.participation.get(name, 0.0) for mode in listed])
+        shares = np.array([mode.participation.get(name, 0.0) for mode in plotted])
         hatch = ("", "//", "..", "xx")[k // len(COLOURS) % 4]
         panel.barh(
-            rows, shares, left=left, color=COLOURS[k % len(COLOURS)], label=drawable(name),
+            rows, shares, left=stacked, color=COLOURS[k % len(COLOURS)], label=drawable(name),
             hatch=hatch, edgecolor="white", linewidth=0.5,
         )  # fmt: skip
-        left += shares
+        stacked += shares
     panel.set_yticks(
-        rows, [f"{drawable(mode.name)}, {mode.frequency_hz:.4g} Hz" for mode in listed]
+        rows, [f"{drawable(mode.name)}, {mode.frequency_hz:.4g} Hz" for mode in plotted]
     )
     panel.invert_yaxis()
     panel.set(xlim=(0, 1), xlabel="share of each coordinate in the mode's energy")

@@ -17,7 +17,7 @@ from flexarm.spatial import Array
 WORDS: dict[Direction, str] = {
     "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",
 }  # fmt: skip
-BODY = "deformation"  # in place of a direction, of a body of any shape
+BODY = "deformation"  # direction of a body of any shape, which has no axis
 LINKS = (*WORDS.values(), BODY)
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
@@ -44,27 +44,31 @@ class Title:
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
     """Split an elastic stiffness matrix (n, n) at q into contributions of energy-storing parts."""
     groups = []
-    for index, part in enumerate(model.links):
-        for axis in part.axes:
+    for index, link in enumerate(model.links):
+        for axis in link.axes:
             hub, drive, title = hub_row(model, axis), 0.0, axis_title(axis)
             if axis.motor is not None:
                 drive = float(elastic[axis.motor, axis.motor])
-                wound = hub - np.eye(model.size)[axis.motor]
-                groups.append(Group(title, "wind-up", drive * np.outer(wound, wound)))
+                twist = hub - np.eye(model.size)[axis.motor]
+                groups.append(Group(title, "wind-up", drive * np.outer(twist, twist)))
             if axis.acts.spring is not None:
-                rest = float(elastic[axis.index, axis.index]) - drive
-                groups.append(Group(title, "spring", rest * np.outer(hub, hub)))
-        for what, columns in _directions(model, part, q).items():
+                stiffness = float(elastic[axis.index, axis.index]) - drive
+                groups.append(Group(title, "spring", stiffness * np.outer(hub, hub)))
+        for direction, columns in _directions(model, link, q).items():
             energy = np.zeros_like(elastic)
             block = np.ix_(columns, columns)
             energy[block] = elastic[block]
             owner = link_title(model, index)
-            groups.append(Group(owner, what, energy, tuple(columns)))
+            groups.append(Group(owner, direction, energy, tuple(columns)))
     return groups
 
 
 def place_energies(
-    groups: Sequence[Group], values: Complex, shapes: Complex, mass: Array, kept: Sequence[int]
+    groups: Sequence[Group],
+    values: Complex,
+    shapes: Complex,
+    mass: Array,
+    coordinates: Sequence[int],
 ) -> Array:
     """Compute the energy of each mode in each energy-storing part, (groups, k).
 
@@ -74,8 +78,7 @@ def place_energies(
         The energy-storing parts, and the modes' eigenvalues (k,) and shapes (n, k).
     mass
         Mass matrix of the coordinates that are free to move.
-    kept
-        Indices of these coordinates.
+    coordinates Indices of these coordinates.
 
     Notes
     -----
@@ -87,9 +90,9 @@ def place_energies(
     strain = np.zeros((len(groups), len(values)))
     for k, group in enumerate(groups):
         strain[k] = np.real(np.einsum("im,ij,jm->m", shapes.conj(), group.energy, shapes))
-    moved = shapes[kept]
+    moving = shapes[coordinates]
     kinetic = np.zeros(shapes.shape)
-    kinetic[kept] = np.abs(values) ** 2 * np.real(moved.conj() * (mass @ moved))
+    kinetic[coordinates] = np.abs(values) ** 2 * np.real(moving.conj() * (mass @ moving))
     energies = strain.copy()
     for k, group in enumerate(groups):
         if group.amplitudes:
@@ -119,11 +122,11 @@ def mode_names(
     ]
     names = []
     for k, title in enumerate(titles):
-        alike = [other.words == title.words for other in titles]
+        same_name = [another.words == title.words for another in titles]
         if title.what in LINKS:
-            alike = [bool(other.places & title.places) for other in titles]
-        several = title.what in LINKS or sum(alike) > 1
-        names.append(f"{title.words} {sum(alike[: k + 1])}" if several else title.words)
+            same_name = [bool(another.places & title.places) for another in titles]
+        numbered = title.what in LINKS or sum(same_name) > 1
+        names.append(f"{title.words} {sum(same_name[: k + 1])}" if numbered else title.words)
     return names
 
 
@@ -134,9 +137,9 @@ def is_strained(
     kinetic = _kinetic(shape, mass)
     total = float(kinetic.sum())
     stored = sum(float(np.real(shape.conj() @ group.energy @ shape)) for group in groups)
-    strained = stored / (abs(value) ** 2 * total)
-    joints = sum(float(kinetic[i]) for i in rigid_coordinates(model)) / total
-    return bool(groups) and (strained >= SWING or joints <= SWING)
+    strain_share = stored / (abs(value) ** 2 * total)
+    joint_share = sum(float(kinetic[i]) for i in rigid_coordinates(model)) / total
+    return bool(groups) and (strain_share >= SWING or joint_share <= SWING)
 
 
 def kinetic_shares(mass: Array, shapes: Complex) -> Array:
@@ -167,26 +170,26 @@ def axis_title(axis: Axis) -> str:
 
 def _title(groups: Sequence[Group], energies: Array) -> Title:
     """Return the title of a mode by the part with most energy, or by two links that share it."""
-    first, *others = (int(k) for k in np.argsort(-energies))
-    what, places = groups[first].what, [first]
-    if others and what in LINKS and groups[others[0]].what == what:
-        pair = energies[[first, others[0]]]
-        if pair[1] >= SHARED * pair[0] and pair.sum() > SWING * energies.sum():
-            places = sorted((first, others[0]))
+    dominant, *lower = (int(k) for k in np.argsort(-energies))
+    direction, places = groups[dominant].what, [dominant]
+    if lower and direction in LINKS and groups[lower[0]].what == direction:
+        energy_pair = energies[[dominant, lower[0]]]
+        if energy_pair[1] >= SHARED * energy_pair[0] and energy_pair.sum() > SWING * energies.sum():
+            places = sorted((dominant, lower[0]))
     owners = [groups[k].owner for k in places]
-    plain = [owner.removeprefix("link ") for owner in owners]
-    if len(owners) > 1 and all(each.isdecimal() for each in plain):
-        owners = [f"links {plain[0]}", plain[1]]
-    return Title(frozenset(places), what, f"{'+'.join(owners)} {what}")
+    numbers = [owner.removeprefix("link ") for owner in owners]
+    if len(owners) > 1 and all(number.isdecimal() for number in numbers):
+        owners = [f"links {numbers[0]}", numbers[1]]
+    return Title(frozenset(places), direction, f"{'+'.join(owners)} {direction}")
 
 
 def _swing(model: Model, value: complex, shape: Complex, mass: Array) -> Title:
     """Return the title of a mode by the joint or base coordinate with most kinetic energy."""
     kind = "vibration" if abs(value.imag) > 0 else "growth" if value.real > 0 else "decay"
     kinetic = _kinetic(shape, mass)
-    mover = max(rigid_coordinates(model), key=lambda i: abs(kinetic[i]))
-    what = ENDINGS[kind]
-    return Title(frozenset(), what, f"{_coordinate_title(model, mover)} {what}")
+    coordinate = max(rigid_coordinates(model), key=lambda i: abs(kinetic[i]))
+    ending = ENDINGS[kind]
+    return Title(frozenset(), ending, f"{_coordinate_title(model, coordinate)} {ending}")
 
 
 def _kinetic(shape: Complex, mass: Array) -> Array:

@@ -32,19 +32,19 @@ from flexarm.spatial import Array
 class Steps:
     """A quantity's values for a refined arm with all its shapes, and with subsets of them."""
 
-    own: Array  # with all shapes in the directions in which the given arm has some
-    own_less: Array  # without the last ones of these
-    all: Array  # with all shapes in every direction
-    all_less: Array  # without the last ones of these
+    active: Array  # with all shapes in the directions in which the given arm has shapes
+    active_coarser: Array  # as ``active``, without the last two shapes of each direction
+    full: Array  # with all shapes in every direction
+    full_coarser: Array  # as ``full``, without the last two shapes of each direction
 
-    def shapes(self, given: Array) -> Array:
+    def shapes(self, value: Array) -> Array:
         """Return the error of a quantity due to the given arm's number of shapes."""
-        return np.abs(given - self.own) + np.abs(self.own - self.own_less)
+        return np.abs(value - self.active) + np.abs(self.active - self.active_coarser)
 
     def stiffness(self) -> Array:
         """Return the error of a quantity due to elastic directions that have no shapes."""
-        last = np.abs((self.all - self.all_less) - (self.own - self.own_less))
-        return np.abs(self.all - self.own) + last
+        coarser = (self.full - self.full_coarser) - (self.active - self.active_coarser)
+        return np.abs(self.full - self.active) + np.abs(coarser)
 
 
 class RefinedArm:
@@ -79,17 +79,17 @@ class RefinedArm:
         self.tangent = Tangent(self.model)
         self.push: Push | None = None
         if push is not None:
-            force, none = self.refined.joints.T @ push, np.zeros((self.model.size,) * 2)
-            self.push = lambda _: (force, none)
+            force, no_stiffness = self.refined.joints.T @ push, np.zeros((self.model.size,) * 2)
+            self.push = lambda _: (force, no_stiffness)
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
-        """Return the free coordinates except some amplitudes, and the motion per free coordinate.
+        """Return the free coordinates except some amplitudes, and the motion per coordinate.
 
-        The motion matrix (n, kept) has all coordinates as rows.
+        The motion matrix (n, r) has all n coordinates as rows and r free coordinates as columns.
         """
-        kept, columns = moves(self.model, locked)
-        some = [k for k, index in enumerate(kept) if index not in without]
-        return [kept[k] for k in some], columns[:, some]
+        coordinates, columns = moves(self.model, locked)
+        selected = [k for k, index in enumerate(coordinates) if index not in without]
+        return [coordinates[k] for k in selected], columns[:, selected]
 
     def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
         """Return the refined arm's state with some amplitudes 0.
@@ -98,8 +98,8 @@ class RefinedArm:
         """
         q = self.refined.fit @ self.point.q
         q[list(without)] = 0.0
-        turning = self.refined.fit @ self.point.v
-        start = OperatingPoint(q, turning, self.point.u, self.point.t, self.point.anchor)
+        rates = self.refined.fit @ self.point.v
+        start = OperatingPoint(q, rates, self.point.u, self.point.t, self.point.anchor)
         _, columns = self.columns(self.held, without | self.base)
         if not balanced or not columns.shape[1]:
             return start
@@ -107,11 +107,11 @@ class RefinedArm:
 
     def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
         """Evaluate a function of excluded amplitudes for the subsets of shapes in `Steps`."""
-        added, last = self.refined.added, self.refined.last
-        own, less = value(added), value(added | last)
+        added, last_amplitudes = self.refined.added, self.refined.last
+        active, active_coarser = value(added), value(added | last_amplitudes)
         if not added:
-            return Steps(own, less, own, less)
-        return Steps(own, less, value(frozenset()), value(last))
+            return Steps(active, active_coarser, active, active_coarser)
+        return Steps(active, active_coarser, value(frozenset()), value(last_amplitudes))
 
 
 def rest_errors(
@@ -133,29 +133,29 @@ def rest_errors(
     FlexarmError
         If the arm cannot be refined, or no equilibrium of the refined arm is found.
     """
-    if why := why_not_refined(model):
-        raise FlexarmError(why)
+    if reason := why_not_refined(model):
+        raise FlexarmError(reason)
     names = [part.name for part in flexible_links(model)]
 
-    def made(*, exact: bool) -> tuple[RefinedArm, Steps]:
-        arm = RefinedArm(model, point, held, exact=exact, push=push)
+    def refine_by(*, exact: bool) -> tuple[RefinedArm, Steps]:
+        refined = RefinedArm(model, point, held, exact=exact, push=push)
 
         def tips(without: Set[int]) -> Array:
-            return _tips(arm.model, arm.state(without, balanced=True).q, names)
+            return _tips(refined.model, refined.state(without, balanced=True).q, names)
 
-        return arm, arm.steps(tips)
+        return refined, refined.steps(tips)
 
-    best, steps = made(exact=True)
-    own = steps if model.link_theory == "exact" else made(exact=False)[1]
+    exact_arm, exact_steps = refine_by(exact=True)
+    model_steps = exact_steps if model.link_theory == "exact" else refine_by(exact=False)[1]
     rows = {
-        "shapes": own.shapes(_tips(model, point.q, names)),
-        "theory": np.abs(steps.own - own.own),
-        "stiffness": steps.stiffness(),
-        "section": _sheared(best, names),
+        "shapes": model_steps.shapes(_tips(model, point.q, names)),
+        "theory": np.abs(exact_steps.active - model_steps.active),
+        "stiffness": exact_steps.stiffness(),
+        "section": _sheared(exact_arm, names),
     }
-    largest = {what: row.max(axis=1).tolist() for what, row in rows.items()}
+    largest = {cause: deflections.max(axis=1).tolist() for cause, deflections in rows.items()}
     return RestErrors(
-        {what: dict(zip(names, sizes, strict=True)) for what, sizes in largest.items()}
+        {cause: dict(zip(names, by_link, strict=True)) for cause, by_link in largest.items()}
     )
 
 
@@ -171,22 +171,22 @@ def run_rest_errors(run: RunData) -> RestErrors:
         As `rest_errors` does.
     """
     model, u = run.model, run.u[-1]
-    still = set(run.legs[-1].held if run.legs else model.prescribed)
-    still |= {int(k) for k in np.flatnonzero(np.abs(run.v[-1]) > NEGLIGIBLE)}
-    held = {
+    fixed_indices = set(run.legs[-1].held if run.legs else model.prescribed)
+    fixed_indices |= {int(k) for k in np.flatnonzero(np.abs(run.v[-1]) > NEGLIGIBLE)}
+    held_joints = {
         axis.name
         for axis in model.axes
         if axis.is_braked
         or axis.acts.servo is not None
         or (axis.driven and run.feedback is not None)
-        or still & {axis.index, axis.motor}
+        or fixed_indices & {axis.index, axis.motor}
     }
     push = input_matrix(model) @ u
     if run.drives is not None:
         push = push + run.drives.push[-1]
     anchor = run.anchors[-1] if model.attitudes else None
     point = OperatingPoint(run.q[-1], run.v[-1], u, float(run.t[-1]), anchor)
-    return rest_errors(model, point, held, push)
+    return rest_errors(model, point, held_joints, push)
 
 
 def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
@@ -196,9 +196,9 @@ def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
     _, columns = arm.columns(arm.held, without | arm.base)
     stiffness = arm.tangent.matrices(point, np.zeros(arm.model.size)).stiffness
     load = columns.T @ section_errors(arm.model)[0] @ point.q
-    moved = columns @ np.linalg.lstsq(columns.T @ stiffness @ columns, load)[0]
-    pair = (_tips(arm.model, q, names) for q in (point.q + moved, point.q))
-    return np.abs(np.subtract(*pair))
+    displacement = columns @ np.linalg.lstsq(columns.T @ stiffness @ columns, load)[0]
+    tips = (_tips(arm.model, q, names) for q in (point.q + displacement, point.q))
+    return np.abs(np.subtract(*tips))
 
 
 def _tips(model: Model, q: Array, names: Sequence[str]) -> Array:
@@ -240,20 +240,26 @@ def frequency_errors(
     shapes = np.array([shape for _, shape in modes]).reshape(-1, model.size).T
     sizes = np.abs([value for value, _ in modes])
 
-    def made(*, exact: bool) -> tuple["_RefinedModes", Steps]:
+    def refine_by(*, exact: bool) -> tuple["_RefinedModes", Steps]:
         arm = RefinedArm(model, point, {axis.name for axis in model.axes}, exact=exact)
         modes = _RefinedModes(arm, locked, shapes, balanced)
         return modes, arm.steps(modes.frequencies)
 
     try:
-        best, steps = made(exact=True)
-        own = steps if model.link_theory == "exact" else made(exact=False)[1]
+        exact_modes, exact_steps = refine_by(exact=True)
+        model_steps = exact_steps if model.link_theory == "exact" else refine_by(exact=False)[1]
     except FlexarmError:
         return unknown
-    theory = np.abs(steps.own - own.own) + steps.stiffness() + best.sheared * steps.own
+    theory = (
+        np.abs(exact_steps.active - model_steps.active)
+        + exact_steps.stiffness()
+        + exact_modes.sheared * exact_steps.active
+    )
     slowest = np.where(sizes > 0, sizes, np.nan)
     rounding = len(sizes) * np.finfo(float).eps * (sizes.max(initial=0.0) / slowest) ** 2
-    columns = np.array([theory / steps.all, own.shapes(sizes) / steps.all, rounding]).T
+    columns = np.array(
+        [theory / exact_steps.full, model_steps.shapes(sizes) / exact_steps.full, rounding]
+    ).T
     return tuple(
         FrequencyErrors(row[0], row[1], row[2])
         if value.imag > 0 and np.all(np.isfinite(row))
@@ -285,24 +291,29 @@ class _RefinedModes:
     def frequencies(self, without: Set[int]) -> Array:
         """Compute the frequencies of the matching modes [rad/s], NaN without a match, (k,)."""
         point = self.arm.state(without, balanced=self.balanced)
-        kept, columns = self.arm.columns(self.locked, without)
-        full = self.arm.tangent.matrices(point, np.zeros(self.arm.model.size))
-        solved = full.along(kept, columns).modes()
-        modes, values = columns @ solved.vectors, np.abs(solved.values)
-        found = np.full(self.shapes.shape[1], np.nan)
+        coordinates, columns = self.arm.columns(self.locked, without)
+        linear = self.arm.tangent.matrices(point, np.zeros(self.arm.model.size))
+        solution = linear.along(coordinates, columns).modes()
+        modes, values = columns @ solution.vectors, np.abs(solution.values)
+        result = np.full(self.shapes.shape[1], np.nan)
         if not len(values):
-            return found
-        soft, heavy = section_errors(self.arm.model)
-        judged = without == self.arm.refined.added
+            return result
+        shear_compliance, rotary_inertia = section_errors(self.arm.model)
+        estimates_shear = without == self.arm.refined.added
         for k, shape in enumerate(self.shapes.T):
-            weight = np.abs(modes.conj().T @ full.mass @ shape) ** 2
-            weight[solved.values.imag <= 0] = 0.0
-            best = int(np.argmax(weight))
-            near = np.abs(values - values[best]) <= CLOSE * values[best]
-            if weight[near].sum() < SAME_MODE * np.real(shape.conj() @ full.mass @ shape):
+            weight = np.abs(modes.conj().T @ linear.mass @ shape) ** 2
+            weight[solution.values.imag <= 0] = 0.0
+            closest = int(np.argmax(weight))
+            neighbours = np.abs(values - values[closest]) <= CLOSE * values[closest]
+            if weight[neighbours].sum() < SAME_MODE * np.real(shape.conj() @ linear.mass @ shape):
                 continue
-            found[k], mode = values[best], modes[:, best]
-            if judged:
-                lost, more = (np.real(mode.conj() @ each @ mode) for each in (soft, heavy))
-                self.sheared[k] = 1 - 1 / np.sqrt(1 + lost / values[best] ** 2 + more)
-        return found
+            result[k], mode = values[closest], modes[:, closest]
+            if estimates_shear:
+                compliance_share, inertia_share = (
+                    np.real(mode.conj() @ matrix @ mode)
+                    for matrix in (shear_compliance, rotary_inertia)
+                )
+                self.sheared[k] = 1 - 1 / np.sqrt(
+                    1 + compliance_share / values[closest] ** 2 + inertia_share
+                )
+        return result

@@ -119,31 +119,34 @@ def state_space(
     tangent: Tangent,
     point: OperatingPoint,
     outputs: Sequence[str] | None,
-    held: Set[str] = frozenset(),
+    locked: Set[str] = frozenset(),
 ) -> "StateSpace":
     """Return the state-space model of compiled equations about a state, with some joints held."""
     model = tangent.model
-    open_, columns = moves(model, held)
+    coordinates, columns = moves(model, locked)
     a = tangent.accelerations(point, columns)
-    A, B = tangent.matrices(point, a).along(open_, columns).state_space()
+    A, B = tangent.matrices(point, a).along(coordinates, columns).state_space()
     names = _default_outputs(model) if outputs is None else tuple(outputs)
-    solved = np.hstack([A, B])[len(open_) :]
-    C, D, values, units = _outputs(tangent, (point, a), names, columns, solved)
+    by_state = np.hstack([A, B])[len(coordinates) :]
+    C, D, values, units = _outputs(tangent, (point, a), names, columns, by_state)
     driven = [axis for axis in model.axes if axis.driven]
-    kept = [model.names[i] for i in open_]
+    names_of_states = [model.names[i] for i in coordinates]
     return StateSpace(
         A=A,
         B=B,
         C=C,
         D=D,
-        states=(*kept, *(f"{name}.rate" for name in kept)),
-        state_units=(*(model.units[i] for i in open_), *(f"{model.units[i]}/s" for i in open_)),
+        states=(*names_of_states, *(f"{name}.rate" for name in names_of_states)),
+        state_units=(
+            *(model.units[i] for i in coordinates),
+            *(f"{model.units[i]}/s" for i in coordinates),
+        ),
         inputs=tuple(axis.name for axis in driven),
         input_units=tuple(axis.input_unit for axis in driven),
         outputs=names,
         output_units=units,
         point=point,
-        rate=np.concatenate([point.v[open_], a[open_]]),
+        rate=np.concatenate([point.v[coordinates], a[coordinates]]),
         output=values,
         notices=tangent.friction.notices(model, point.v),
         model=model,
@@ -153,21 +156,21 @@ def state_space(
 
 def _require_outputs(outputs: object) -> None:
     names = require_names("outputs", outputs, "names of outputs")
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if twice:
-        raise FlexarmError(f"outputs: must name each output once, got '{twice[0]}' twice")
+    repeated = [name for k, name in enumerate(names) if name in names[:k]]
+    if repeated:
+        raise FlexarmError(f"outputs: must name each output once, got '{repeated[0]}' twice")
 
 
 def _required(model: Model, point: OperatingPoint, inputs: int) -> OperatingPoint:
     """Return a state with validated arrays; raise an error if their shapes do not fit the arm."""
-    n, given, wanted = model.size, point.anchor, model.start_anchors.shape
+    n, anchor, anchor_shape = model.size, point.anchor, model.start_anchors.shape
     return replace(
         point,
         q=require_shaped("about.q", point.q, (n,)),
         v=require_shaped("about.v", point.v, (n,)),
         u=require_shaped("about.u", point.u, (inputs,)),
         t=require_number("about.t", point.t),
-        anchor=None if given is None else require_shaped("about.anchor", given, wanted),
+        anchor=None if anchor is None else require_shaped("about.anchor", anchor, anchor_shape),
     )
 
 
@@ -178,14 +181,14 @@ def _default_outputs(model: Model) -> tuple[str, ...]:
 
 def _outputs(
     tangent: Tangent,
-    at: tuple[OperatingPoint, Array],
+    operating_point: tuple[OperatingPoint, Array],
     names: Sequence[str],
     columns: Array,
-    solved: Array,
+    by_state: Array,
 ) -> tuple[Array, Array, Array, tuple[str, ...]]:
     """Return C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
-    model, (point, a) = tangent.model, at
-    size, n = model.size, solved.shape[0]
+    model, (point, a) = tangent.model, operating_point
+    size, n = model.size, by_state.shape[0]
     rows = {name: (row, np.zeros(size), unit) for name, row, unit in _linear_outputs(model)}
     tip: tuple[Array, ...] | None = None
     C, D, values, units = [], [], [], []
@@ -198,22 +201,22 @@ def _outputs(
             unit = TIP[name]
         elif (base := name.removesuffix(".rate")) in rows:
             row, zero, unit = rows[base]
-            rated = base != name
-            by_q, by_v, by_a = (zero, row, zero) if rated else (row, zero, zero)
-            value, unit = row @ (point.v if rated else point.q), unit + "/s" * rated
+            is_rate = base != name
+            by_q, by_v, by_a = (zero, row, zero) if is_rate else (row, zero, zero)
+            value, unit = row @ (point.v if is_rate else point.q), unit + "/s" * is_rate
         else:
-            known = ", ".join([*rows, *list(TIP)[:6]])
+            available = ", ".join([*rows, *list(TIP)[:6]])
             raise FlexarmError(
-                f"outputs: there is no output '{name}'. The outputs are {known}, and each of "
+                f"outputs: there is no output '{name}'. The outputs are {available}, and each of "
                 "them with .rate; outputs of the tip also with .acceleration."
             )
-        through = by_a @ columns @ solved
-        C.append(np.concatenate([by_q @ columns, by_v @ columns]) + through[: 2 * n])
-        D.append(through[2 * n :])
+        by_acceleration = by_a @ columns @ by_state
+        C.append(np.concatenate([by_q @ columns, by_v @ columns]) + by_acceleration[: 2 * n])
+        D.append(by_acceleration[2 * n :])
         values.append(float(value))
         units.append(unit)
     shape = (len(names), -1) if names else (0, 2 * n)
-    inputs = solved.shape[1] - 2 * n
+    inputs = by_state.shape[1] - 2 * n
     return (
         np.array(C).reshape(shape), np.array(D).reshape(len(names), inputs), np.array(values),
         tuple(units),
@@ -222,10 +225,10 @@ def _outputs(
 
 def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
     """Return the outputs that are linear in the coordinates: name, row (n,), unit."""
-    unit = np.eye(model.size)
-    outputs = [(name, unit[i], model.units[i]) for i, name in enumerate(model.names)]
+    unit_rows = np.eye(model.size)
+    outputs = [(name, unit_rows[i], model.units[i]) for i, name in enumerate(model.names)]
     for axis in model.axes:
-        row = hub_row(model, axis) if axis.motor is None else unit[axis.motor]
+        row = hub_row(model, axis) if axis.motor is None else unit_rows[axis.motor]
         outputs.append((f"{axis.name}.encoder", row, axis.unit))
     return outputs
 
@@ -275,17 +278,17 @@ class StateSpace(Summarised):
     columns: Array
 
     def _summary(self) -> Summary:
-        named = {"inputs": (self.inputs, self.input_units),
+        signals = {"inputs": (self.inputs, self.input_units),
                  "outputs": (self.outputs, self.output_units)}  # fmt: skip
         lines = [
-            f"{what}: " + ", ".join(f"{n} [{u}]" for n, u in zip(*pair, strict=True))
-            for what, pair in named.items()
+            f"{kind}: " + ", ".join(f"{n} [{u}]" for n, u in zip(*names_and_units, strict=True))
+            for kind, names_and_units in signals.items()
         ]
-        found = sorted((s for s in np.linalg.eigvals(self.A) if s.imag >= 0), key=abs)
-        grow = [0.0 if abs(s.real) <= NEGLIGIBLE * abs(s) else s.real for s in found]
+        eigenvalues = sorted((s for s in np.linalg.eigvals(self.A) if s.imag >= 0), key=abs)
+        growth_rates = [0.0 if abs(s.real) <= NEGLIGIBLE * abs(s) else s.real for s in eigenvalues]
         rows = [
             (f"{g:.4g}", f"{abs(s) / (2 * np.pi):.4g}", f"{-g / abs(s) + 0.0:.4g}" if s else "")
-            for s, g in zip(found, grow, strict=True)
+            for s, g in zip(eigenvalues, growth_rates, strict=True)
         ]
         return Summary(
             f"x' = A x + B u of {self.model.arm.name}: {len(self.states)} states, "
@@ -303,19 +306,19 @@ class StateSpace(Summarised):
         values, vectors = np.linalg.eig(self.A)
         order = [k for k in np.argsort(np.abs(values)) if values[k].imag > 0]
         modes = [(complex(values[k]), self.columns @ vectors[:n, k]) for k in order]
-        off = np.linalg.lstsq(self.A, self.rate)[0]  # distance of the state from equilibrium
-        if np.abs(off).max(initial=0.0) > BALANCED:
+        offset = np.linalg.lstsq(self.A, self.rate)[0]  # distance of the state from equilibrium
+        if np.abs(offset).max(initial=0.0) > BALANCED:
             return ()
-        known = {name.removesuffix(".rate") for name in self.states}
+        coordinates = {name.removesuffix(".rate") for name in self.states}
         names = self.model.names
         locked = {
             axis.name
             for axis in self.model.axes
-            if names[axis.index if axis.motor is None else axis.motor] not in known
+            if names[axis.index if axis.motor is None else axis.motor] not in coordinates
         }
-        found = frequency_errors(self.model, self.point, locked, modes, balanced=True)
-        pairs = zip(np.abs(values[order]).tolist(), found, strict=True)
-        return tuple((omega, each) for omega, each in pairs if each is not None)
+        errors = frequency_errors(self.model, self.point, locked, modes, balanced=True)
+        pairs = zip(np.abs(values[order]).tolist(), errors, strict=True)
+        return tuple((omega, error) for omega, error in pairs if error is not None)
 
     def zeros(self) -> Complex:
         """Compute the transmission zeros [1/s]; outputs must be as many as inputs.

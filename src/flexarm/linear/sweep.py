@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -71,17 +71,17 @@ def sweep(
     require_flag("straight", straight)
     units = model.axis_units
     at = {
-        name: in_unit(f"at: {name}", each, units.get(name, "1"))
-        for name, each in require_mapping("at", at, "positions by joint").items()
+        name: in_unit(f"at: {name}", entry, units.get(name, "1"))
+        for name, entry in require_mapping("at", at, "positions by joint").items()
     }
     speeds = {
-        name: in_unit(f"speeds: {name}", each, f"{units.get(name, '1')}/s")
-        for name, each in require_mapping("speeds", speeds, "speeds by joint").items()
+        name: in_unit(f"speeds: {name}", entry, f"{units.get(name, '1')}/s")
+        for name, entry in require_mapping("speeds", speeds, "speeds by joint").items()
     }
     ranges = [
         (kind, name, _range(f"{kind}: {name}", values))
-        for kind, given in (("at", at), ("speeds", speeds))
-        for name, values in given.items()
+        for kind, by_joint in (("at", at), ("speeds", speeds))
+        for name, values in by_joint.items()
         if not is_number(values)
     ]
     kinds = {kind for kind, _, _ in ranges}
@@ -95,30 +95,32 @@ def sweep(
             raise FlexarmError(f"sweep: {name} must have at least 2 values, got {len(values)}")
     states = joint_states(model, joints, given=True)
     require_flag("following", following)
-    dry = DryFriction(friction, friction_speed)
-    frozen = None if following else Tangent(model, friction=dry)
+    dry_friction = DryFriction(friction, friction_speed)
+    fixed_tangent = None if following else Tangent(model, friction=dry_friction)
     notes: dict[str, None] = {}
     notices: dict[str, None] = {}
 
     def solve(point: Array) -> Modes:
-        placed = {"at": dict(at), "speeds": dict(speeds)}
+        joints_at: dict[str, Any] = {"at": dict(at), "speeds": dict(speeds)}
         for (kind, name, _), value in zip(ranges, point, strict=True):
-            placed[kind][name] = float(value)
-        tangent = frozen or Tangent(build(shapes_following(model.arm, placed["at"])), friction=dry)  # type: ignore[arg-type]
-        found = settle_down(tangent, placed["at"], placed["speeds"], straight=straight)  # type: ignore[arg-type]
-        notes.update(dict.fromkeys(found.notes))
-        solved = modes_about(tangent, found, states)
-        notices.update(dict.fromkeys(solved.notices))
-        return solved
+            joints_at[kind][name] = float(value)
+        tangent = fixed_tangent or Tangent(
+            build(shapes_following(model.arm, joints_at["at"])), friction=dry_friction
+        )
+        equilibrium = settle_down(tangent, joints_at["at"], joints_at["speeds"], straight=straight)
+        notes.update(dict.fromkeys(equilibrium.notes))
+        point_modes = modes_about(tangent, equilibrium, states)
+        notices.update(dict.fromkeys(point_modes.notices))
+        return point_modes
 
     axes = [values for _, _, values in ranges]
     tracks = _line(solve, axes[0]) if len(axes) == 1 else _map(solve, axes[0], axes[1])
     units = {axis.name: axis.unit for axis in model.axes}
     kind: Literal["at", "speeds"] = "speeds" if kinds == {"speeds"} else "at"
-    per = "/s" if kind == "speeds" else ""
+    rate_unit = "/s" if kind == "speeds" else ""
     names = tuple(name for _, name, _ in ranges)
     return Sweep(
-        model, names, tuple(units[name] + per for name in names), kind, tuple(axes),
+        model, names, tuple(units[name] + rate_unit for name in names), kind, tuple(axes),
         tuple(tracks), tuple(notes), tuple(notices),
     )  # fmt: skip
 
@@ -126,7 +128,7 @@ def sweep(
 def _range(name: str, values: object) -> Array:
     """Return the values of a joint's range as an array, (P,)."""
     numbers = list(values) if isinstance(values, np.ndarray) else listed(values)
-    if numbers is None or not all(is_number(each) for each in numbers):
+    if numbers is None or not all(is_number(number) for number in numbers):
         raise refused(name, values, "a number, or a list of finite numbers")
     return np.array(numbers, dtype=float)
 
@@ -141,35 +143,37 @@ class _Follower:
 
     def copy(self) -> "_Follower":
         """Return an independent copy of the tracked modes at the current point."""
-        other = copy(self)
-        other.modes, other.names = list(self.modes), list(self.names)
-        return other
+        follower = copy(self)
+        follower.modes, follower.names = list(self.modes), list(self.names)
+        return follower
 
     def go(self, place: Array, depth: int = 0) -> None:
         """Track the modes to another point, in halved steps if mode shapes change much."""
         from scipy.optimize import linear_sum_assignment  # takes long to import
 
-        there = self.solve(place)
-        old = [k for k, mode in enumerate(self.modes) if mode is not None]
-        before = [mode for mode in self.modes if mode is not None]
-        masses = self.last.mass, there.mass
-        new = _aligned(before, there.elastic(), masses)
-        alike = _assurance(before, new, masses)
-        rows, columns = linear_sum_assignment(-alike)
-        poor = bool(np.any(alike[rows, columns] < ALIKE)) and len(new) == len(before)
-        if poor and depth < HALVINGS:
+        modes_there = self.solve(place)
+        indices = [k for k, mode in enumerate(self.modes) if mode is not None]
+        old_modes = [mode for mode in self.modes if mode is not None]
+        masses = self.last.mass, modes_there.mass
+        new_modes = _aligned(old_modes, modes_there.elastic(), masses)
+        assurance = _assurance(old_modes, new_modes, masses)
+        rows, columns = linear_sum_assignment(-assurance)
+        is_poor = bool(np.any(assurance[rows, columns] < ALIKE)) and len(new_modes) == len(
+            old_modes
+        )
+        if is_poor and depth < HALVINGS:
             self.go((self.place + place) / 2, depth + 1)
             self.go(place, depth + 1)
             return
-        kept: list[Mode | None] = [None] * len(self.modes)
+        tracked: list[Mode | None] = [None] * len(self.modes)
         for row, column in zip(rows, columns, strict=True):
-            kept[old[row]] = new[column]
-        for k, mode in enumerate(new):
+            tracked[indices[row]] = new_modes[column]
+        for k, mode in enumerate(new_modes):
             if k not in columns:
-                kept.append(mode)
-                taken = sum(name.startswith(mode.name) for name in self.names)
-                self.names.append(f"{mode.name} ({taken + 1})" if taken else mode.name)
-        self.place, self.last, self.modes = place, there, kept
+                tracked.append(mode)
+                namesakes = sum(name.startswith(mode.name) for name in self.names)
+                self.names.append(f"{mode.name} ({namesakes + 1})" if namesakes else mode.name)
+        self.place, self.last, self.modes = place, modes_there, tracked
 
     def values(self) -> list[complex]:
         """Return the tracked eigenvalues at the current point; NaN for modes that have ended."""
@@ -201,8 +205,8 @@ def _map(solve: Solve, first: Array, second: Array) -> list[Track]:
             follower.go(np.array([value, second[0]]))
         runner = follower.copy()
         table[i, 0] = runner.values()[:count]
-        for j, other in enumerate(second[1:], 1):
-            runner.go(np.array([value, other]))
+        for j, second_value in enumerate(second[1:], 1):
+            runner.go(np.array([value, second_value]))
             table[i, j] = runner.values()[:count]
     return [Track(name, table[:, :, k]) for k, name in enumerate(follower.names[:count])]
 
@@ -229,18 +233,18 @@ def _aligned(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Arra
     """Return new modes with shapes of equal frequencies rotated towards the old shapes."""
     result, i = list(new), 0
     while i < len(result):
-        j, at = i + 1, abs(result[i].eigenvalue)
-        while j < len(result) and abs(abs(result[j].eigenvalue) - at) <= EQUAL * at:
+        j, size = i + 1, abs(result[i].eigenvalue)
+        while j < len(result) and abs(abs(result[j].eigenvalue) - size) <= EQUAL * size:
             j += 1
         if j - i > 1 and old:
             block = np.array([mode.shape for mode in result[i:j]]).T
-            alike = _assurance(old, result[i:j], masses).sum(axis=1)
-            targets = np.array([old[k].shape for k in np.argsort(-alike)[: j - i]]).T
-            left, _, right = np.linalg.svd(block.conj().T @ masses[0] @ targets)
-            turned = block @ left @ right if targets.shape[1] == j - i else block
+            assurance = _assurance(old, result[i:j], masses).sum(axis=1)
+            targets = np.array([old[k].shape for k in np.argsort(-assurance)[: j - i]]).T
+            left_vectors, _, right_vectors = np.linalg.svd(block.conj().T @ masses[0] @ targets)
+            rotated = block @ left_vectors @ right_vectors if targets.shape[1] == j - i else block
             result[i:j] = [
                 replace(mode, shape=shape)
-                for mode, shape in zip(result[i:j], turned.T, strict=True)
+                for mode, shape in zip(result[i:j], rotated.T, strict=True)
             ]
         i = j
     return result

@@ -28,7 +28,8 @@ from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, fingerprint
 from flexarm.spatial import Array, Expr
 
-_Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]  # (rows, inputs): values and changes
+# (rows, inputs): values and directional derivatives.
+_Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]
 ANCHOR = 7  # index of the reference attitudes among the inputs
 LEFT_OUT = DryFriction()  # no Coulomb friction
 
@@ -76,8 +77,8 @@ class Tangent:
         Coordinates, rates and accelerations may have a leading axis of points; the force then has
         the same axis.
         """
-        still = np.zeros(np.shape(np.atleast_2d(a)))
-        return self._call("equation", point, a, still, still, still)[0].reshape(np.shape(a))
+        zeros = np.zeros(np.shape(np.atleast_2d(a)))
+        return self._call("equation", point, a, zeros, zeros, zeros)[0].reshape(np.shape(a))
 
     def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
         """Return M, D and K, the derivatives of the force by a, v and q, at accelerations a."""
@@ -88,8 +89,8 @@ class Tangent:
     def elastic(self, point: OperatingPoint) -> Array:
         """Compute the elastic stiffness, the derivative of the elastic force by q, (n, n)."""
         n = self.model.size
-        none = np.zeros((n, n))
-        return self._call("elastic", point, none[0], np.eye(n), none, none)[1].T
+        zeros = np.zeros((n, n))
+        return self._call("elastic", point, zeros[0], np.eye(n), zeros, zeros)[1].T
 
     def accelerations(self, point: OperatingPoint, columns: Array | None = None) -> Array:
         """Compute accelerations, (n,); prescribed coordinates have their prescribed accelerations.
@@ -101,15 +102,15 @@ class Tangent:
         SimulationError
             If a motion has no inertia.
         """
-        known = list(self.model.prescribed)
+        prescribed = list(self.model.prescribed)
         if columns is None:
-            columns = np.delete(np.eye(self.model.size), known, axis=1)
+            columns = np.delete(np.eye(self.model.size), prescribed, axis=1)
         a = np.zeros(self.model.size)
-        a[known] = prescribed_accelerations(self.model, point.t)
-        rest = self.inputs @ point.u - self.force(point, a)
+        a[prescribed] = prescribed_accelerations(self.model, point.t)
+        free_force = self.inputs @ point.u - self.force(point, a)
         mass = self._columns("equation", point, a, only_mass=True)[0]
         require_inertia(self.model, mass, when="in this posture")
-        a += columns @ np.linalg.solve(columns.T @ mass @ columns, columns.T @ rest)
+        a += columns @ np.linalg.solve(columns.T @ mass @ columns, columns.T @ free_force)
         return a
 
     def slopes(self, points: Sequence[OperatingPoint]) -> Array:
@@ -118,26 +119,28 @@ class Tangent:
         Prescribed coordinates are treated as free.
         """
         n = self.model.size
-        q, v, u = (np.array([getattr(each, name) for each in points]) for name in "qvu")
-        outside = [np.array([wrench_factors(self.model, x.t) * self.wrenches for x in points])]
+        q, v, u = (np.array([getattr(point, name) for point in points]) for name in "qvu")
+        loads = [np.array([wrench_factors(self.model, x.t) * self.wrenches for x in points])]
         if self.model.attitudes:
-            outside.append(np.array([x.anchor for x in points]))
+            loads.append(np.array([x.anchor for x in points]))
 
-        def along(a: Array, *places: int) -> list[Array]:
-            ways, count = _units(n, places), n * len(places)
-            rows = [np.repeat(x, count, axis=0) for x in (q, v, a, *outside)]
-            rows[4:4] = np.tile(ways, (1, len(points), 1))
+        def along_units(a: Array, *places: int) -> list[Array]:
+            directions, count = _units(n, places), n * len(places)
+            rows = [np.repeat(x, count, axis=0) for x in (q, v, a, *loads)]
+            rows[4:4] = np.tile(directions, (1, len(points), 1))
             return list(self._function("equation")(count * len(points), rows))
 
-        held, mass = (each.reshape(len(points), n, n) for each in along(np.zeros_like(q), 2))
+        forces, mass = (
+            result.reshape(len(points), n, n) for result in along_units(np.zeros_like(q), 2)
+        )
         M = np.swapaxes(mass, 1, 2)
-        rest = (u @ self.inputs.T - held[:, 0])[:, :, None]
-        a = np.asarray(np.linalg.solve(M, rest)[:, :, 0], dtype=float)
-        change = along(a, 0, 1)[1].reshape(len(points), 2, n, n)
-        change[:, 1] += np.array([self.friction.damping(self.model, x).T for x in v])
-        by_state = np.swapaxes(change.reshape(len(points), 2 * n, n), 1, 2)
-        right = np.broadcast_to(self.inputs, (len(points), *self.inputs.shape))
-        return np.asarray(np.linalg.solve(M, np.concatenate([-by_state, right], axis=2)))
+        unbalanced = (u @ self.inputs.T - forces[:, 0])[:, :, None]
+        a = np.asarray(np.linalg.solve(M, unbalanced)[:, :, 0], dtype=float)
+        derivatives = along_units(a, 0, 1)[1].reshape(len(points), 2, n, n)
+        derivatives[:, 1] += np.array([self.friction.damping(self.model, x).T for x in v])
+        by_state = np.swapaxes(derivatives.reshape(len(points), 2 * n, n), 1, 2)
+        by_input = np.broadcast_to(self.inputs, (len(points), *self.inputs.shape))
+        return np.asarray(np.linalg.solve(M, np.concatenate([-by_state, by_input], axis=2)))
 
     def tip(self, point: OperatingPoint, a: Array) -> tuple[Array, Array, Array, Array]:
         """Compute the tip's position, velocity and acceleration, and their derivatives.
@@ -148,8 +151,8 @@ class Tangent:
             Position [m], small rotation about the world's axes (0), velocity, angular velocity,
             acceleration and angular acceleration, (18,); their derivatives, (18, n) each.
         """
-        still = np.zeros((1, self.model.size))
-        value = self._call("tip", point, a, still, still, still)[0][0]
+        zeros = np.zeros((1, self.model.size))
+        value = self._call("tip", point, a, zeros, zeros, zeros)[0][0]
         by_a, by_v, by_q = self._columns("tip", point, a)
         by_q[3:6] = by_a[15:]  # small rotations by coordinates are those by their rates
         return value, by_q, by_v, by_a
@@ -162,14 +165,16 @@ class Tangent:
         change = self._call(name, point, a, *_units(n, places))[1]
         return tuple(np.swapaxes(change.reshape(len(places), n, -1), 1, 2))
 
-    def _call(self, name: str, point: OperatingPoint, a: Array, *ways: Array) -> tuple[Array, ...]:
+    def _call(
+        self, name: str, point: OperatingPoint, a: Array, *directions: Array
+    ) -> tuple[Array, ...]:
         """Evaluate a function and its directional derivatives, one row per direction."""
         factors = wrench_factors(self.model, point.t) * self.wrenches
-        arrays = [point.q, point.v, a, factors, *ways]
+        arrays = [point.q, point.v, a, factors, *directions]
         if self.model.attitudes:
-            given = point.anchor
-            arrays.append(self.model.start_anchors if given is None else given)
-        return self._function(name)(len(ways[0]), arrays)
+            anchor = point.anchor
+            arrays.append(self.model.start_anchors if anchor is None else anchor)
+        return self._function(name)(len(directions[0]), arrays)
 
     def _function(self, name: str) -> _Call:
         if name not in self._functions:
@@ -195,11 +200,11 @@ class Tangent:
         maker: Callable[[Model, Expr, Expr, Expr, Expr], tuple[Expr, Expr]] = {
             "equation": _equation, "elastic": _elastic, "tip": _tip,
         }[name]  # fmt: skip
-        value, smooth = (ca.SX(ca.densify(each)) for each in maker(model, q, v, a, w))
+        value, smooth = (ca.SX(ca.densify(expression)) for expression in maker(model, q, v, a, w))
         change = ca.jtimes(smooth, q, dq) + ca.jtimes(smooth, v, dv) + ca.jtimes(smooth, a, da)
         outputs, labels = [value, ca.SX(ca.densify(change))], [*labels, *["anchor"][: len(anchor)]]
-        kept = ["value", "change"]
-        return ca.Function(f"tangent_{name}", [*symbols, *anchor], outputs, labels, kept)
+        names = ["value", "change"]
+        return ca.Function(f"tangent_{name}", [*symbols, *anchor], outputs, labels, names)
 
 
 def _units(n: int, places: Sequence[int]) -> Array:
@@ -207,10 +212,10 @@ def _units(n: int, places: Sequence[int]) -> Array:
 
     ``places`` lists which of the three (0, 1, 2) vary; every one gets n unit directions.
     """
-    ways = np.zeros((3, len(places), n, n))
+    directions = np.zeros((3, len(places), n, n))
     for k, place in enumerate(places):
-        ways[place, k] = np.eye(n)
-    return ways.reshape(3, -1, n)
+        directions[place, k] = np.eye(n)
+    return directions.reshape(3, -1, n)
 
 
 class _LargeError(Exception):
@@ -225,7 +230,7 @@ def _interpreted(function: ca.Function) -> _Call:
     def call(count: int, arrays: Sequence[Array]) -> tuple[Array, ...]:
         columns = [np.transpose(x) for x in arrays[:ANCHOR]]
         columns += [np.hstack(list(x)) if x.ndim == 3 else x for x in arrays[ANCHOR:]]
-        return tuple(np.array(each).reshape(-1, count).T for each in function(*columns))
+        return tuple(np.array(result).reshape(-1, count).T for result in function(*columns))
 
     return call
 
@@ -234,10 +239,10 @@ def _equation(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, E
     """Trace the generalised force, with and without Coulomb friction."""
     composite = formulation("composite", model).formulation
     inertial = composite.inertial_expression(q, v, a, gravity=True)
-    held = inertial + elastic_force(model, q) - wrench_force(model, q, w)
+    rest_force = inertial + elastic_force(model, q) - wrench_force(model, q, w)
     return (
-        held + dissipative_force(model, q, v),
-        held + dissipative_force(model, q, v, coulomb=False),
+        rest_force + dissipative_force(model, q, v),
+        rest_force + dissipative_force(model, q, v, coulomb=False),
     )
 
 
@@ -250,6 +255,6 @@ def _tip(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
     _, position = end_frame(model, q)
     columns = ca.vertcat(*end_jacobian(model, q))
     rates = columns @ v
-    unturned = ca.SX.zeros(3, 1)
-    tip = ca.vertcat(position, unturned, rates, ca.jtimes(rates, q, v) + columns @ a)
+    no_rotation = ca.SX.zeros(3, 1)
+    tip = ca.vertcat(position, no_rotation, rates, ca.jtimes(rates, q, v) + columns @ a)
     return tip, tip

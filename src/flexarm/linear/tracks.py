@@ -78,14 +78,17 @@ class Sweep(Summarised):
             (track.name, *(f"{f(track.frequency_hz):.6g}" for f in (np.nanmin, np.nanmax)))
             for track in self.tracks
         ]
-        what = "speed" if self.kind == "speeds" else "position"
-        over = " and ".join(
+        quantity = "speed" if self.kind == "speeds" else "position"
+        ranges = " and ".join(
             f"{name} {values[0]:g} to {values[-1]:g} {unit}, {len(values)} points"
             for name, values, unit in zip(self.names, self.values, self.units, strict=True)
         )
-        title = f"Modes of {self.model.arm.name} over the {what} of {over}"
-        said = [*self.notes, *self.notices]
-        lines = (*said[:SAID], *([f"... {len(said) - SAID} more"] if len(said) > SAID else []))
+        title = f"Modes of {self.model.arm.name} over the {quantity} of {ranges}"
+        sentences = [*self.notes, *self.notices]
+        lines = (
+            *sentences[:SAID],
+            *([f"... {len(sentences) - SAID} more"] if len(sentences) > SAID else []),
+        )
         return Summary(title, lines, ("mode", "least [Hz]", "greatest [Hz]"), rows)
 
     def __getitem__(self, name: str) -> Track:
@@ -101,8 +104,8 @@ class Sweep(Summarised):
     def named_at(self, track: Track) -> str:
         """Return as text the first point at which a track exists, where its name was assigned."""
         require_kind("track", track, Track, "a Track, one of the sweep's tracks")
-        there = np.isfinite(track.eigenvalue)
-        point = np.unravel_index(int(np.argmax(there)), there.shape)
+        exists = np.isfinite(track.eigenvalue)
+        point = np.unravel_index(int(np.argmax(exists)), exists.shape)
         word = "speed of " if self.kind == "speeds" else ""
         return ", ".join(
             f"{word}{name} {values[i]:.4g} {unit}"
@@ -151,10 +154,12 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
             panel.plot(x, values, label=_label(sweep, track), **curve_look(k))
     panel.set_xlabel(label)
     panel.set(ylabel="natural frequency [Hz]", ylim=(0, None))
-    found = np.concatenate([track.frequency_hz for track in tracks]) if tracks else np.zeros(0)
-    seen = found[found > 0]
-    if len(seen) and seen.max() > WIDE * seen.min():
-        panel.set(yscale="log", ylim=(0.7 * float(seen.min()), None))
+    frequencies = (
+        np.concatenate([track.frequency_hz for track in tracks]) if tracks else np.zeros(0)
+    )
+    positive = frequencies[frequencies > 0]
+    if len(positive) and positive.max() > WIDE * positive.min():
+        panel.set(yscale="log", ylim=(0.7 * float(positive.min()), None))
         panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panel.yaxis.set_minor_formatter(NullFormatter())
@@ -162,10 +167,10 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
         panel.set_title("Campbell diagram; grey: multiples of the speed")
         low, top = panel.get_ylim()
         speeds = np.linspace(x[0], x[-1], SMOOTH)  # straight lines are curves on a logarithmic axis
-        turns = np.abs(speeds) / (2 * np.pi)
+        orders_hz = np.abs(speeds) / (2 * np.pi)
         for order in range(1, ORDERS + 1):
-            panel.plot(speeds, order * turns, color="0.8", lw=1, zorder=0)
-            panel.annotate(f"{order}x", (x[-1], order * turns[-1]), color="0.5", clip_on=True)
+            panel.plot(speeds, order * orders_hz, color="0.8", lw=1, zorder=0)
+            panel.annotate(f"{order}x", (x[-1], order * orders_hz[-1]), color="0.5", clip_on=True)
         panel.set_ylim(low, top)
     panel.grid(color="0.92")
     if not panel.get_legend_handles_labels()[0]:
@@ -179,21 +184,21 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
 
 def _label(sweep: Sweep, track: Track) -> str:
     """Return a track's legend text, with the point of naming unless that is the first point."""
-    late = "" if np.isfinite(track.eigenvalue[0]) else f" (named at {sweep.named_at(track)})"
-    return drawable(track.name + late)
+    origin = "" if np.isfinite(track.eigenvalue[0]) else f" (named at {sweep.named_at(track)})"
+    return drawable(track.name + origin)
 
 
 def _maps(sweep: Sweep, tracks: list[Track]) -> "Figure":
     columns = min(3, len(tracks))
     rows = -(-len(tracks) // columns)
     figure, maps = panels((4 * columns + 1, 3.4 * rows + 0.5), rows, columns)
-    named = f"modes named at {sweep.named_at(tracks[0])}" if tracks else "no modes"
-    title = f"{sweep.model.arm.name}: natural frequency [Hz], {named}"
+    naming = f"modes named at {sweep.named_at(tracks[0])}" if tracks else "no modes"
+    title = f"{sweep.model.arm.name}: natural frequency [Hz], {naming}"
     figure.suptitle(drawable(title))
     (x, xlabel), (y, ylabel) = _axis(sweep, 0), _axis(sweep, 1)
     for track, panel in zip(tracks, maps.ravel(), strict=False):
-        drawn = panel.contourf(x, y, track.frequency_hz.T, levels=12, cmap="viridis")
-        figure.colorbar(drawn, ax=panel)
+        contours = panel.contourf(x, y, track.frequency_hz.T, levels=12, cmap="viridis")
+        figure.colorbar(contours, ax=panel)
         panel.set_title(drawable(track.name), fontsize="medium")
         panel.set_xlabel(xlabel)
         panel.set_ylabel(ylabel)

@@ -59,16 +59,16 @@ def chosen_shapes(arm: Arm) -> ShapesOf:
     The model file selects the family of shapes of each link; the family ``arm modes`` is computed
     once for the whole arm.
     """
-    own = on_arm_modes(arm)
-    found: dict[int, Shapes] = {}
+    extracted = on_arm_modes(arm)
+    shapes: dict[int, Shapes] = {}
 
     def shapes_of(index: int, span: Span) -> Shapes:
-        if index not in own:
+        if index not in extracted:
             return link_shapes(arm, index, span)
-        if not found:
-            known = ("arm modes", arm.model_dump_json())
-            found.update(remembered(known, lambda: _arm_shapes(arm, own)))
-        return found[index]
+        if not shapes:
+            key = ("arm modes", arm.model_dump_json())
+            shapes.update(remembered(key, lambda: _arm_shapes(arm, extracted)))
+        return shapes[index]
 
     return shapes_of
 
@@ -76,7 +76,7 @@ def chosen_shapes(arm: Arm) -> ShapesOf:
 def on_arm_modes(arm: Arm) -> list[int]:
     """Return the indices of the links whose shape functions are computed from the arm's modes."""
     beams = [(i, link.shapes) for i, link in enumerate(arm.links) if link.beam]
-    return [i for i, choice in beams if isinstance(choice, ArmModes)]
+    return [i for i, shapes in beams if isinstance(shapes, ArmModes)]
 
 
 def weighs_held(arm: Arm, count: int) -> bool:
@@ -85,39 +85,42 @@ def weighs_held(arm: Arm, count: int) -> bool:
     return count >= LOCKED_MODES_FROM and any(axis.actuation == "torque" for axis in axes)
 
 
-def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
-    """Return the shape functions of the links ``own``, extracted from the arm's modes."""
+def _arm_shapes(arm: Arm, indices: list[int]) -> dict[int, Shapes]:
+    """Return the shape functions of the links ``indices``, extracted from the arm's modes."""
     spans: dict[int, Span] = {}
-    many: dict[int, Shapes] = {}
+    basis: dict[int, Shapes] = {}
 
     def shapes_of(index: int, span: Span) -> Shapes:
-        if index not in own:
+        if index not in indices:
             return link_shapes(arm, index, span)
         with naming_link(arm, index):
-            spans[index], many[index] = span, many_curves(arm, index, span)
-        return many[index]
+            spans[index], basis[index] = span, many_curves(arm, index, span)
+        return basis[index]
 
     linear = Theory(stiffening=False, exact=False, nodes=None)
-    model = assemble(bare_arm(arm, own), linear, "cayley", shapes_of)
-    start, found = SmallMotions.of(model), {}
-    for index in own:
-        motions = start.ridden(index) if model.carries(index) else start
+    model = assemble(bare_arm(arm, indices), linear, "cayley", shapes_of)
+    initial, result = SmallMotions.of(model), {}
+    for index in indices:
+        motions = initial.ridden(index) if model.carries(index) else initial
         with naming_link(arm, index):
-            found[index] = _shapes(arm, index, spans[index], many[index], motions)
-    return found
+            result[index] = _shapes(arm, index, spans[index], basis[index], motions)
+    return result
 
 
-def bare_arm(arm: Arm, own: list[int]) -> Arm:
-    """Return the arm without those entries of the links ``own`` that do not affect the modes.
+def bare_arm(arm: Arm, indices: list[int]) -> Arm:
+    """Return the arm without the entries of some links that do not affect the modes.
 
-    Removed are damping, start values, shear flexibility, nonlinear elasticity and quadratic shapes.
+    Removed are damping, start values, shear flexibility, nonlinear elasticity and quadratic
+    shapes.
     """
     update: dict[str, Any] = {
         "damping": 0.0, "material_damping": None, "start": {}, "start_speed": {},
         "start_curve": None, "elastic_energy": (), "elastic_force": (), "quadratic_shapes": (),
     }  # fmt: skip
     links = [
-        link.model_copy(update=update | {"section": _unsheared(link.section)}) if i in own else link
+        link.model_copy(update=update | {"section": _unsheared(link.section)})
+        if i in indices
+        else link
         for i, link in enumerate(arm.links)
     ]
     return arm.model_copy(update={"links": type(arm.links)(links)})
@@ -141,16 +144,20 @@ def many_curves(arm: Arm, index: int, span: Span) -> Shapes:
     ends, number = loaded_ends(arm, index), _counts(arm, index)
     for motion, count in wanted(span, number):
         require_modes(span, motion, Conditions.of(ends, motion), count)
-    each = zip(BASIS_FUNCTIONS.values(), number, strict=True)
-    many = Counts(*(max(most, n + EXCESS_FUNCTIONS) if n else 0 for most, n in each))
-    return remembered(("moments", span.contents, many), lambda: moment_shapes(span, many))
+    sizes = zip(BASIS_FUNCTIONS.values(), number, strict=True)
+    basis_counts = Counts(
+        *(max(basis_count, n + EXCESS_FUNCTIONS) if n else 0 for basis_count, n in sizes)
+    )
+    return remembered(
+        ("moments", span.contents, basis_counts), lambda: moment_shapes(span, basis_counts)
+    )
 
 
-def _shapes(arm: Arm, index: int, span: Span, many: Shapes, motions: "SmallMotions") -> Shapes:
+def _shapes(arm: Arm, index: int, span: Span, basis: Shapes, motions: "SmallMotions") -> Shapes:
     choice = arm.links[index].shapes
     assert isinstance(choice, Counted)
     number = _counts(arm, index)
-    return combined_shapes(choice, span, many, motions.columns(index, many, number))
+    return combined_shapes(choice, span, basis, motions.columns(index, basis, number))
 
 
 def _counts(arm: Arm, index: int) -> Counts:
@@ -163,13 +170,11 @@ def _counts(arm: Arm, index: int) -> Counts:
 class SmallMotions:
     """Stiffness matrix and weighted modes of an arm with many basis functions per link."""
 
-    # model, q, stiffness: the arm, its posture (n,), and its stiffness matrix (n, n).
     model: Model
-    q: Array
-    stiffness: Array
-    # own, held: modes with driven joints free, and with driven joints locked, one column each.
-    own: Array
-    held: Array
+    q: Array  # posture, (n,)
+    stiffness: Array  # stiffness matrix of the arm, (n, n)
+    free: Array  # weighted modes with driven joints free, one column each, (n, modes)
+    locked: Array  # weighted modes with driven joints locked, (n, modes); empty if not used
 
     @classmethod
     def of(cls, model: Model) -> "SmallMotions":
@@ -183,14 +188,14 @@ class SmallMotions:
     def at(cls, model: Model, q: Array, power: int = 3) -> "SmallMotions":
         """Compute the modes at posture q, shape (n,); ``power`` is the exponent of the weights."""
         mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
-        still = set(model.prescribed)
+        prescribed = set(model.prescribed)
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
         linked = _linked(mass) | _linked(stiffness)
-        own = _weighed_modes(mass, stiffness, linked, still, power)
-        held, arm = own[..., :0], model.arm
+        free = _weighed_modes(mass, stiffness, linked, prescribed, power)
+        locked, arm = free[..., :0], model.arm
         if any(weighs_held(arm, max(_counts(arm, i))) for i in on_arm_modes(arm)):
-            held = _weighed_modes(mass, stiffness, linked, still | driven, power)
-        return cls(model, q, stiffness, own, held)
+            locked = _weighed_modes(mass, stiffness, linked, prescribed | driven, power)
+        return cls(model, q, stiffness, free, locked)
 
     def ridden(self, index: int) -> "SmallMotions":
         """Return the modes at this posture, extended by the modes at stations along a rail.
@@ -200,27 +205,29 @@ class SmallMotions:
         rider = self.model.links[index + 1]
         assert rider.range is not None
         low, high = rider.range
-        found = [(self.own, self.held)]
+        sets = [(self.free, self.locked)]
         for share in (np.arange(RIDER_POSITIONS) + 0.5) / RIDER_POSITIONS:
             q = self.q.copy()
             q[rider.exposed] = low + share * (high - low)
-            there = SmallMotions.at(self.model, q, power=1)
-            found.append((there.own / RIDER_POSITIONS**0.5, there.held / RIDER_POSITIONS**0.5))
-        own, held = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
-        return replace(self, own=own, held=held)
+            at_station = SmallMotions.at(self.model, q, power=1)
+            sets.append(
+                (at_station.free / RIDER_POSITIONS**0.5, at_station.locked / RIDER_POSITIONS**0.5)
+            )
+        free, locked = (np.concatenate(modes, axis=-1) for modes in zip(*sets, strict=True))
+        return replace(self, free=free, locked=locked)
 
-    def columns(self, index: int, many: Shapes, number: Counts) -> dict[Direction, Array]:
+    def columns(self, index: int, basis: Shapes, number: Counts) -> dict[Direction, Array]:
         """Compute the coefficients of a link's shape functions in its basis functions.
 
         Each direction has a matrix with one row per basis function and one column per shape
         function.
         """
-        first, found = self.model.links[index].modes.start, dict[Direction, Array]()
-        for direction in dict.fromkeys(many.directions):
-            rows = [first + i for i in many.moving(direction)]
+        first, coefficients = self.model.links[index].modes.start, dict[Direction, Array]()
+        for direction in dict.fromkeys(basis.directions):
+            rows = [first + i for i in basis.moving(direction)]
             twists = direction == "twist"
-            found[direction] = self.main_curves(rows, number.of(direction), static=twists)
-        return found
+            coefficients[direction] = self.main_curves(rows, number.of(direction), static=twists)
+        return coefficients
 
     def main_curves(self, rows: list[int], count: int, *, static: bool) -> Array:
         """Compute the combinations of basis functions that best represent the modes.
@@ -241,18 +248,18 @@ class SmallMotions:
         ndarray
             Coefficients of the basis functions, one column per combination, (rows, count).
         """
-        lower = np.linalg.cholesky(self.stiffness[np.ix_(rows, rows)])
-        modes = [self.own[rows]]
+        factor = np.linalg.cholesky(self.stiffness[np.ix_(rows, rows)])
+        modes = [self.free[rows]]
         if weighs_held(self.model.arm, count):
-            modes.append(np.sqrt(LOCKED_WEIGHT) * self.held[rows])
-        strained = lower.T @ np.concatenate(modes, axis=-1)
+            modes.append(np.sqrt(LOCKED_WEIGHT) * self.locked[rows])
+        strained = factor.T @ np.concatenate(modes, axis=-1)
         fill = FILLING_WEIGHT * np.diag(1 / np.arange(1.0, len(rows) + 1) ** 2)
         strained = np.hstack([strained, fill * (np.linalg.norm(strained) or 1.0)])
         if static:
-            first = np.eye(len(rows))[:, :1]
-            rest = FILLING_WEIGHT / np.linalg.norm(strained) * strained
-            strained = np.hstack([_main(strained)[:, : count - 1], first, rest])
-        return np.linalg.solve(lower.T, _main(strained)[:, :count])
+            static_twist = np.eye(len(rows))[:, :1]
+            filling = FILLING_WEIGHT / np.linalg.norm(strained) * strained
+            strained = np.hstack([_main(strained)[:, : count - 1], static_twist, filling])
+        return np.linalg.solve(factor.T, _main(strained)[:, :count])
 
 
 def _main(columns: NDArray[Any]) -> NDArray[Any]:
@@ -264,32 +271,32 @@ def _main(columns: NDArray[Any]) -> NDArray[Any]:
 
 
 def _weighed_modes(
-    mass: Array, stiffness: Array, linked: NDArray[np.bool_], still: set[int], power: int
+    mass: Array, stiffness: Array, coupled: NDArray[np.bool_], fixed: set[int], power: int
 ) -> Array:
     """Return the weighted modes of unit strain energy, shape (n, modes), one column per mode.
 
-    Coordinates with an index in ``still`` are fixed.  The weight of a mode of angular frequency w
-    is ``1 / (1 + (w / w2)^power / 2)``, with w2 the second elastic frequency.
+    Coordinates with an index in ``fixed`` do not move. The weight of a mode of angular frequency
+    w is ``1 / (1 + (w / w2)^power / 2)``, with w2 the second elastic frequency.
     """
     groups = []
-    free = np.array([i for i in range(len(linked)) if i not in still], dtype=int)
-    for part in blocks(linked[np.ix_(free, free)]):
-        own = free[part]
-        block = np.ix_(own, own)
-        groups.append((own, *_modes(mass[block], stiffness[block])))
-    periods = np.concatenate([np.zeros(0), *(mine for _, _, mine in groups)])
-    found = np.zeros((len(stiffness), len(periods)))
-    slow = np.sort(periods[periods > 0])[::-1]
+    free = np.array([i for i in range(len(coupled)) if i not in fixed], dtype=int)
+    for group in blocks(coupled[np.ix_(free, free)]):
+        block_indices = free[group]
+        block = np.ix_(block_indices, block_indices)
+        groups.append((block_indices, *_modes(mass[block], stiffness[block])))
+    periods = np.concatenate([np.zeros(0), *(block_periods for _, _, block_periods in groups)])
+    result = np.zeros((len(stiffness), len(periods)))
+    oscillation_periods = np.sort(periods[periods > 0])[::-1]
     weights = np.ones(len(periods))
-    if len(slow):
-        raised = periods**power
-        weights = raised / (raised + slow[:2][-1] ** power / 2)
-    at = 0
-    for own, modes, mine in groups:
-        columns = np.arange(at, at + len(mine))
-        found[own[:, None], columns] = modes * weights[columns]
-        at += len(columns)
-    return found
+    if len(oscillation_periods):
+        powers = periods**power
+        weights = powers / (powers + oscillation_periods[:2][-1] ** power / 2)
+    column = 0
+    for block_indices, modes, block_periods in groups:
+        columns = np.arange(column, column + len(block_periods))
+        result[block_indices[:, None], columns] = modes * weights[columns]
+        column += len(columns)
+    return result
 
 
 def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
@@ -297,23 +304,24 @@ def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
     size = np.sqrt(np.diag(stiffness))
     size = np.where(size == 0, 1.0, size)
     values, vectors = _eigen(stiffness / np.outer(size, size))
-    loose, vectors = values <= SINGULAR, vectors / size[:, None]
-    rigid, strained = vectors[:, loose], vectors[:, ~loose] / np.sqrt(values[~loose])
-    moved = mass @ strained
-    moving = strained.T @ moved
+    is_rigid, vectors = values <= SINGULAR, vectors / size[:, None]
+    rigid, strained = vectors[:, is_rigid], vectors[:, ~is_rigid] / np.sqrt(values[~is_rigid])
+    momentum = mass @ strained
+    modal_mass = strained.T @ momentum
     if rigid.shape[1]:  # rigid-body motions are removed by the condition of zero momentum
-        pull = rigid.T @ moved
-        moving = moving - pull.T @ np.linalg.pinv(rigid.T @ mass @ rigid, hermitian=True) @ pull
-    squares, turn = _eigen((moving + moving.T) / 2)
-    return strained @ turn, np.sqrt(np.maximum(squares, 0.0))
+        rigid_momentum = rigid.T @ momentum
+        inverse = np.linalg.pinv(rigid.T @ mass @ rigid, hermitian=True)
+        modal_mass = modal_mass - rigid_momentum.T @ inverse @ rigid_momentum
+    squares, combination = _eigen((modal_mass + modal_mass.T) / 2)
+    return strained @ combination, np.sqrt(np.maximum(squares, 0.0))
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:
     """Return eigenvalues and eigenvectors of a symmetric matrix, solved per decoupled block."""
     values, vectors = np.zeros(len(matrix)), np.zeros_like(matrix)
-    for own in blocks(_linked(matrix)):
-        block = np.ix_(own, own)
-        values[own], vectors[block] = np.linalg.eigh(matrix[block])
+    for indices in blocks(_linked(matrix)):
+        block = np.ix_(indices, indices)
+        values[indices], vectors[block] = np.linalg.eigh(matrix[block])
     return values, vectors
 
 

@@ -56,8 +56,8 @@ def body_data(arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Body
         return reduced_part(arm, index)
     if not link.flexible:
         return RigidData()
-    make = sliding_beam if motion_of(link.joint).deforming((0,)) else flexible_part
-    return make(arm, index, theory, shapes_of)
+    build_part = sliding_beam if motion_of(link.joint).deforming((0,)) else flexible_part
+    return build_part(arm, index, theory, shapes_of)
 
 
 def assemble(
@@ -94,16 +94,16 @@ def assemble(
         names += [f"base.{c}" for c in BASE_COORDINATES]
         units += ["m"] * 3 + ["rad"] * 3
     links: list[LinkModel] = []
-    before = IDENTITY
+    previous_tip = IDENTITY
     for i in range(len(arm.links)):
         rail = None
         if rides(arm, i):  # on a section of its rail; a rigid one counts from its root
             rail = _rail(arm, i, links[-1], theory) if links[-1].flexible else None
-            back = arm.links[i - 1].tip_length - arm.links[i - 1].length
-            before = Pose.along(back) if rail is None else IDENTITY
-        built = _build_link(arm, i, before, theory, names, units, shapes_of, body_of)
-        links.append(replace(built, rail=rail))
-        before = end_pose(arm.links[i])
+            offset = arm.links[i - 1].tip_length - arm.links[i - 1].length
+            previous_tip = Pose.along(offset) if rail is None else IDENTITY
+        link = _build_link(arm, i, previous_tip, theory, names, units, shapes_of, body_of)
+        links.append(replace(link, rail=rail))
+        previous_tip = end_pose(arm.links[i])
     if not names:
         raise ModelError(
             "links: nothing in this arm can move, since every joint is fixed and every link "
@@ -123,7 +123,7 @@ def assemble(
         base_body=base_body + hub.moved(joint_frame(arm.links[0])),
         base_moves=base_moves,
         links=tuple(links),
-        end_pose=before,
+        end_pose=previous_tip,
         gravity=np.array(arm.gravity),
         prescribed=tuple(prescribed),
         points=ArmPoints.of(arm),
@@ -134,20 +134,20 @@ def assemble(
 
 def _rail(arm: Arm, index: int, carrier: LinkModel, theory: Theory) -> Rail:
     """Return the rail that the flexible link before a riding link is."""
-    e = carrier.beam
-    if theory.stiffening and e.nodes is None:
+    beam = carrier.beam
+    if theory.stiffening and beam.nodes is None:
         raise ModelError(
             f"links[{index + 1}].joint: the rail of a carriage must be an exact or a linear "
             "link. Build the model without series=True."
         )
     with naming_link(arm, index - 1):
-        return Rail.of(e.span, e.shapes, e.nodes, arm.links[index - 1].root_length)
+        return Rail.of(beam.span, beam.shapes, beam.nodes, arm.links[index - 1].root_length)
 
 
 def _build_link(
     arm: Arm,
     index: int,
-    before: Pose,
+    previous_tip: Pose,
     theory: Theory,
     names: list[str],
     units: list[str],
@@ -173,25 +173,25 @@ def _build_link(
     for label in labels:
         _add(names, units, f"{name}.{label}", _unit(link, label))
     check_amplitudes(arm, index, labels)
-    turned = bool(np.any(data.root_turn))
-    if turned:
+    root_turns = bool(np.any(data.root_turn))
+    if root_turns:
         _check_hub_axis(arm, index, data.root_turn, pose_to_root, motion)
-    body = _root_body(link, with_hub=not turned)
+    body = _root_body(link, with_hub=not root_turns)
     return LinkModel(
         name=name,
         joint_name=arm.joint_names[index],
         link=link,
         motion=motion,
-        pose_FJ=before @ pose_to_joint,
+        pose_FJ=previous_tip @ pose_to_joint,
         pose_JL=pose_to_root @ root,
         root_body=body.moved(Pose(np.eye(3), -root.position)),
-        hub_body=hub_inertia(link).moved(pose_to_root) if turned else NO_INERTIA,
+        hub_body=hub_inertia(link).moved(pose_to_root) if root_turns else NO_INERTIA,
         tip_body=tip_inertia(arm, index),
         length=link_length(link) - link.root_length - link.tip_length,
         axes=axes,
         modes=slice(first, len(names)),
         body=data,
-        rotor=_rotor(axes[0], before @ pose_to_joint, motion) if axes else None,
+        rotor=_rotor(axes[0], previous_tip @ pose_to_joint, motion) if axes else None,
     )
 
 
@@ -203,11 +203,13 @@ def _axes(
     The motor coordinate of an elastic drive precedes the joint coordinate.
     """
     axes = []
-    axes_of, named = arm.links[index].joint.axes, arm.axis_names(index)
-    for name, (label, acts), unit in zip(named, axes_of.items(), motion.units, strict=True):
-        motor = _add(names, units, f"{name}.motor", unit) if acts.elastic else None
-        place = _add(names, units, name, unit)
-        axes.append(Axis(name, label, index, acts, place, motor, unit))
+    axes_of, axis_names = arm.links[index].joint.axes, arm.axis_names(index)
+    for name, (label, actuation), unit in zip(
+        axis_names, axes_of.items(), motion.units, strict=True
+    ):
+        motor = _add(names, units, f"{name}.motor", unit) if actuation.elastic else None
+        coordinate = _add(names, units, name, unit)
+        axes.append(Axis(name, label, index, actuation, coordinate, motor, unit))
     return tuple(axes)
 
 
@@ -246,17 +248,17 @@ def _add(names: list[str], units: list[str], name: str, unit: str) -> int:
 
 
 def _check_hub_axis(
-    arm: Arm, index: int, root_turn: Array, after: Pose, motion: JointMotion
+    arm: Arm, index: int, root_turn: Array, root_pose: Pose, motion: JointMotion
 ) -> None:
     """Raise an error for shapes whose root rotation is incompatible with the joint.
 
     Such shapes turn the root about an axis that the joint constrains, or turn a hub with a rotor
     behind a rigid transmission.
     """
-    axis = after.rotation.T @ np.array([0.0, 0.0, 1.0])
+    axis = root_pose.rotation.T @ np.array([0.0, 0.0, 1.0])
     off_axis = root_turn - np.outer(axis, axis @ root_turn)
-    size = np.abs(root_turn).max()
-    if not motion.hinge or np.abs(off_axis).max() > 1e-9 * size:
+    largest = np.abs(root_turn).max()
+    if not motion.hinge or np.abs(off_axis).max() > 1e-9 * largest:
         raise ModelError(
             f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the root of "
             "the link about an axis that the joint holds. Use them only in the plane in which a "

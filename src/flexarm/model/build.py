@@ -61,15 +61,15 @@ def build(
     arm = validated(arm)
     if stiffening is not None and not isinstance(stiffening, bool | np.bool_):
         raise ModelError(f"stiffening: must be True, False or None, got {shown(stiffening)}")
-    known = get_args(TipRotation)
-    if not is_word(tip_rotation, known):
+    choices = get_args(TipRotation)
+    if not is_word(tip_rotation, choices):
         raise ModelError(
-            f"tip_rotation: must be one of {', '.join(known)}, got {shown(tip_rotation)}"
+            f"tip_rotation: must be one of {', '.join(choices)}, got {shown(tip_rotation)}"
         )
     if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
         raise ModelError(f"nodes: must be a number from 1 to {MOST_NODES}, got {shown(nodes)}")
-    stiff = arm.stiffening if stiffening is None else bool(stiffening)
-    theory = Theory(stiff, exact=tip_rotation == "cayley" and not series, nodes=nodes)
+    stiffening_used = arm.stiffening if stiffening is None else bool(stiffening)
+    theory = Theory(stiffening_used, exact=tip_rotation == "cayley" and not series, nodes=nodes)
     model = assemble(arm, theory, tip_rotation, chosen_shapes(arm))
     model = replace(model, series=series)
     freeze(model)

@@ -15,8 +15,7 @@ from flexarm.arm.joint import Actuated, Placed
 from flexarm.arm.servo import Servo
 
 Put = Callable[[bytes], object]
-# What a model file says that no equation depends on: names, where things start, what drives them
-# and what happens to them.
+# Fields of a model file that no equation depends on: names, start values, inputs and events.
 NOT_IN_EQUATIONS: tuple[tuple[type | tuple[type, ...], frozenset[str]], ...] = (
     (Arm, frozenset({"name", "notes", "events", "bodies", "start"})),
     (Link, frozenset({"start", "start_speed", "start_curve"})),
@@ -60,7 +59,9 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 def unseen_fields(value: BaseModel) -> frozenset[str]:
     """Return the names of the fields of a model-file object that no equation depends on."""
-    return next((names for kind, names in NOT_IN_EQUATIONS if isinstance(value, kind)), frozenset())
+    return next(
+        (names for classes, names in NOT_IN_EQUATIONS if isinstance(value, classes)), frozenset()
+    )
 
 
 def write(value: Any, put: Put) -> None:
@@ -82,17 +83,17 @@ def write(value: Any, put: Put) -> None:
         put(value.tobytes())
     elif kind in (tuple, list):
         put(b"(%d:" % len(value))
-        for each in value:
-            write(each, put)
+        for entry in value:
+            write(entry, put)
     elif isinstance(value, dict | MappingProxyType):
         put(b"{%d:" % len(value))
-        for key, each in value.items():
+        for key, entry in value.items():
             put(b"%a=" % (key,))
-            write(each, put)
+            write(entry, put)
     elif isinstance(value, BaseModel):
         # Field by field, since pydantic builds a slow serialiser per class on first use.
         unseen = unseen_fields(value)
-        write({k: each for k, each in value.__dict__.items() if k not in unseen}, put)
+        write({k: entry for k, entry in value.__dict__.items() if k not in unseen}, put)
     else:
         _write_object(value, put)
 

@@ -67,20 +67,20 @@ def fit_curve(
     neglected.
     """
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
-    bent = {part.name: part for part in model.links if part.body.one_length}
-    if not isinstance(link, str) or link not in bent:
-        listed = ", ".join(bent) or "none"
+    flexible = {part.name: part for part in model.links if part.body.one_length}
+    if not isinstance(link, str) or link not in flexible:
+        link_names = ", ".join(flexible) or "none"
         raise FlexarmError(f"link: must be a flexible link that does not slide, got {link!r}. "
-                           f"The links are {listed}.")  # fmt: skip
-    part = bent[link]
+                           f"The links are {link_names}.")  # fmt: skip
+    part = flexible[link]
     x = np.linspace(0, part.length, FIT_STATIONS)
     if stations is not None:
         x = require_array("stations", stations)
-    given: dict[Direction, Along | None] = {"y": y, "z": z, "twist": twist}
+    arguments: dict[Direction, Along | None] = {"y": y, "z": z, "twist": twist}
     curves = {
-        direction: require_array(direction, each(x) if callable(each) else each)
-        for direction, each in given.items()
-        if each is not None
+        direction: require_array(direction, curve(x) if callable(curve) else curve)
+        for direction, curve in arguments.items()
+        if curve is not None
     }
     for direction, values in curves.items():
         if values.shape != x.shape or x.ndim != 1:
@@ -89,9 +89,9 @@ def fit_curve(
             )
     if not curves:
         raise FlexarmError("a curve needs at least one deflection. Give y, z or twist.")
-    found, residual = fit_shapes(part, x, curves)
+    amplitudes, residual = fit_shapes(part, x, curves)
     names = [name.removeprefix(f"{part.name}.") for name in model.names[part.modes]]
-    return CurveFit(dict(zip(names, found.tolist(), strict=True)), residual)
+    return CurveFit(dict(zip(names, amplitudes.tolist(), strict=True)), residual)
 
 
 def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> tuple[Array, float]:
@@ -103,12 +103,14 @@ def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> 
         Amplitudes (m,), and the largest deviation relative to the largest value of the curves.
     """
     # An angle is weighted by a lever arm of a tenth of the span.
-    sizes = {each: part.length / 10 if each == "twist" else 1.0 for each in curves}
+    sizes = {direction: part.length / 10 if direction == "twist" else 1.0 for direction in curves}
     rows = np.vstack([size * part.beam.shapes.values(d, x) for d, size in sizes.items()])
-    wanted = np.concatenate([size * curves[d] for d, size in sizes.items()])
-    found = np.linalg.lstsq(rows, wanted, rcond=1e-10)[0]
-    largest = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
-    return np.asarray(found), float(np.abs(rows @ found - wanted).max(initial=0.0)) / largest
+    target = np.concatenate([size * curves[d] for d, size in sizes.items()])
+    amplitudes = np.linalg.lstsq(rows, target, rcond=1e-10)[0]
+    largest = max(float(np.abs(target).max(initial=0.0)), 1e-300)
+    return np.asarray(amplitudes), float(
+        np.abs(rows @ amplitudes - target).max(initial=0.0)
+    ) / largest
 
 
 def start_curve(part: LinkModel) -> tuple[Array, float]:

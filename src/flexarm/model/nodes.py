@@ -53,7 +53,7 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
     return 1 if 0 < slope <= SMALL_SLOPE else 2
 
 
-def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], more: int) -> T:
+def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], excess: int) -> T:
     """Build nodes, as many as needed for an error of rotary inertia of at most 1 %.
 
     Parameters
@@ -63,12 +63,12 @@ def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], more: in
     error
         Function of the built nodes that returns their relative error of rotary inertia, as
         `flexarm.links.rotary.rotary_error` does.
-    more
+    excess
         Smallest number of nodes in excess of the number of shape functions.
     """
-    tried = (make(more + further) for further in range(MORE_NODES))
-    return next((made for made in tried if error(made) <= ROTARY_ERROR), None) or make(
-        more + MORE_NODES
+    candidates = (make(excess + extra) for extra in range(MORE_NODES))
+    return next((nodes for nodes in candidates if error(nodes) <= ROTARY_ERROR), None) or make(
+        excess + MORE_NODES
     )
 
 
@@ -82,16 +82,16 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     stiffness = min((float(span.table[name].min()) for name in bends), default=0.0)
     if stiffness <= 0:
         return 0.0
-    own, beyond = own_inertia(arm.links[index]).mass, outboard_mass(arm, index)
+    mass, outboard = own_inertia(arm.links[index]).mass, outboard_mass(arm, index)
     reach = span.length + sum(link_length(link) for link in arm.links[index + 1 :])
     weight: float = sum(g * g for g in arm.gravity) ** 0.5
-    moment: float = weight * (own * span.length + beyond * (span.length + reach)) / 2
+    moment: float = weight * (mass * span.length + outboard * (span.length + reach)) / 2
     joint = arm.links[index].joint
     prescribed = any(acts.actuation == "prescribed" for acts in joint.axes.values())
     moment *= HINGED_MOMENT if joint.turns_about and not prescribed and _is_flat(arm) else 1.0
     for link in arm.links[index:]:
         limits = [acts.limits for acts in link.joint.axes.values() if acts.actuation == "torque"]
-        moment += sum(top.effort for top in limits if top is not None and top.effort)
+        moment += sum(limit.effort for limit in limits if limit is not None and limit.effort)
     # a moment at the tip bends by M L/EI, a force there by half as much
     return 2 * moment * span.length / (2 * stiffness)
 
@@ -101,12 +101,12 @@ def _is_flat(arm: Arm) -> bool:
     """Return whether all axes of joint rotation are parallel and perpendicular to gravity."""
     frame, axes = rotation_from_angles(arm.base.rotation), []
     for link in arm.links:
-        before, after, end = joint_poses(link)
-        frame = frame @ before.rotation
+        joint_pose, root_pose, tip_pose = joint_poses(link)
+        frame = frame @ joint_pose.rotation
         if len(link.joint.turns_about) > 1:
             return False
         axes += [frame[:, 2]] if link.joint.turns_about else []
-        frame = frame @ after.rotation @ end.rotation
+        frame = frame @ root_pose.rotation @ tip_pose.rotation
     normal, gravity = axes[0], np.array(arm.gravity)
-    flat = all(abs(axis @ normal) > 1 - NEGLIGIBLE for axis in axes)
-    return flat and abs(normal @ gravity) <= NEGLIGIBLE * (gravity @ gravity) ** 0.5
+    parallel = all(abs(axis @ normal) > 1 - NEGLIGIBLE for axis in axes)
+    return parallel and abs(normal @ gravity) <= NEGLIGIBLE * (gravity @ gravity) ** 0.5

@@ -41,7 +41,7 @@ _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (MovedBase, frozenset({"motion"})),
 )
 _CONSTANTS = frozenset({"restitution"})  # restitution of stops: used in a numerical root search
-KEPT = "_numbers"  # attribute of a model that caches its numbers
+KEPT = "_numbers"  # attribute of a model that holds its cached numbers
 NUMBERS = "numbers"  # name of the last input of functions traced with symbols
 Path = tuple[Any, ...]
 Take = Callable[[Any, int, Path], Any]
@@ -66,10 +66,10 @@ class Whole:
         self._note()
         return getattr(self._value, name)
 
-    def __array__(self, *how: Any, **more: Any) -> Array:
+    def __array__(self, *args: Any, **options: Any) -> Array:
         """Return the wrapped part as a NumPy array and record the access."""
         self._note()
-        return np.array(self._value, *how, **more)
+        return np.array(self._value, *args, **options)
 
     def __len__(self) -> int:
         """Return the number of entries of the wrapped part and record the access."""
@@ -119,11 +119,11 @@ class _NumberWalk:
             return value
         if isinstance(value, tuple | list):
             self._put(b"(%d:" % len(value))
-            found = [self.read(each, (*path, k), whole=whole) for k, each in enumerate(value)]
-            return tuple(found) if isinstance(value, tuple) else found
+            entries = [self.read(entry, (*path, k), whole=whole) for k, entry in enumerate(value)]
+            return tuple(entries) if isinstance(value, tuple) else entries
         if isinstance(value, dict | MappingProxyType):
             self._put(b"{%a:" % (list(value),))
-            return {k: self.read(each, (*path, k), whole=whole) for k, each in value.items()}
+            return {k: self.read(entry, (*path, k), whole=whole) for k, entry in value.items()}
         if whole or isinstance(value, _WHOLE):
             self._put(b"whole;")
             return Whole(value, lambda: self._note(path))
@@ -151,26 +151,28 @@ class _NumberWalk:
             return self._open[id(value)]
         self._put(f"{kind.__module__}.{kind.__qualname__}:".encode())
         if isinstance(value, BaseModel):
-            made: Any = value.model_copy()
-            own, unseen = dict(value.__dict__), unseen_fields(value)
+            replacement: Any = value.model_copy()
+            contents, unseen = dict(value.__dict__), unseen_fields(value)
         else:
-            made, unseen = object.__new__(kind), frozenset[str]()
-            named = [each.name for each in fields(value)] if is_dataclass(value) else [*vars(value)]
+            replacement, unseen = object.__new__(kind), frozenset[str]()
+            field_names = (
+                [entry.name for entry in fields(value)] if is_dataclass(value) else [*vars(value)]
+            )
             derived = [] if isinstance(value, Model) else _derived(kind)
-            own = {name: getattr(value, name) for name in (*named, *derived)}
-        self._open[id(value)] = made
-        wholes = next((names for each, names in _WHOLE_FIELDS if isinstance(value, each)), ())
-        parts = made.__dict__
-        for name, part in own.items():
+            contents = {name: getattr(value, name) for name in (*field_names, *derived)}
+        self._open[id(value)] = replacement
+        constants = next((names for entry, names in _WHOLE_FIELDS if isinstance(value, entry)), ())
+        parts = replacement.__dict__
+        for name, part in contents.items():
             if name in unseen:
                 continue
             if isinstance(value, Stops) and name in _CONSTANTS:
                 write(part, self._put)
                 parts[name] = part
             else:
-                parts[name] = self.read(part, (*path, name), whole=name in wholes)
+                parts[name] = self.read(part, (*path, name), whole=name in constants)
         del self._open[id(value)]
-        return made
+        return replacement
 
 
 _DERIVED: dict[type, list[str]] = {}
@@ -181,8 +183,8 @@ def _derived(kind: type) -> list[str]:
     if kind not in _DERIVED:
         _DERIVED[kind] = [
             name
-            for each in reversed(kind.__mro__)
-            for name, value in vars(each).items()
+            for cls in reversed(kind.__mro__)
+            for name, value in vars(cls).items()
             if isinstance(value, cached_property)
         ]
     return _DERIVED[kind]
@@ -219,10 +221,10 @@ class ModelNumbers:
 
 def numbers_of(model: Model) -> ModelNumbers:
     """Return the numeric parameters of a model; the result is cached on the model."""
-    known = vars(model).get(KEPT)
-    if known is None:
-        known = vars(model)[KEPT] = ModelNumbers.of(model)
-    return known
+    numbers = vars(model).get(KEPT)
+    if numbers is None:
+        numbers = vars(model)[KEPT] = ModelNumbers.of(model)
+    return numbers
 
 
 def common_pattern(models: Sequence[Model]) -> Pattern | None:
@@ -230,10 +232,10 @@ def common_pattern(models: Sequence[Model]) -> Pattern | None:
 
     Returns None if the models differ in more than the values of their numbers.
     """
-    first, *others = (numbers_of(model) for model in models)
-    if any(each.rest != first.rest for each in others):
+    first, *rest = (numbers_of(model) for model in models)
+    if any(other.rest != first.rest for other in rest):
         return None
-    return Pattern.of(np.concatenate([first.values, *(e.values for e in others)], axis=1),
+    return Pattern.of(np.concatenate([first.values, *(other.values for other in rest)], axis=1),
                       first.groups)  # fmt: skip
 
 
@@ -248,31 +250,31 @@ def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
     """
     symbols, read = ca.SX.sym(NUMBERS, len(pattern.first)), set[Path]()
 
-    def plain(value: float, path: Path) -> float:
+    def read_constant(value: float, path: Path) -> float:
         read.add(path)
         return value
 
-    every, place = pattern.opened(symbols), 0
+    replacements, position = pattern.opened(symbols), 0
 
     def take(value: Any, group: int, path: Path) -> Any:
-        nonlocal place
+        nonlocal position
         if not isinstance(value, np.ndarray):
-            place += 1
-            found = every[place - 1]
+            position += 1
+            replacement = replacements[position - 1]
             return (
-                found
-                if isinstance(found, float)
-                else Number(found.expr, partial(plain, value, path))
+                replacement
+                if isinstance(replacement, float)
+                else Number(replacement.expr, partial(read_constant, value, path))
             )
-        some = every[place : place + value.size]
-        place += value.size
-        kind = float if all(isinstance(each, float) for each in some) else object
-        made = np.empty(value.size, dtype=kind)
-        made[:] = some
-        return made.reshape(value.shape)
+        entries = replacements[position : position + value.size]
+        position += value.size
+        kind = float if all(isinstance(entry, float) for entry in entries) else object
+        array = np.empty(value.size, dtype=kind)
+        array[:] = entries
+        return array.reshape(value.shape)
 
-    found = _NumberWalk(take, lambda piece: None, read.add).read(_bare(model))
-    return replace(found, symbols=symbols), read
+    symbolic = _NumberWalk(take, lambda piece: None, read.add).read(_bare(model))
+    return replace(symbolic, symbols=symbols), read
 
 
 def _bare(model: Model) -> Model:

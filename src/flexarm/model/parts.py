@@ -73,15 +73,15 @@ class BeamData(BodyData):
 
     @abstractmethod
     def sampled(self, own: Array) -> tuple[Array, Array]:
-        """Return what section angles are sums of, (T, K), and metres per unit of s, (T,).
+        """Return the amplitudes of `parents`, (T, K), and the metres per unit of s, (T,).
 
-        They are amplitudes of `parents` at T samples of the own coordinates, (T, k).
+        Both are evaluated at T samples of the link's own coordinates, (T, k).
         """
 
     @property
     @abstractmethod
     def parents(self) -> Shapes:
-        """Functions of s that section angles are sums of."""
+        """Functions of s whose combinations are the section angles."""
 
     @property
     def edges(self) -> Array:
@@ -95,31 +95,25 @@ class BeamData(BodyData):
 
     @abstractmethod
     def held(self, length: float) -> "Flexible":
-        """Return the elastic part of the beam of constant length that it is at a length [m]."""
+        """Return the beam of constant length that equals this one at a length [m]."""
 
 
 @dataclass(frozen=True)
 class Flexible(BeamData):
     """Elastic part of a link of constant length, with m amplitudes."""
 
-    # span, shapes, integrals, points: the flexible span, its shape functions and their integrals.
-    span: Span
-    shapes: Shapes
-    integrals: Integrals
-    points: Points
-    # tip_shape, tip_angle: displacement and first-order rotation of the tip per amplitude, (3, m)
-    # each.
-    tip_shape: Array
-    tip_angle: Array
-    # tip_quadratic, tip_angle_quadratic: quadratic displacement and rotation of the tip, ``1/2 d^T
-    # X[k] d``, (3, m, m) each.
+    span: Span  # the flexible span
+    shapes: Shapes  # shape functions over the span
+    integrals: Integrals  # integrals of the shape functions
+    points: Points  # integration points along the span
+    tip_shape: Array  # displacement of the tip per amplitude, (3, m)
+    tip_angle: Array  # first-order rotation of the tip per amplitude, (3, m)
+    # Quadratic displacement and rotation of the tip, ``1/2 d^T X[k] d``, (3, m, m) each.
     tip_quadratic: Array
     tip_angle_quadratic: Array
-    # First-order rotation of the root per amplitude, (3, m): not 0 for pinned shapes.
-    root_angle: Array
+    root_angle: Array  # first-order rotation of the root per amplitude, (3, m): 0 unless pinned
     damping: Array  # damping matrix of the amplitudes, (m, m)
-    # Collocation nodes of an exact beam; None for a link by linear theory or by the
-    # series.
+    # Collocation nodes of an exact beam; None for a link by linear theory or by the series.
     nodes: Collocation | None
 
     @classmethod
@@ -140,12 +134,16 @@ class Flexible(BeamData):
         integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
         edges, tip = union(span.edges, shapes.edges), np.array([span.length])
         tables = section_tables(shapes, tip, edges, stiffening=stiffening, extra=extra)
-        moved, turned, drawn, bent = (table[0] for table in tables)
-        moved, turned, root = settled(moved), settled(turned), shapes.rotation(np.zeros(1))[0]
-        size = np.abs(turned).max(initial=0.0)
-        root = np.where(np.abs(root) < 1e-12 * size, 0.0, root)
-        loss = np.zeros_like(shapes.stiffness)
-        return cls(span, shapes, integrals, points, moved, turned, drawn, bent, root, loss, nodes)
+        tip_shape, tip_angle, tip_quadratic, angle_quadratic = (table[0] for table in tables)
+        shape, angle = settled(tip_shape), settled(tip_angle)
+        root_angle = shapes.rotation(np.zeros(1))[0]
+        root_angle = np.where(
+            np.abs(root_angle) < 1e-12 * np.abs(angle).max(initial=0.0), 0.0, root_angle
+        )
+        return cls(
+            span, shapes, integrals, points, shape, angle, tip_quadratic, angle_quadratic,
+            root_angle, np.zeros_like(shapes.stiffness), nodes,
+        )  # fmt: skip
 
     @property
     def root_turn(self) -> Array:
@@ -171,7 +169,7 @@ class Flexible(BeamData):
         return self.points.draws
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "Flexible":
-        """Return a copy with a tip linear in the amplitudes and without rotary inertia of sections.
+        """Return a copy with a tip linear in the amplitudes, without rotary inertia of sections.
 
         With ``twists``, the rotary inertia of the sections' twist within the link is retained.
         """
@@ -181,13 +179,13 @@ class Flexible(BeamData):
             per_mass = self.span.at("Jx", points.x) / self.span.at("mass_per_length", points.x)
             twist = self.shapes.rotation(points.x)[:, 0]
             modal = modal + np.einsum("g,gi,gj->ij", points.mass * per_mass, twist, twist)
-        none, still = 0 * self.tip_quadratic, 0 * integrals.rotary_shape
+        no_quadratic, no_rotary = 0 * self.tip_quadratic, 0 * integrals.rotary_shape
         integrals = replace(
-            integrals, rotary=0 * integrals.rotary, rotary_shape=still, modal_mass=modal
+            integrals, rotary=0 * integrals.rotary, rotary_shape=no_rotary, modal_mass=modal
         )
         return replace(
-            self, integrals=integrals, points=points, tip_quadratic=none, tip_angle_quadratic=none,
-            nodes=None,
+            self, integrals=integrals, points=points, tip_quadratic=no_quadratic,
+            tip_angle_quadratic=no_quadratic, nodes=None,
         )  # fmt: skip
 
     def straight(self, length: float) -> StraightBody:
@@ -247,8 +245,8 @@ class SlidingBeam(BeamData):
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "SlidingBeam":
         """Return a copy that bends by linear theory, without rotary inertia of sections."""
         span = self.shapes.span
-        light = {name: 0 * span.table[name] for name in ("Jx", "Jy", "Jz")}
-        shapes = replace(self.shapes, span=replace(span, table=span.table | light))
+        zero_inertia = {name: 0 * span.table[name] for name in ("Jx", "Jy", "Jz")}
+        shapes = replace(self.shapes, span=replace(span, table=span.table | zero_inertia))
         return replace(self, shapes=shapes, nodes=None)
 
     @property
@@ -303,11 +301,11 @@ class SlidingBeam(BeamData):
 
     def straight(self, length: float) -> StraightBody:
         """Return the undeformed exposed part at a length [m], and the part inside the hub."""
-        mu, inside = self.shapes.mass_per_length, self.shapes.span.length - length
-        turned = np.diag(self.shapes.rotary) * inside
-        turned += mu * inside**3 / 3 * np.diag([0.0, 1.0, 1.0])
-        first = np.array([-mu * inside**2 / 2, 0.0, 0.0])
-        hub = Inertia(mu * inside, first, turned)
+        mu, retracted = self.shapes.mass_per_length, self.shapes.span.length - length
+        second_moment = np.diag(self.shapes.rotary) * retracted
+        second_moment += mu * retracted**3 / 3 * np.diag([0.0, 1.0, 1.0])
+        first_moment = np.array([-mu * retracted**2 / 2, 0.0, 0.0])
+        hub = Inertia(mu * retracted, first_moment, second_moment)
         return replace(self.held(length).straight(length), retracted=hub)
 
 
@@ -329,24 +327,23 @@ class Axis:
     name: str  # name of the coordinate and of its input
     label: str  # label in the model file; empty for the only axis of a joint
     link: int  # index of the link that the joint carries
-    acts: AnyActuated  # drive, springs, friction etc. from the model file
-    # index, motor: indices in q of the joint and motor coordinates, None without motor.
-    index: int
-    motor: int | None
+    acts: AnyActuated  # drive, springs, friction and so on, from the model file
+    index: int  # index in q of the joint coordinate
+    motor: int | None  # index in q of the motor coordinate; None without motor
     unit: str  # of the coordinate
     turns: bool = field(init=False)  # whether the coordinate is an angle
     driven: bool = field(init=False)  # whether the axis has an input
     prescribed: bool = field(init=False)  # whether the coordinate is a given function of time
 
     def __post_init__(self) -> None:
-        """Ask the unit and the actuation once."""
+        """Derive the flags ``turns``, ``driven`` and ``prescribed``."""
         object.__setattr__(self, "turns", self.unit == "rad")
         object.__setattr__(self, "driven", self.acts.actuation == "torque")
         object.__setattr__(self, "prescribed", self.acts.actuation == "prescribed")
 
     @property
     def smoothing(self) -> float:
-        """Default rate [unit/s] over which dry friction changes sign."""
+        """Default rate [unit/s] over which smoothed Coulomb friction changes sign."""
         return SMOOTHING[self.unit]
 
     @property
@@ -381,14 +378,11 @@ class LinkModel:
     joint_name: str
     link: Link
     motion: JointMotion  # kinematics of the joint
-    # pose_FJ, pose_JL: joint in the previous tip frame, root in the moved joint frame K.
-    pose_FJ: Pose
-    pose_JL: Pose
-    # root_body, tip_body: rigid bodies fixed in L and in T, about their origins.
-    root_body: Inertia
-    # The outboard hub in J, separate from ``root_body`` if shapes turn the hub.
-    hub_body: Inertia
-    tip_body: Inertia
+    pose_FJ: Pose  # pose of the joint in the previous tip frame
+    pose_JL: Pose  # pose of the root in the moved joint frame K
+    root_body: Inertia  # rigid bodies fixed in L, about its origin
+    hub_body: Inertia  # outboard hub in J, separate from ``root_body`` if shapes turn the hub
+    tip_body: Inertia  # rigid bodies fixed in T, about its origin
     # Distance from L to T, undeformed [m]; of a sliding link the whole beam.  T has L's axes.
     length: float
     axes: tuple[Axis, ...]  # the joint's coordinates
@@ -497,32 +491,31 @@ class Model:
     """
 
     arm: Arm
-    stiffening: bool
+    stiffening: bool  # whether flexible links include dynamic stiffening
     tip_rotation: TipRotation
-    # names, units: name and unit of every coordinate.
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    # base_pose, base_body: the base's reference frame and its body.
-    base_pose: Pose
-    base_body: Inertia
-    base_moves: bool
+    names: tuple[str, ...]  # name of every coordinate
+    units: tuple[str, ...]  # unit of every coordinate
+    base_pose: Pose  # reference frame of the base in the world
+    base_body: Inertia  # rigid bodies fixed to the base
+    base_moves: bool  # whether the base has coordinates
     links: tuple[LinkModel, ...]
     end_pose: Pose  # the arm's tip frame in the last link's flexible tip frame
-    gravity: Array
+    gravity: Array  # gravitational acceleration in world axes [m/s^2], (3,)
     prescribed: tuple[int, ...]  # indices of coordinates that are given functions of time
-    points: ArmPoints  # where wrenches, contacts and springs act
-    # Attitudes, as symbols, in place of those at the start, one below the other, (3 k, 3): what
-    # angles of a free base and of spherical joints are relative to.
+    points: ArmPoints  # points of application of wrenches, contacts and springs
+    # Symbols of the reference attitudes of a free base and of spherical joints, stacked, (3 k, 3);
+    # None for the attitudes at the start.
     anchor: Expr | None = None
     # Requested number of nodes of exact links in excess of shape functions, or None.
     nodes: int | None = None
-    series: bool = False  # whether stiffened links bend by the series that versions before 0.2 had
+    # Whether stiffened links are expanded in the amplitudes, as before version 0.2.
+    series: bool = False
     # Mean motion [rad/s] of the orbit whose Hill frame is the world; 0 without orbit.
     orbit: float = 0.0
     # Whether the inertia of the tip load is an input of the equations.
     load_given: bool = False
-    # Symbols that stand for its numbers, (k,), in a model that equations are traced of for others
-    # too; None in one that is as it is.
+    # Symbols in place of the model's numbers, (k,), so that other models can share its equations;
+    # None in a model with numbers.
     symbols: ca.SX | None = None
 
     def __getstate__(self) -> dict[str, object]:
@@ -557,8 +550,8 @@ class Model:
     @cached_property
     def attitudes(self) -> tuple[int, ...]:
         """Indices in q of the first angle of a free base and of each spherical joint."""
-        balls = [part.coordinates[0] for part in self.links if part.motion.anchored]
-        return (3, *balls) if self.floats else tuple(balls)
+        first_angles = [part.coordinates[0] for part in self.links if part.motion.anchored]
+        return (3, *first_angles) if self.floats else tuple(first_angles)
 
     @cached_property
     def start_anchors(self) -> Array:
@@ -566,17 +559,17 @@ class Model:
 
         Without a free base or spherical joints, the attitude of the base is the only entry.
         """
-        balls = [part.motion.attitude for part in self.links if part.motion.anchored]
-        base = [self.base_pose.rotation] if self.floats or not balls else []
-        return np.vstack(base + balls)
+        joint_attitudes = [part.motion.attitude for part in self.links if part.motion.anchored]
+        base_attitude = [self.base_pose.rotation] if self.floats or not joint_attitudes else []
+        return np.vstack(base_attitude + joint_attitudes)
 
     def anchored(self, anchor: Expr) -> "Model":
         """Return a copy whose angles are relative to other reference attitudes, (3 k, 3)."""
         first, links = 3 if self.floats else 0, []
         for part in self.links:
             if part.motion.anchored:
-                turned = part.motion.at_anchor(anchor[first : first + 3, :])
-                part, first = replace(part, motion=turned), first + 3
+                motion = part.motion.at_anchor(anchor[first : first + 3, :])
+                part, first = replace(part, motion=motion), first + 3
             links.append(part)
         return replace(self, anchor=anchor, links=tuple(links))
 
@@ -601,17 +594,20 @@ class Model:
         They are the arm's length, 1 rad, and the length of the link for a joint that slides [m].
         """
         reach = max(sum(part.length for part in self.links), 1e-3)
-        found = dict(enumerate([reach] * 3 + [1.0] * 3)) if self.base_moves else {}
+        result = dict(enumerate([reach] * 3 + [1.0] * 3)) if self.base_moves else {}
         for axis in self.axes:
-            found[axis.index] = 1.0 if axis.turns else max(self.links[axis.link].length, 0.1)
-        return found
+            result[axis.index] = 1.0 if axis.turns else max(self.links[axis.link].length, 0.1)
+        return result
 
     @cached_property
     def driveless(self) -> bool:
         """Whether no joint has a drive, servo, brake or friction."""
-        acts = [axis.acts for axis in self.axes]
-        parts = ((each.drive, each.servo, each.brake, each.friction) for each in acts)
-        return all(part is None for each in parts for part in each)
+        actuations = [axis.acts for axis in self.axes]
+        parts = (
+            (actuation.drive, actuation.servo, actuation.brake, actuation.friction)
+            for actuation in actuations
+        )
+        return all(part is None for actuation in parts for part in actuation)
 
     @property
     def axis_units(self) -> dict[str, str]:

@@ -15,9 +15,9 @@ class ArmPoint:
 
     link: int  # index of the link; -1 is the base, -2 the world
     # Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is the
-    # link's end, ``end`` the frame of the arm's tip.
+    # link's flexible end, ``end`` the frame of the arm's tip.
     x: float | Literal["tip", "end"]
-    # From the section's axis point, in its axes [m]; of base and world from their origin.
+    # Offset from the section's axis point, in its axes [m]; for base and world from their origin.
     offset: Offset
 
     @classmethod
@@ -56,13 +56,13 @@ class ArmPoints:
     @classmethod
     def of(cls, arm: Arm) -> "ArmPoints":
         """Return the points of application of all forces of an arm."""
-        on_base = arm.base.wrenches if isinstance(arm.base, FreeBase) else ()
-        wrenches = [ArmPoint.on(arm, -1, each.at) for each in on_base]
+        base_wrenches = arm.base.wrenches if isinstance(arm.base, FreeBase) else ()
+        wrenches = [ArmPoint.on(arm, -1, force.at) for force in base_wrenches]
         for i, link in enumerate(arm.links):
-            wrenches += [ArmPoint.on(arm, i, each.at) for each in link.wrenches]
+            wrenches += [ArmPoint.on(arm, i, force.at) for force in link.wrenches]
         pairs = [spring.between for spring in arm.springs]
         return cls(
             tuple(wrenches),
-            tuple(ArmPoint.of(arm, each.point) for each in arm.contacts),
+            tuple(ArmPoint.of(arm, force.point) for force in arm.contacts),
             tuple((ArmPoint.of(arm, a), ArmPoint.of(arm, b)) for a, b in pairs),
         )

@@ -74,8 +74,8 @@ def _at(x: X, piece: Sequence[X], sin: Callable[[X], X], cos: Callable[[X], X]) 
 
     The piece is given by its seven coefficients, in the order of `pieces`.
     """
-    c0, c1, c2, c3, size, rate, phase = piece
-    s, c = size * sin(rate * x + phase), size * cos(rate * x + phase)
+    c0, c1, c2, c3, amplitude, rate, phase = piece
+    s, c = amplitude * sin(rate * x + phase), amplitude * cos(rate * x + phase)
     return (
         c0 + x * (c1 + x * (c2 + x * c3)) + s,
         c1 + x * (2 * c2 + x * 3 * c3) + rate * c,
@@ -145,12 +145,12 @@ def _piece(
 
 
 def _cycloid(profile: Cycloid[float]) -> list[list[float]]:
-    change, span = profile.end - profile.start, profile.duration
-    wave = (-change / (2 * math.pi), 2 * math.pi / span, 0.0)
+    travel, duration = profile.end - profile.start, profile.duration
+    wave = (-travel / (2 * math.pi), 2 * math.pi / duration, 0.0)
     return [
         _piece(0.0, profile.start),
-        _piece(profile.begin, profile.start, change / span, wave=wave),
-        _piece(profile.begin + span, profile.end),
+        _piece(profile.begin, profile.start, travel / duration, wave=wave),
+        _piece(profile.begin + duration, profile.end),
     ]
 
 
@@ -160,32 +160,38 @@ def _trapezoid(profile: Trapezoid[float]) -> list[list[float]]:
         return [_piece(0.0, start)]
     if profile.rate is not None and profile.acceleration is not None:
         # A distance too short to reach the rate is half acceleration, half deceleration.
-        up = min(profile.rate, math.sqrt(abs(end - start) * profile.acceleration))
-        up /= profile.acceleration
-        span = up + max(up, abs(end - start) / profile.rate)
+        ramp_time = min(profile.rate, math.sqrt(abs(end - start) * profile.acceleration))
+        ramp_time /= profile.acceleration
+        duration = ramp_time + max(ramp_time, abs(end - start) / profile.rate)
     else:
         assert profile.duration is not None
-        span = profile.duration
-        up = span * (0.25 if profile.ramp is None else profile.ramp)
-    top = (end - start) / (span - up)
-    middle = [_piece(begin + up, start + top * up / 2, top)] if span - up > up else []
+        duration = profile.duration
+        ramp_time = duration * (0.25 if profile.ramp is None else profile.ramp)
+    rate = (end - start) / (duration - ramp_time)
+    middle = (
+        [_piece(begin + ramp_time, start + rate * ramp_time / 2, rate)]
+        if duration - ramp_time > ramp_time
+        else []
+    )
     return [
         _piece(0.0, start),
-        _piece(begin, start, 0.0, top / up / 2),
+        _piece(begin, start, 0.0, rate / ramp_time / 2),
         *middle,
-        _piece(begin + span - up, end - top * up / 2, top, -top / up / 2),
-        _piece(begin + span, end),
+        _piece(
+            begin + duration - ramp_time, end - rate * ramp_time / 2, rate, -rate / ramp_time / 2
+        ),
+        _piece(begin + duration, end),
     ]
 
 
 def _spin_up(profile: SpinUp[float]) -> list[list[float]]:
-    rate, span = profile.rate, profile.duration
-    size = rate * span / (2 * math.pi) ** 2
-    wave = (size, 2 * math.pi / span, math.pi / 2)
+    rate, duration = profile.rate, profile.duration
+    amplitude = rate * duration / (2 * math.pi) ** 2
+    wave = (amplitude, 2 * math.pi / duration, math.pi / 2)
     return [
         _piece(0.0, 0.0),
-        _piece(0.0, -size, 0.0, rate / (2 * span), wave=wave),
-        _piece(span, rate * span / 2, rate),
+        _piece(0.0, -amplitude, 0.0, rate / (2 * duration), wave=wave),
+        _piece(duration, rate * duration / 2, rate),
     ]
 
 

@@ -45,15 +45,15 @@ def rigid(arm: Arm) -> Arm:
     """
     data = validated(arm).model_dump(exclude_unset=True, mode="json")
     data["name"] = f"{arm.name[:190]}, rigid"
-    for name, link, described in zip(arm.link_names, arm.links, data["links"], strict=True):
-        _stiffen(described["joint"])
+    for name, link, link_data in zip(arm.link_names, arm.links, data["links"], strict=True):
+        _stiffen(link_data["joint"])
         if link.flexible:
             for key in OF_FLEXIBLE:
-                described.pop(key, None)
+                link_data.pop(key, None)
         if link.modal is not None:
-            _freeze(name, link, described)
+            _freeze(name, link, link_data)
         elif link.flexible:
-            described["rigid"] = True
+            link_data["rigid"] = True
     try:
         return Arm.model_validate(data, context={"files": files_of(arm)})
     except ValidationError as error:
@@ -74,7 +74,7 @@ def _stiffen(joint: dict[str, Any]) -> None:
             _stiffen(value)
 
 
-def _freeze(name: str, link: Link, described: dict[str, Any]) -> None:
+def _freeze(name: str, link: Link, link_data: dict[str, Any]) -> None:
     """Replace a body with modes by a rigid body in a link's data, in place.
 
     The root of the rigid link lies behind the body's tip, along the tip's x axis.
@@ -92,11 +92,11 @@ def _freeze(name: str, link: Link, described: dict[str, Any]) -> None:
                 "instead of dh."
             )
         after = framed(link.joint.after) @ root
-        described["joint"]["after"] = {
+        link_data["joint"]["after"] = {
             "position": after.position.tolist(), "rotation": angles_from_rotation(after.rotation)
         }  # fmt: skip
-    weighed = body.integrals.inertia.moved(root.inverse())
-    described["length"] = length
-    described["body"] = {
-        "mass": weighed.mass, "com": weighed.centre.tolist(), "inertia": list(weighed.central),
+    inertia = body.integrals.inertia.moved(root.inverse())
+    link_data["length"] = length
+    link_data["body"] = {
+        "mass": inertia.mass, "com": inertia.centre.tolist(), "inertia": list(inertia.central),
     }  # fmt: skip

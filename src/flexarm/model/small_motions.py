@@ -15,22 +15,22 @@ def mass_matrix(model: Model, q: Array) -> Array:
     The first six rates of an arm with a moving base are the base's angular velocity and velocity,
     in axes of the base.
     """
-    mass, moved = np.zeros((model.size, model.size)), np.zeros((6, model.size))
+    mass, jacobian = np.zeros((model.size, model.size)), np.zeros((6, model.size))
     if model.base_moves:
-        moved[:, :6] = np.eye(6)
-        mass += moved.T @ model.base_body.matrix @ moved
+        jacobian[:, :6] = np.eye(6)
+        mass += jacobian.T @ model.base_body.matrix @ jacobian
     for index, part in enumerate(model.links):
         if part.rotor is not None:
             axis = np.zeros(3) if part.rotor.axis is None else part.rotor.axis
-            spin = axis @ moved[:3]
+            spin = axis @ jacobian[:3]
             spin[part.rotor.coordinate] += part.rotor.ratio
             mass += part.rotor.inertia * np.outer(spin, spin)
-        root = moved = _carried(part, q, moved)
-        mass += moved.T @ part.root_body.matrix @ moved
-        moved = _add_body(part, q, moved, mass)
-        mass += moved.T @ part.tip_body.matrix @ moved
+        root = jacobian = _carried(part, q, jacobian)
+        mass += jacobian.T @ part.root_body.matrix @ jacobian
+        jacobian = _add_body(part, q, jacobian, mass)
+        mass += jacobian.T @ part.tip_body.matrix @ jacobian
         if model.carries(index):
-            moved = _at_station(part, model.links[index + 1], q, root)
+            jacobian = _at_station(part, model.links[index + 1], q, root)
     return mass
 
 
@@ -48,82 +48,85 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
                 spring = relaxed_stiffness(axis.acts.spring.stiffness)
                 stiffness[axis.index, axis.index] += spring
             if axis.motor is not None and axis.acts.drive is not None:
-                wound = np.zeros(model.size)
-                wound[[axis.index, axis.motor]] = 1.0, -1.0
-                winding = relaxed_stiffness(axis.acts.drive.stiffness)
-                stiffness += winding * np.outer(wound, wound)
+                twist = np.zeros(model.size)
+                twist[[axis.index, axis.motor]] = 1.0, -1.0
+                drive_stiffness = relaxed_stiffness(axis.acts.drive.stiffness)
+                stiffness += drive_stiffness * np.outer(twist, twist)
     return stiffness
 
 
-def _carried(part: LinkModel, q: Array, moved: Array) -> Array:
+def _carried(part: LinkModel, q: Array, jacobian: Array) -> Array:
     """Return the Jacobian (6, n) of a link's root, from that of the previous link's tip.
 
     Rows are angular over linear velocity; columns of the link's joint coordinates are added.
     """
     joints = list(part.carried_by)
-    own = ca.DM(q[joints])
-    rotation, place, columns = (
-        np.array(ca.DM(each)) for each in (*part.motion.place(own), part.motion.columns(own))
+    coordinates = ca.DM(q[joints])
+    rotation, position, columns = (
+        np.array(ca.DM(matrix))
+        for matrix in (*part.motion.place(coordinates), part.motion.columns(coordinates))
     )
-    moved = _rotate(part.pose_FJ.rotation, _shift(moved, part.pose_FJ.position))
-    moved = _rotate(rotation, _shift(moved, place[:, 0]))
+    jacobian = _rotate(part.pose_FJ.rotation, _shift(jacobian, part.pose_FJ.position))
+    jacobian = _rotate(rotation, _shift(jacobian, position[:, 0]))
     if joints:
-        moved[:, joints] += columns
-    return _rotate(part.pose_JL.rotation, _shift(moved, part.pose_JL.position))
+        jacobian[:, joints] += columns
+    return _rotate(part.pose_JL.rotation, _shift(jacobian, part.pose_JL.position))
 
 
-def _add_body(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
+def _add_body(part: LinkModel, q: Array, jacobian: Array, mass: Array) -> Array:
     """Return the Jacobian (6, n) of a link's tip; add the span to the mass matrix in place."""
-    own, body = part.modes, part.body.straight(part.span_length(q))
+    amplitudes, body = part.modes, part.body.straight(part.span_length(q))
     integrals = body.integrals
-    mass += moved.T @ integrals.inertia.matrix @ moved
-    mass[own, own] += integrals.modal_mass
-    _couple(mass, own, moved.T @ integrals.momentum)
+    mass += jacobian.T @ integrals.inertia.matrix @ jacobian
+    mass[amplitudes, amplitudes] += integrals.modal_mass
+    _couple(mass, amplitudes, jacobian.T @ integrals.momentum)
     if body.retracted is not None:
-        _slide(part, body, moved, mass)
-    moved = _shift(moved, body.tip)
-    moved[:3, own] += body.tip_angle
-    moved[3:, own] += body.tip_shape
+        _slide(part, body, jacobian, mass)
+    jacobian = _shift(jacobian, body.tip)
+    jacobian[:3, amplitudes] += body.tip_angle
+    jacobian[3:, amplitudes] += body.tip_shape
     if body.retracted is not None:
-        moved[3, part.exposed] += 1.0
-    return moved
+        jacobian[3, part.exposed] += 1.0
+    return jacobian
 
 
-def _at_station(rail: LinkModel, part: LinkModel, q: Array, moved: Array) -> Array:
+def _at_station(rail: LinkModel, part: LinkModel, q: Array, jacobian: Array) -> Array:
     """Return the Jacobian (6, n) of the rail section that carries a riding link.
 
-    ``moved`` is the Jacobian of the rail's root.
+    ``jacobian`` is the Jacobian of the rail's root.
     """
     assert part.rail is not None
     x = q[part.exposed] - part.rail.root
-    moved = _shift(moved, np.array([x, 0.0, 0.0]))
-    moved[:, rail.modes] += rail.beam.shapes.motion(np.array([x]))[0]
-    moved[3, part.exposed] += 1.0
-    return moved
+    jacobian = _shift(jacobian, np.array([x, 0.0, 0.0]))
+    jacobian[:, rail.modes] += rail.beam.shapes.motion(np.array([x]))[0]
+    jacobian[3, part.exposed] += 1.0
+    return jacobian
 
 
-def _slide(part: LinkModel, body: StraightBody, moved: Array, mass: Array) -> None:
+def _slide(part: LinkModel, body: StraightBody, jacobian: Array, mass: Array) -> None:
     """Add a sliding link's retracted part and its axial motion to the mass matrix, in place."""
     assert body.retracted is not None
-    along, whole = part.exposed, body.retracted.mass + body.integrals.mass
-    mass += moved.T @ body.retracted.matrix @ moved
-    mass[along, along] += whole
-    _couple(mass, slice(along, along + 1), moved[3][:, None] * whole)
-    mass[along, part.modes] += body.integrals.shape[0]
-    mass[part.modes, along] += body.integrals.shape[0]
+    exposed, total_mass = part.exposed, body.retracted.mass + body.integrals.mass
+    mass += jacobian.T @ body.retracted.matrix @ jacobian
+    mass[exposed, exposed] += total_mass
+    _couple(mass, slice(exposed, exposed + 1), jacobian[3][:, None] * total_mass)
+    mass[exposed, part.modes] += body.integrals.shape[0]
+    mass[part.modes, exposed] += body.integrals.shape[0]
 
 
-def _couple(mass: Array, own: slice, columns: Array) -> None:
+def _couple(mass: Array, indices: slice, columns: Array) -> None:
     """Add columns (n, k) to a symmetric matrix in place, and their transposes to the same rows."""
-    mass[:, own] += columns
-    mass[own] += columns.T
+    mass[:, indices] += columns
+    mass[indices] += columns.T
 
 
-def _rotate(rotation: Array, moved: Array) -> Array:
+def _rotate(rotation: Array, jacobian: Array) -> Array:
     """Return a Jacobian (6, n), angular over linear, in the axes of the rotated frame."""
-    return np.concatenate([rotation.T @ moved[:3], rotation.T @ moved[3:]])
+    return np.concatenate([rotation.T @ jacobian[:3], rotation.T @ jacobian[3:]])
 
 
-def _shift(moved: Array, p: Array) -> Array:
+def _shift(jacobian: Array, p: Array) -> Array:
     """Return the Jacobian (6, n) of the point at p, shape (3,), from the Jacobian of the origin."""
-    return np.concatenate([moved[:3], moved[3:] - np.tensordot(p, CROSS, axes=1) @ moved[:3]])
+    return np.concatenate(
+        [jacobian[:3], jacobian[3:] - np.tensordot(p, CROSS, axes=1) @ jacobian[:3]]
+    )

@@ -25,17 +25,17 @@ def start_state(model: Model) -> tuple[Array, Array]:
         rotation = model.base_pose.rotation
         v[:3], v[3:6] = rotation @ np.array(base.velocity), base.spin
     if model.prescribed:
-        known = list(model.prescribed)
-        q[known], v[known], _ = prescribed_motion(model, 0.0)
+        prescribed = list(model.prescribed)
+        q[prescribed], v[prescribed], _ = prescribed_motion(model, 0.0)
     for part in model.links:
         for axis in part.axes:
             start = axis.acts.start
             if not axis.prescribed:
                 q[axis.index], v[axis.index] = start.position or 0.0, start.speed or 0.0
             if axis.motor is not None:
-                first, second = start.motor_position, start.motor_speed
-                q[axis.motor] = q[axis.index] if first is None else first
-                v[axis.motor] = v[axis.index] if second is None else second
+                motor_position, motor_speed = start.motor_position, start.motor_speed
+                q[axis.motor] = q[axis.index] if motor_position is None else motor_position
+                v[axis.motor] = v[axis.index] if motor_speed is None else motor_speed
         if part.motion.spin:
             v[list(part.coordinates)] = part.motion.spin
         for values, target in ((part.link.start, q), (part.link.start_speed, v)):
@@ -56,11 +56,11 @@ def undeformed(model: Model, q: Array) -> Array:
 
 def prescribed_profiles(model: Model) -> list[AnyProfile | None]:
     """Return the profile of each prescribed coordinate, in order; None for a constant 0."""
-    found = {axis.index: axis.acts.motion for axis in model.axes if axis.prescribed}
+    profiles = {axis.index: axis.acts.motion for axis in model.axes if axis.prescribed}
     if isinstance(model.arm.base, MovedBase):
         base = model.arm.base.motion
-        found |= {i: getattr(base, name) for i, name in enumerate(BASE_COORDINATES)}
-    return [found.get(i) for i in model.prescribed]
+        profiles |= {i: getattr(base, name) for i, name in enumerate(BASE_COORDINATES)}
+    return [profiles.get(i) for i in model.prescribed]
 
 
 def prescribed_motion(model: Model, t: float) -> Array:
@@ -95,15 +95,15 @@ def fingerprint(model: Model) -> str:
     contains the data that `build` took from files.  The digest is cached on a model whose arrays
     are all read-only.
     """
-    known = vars(model).get("fingerprint")
-    if known is not None:
-        return str(known)
-    digest, given = hashlib.sha256(), model
+    cached = vars(model).get("fingerprint")
+    if cached is not None:
+        return str(cached)
+    digest, original = hashlib.sha256(), model
     model = model.loaded(NO_INERTIA) if model.load_given else model
     for field in fields(model):
         digest.update(f"{field.name}=".encode())
         write(getattr(model, field.name), digest.update)
-    found = digest.hexdigest()
-    if is_frozen(given):
-        vars(given)["fingerprint"] = found
-    return found
+    result = digest.hexdigest()
+    if is_frozen(original):
+        vars(original)["fingerprint"] = result
+    return result

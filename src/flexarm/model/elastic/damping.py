@@ -63,7 +63,7 @@ def damping_matrix(
             "which a damping ratio is defined. Give the section's rotary inertia (Jx for "
             "twist), or leave the amplitude out."
         ) from error
-    strains = {d: np.sum(modes * (each @ modes), axis=0) for d, each in parts.items()}
+    strains = {d: np.sum(modes * (part @ modes), axis=0) for d, part in parts.items()}
     ratios = _damping_ratios(arm, index, names, strains)
     total = np.maximum(sum(strains.values()), 1e-300)
     for direction, loss in losses.items():
@@ -81,24 +81,24 @@ def _damping_ratios(
     Ratios given by name are assigned to modes by ``names``, or else by the direction with most of a
     mode's strain energy.
     """
-    given, m = arm.links[index].damping, len(next(iter(strains.values())))
-    if isinstance(given, float):
-        return np.full(m, given)
-    if isinstance(given, dict):
+    ratios, count = arm.links[index].damping, len(next(iter(strains.values())))
+    if isinstance(ratios, float):
+        return np.full(count, ratios)
+    if isinstance(ratios, dict):
         names = names or _mode_names(strains)
-        unknown = [name for name in given if name not in names]
+        unknown = [name for name in ratios if name not in names]
         if unknown:
             raise ModelError(
                 f"links[{index + 1}].damping: there is no mode '{unknown[0]}'. "
                 f"{arm.link_names[index]} has {', '.join(names)}."
             )
-        return np.array([given.get(name, 0.0) for name in names])
-    if len(given) > m:
+        return np.array([ratios.get(name, 0.0) for name in names])
+    if len(ratios) > count:
         raise ModelError(
-            f"links[{index + 1}].damping: {len(given)} damping ratios are given for {m} modes. "
-            "Give one ratio for all modes, or at most one per mode."
+            f"links[{index + 1}].damping: {len(ratios)} damping ratios are given for {count} "
+            "modes. Give one ratio for all modes, or at most one per mode."
         )
-    return np.array([*given, *[0.0] * (m - len(given))])
+    return np.array([*ratios, *[0.0] * (count - len(ratios))])
 
 
 def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
@@ -106,18 +106,20 @@ def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
 
     A shape function belongs to one direction; coupling terms are shared equally between two.
     """
-    found: dict[Direction, Array] = {}
+    result: dict[Direction, Array] = {}
     for direction in DIRECTIONS:
-        chosen = np.array([each == direction for each in shapes.directions], dtype=float)
+        belongs = np.array(
+            [shape_direction == direction for shape_direction in shapes.directions], dtype=float
+        )
         # Coupling of measured shapes in two directions is shared equally.
-        found[direction] = stiffness * (chosen[:, None] + chosen[None, :]) / 2
-    return found
+        result[direction] = stiffness * (belongs[:, None] + belongs[None, :]) / 2
+    return result
 
 
 def _mode_names(strains: Mapping[Direction, Array]) -> list[str]:
     """Return the names of modes: the direction with most strain energy, and a number."""
     order, names = list(strains), list[str]()
-    for k in np.argmax(np.stack([strains[each] for each in order]), axis=0):
+    for k in np.argmax(np.stack([strains[direction] for direction in order]), axis=0):
         label = LABELS[order[int(k)]]
         names.append(f"{label}{1 + sum(name.startswith(label) for name in names)}")
     return names

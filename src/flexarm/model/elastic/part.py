@@ -69,14 +69,14 @@ def naming_link(arm: Arm, index: int) -> Iterator[None]:
 def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
     """Raise an error if the model file refers to an amplitude that the link does not have."""
     link = arm.links[index]
-    used = [("start", n) for n in link.start] + [("start_speed", n) for n in link.start_speed]
-    used += [("elastic_energy", n) for t in link.elastic_energy for n in t.powers]
-    used += [("elastic_force", t.coordinate) for t in link.elastic_force]
-    used += [("quadratic_shapes", n) for t in link.quadratic_shapes for n in t.amplitudes]
-    for where, name in used:
+    references = [("start", n) for n in link.start] + [("start_speed", n) for n in link.start_speed]
+    references += [("elastic_energy", n) for t in link.elastic_energy for n in t.powers]
+    references += [("elastic_force", t.coordinate) for t in link.elastic_force]
+    references += [("quadratic_shapes", n) for t in link.quadratic_shapes for n in t.amplitudes]
+    for key, name in references:
         if name not in labels:
             raise ModelError(
-                f"links[{index + 1}].{where}: there is no amplitude '{name}'. "
+                f"links[{index + 1}].{key}: there is no amplitude '{name}'. "
                 f"{arm.link_names[index]} has {', '.join(labels) or 'none'}."
             )
 
@@ -105,36 +105,38 @@ def flexible_part(
     if span.has("GAy") or span.has("GAz"):
         shapes = _sheared(arm, index, theory, span, shapes)
     check_amplitudes(arm, index, shapes.names)
-    more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
+    excess = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
     # Cached shapes are the same object, which the key refers to.
-    known = ("part", Same(shapes), span.contents, theory.stiffening, str(link.quadratic_shapes))
+    key = ("part", Same(shapes), span.contents, theory.stiffening, str(link.quadratic_shapes))
 
     def undamped(count: int) -> Flexible:
-        return remembered((*known, count), lambda: _undamped(link, theory, span, shapes, count))
+        return remembered((*key, count), lambda: _undamped(link, theory, span, shapes, count))
 
     with naming_link(arm, index):
         if theory.nodes or not theory.bends(link):
-            part = undamped(more)
+            part = undamped(excess)
         else:
             part = enough_nodes(
                 undamped,
-                lambda made: rotary_error(made.integrals, made.nodes) if made.nodes else 0.0,
-                more,
+                lambda part_made: (
+                    rotary_error(part_made.integrals, part_made.nodes) if part_made.nodes else 0.0
+                ),
+                excess,
             )
     if link.damped or shapes.damping is not None:
         part = replace(part, damping=link_damping(arm, index, part))
     return part
 
 
-def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int) -> Flexible:
+def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, excess: int) -> Flexible:
     """Return the elastic part of a link without damping.
 
-    The number of nodes of an exact beam exceeds the number of its shape functions by ``more``.
+    The number of nodes of an exact beam exceeds the number of its shape functions by ``excess``.
     """
     exact = theory.bends(link)
-    nodes = collocate(span, shapes, more) if exact else None
-    drawn = theory.stiffening and not exact  # by the series
-    return Flexible.of(span, shapes, stiffening=drawn, extra=link.quadratic_shapes, nodes=nodes)
+    nodes = collocate(span, shapes, excess) if exact else None
+    shortens = theory.stiffening and not exact  # series in the amplitudes
+    return Flexible.of(span, shapes, stiffening=shortens, extra=link.quadratic_shapes, nodes=nodes)
 
 
 def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:
@@ -145,10 +147,10 @@ def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -
             "only for exact and for linear beams. Write 'stiffening: false', or leave out the "
             "shear stiffness, quadratic_shapes and series."
         )
-    how = normalisation(arm.links[index].shapes)
+    normalising = normalisation(arm.links[index].shapes)
     with naming_link(arm, index):
-        known = ("sheared", Same(shapes), span.contents, how)
-        return remembered(known, lambda: sheared(shapes, span, how))
+        key = ("sheared", Same(shapes), span.contents, normalising)
+        return remembered(key, lambda: sheared(shapes, span, normalising))
 
 
 def reduced_part(arm: Arm, index: int) -> ReducedBody:

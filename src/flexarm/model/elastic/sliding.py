@@ -36,9 +36,9 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
     link = arm.links[index]
     section = link.section
     assert section is not None
-    (acts,) = link.joint.axes.values()
-    whole = Span.of(section, link.span)
-    limits = acts.limits
+    (actuation,) = link.joint.axes.values()
+    full_span = Span.of(section, link.span)
+    limits = actuation.limits
     low = 0.05 * link.span if limits is None or limits.lower is None else limits.lower
     high = link.span if limits is None or limits.upper is None else limits.upper
     low = max(low, 1e-3 * link.span)
@@ -46,17 +46,17 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
     def at(length: float) -> Shapes:
         return shapes_of(index, Span.of(section, length))
 
-    follows = isinstance(link.shapes, ClampedMass) and link.shapes.follow
+    follows_length = isinstance(link.shapes, ClampedMass) and link.shapes.follow
     with naming_link(arm, index):
-        if follows or isinstance(link.shapes, Elements):
+        if follows_length or isinstance(link.shapes, Elements):
             # Shapes at other lengths depend on the same options, boundary conditions and section.
-            known = ("following", Same(at(high)), whole.contents, low, high)
-            return remembered(known, lambda: follow_length(at, whole, (low, high)))
-        length = acts.start.position or (low + high) / 2
+            key = ("following", Same(at(high)), full_span.contents, low, high)
+            return remembered(key, lambda: follow_length(at, full_span, (low, high)))
+        length = actuation.start.position or (low + high) / 2
         shapes = at(length)
         return remembered(
-            ("sliding", Same(shapes), whole.contents, length, low, high),
-            lambda: fixed_shapes(shapes, length, whole, (low, high)),
+            ("sliding", Same(shapes), full_span.contents, length, low, high),
+            lambda: fixed_shapes(shapes, length, full_span, (low, high)),
         )
 
 
@@ -67,20 +67,22 @@ def sliding_nodes(
     if not theory.stiffening:
         return None
 
-    def make(more: int) -> GrowingNodes:
-        return remembered(("grown", Same(sliding), more), lambda: GrowingNodes.of(sliding, more))
+    def make(excess: int) -> GrowingNodes:
+        return remembered(
+            ("grown", Same(sliding), excess), lambda: GrowingNodes.of(sliding, excess)
+        )
 
     with naming_link(arm, index):
         if theory.nodes is not None:
             return make(theory.nodes)
         section, length = arm.links[index].section, sliding.range[1]
         assert section is not None
-        more = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
+        excess = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
         if not np.any(sliding.rotary):
-            return make(more)
-        unit = sliding.uniform(mass_per_length=sliding.mass_per_length * length**2)
-        straight, _ = integrate(unit, sliding.parent_shapes(), stiffening=False)
-        return enough_nodes(make, lambda nodes: rotary_error(straight, nodes), more)
+            return make(excess)
+        uniform_span = sliding.uniform(mass_per_length=sliding.mass_per_length * length**2)
+        integrals, _ = integrate(uniform_span, sliding.parent_shapes(), stiffening=False)
+        return enough_nodes(make, lambda nodes: rotary_error(integrals, nodes), excess)
 
 
 def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:
@@ -98,10 +100,10 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     node = np.cos(np.pi * (np.arange(DAMPING_NODES) + 0.5) / DAMPING_NODES)
     lengths = (low + high) / 2 + (high - low) / 2 * node
     # Integrals depend on the section alone; damping ratios differ between arms.
-    along = remembered(("along", Same(sliding)), lambda: [beam.held(each) for each in lengths])
-    rows = [link_damping(arm, index, each) for each in along]
+    parts = remembered(("along", Same(sliding)), lambda: [beam.held(length) for length in lengths])
+    rows = [link_damping(arm, index, part) for part in parts]
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (DAMPING_NODES, m * m)), DAMPING_NODES - 1)
     fit = np.asarray(fit, dtype=np.float64).reshape(DAMPING_NODES, m, m)
-    kept = np.flatnonzero(np.abs(fit).max(axis=(1, 2)) > 1e-13 * np.abs(fit).max())
-    return fit[: int(kept.max()) + 1]
+    significant = np.flatnonzero(np.abs(fit).max(axis=(1, 2)) > 1e-13 * np.abs(fit).max())
+    return fit[: int(significant.max()) + 1]

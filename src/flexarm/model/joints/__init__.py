@@ -12,8 +12,8 @@ from flexarm.model.joints.spherical import SphericalKinematics
 from flexarm.model.joints.universal import UniversalKinematics
 
 JOINTS: dict[str, type[JointMotion]] = {
-    each.name: each
-    for each in (
+    kinematics.name: kinematics
+    for kinematics in (
         RevoluteKinematics,
         PrismaticKinematics,
         SlidingKinematics,

@@ -17,7 +17,7 @@ class Stroke:
 
     range: tuple[float, float]  # [m]
     name: str  # of the coordinate
-    end: str  # reason for the limits
+    end: str  # reason for the limits, in words of a message
 
 
 class JointMotion(ABC):

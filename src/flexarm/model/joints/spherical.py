@@ -22,12 +22,10 @@ class SphericalKinematics(JointMotion):
     anchored: ClassVar[bool] = True
     lockable: ClassVar[bool] = False
 
-    # start, spin: attitude at which it starts, (3, 3), and the spin there in axes of K [rad/s],
-    # (3,).
-    start: Array
-    spin: tuple[float, ...] = ()
+    start: Array  # initial attitude, (3, 3)
+    spin: tuple[float, ...] = ()  # initial angular velocity in axes of K [rad/s], (3,)
     drag: float = 0.0  # torque per angular velocity [N m s/rad]
-    # Reference attitude of the angles if different from ``start``.
+    # Reference attitude of the angles if different from ``start``, (3, 3).
     anchor: Expr | None = None
 
     @classmethod
@@ -55,7 +53,7 @@ class SphericalKinematics(JointMotion):
         The first rotation includes the reference attitude.
         """
         x, y, z = (turn_about(axis, q[axis]) for axis in range(3))
-        return [(each, type(q)(3, 1)) for each in (self._anchor @ x, y, z)]
+        return [(rotation, type(q)(3, 1)) for rotation in (self._anchor @ x, y, z)]
 
     def columns(self, q: Expr) -> Expr:
         """Return the Jacobian (6, 3): the three axes of rotation in axes of K."""
