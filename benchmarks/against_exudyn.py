@@ -212,21 +212,21 @@ the worse one counts. The reference is Exudyn's with 32 planar ANCF cable elemen
 Times are CPU times of the solvers' steps alone; imports, compiling, assembling and output
 are outside.
 
-*Exudyn's default settings* are what somebody runs who changes nothing but elements and step;
-shown are those that no cheaper one betters. Beside each stands flexarm's cheapest run of no larger
-error whose finer runs (more coordinates, smaller tolerance) keep to that error too.
+*Exudyn's default settings*: only the number of elements and the step are changed. The table shows
+the runs for which no cheaper run has a smaller error. Beside each stands flexarm's cheapest run of
+no larger error whose finer runs (more coordinates, smaller tolerance) are no less accurate.
 
-*Any run*: Exudyn runs as favourably as was found (its build without range checks, constraints on
-single coordinates in place of joints, masses on the coordinates of nodes in place of bodies,
-modified Newton iterations). Scanned are elements, steps, generalized-alpha, trapezoidal rule,
-velocity Verlet and RK4, full and reduced integration, three tolerances of Newton's iteration, which
-stand beside the solver, and for the driven link also a hundredth of the stretching stiffness.
-flexarm runs with `method: auto`; scanned are basis, coordinates per link and tolerance. Coarse runs
-of both that are right by luck count too.
+*Any run*: Exudyn runs with the fastest settings found (its build without range checks, constraints
+on single coordinates in place of joints, masses on the coordinates of nodes in place of bodies,
+modified Newton iterations). The search covers elements, steps, generalized-alpha, trapezoidal rule,
+velocity Verlet and RK4, full and reduced integration, three tolerances of Newton's iteration
+(printed beside the solver), and for the driven link a hundredth of the stretching stiffness.
+flexarm runs with `method: auto`, with all bases, coordinates per link and tolerances. Coarse runs
+of both codes that are accurate by chance are included.
 
-flexarm's links bend without stretching, unless a stretch shape is asked for; cable elements
+flexarm's links do not stretch unless they have a stretch shape; cable elements
 need a stretching stiffness, EA, which is that of steel for the same mass (E = 2e11 Pa, 7850
-kg/m^3). Neither has rotary inertia of sections."""
+kg/m^3). Neither model has rotary inertia of sections."""
 
 _HARDER = """The same link at a tolerance of 1e-5, errors [%]: the tip's tangent turns by up to
 0.31, 0.63, 1.2 and 2.0 rad. Links bend without stretching; `arm-modes` are the default shapes."""

@@ -151,34 +151,37 @@ def _table(rows: list[dict[str, Any]]) -> str:
 
 
 _ABOUT = """Made by `python benchmarks/closed_form_counts.py --markdown docs/closed-form-counts.md`;
-do not edit. Multiplications and additions of the upper triangle of M for the arms of Theodore &
-Ghosal (1995), Table 2 and section 4.4, links of two modes or two elements, bending in one plane. A
-division counts as a multiplication; sines and cosines are left out.
+do not edit. The tables have the multiplications and additions of the upper triangle of M for the
+arms of Theodore & Ghosal (1995), Table 2 and section 4.4, whose links have two modes or two
+elements and bend in one plane. A division counts as a multiplication; sines and cosines are left
+out.
 
 - *Theodore & Ghosal*: what the paper prints.
-- *written out*: the paper's kinematics; every entry a sum of products in sines, cosines, tip angles
-  and amplitudes, like terms joined, squares of sines rewritten, nothing shared between entries
-  (`flexarm equations ARM --tip-rotation first-order`).
+- *written out*: the paper's kinematics. Every entry is a sum of products of sines, cosines, tip
+  angles and amplitudes, with like terms joined, squares of sines rewritten, and nothing shared
+  between entries (`flexarm equations ARM --tip-rotation first-order`).
 - *compiled*: the same matrix by `lagrange` with `paper=True`, as Algorithm 1 builds it from
   transformations and their derivatives, equal subexpressions shared.
 - *exact tips*: as *compiled*, with exact rotations of the tips.
-- *composite*: the recursion that does not write anything out."""
+- *composite*: the recursion, without closed-form expressions."""
 
-_NEAREST = """The paper says that numbers are put in before entries are formed, and that matrices of
-elements are summed; not how terms were joined, factored or cut off. So the integrals of its
-Algorithm 1 are formed once more (`flexarm_papers.theodore.robot`, no code shared with the columns
-above) under all combinations of these: joining per entry, body or element, first or all orders in
-the deflections, factored or not, tip angles named or multiplied out; for RR also two planes; for
-RRR three arrangements of its axes; for RP and RRP the direction in which the beam slides, with and
-without the part in the hub, with points that move along the shapes or stay. *Off* is the larger of
-both relative differences. Among so many combinations one may come near by chance."""
+_NEAREST = """The paper says that numbers are inserted before entries are formed, and that matrices
+of elements are summed. It does not say how terms were joined, factored or truncated. So the
+integrals of its Algorithm 1 are computed again, by independent code
+(`flexarm_papers.theodore.robot`), under all combinations of these choices: terms joined per entry,
+body or element; first or all orders in the deflections; factored or not; tip angles named or
+multiplied out. RR is also tried in two planes, RRR with three arrangements of its axes. RP and RRP
+are tried with each sliding direction, with and without the part in the hub, and with points that
+move along the shapes or stay. *Off* is the larger of both relative differences. With so many
+combinations one may agree by chance."""
 
-_SHOWN = """One reading gives RR of modes with and without payload within 5 %: tip angles multiplied
-out, bodies apart. Elements come near only to first order in the deflections, modes only to all
-orders: that elements take less than half as many operations, as the paper finds for RR, comes out
-of that difference. RRR is not reached by any reading, RP only by a beam parallel to the axis of
-link 1's joint. RP is not beaten by `composite`, which counts the motion of points along the shapes
-and the change of the integrals with the length."""
+_SHOWN = """One reading gives the counts of RR with modes, with and without payload, within 5 %: tip
+angles multiplied out, bodies counted separately. Counts of elements come near the paper's only to
+first order in the deflections, counts of modes only with all orders. This difference explains why
+the paper finds less than half as many operations for elements. No reading gives the count of RRR;
+the count of RP follows only for a beam parallel to the axis of the first joint. `composite` takes
+more operations for RP, since it includes the motion of points along the shapes and the change of
+the integrals with the length."""
 
 
 if __name__ == "__main__":

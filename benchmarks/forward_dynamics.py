@@ -157,16 +157,16 @@ def _page(found: "Found") -> str:
 _CHAINS = """Microseconds per evaluation: median, and in brackets the middle half of the rounds.
 Links of 0.4 m and 2 kg, joint axes turned by 0 and 90 degrees in turn, gravity across the first
 axis. Flexible links have three clamped-free modes each, two along y and one along z. The peers'
-chains are rigid, with as many joints; all libraries find the same accelerations in the same random
-state, which is checked first.
+chains are rigid, with as many joints. A check before the timing ensures that all libraries compute
+the same accelerations in the same random state.
 
 flexarm is called in a compiled loop. pinocchio's articulated-body algorithm is timed in three ways,
-of which the fastest counts: `aba` in its two conventions called from Python, less an equal number
-of calls on a model without joints, and `abaInParallel` on one thread, which loops over states in
-compiled code. MuJoCo is called from Python, less as many calls that return at once: as `mj_forward`
-with contacts and constraints switched off, and as only the stages that these accelerations need
+and the fastest counts: `aba` in its two conventions called from Python, less the time of as many
+calls on a model without joints, and `abaInParallel` on one thread, which loops over states in
+compiled code. MuJoCo is called from Python, less the time of as many empty calls: by `mj_forward`
+with contacts and constraints switched off, and by only the stages that these accelerations need
 (kinematics, inertia matrix and its factors, velocities, passive and bias forces, solution). The
-peers are what their wheels ship; flexarm compiles for the machine that it runs on."""
+other libraries are the builds of their wheels; flexarm compiles for the machine that it runs on."""
 
 
 def _chain_table(found: "Found") -> str:

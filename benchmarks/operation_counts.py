@@ -168,21 +168,21 @@ def _page(found: dict[str, list[dict[str, Any]]]) -> str:
 
 
 _ABOUT = """Made by `python benchmarks/operation_counts.py --markdown docs/operation-counts.md`;
-do not edit. Counted is what flexarm compiles, after equal subexpressions have been shared: a square
-is a multiplication, twice a value an addition, a change of sign nothing. Numbers of the arm are
-folded in; what only rounding keeps from 0, 1 or another number is that, on any processor.
-`flexarm count ARM` gives the same for any arm."""
+do not edit. The counts are of the operations that flexarm compiles, with equal subexpressions
+computed once: a square is a multiplication, twice a value an addition, a change of sign nothing.
+Numbers of the arm are constants; those that differ from 0, 1 or each other only by rounding are
+made equal. `flexarm count ARM` counts the operations of any arm."""
 
-_FORWARD = """Multiplications, additions, divisions and functions (sines and cosines) from
-coordinates, rates and torques to accelerations; the total leaves the functions out. The arms are
-samples of flexarm: links, flexible links and modes per flexible link are in their names, joint
-twists are 20 to 70 degrees (`count-2-2-2` is planar), modes are clamped-free, there is gravity and
-no payload.
+_FORWARD = """The table has the multiplications, additions, divisions and functions (sines and
+cosines) that compute accelerations from coordinates, rates and torques; the total leaves the
+functions out. The arms are samples of flexarm, named by their numbers of links, flexible links and
+modes per flexible link. Joint twists are 20 to 70 degrees (`count-2-2-2` is planar), modes are
+clamped-free. Arms have gravity and no payload.
 
-The formulas of Korayem & Shafei (2009) and of Book (1984, as Korayem & Shafei give them) hold for
-any arm and stop earlier: the equations of motion still have to be solved for the accelerations.
-Neither has stiffening. Under n = 6, n_f = 6, m = 3 Korayem & Shafei print what the formulas give
-for m = 2 (19557 and 18332; Book 25251 and 24569); here they are evaluated for m = 3."""
+The formulas of Korayem & Shafei (2009) and of Book (1984, as Korayem & Shafei print them) hold for
+any arm, but do not count the solution of the equations of motion for the accelerations.
+Neither method has stiffening. Under n = 6, n_f = 6, m = 3 Korayem & Shafei print what the formulas
+give for m = 2 (19557 and 18332; Book 25251 and 24569); here they are evaluated for m = 3."""
 
 _MASS = """Multiplications and additions of the upper triangle of M by `composite`, against Table 2
 and section 4.4 of Theodore & Ghosal (1995): links of two modes or two elements, no stiffening. A
@@ -190,15 +190,15 @@ division counts as a multiplication.
 
 The paper does not say whether its links bend in one plane or in two. Its Algorithm 1 written out
 for RR with every entry multiplied out takes 421 multiplications and 172 additions in one plane and
-1754 and 578 in two; it prints 405 and 168. So the arms with one plane are the ones to compare; two
-planes stand beside them. The paper's tip rotation is I + skew(angles); flexarm's is an exact
-rotation, which takes a division and a few products more."""
+1754 and 578 in two; it prints 405 and 168. So arms that bend in one plane are compared with the
+paper; arms that bend in two are listed beside them. The paper's tip rotation is I + skew(angles);
+flexarm's is an exact rotation, which takes a division and a few products more."""
 
-_WHY_NOT = """Where a cell with a sliding link is not beaten: flexarm keeps what moves with the
-material. Points of the beam travel along the shapes as it slides out, the part inside the hub has
-inertia, and amplitudes, length and the turning of the link before are all coupled. What each of
-these costs, and under which readings of the paper its counts come out, is counted in
-[closed-form counts](closed-form-counts.md)."""
+_WHY_NOT = """For some arms with a sliding link flexarm takes more operations than the paper prints,
+since it keeps more terms. Points of the beam travel along the shapes as it slides out, the part
+inside the hub has inertia, and amplitudes, length and the rotation of the previous link are all
+coupled. [Closed-form counts](closed-form-counts.md) has the cost of each term, and the readings of
+the paper that lead to its counts."""
 
 
 def _forward_table(rows: list[dict[str, Any]]) -> str:

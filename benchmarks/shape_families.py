@@ -227,15 +227,15 @@ def page(rows: list[Row]) -> str:
     parts = ["# Default shapes against every family", INTRODUCTION]
     own = [row for row in rows if row.joints == "as they are"]
     lost = [row for row in own if not row.reached]
-    kept = f"The default is within the bar in {len(own) - len(lost)} of {len(own)} cases."
+    kept = f"The default reaches this aim in {len(own) - len(lost)} of {len(own)} cases."
     names = [f"{row.sample} with {row.shapes} ({row.default / row.best[0]:.2f} times)"
              for row in lost]  # fmt: skip
     parts.append(kept + (f"  Beyond it: {', '.join(names)}." if lost else ""))
     single = [f"{row.sample} with {row.shapes}" for row in own if row.apart]
     if single:
         parts.append(
-            "Of one frequency alone, some family that gives the other up is better than that for "
-            f"{', '.join(single)}."
+            "Another family is better than this aim allows for one of the two frequencies, and "
+            f"worse for the other: {', '.join(single)}."
         )
         parts += [TRADED, _traded([row for row in own if row.apart])]
     parts += [LEFT_OUT, "## Joints as they are", _table(own)]
@@ -283,22 +283,24 @@ def _percent(value: float) -> str:
 INTRODUCTION = """\
 Made by `python benchmarks/shape_families.py --markdown docs/default-shapes.md`; do not edit.
 
-Larger error of the first two elastic frequencies [%] with so many shapes in each direction that has
-some in the sample's file: of [`arm-modes`](shapes.md#the-default-modes-of-the-arm), the default /
-of `loaded` as its rule has it / of the best of all other families, and its name. With one shape in
-a plane the second frequency often cannot be had: errors are large with any family. The reference
-has 12 polynomials per direction. Links are straight; gravity's stiffness is left out.
+The tables have the larger error [%] of the first two elastic frequencies, for one to four shapes in
+each direction that has shapes in the sample's file. Each cell has the errors with the default,
+[`arm-modes`](shapes.md#the-default-modes-of-the-arm), with `loaded` by its default rule, and with
+the best of all other families, with its name. One shape per plane often cannot represent the second
+frequency, so errors are large with any family. The reference has 12 polynomials per direction.
+Links are straight, and gravity's stiffness is left out.
 
-The bar: at most 1.2 times the best family's error, or 0.1 %."""
+The aim is an error of at most 1.2 times that of the best family, or 0.1 %."""
 TRADED = """\
-One shape per link and direction makes a choice: errors of the first and of the second frequency [%]
-with the default, and with the families that have the first and the second one best."""
+One shape per link and direction cannot represent both frequencies well. The table has the errors
+[%] of the first and of the second frequency, with the default shapes, with the family that is best
+for the first frequency, and with the one that is best for the second."""
 LEFT_OUT = """\
-The tables below leave out four shapes, and arms for counting operations (`count-`, `tg-`); `--out`
-has all."""
+The tables below leave out four shapes, and arms for counting operations (`count-`, `tg-`); the
+option `--out` writes all cases."""
 HELD = """\
-The same shapes where a position controller holds the joints that the file calls driven. One or two
-arm modes are of the arm as it is, with such joints free; from three on both are included."""
+The shapes are the same, but the driven joints are locked, as by a position controller. One or two
+shapes of `arm-modes` come from modes with these joints free; three or more include both cases."""
 
 
 if __name__ == "__main__":

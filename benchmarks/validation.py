@@ -133,22 +133,23 @@ def _named(rows: list[Row]) -> str:
 ABOUT = """# Validation
 
 Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. flexarm
-computes every case anew. Where the third column is empty, all its numbers round to the reference.
-Otherwise the column has flexarm's numbers, in brackets the largest relative difference of the row,
-and a sentence below the table gives the reason. References without a publication were derived
-independently, by the method in the last column. The power series of section 6 is the script's own.
-Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
+computes every case anew. If the third column is empty, all numbers of the row round to the
+reference. Otherwise the column has flexarm's numbers, in brackets the largest relative difference
+of the row, and a sentence below the table gives the reason. References without a publication were
+derived independently, by the method in the last column. The script itself computes the power series
+of section 6. Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 
 BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =
 m/(rhoA L) and J = J_tip/(rhoA L^3), the hub Jh = J_hub/(rhoA L^3), the joint's spring kap = k
-L/EI, the rotor behind it jm = J_m/(rhoA L^3). *span, elements* are the modes of the bare span, of
-which clamped-mass and other [shapes](shapes.md) are made; *arm* is a whole arm of that link, by
+L/EI, the rotor behind it jm = J_m/(rhoA L^3). *span, elements* are the modes of the bare span, from
+which clamped-mass and other [shapes](shapes.md) are made; *arm* is an arm with this one link, by
 `flexarm.modes`. A beam on a spring and one with the mass 1/kap at its tip have the same
 eigenvalues. Table 1 of Theodore & Ghosal is headed "Hz" and is in rad/s."""
 
-ROTATING = """Frequencies omega T of a link that turns at Omega T, out of the plane of rotation
-(flap) and in it (lag), the root at a radius of 0, 1 or 2 lengths, about the steady state. Without
-stiffening lag^2 = 3.516^2 - speed^2, so that there is a critical speed; with it there is none."""
+ROTATING = """The table has frequencies omega T of a link that rotates at Omega T, about its steady
+state, for bending out of the plane of rotation (flap) and in it (lag). The root is at a radius
+(*hub*) of 0, 1 or 2 lengths. Without stiffening lag^2 = 3.516^2 - speed^2, so that there is a
+critical speed; with stiffening there is none."""
 
 SPUN_UP = """L = 10, EA = 2.8e7, EI = 1.4e4, rhoA = 1.2, rhoI = 6e-4, spun up to 6 rad/s in 15 s,
 which is faster than its first frequency: the sample `spin-up-beam`."""
@@ -157,8 +158,9 @@ FRAME = """Two links of 10 at a right angle, clamped, EA = 1e6, EI = GJ = 1e3, r
 inertia 20, 10, 10 about x, y, z; a force along z on the elbow, 0, 50, 0 at 0, 1, 2 s. The motion
 then goes on freely; no gravity."""
 
-ARMS = """In Hz where nothing else is said, gravity off, at rest, joints locked or free. De Luca &
-Siciliano print 0.48, 1.80 Hz for link 1 with the elbow at 90 deg and 2.18, 15.91 Hz for link 2."""
+ARMS = """Frequencies are in Hz unless a row has another unit, without gravity, at rest, with joints
+locked or free. De Luca & Siciliano print 0.48, 1.80 Hz for link 1 with the elbow at 90 deg and
+2.18, 15.91 Hz for link 2."""
 
 SLIDING = """A cantilever of length sqrt(1 + 2 t) vibrates as L^s f(xi/L), xi from the tip, K =
 EI/(rhoA kap^2). It starts with that shape and velocity, scaled to 1e-4 of its length; Im s is
@@ -167,11 +169,11 @@ w''(root)^2/2 per second. The sample is `telescope`."""
 
 MOTIONS = """Angles of the double pendulum are from the downward vertical; the falling arm of
 Korayem & Shafei has one clamped-free mode per link, scaled to a unit tip; the driven link is the
-sample `driven-link`. *Series* are [links as they were before 0.2](kinematics-and-energies.md), by
-`build(arm, series=True)`."""
+sample `driven-link`. *Series* are [second-order
+links](kinematics-and-energies.md#second-order-links), by `build(arm, series=True)`."""
 
-COUNTS = """Multiplications and additions, the published ones from the formulas as printed beside
-what flexarm's own code takes; [operation counts](operation-counts.md) and [closed
+COUNTS = """The tables compare the multiplications and additions of published formulas, as printed,
+with those of flexarm's code; [operation counts](operation-counts.md) and [closed
 forms](closed-form-counts.md) say how they are counted and why they differ."""
 
 

@@ -35,9 +35,9 @@ PUSHED = {
 }
 HEAD = """# Gallery
 
-Arms that come with flexarm, each where it bends most, as [the viewer](viewer.md) shows it.
-`flexarm arms NAME` prints the file of one, `flexarm simulate NAME --html FILE` makes a page of
-its run, `flexarm live NAME` one that you can pull.
+These arms come with flexarm. Each is shown at its largest deflection, by [the viewer](viewer.md).
+`flexarm arms NAME` prints its model file, `flexarm simulate NAME --html FILE` makes a page of
+its run, `flexarm live NAME` makes a page in which you can pull it.
 
 Made by `python -m docs.make_gallery`; do not edit.
 

@@ -1,7 +1,7 @@
 """An arm that bumps into a wall, rigid and flexible, against the law of the contact.
 
 By m x'' = -k x^n (1 + c x') the quantity c v - ln(1 + c v) is the same before the bounce, at
-the speed v of the tip, and after it at -e v. A flexible link keeps a part in its vibration.
+the speed v of the tip, and after it at -e v. A flexible link keeps part of the energy as vibration.
 """
 
 import math

@@ -1,8 +1,8 @@
 """A ball on a rod, held by a spherical joint, goes round in a circle: the conical pendulum.
 
-At an angle A from the vertical, one turn takes 2 pi sqrt(l cos(A)/g), and the height stays. The
-joint's three angles are measured from an attitude that moves on before they are singular, so that
-the pendulum may go round as often as it likes.
+At an angle A from the vertical, one turn takes 2 pi sqrt(l cos(A)/g) at constant height. The
+joint's three angles are counted from a reference attitude, which moves before they become
+singular, so that the pendulum may turn any number of times.
 """
 
 import numpy as np

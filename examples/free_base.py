@@ -1,7 +1,7 @@
 """A boom on a satellite is turned to and fro: momentum stays zero, whatever bends.
 
-Nothing outside acts, so momentum, angular momentum and the centre of mass stay where they were,
-while the satellite turns against the boom.
+No external force acts, so momentum, angular momentum and the centre of mass do not change while
+the satellite turns against the boom.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A flexible link turns by 60 degrees and stops: LQR on top of decoupling, against PD control.
 
-PD control damps the link through the joint alone; an optimal regulator knows the link's amplitudes
-and lets the joint give way. What is left then dies out at the loop's slowest real eigenvalue.
+PD control damps the link through the joint alone; an optimal regulator uses the link's amplitudes
+and lets the joint give way. The vibration then decays at the loop's slowest real eigenvalue.
 """
 
 import numpy as np

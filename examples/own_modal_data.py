@@ -1,7 +1,7 @@
 """Modes from elsewhere: shapes of a clamped beam, written as modal data, tell of it on a hinge.
 
-The shapes are the textbook's; they could be measured, or come from another program. Four of the
-clamped beam make up the first on a hinge, of 3.9266^2 sqrt(EI/(m L^4)) rad/s.
+The shapes are from a textbook; they could be measured, or come from another program. Four modes of
+the clamped beam represent the first mode of a hinged one, of 3.9266^2 sqrt(EI/(m L^4)) rad/s.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Bending moment along a loaded cantilever, against statics.
 
-Outboard of x hang the rest of the beam and the payload, so that the moment which they exert is
+The payload and the part of the beam outboard of x exert the moment
 (m (L - x)/2 + M) g (L - x). The arm starts in its equilibrium, and stays there.
 """
 

@@ -1,7 +1,7 @@
 """A beam is spun up past its first frequency: dynamic stiffening keeps it from diverging.
 
-Kane, Ryan & Banerjee 1987 showed that linear theory lets it diverge. The tip of the geometrically
-exact beam lags by up to 0.57384 m on the way to 6 rad/s, and comes back.
+Kane, Ryan & Banerjee 1987 showed that by linear theory the beam diverges. The tip of the
+geometrically exact beam lags by up to 0.57384 m on the way to 6 rad/s, and comes back.
 """
 
 import flexarm

@@ -1,7 +1,7 @@
 """Two flexible links fall from the horizontal: where the energy goes, and that none is lost.
 
-The weight's energy becomes motion and bending; an audited run steps so closely that the balance
-closes to 1e-8 of what is exchanged.
+Gravitational energy becomes kinetic and elastic energy. An audited run takes such small steps that
+the energy balance closes to 1e-8 of the exchanged energy.
 """
 
 import flexarm
