@@ -499,9 +499,9 @@ def test_looking_within_a_step_leaves_rates_at_its_end(monkeypatch: pytest.Monke
         m.budget = min(m.budget, 1)
         code = int(march(m))
         if code == RUNNING:
-            noted.append(m.rate_here.copy())
+            noted.append(m.event_rates_at_t.copy())
             rates(m.system, m.t, m.y, np.zeros(m.size))
-            right.append(m.seen_rate.copy())
+            right.append(m.event_rates.copy())
         return code
 
     monkeypatch.setattr(solve, "march", step)

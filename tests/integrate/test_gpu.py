@@ -189,7 +189,7 @@ def test_what_kernels_are_found_to_write_is_all_that_changes(name: str) -> None:
         field for key, value in contents().items() if before[key] != value for field in [key[1]]
     }
     assert changed - results <= written
-    assert {"y", "t", "kept", "samples", "low"} <= changed
+    assert {"y", "t", "recorded", "samples", "low"} <= changed
 
 
 def test_equations_have_room_for_what_their_code_works_in() -> None:

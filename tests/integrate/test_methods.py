@@ -50,7 +50,7 @@ def task_of(arm: Arm, t_end: float) -> InitialValueProblem:
 
 def by_equal_steps(task: InitialValueProblem, name: str, steps: int) -> Array:
     m = make_ready(new_state(task, METHODS[name], 1e-3))
-    m.adaptive, m.wish, m.largest, m.budget = 0, float(task.times[-1]) / steps, np.inf, 10**6
+    m.adaptive, m.next_step, m.largest, m.budget = 0, float(task.times[-1]) / steps, np.inf, 10**6
     if march(m) != FINISHED:  # too large a step
         return np.full_like(m.y, np.inf)
     assert m.steps == steps

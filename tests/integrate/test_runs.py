@@ -67,7 +67,7 @@ def test_compiled_series_are_bit_by_bit_what_python_integrates(
     )  # fmt: skip
     for k in range(12):
         task = whole.variations.of_run(k)
-        alone = solve(new_state(task, METHODS[method], task.wanted))
+        alone = solve(new_state(task, METHODS[method], task.rtol))
         assert whole.results.samples[k].tobytes() == alone.states.tobytes()
         statistics = whole[k].statistics
         assert statistics.steps == alone.steps > 10

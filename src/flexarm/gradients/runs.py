@@ -101,14 +101,18 @@ def recorded(
             seen = at_sight(m, np.array(task.equation.anchor)) is not None
         # The event is not confirmed, or the equations have a corner, after which the motion goes
         # on.
-        if code > FINISHED and not seen and (code != SEEN or m.h_done == 0.0):
+        if code > FINISHED and not seen and (code != SEEN or m.last_step == 0.0):
             raise SimulationError(
                 f"gradients: the run stops early, at t = {m.t:.4g} s. Run flexarm.simulate, "
                 "which prints the reason."
             )
         found += [ends[ends < m.t], np.array([m.t])]
         renewed.append(begins[begins < m.t])
-    out = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)).tolist() if seen else []
+    out = (
+        np.flatnonzero((m.event_values < m.event_low) | (m.event_values > m.event_high)).tolist()
+        if seen
+        else []
+    )
     events = tuple(list(looks(task.equation.model))[k] for k in out)
     refuse_at_once(task.equation.model, events, m.t)
     return np.concatenate(found), np.concatenate([*renewed, []]), events, m.t
@@ -412,7 +416,7 @@ class Differentiable:
             model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
             actuators=actuators_of(model, lookouts=self.functions.lookouts),
             start=state, home=home, begins=discrete.target_times(), held=held, bounds=bounds,
-            wanted=self.rtol,
+            rtol=self.rtol,
         )  # fmt: skip
         return task, held
 

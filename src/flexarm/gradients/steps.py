@@ -134,7 +134,7 @@ def hold_matrices(s: GivenSteps, matrices: Array, mass: float) -> None:
     ``mass`` is the diagonal entry that prescribed coordinates get in the mass matrix.
     """
     n = s.system.n
-    for c in range(s.system.known):
+    for c in range(s.system.prescribed):
         k = s.system.coordinates[c]
         detach(n, matrices, k, mass)
         detach(n, matrices[n * n :], k, 0.0)
@@ -336,7 +336,7 @@ def hold_known(s: GivenSteps, y: Array) -> None:
 
     Positions of prescribed coordinates that stay where the phase began are not changed.
     """
-    for c in range(s.system.known):
+    for c in range(s.system.prescribed):
         if s.stays[c] == 0:
             y[s.system.coordinates[c]] = 0.0
         y[s.system.n + s.system.coordinates[c]] = 0.0

@@ -99,8 +99,8 @@ class Servoed:
         x is the integral term of the servo, u the input without the servo.
         """
         row = constant(self.row)
-        total, rate = self.asks(u, ca.dot(row, q), ca.dot(row, v), target, x)
-        return self.kept(total), rate
+        input_, rate = self.asks(u, ca.dot(row, q), ca.dot(row, v), target, x)
+        return self.kept(input_), rate
 
     def asks(
         self, u: Value, position: Value, speed: Value, target: tuple[Value, Value], x: Value
@@ -109,19 +109,19 @@ class Servoed:
 
         The input includes u; the rate includes the correction for a limited input (anti-windup).
         """
-        servo, (wanted, moving) = self.servo, target
+        servo, (position_target, rate_target) = self.servo, target
         stiffness, damping = servo.stiffness or 0.0, servo.damping or 0.0
         if servo.rate is not None:
-            share = damping * (wanted - speed)
+            correction = damping * (position_target - speed)
         elif damping:
-            rate = moving + stiffness / damping * (wanted - position)
-            share = damping * (_within(rate, servo.speed or math.inf) - speed)
+            rate = rate_target + stiffness / damping * (position_target - position)
+            correction = damping * (_within(rate, servo.speed or math.inf) - speed)
         else:
-            share = stiffness * (wanted - position)
-        share = share / self.gain
-        total = u + share + x
-        over = math.inf if servo.integral_time is None else servo.integral_time
-        return total, (share + self.kept(total) - total) / over
+            correction = stiffness * (position_target - position)
+        correction = correction / self.gain
+        total = u + correction + x
+        integral_time = math.inf if servo.integral_time is None else servo.integral_time
+        return total, (correction + self.kept(total) - total) / integral_time
 
     def kept(self, total: Value) -> Value:
         """Return an input clipped to plus or minus the servo's limit."""
@@ -134,8 +134,8 @@ def _within(value: Value, limit: float) -> Value:
 
 def servos(model: Model) -> tuple[Servoed, ...]:
     """Return the servos of a model in the order of the model's inputs."""
-    found: list[Servoed] = []
-    states = 0
+    servoed: list[Servoed] = []
+    state_count = 0
     for column, axis in enumerate(axis for axis in model.axes if axis.driven):
         servo = axis.acts.servo
         if servo is None:
@@ -143,11 +143,11 @@ def servos(model: Model) -> tuple[Servoed, ...]:
         at_motor = servo.side == "motor"
         row, gain = motor_row(model, axis) if at_motor else hub_row(model, axis), gear_gain(axis)
         limit = input_limit(axis)
-        state = None if servo.integral_time is None or servo.period is not None else states
-        states += state is not None
+        state = None if servo.integral_time is None or servo.period is not None else state_count
+        state_count += state is not None
         in_place = at_motor or axis.motor is None
-        found.append(Servoed(axis.name, column, row, servo, gain, limit, state, in_place))
-    return tuple(found)
+        servoed.append(Servoed(axis.name, column, row, servo, gain, limit, state, in_place))
+    return tuple(servoed)
 
 
 @dataclass(frozen=True)
@@ -178,14 +178,14 @@ class Actuators:
     def __post_init__(self) -> None:
         """Count works, states and sampled servos."""
         names = (
-            *(each.name for each in self.servos if each.state is not None),
-            *(each.name for each in self.bristles),
-            *(each.name for each in self.windings if each.has_state),
+            *(element.name for element in self.servos if element.state is not None),
+            *(element.name for element in self.bristles),
+            *(element.name for element in self.windings if element.has_state),
         )
         object.__setattr__(self, "works", WORKS + len(self.accounts))
         object.__setattr__(self, "state_names", names)
         object.__setattr__(self, "states", len(names))
-        sampled = sum(each.servo.period is not None for each in self.servos)
+        sampled = sum(element.servo.period is not None for element in self.servos)
         object.__setattr__(self, "sampled", sampled)
 
     @property
@@ -201,29 +201,29 @@ class Actuators:
     @property
     def floors(self) -> Array:
         """Least ranges of the actuator states by which integration errors are scaled, (states,)."""
-        servos = [each for each in self.servos if each.state is not None]
+        servos = [element for element in self.servos if element.state is not None]
         return np.array([
-            *(SERVO_STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0)
-              / abs(each.gain)
-              for each in servos),
-            *(each.floor for each in self.bristles),
-            *(each.floor for each in self.windings if each.has_state),
+            *(SERVO_STATE_FLOOR * (element.servo.stiffness or element.servo.damping or 1.0)
+              / abs(element.gain)
+              for element in servos),
+            *(element.floor for element in self.bristles),
+            *(element.floor for element in self.windings if element.has_state),
         ])  # fmt: skip
 
     @property
     def key(self) -> str:
         """Text that is the same for actuators with the same symbolic expressions."""
-        parts = (
+        elements = (
             *(*self.slipping, *self.bristles, *self.windings, *self.ties),
             *(*self.accounts, *self.lookouts, *self.wrenches),
             *(("impulses",) if self.impulses else ()),
         )  # fmt: skip
-        return "; ".join([*(each.key for each in self.servos), *map(repr, parts)])
+        return "; ".join([*(servo.key for servo in self.servos), *map(repr, elements)])
 
     @property
     def idle(self) -> bool:
         """Whether there are no actuators, so that nothing is added to the arm's equations."""
-        return not any(getattr(self, each.name) for each in fields(self) if each.init)
+        return not any(getattr(self, member.name) for member in fields(self) if member.init)
 
     @property
     def drives(self) -> bool:
@@ -237,15 +237,16 @@ class Actuators:
         none, or others than the model.
         """
         return {
-            kind: made
-            for kind, made in KINDS.items()
-            if (mine := getattr(self, kind)) and _key({kind: mine}) == _key({kind: made(model)})
+            kind: list_of
+            for kind, list_of in KINDS.items()
+            if (elements := getattr(self, kind))
+            and _key({kind: elements}) == _key({kind: list_of(model)})
         }
 
     @property
     def gives_way(self) -> bool:
         """Whether any servo has an effort limit, at which the servo provides no damping."""
-        return any(each.servo.effort is not None for each in self.servos)
+        return any(servo.servo.effort is not None for servo in self.servos)
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
         """Return stiffness and damping matrices, (n, n) each, of servos acting where they measure.
@@ -253,9 +254,9 @@ class Actuators:
         Sampled servos are left out.
         """
         K, D = np.zeros((2, model.size, model.size))
-        for stiffness, damping, sees in self.gains():
-            K += stiffness * sees
-            D += damping * sees
+        for stiffness, damping, outer in self.gains():
+            K += stiffness * outer
+            D += damping * outer
         return K, D
 
     def gains(self) -> Iterator[tuple[Any, Any, Array]]:
@@ -264,10 +265,10 @@ class Actuators:
         An in-place servo acts where it measures; the row takes coordinates to the measured
         position.
         """
-        for each in self.servos:
-            if each.in_place and each.servo.period is None:
-                sees = np.outer(each.row, each.row)
-                yield each.servo.stiffness or 0.0, each.servo.damping or 0.0, sees
+        for servo in self.servos:
+            if servo.in_place and servo.servo.period is None:
+                outer = np.outer(servo.row, servo.row)
+                yield servo.servo.stiffness or 0.0, servo.servo.damping or 0.0, outer
 
     def symbols(self) -> dict[str, Expr]:
         """Return new CasADi symbols by name, for the actuator arguments that are in use.
@@ -285,49 +286,51 @@ class Actuators:
         """Return contributions of drive trains and ties, the acting inputs, and motor currents."""
         share, currents = Share(ca.SX(v.shape[0], 1)), []
         columns: list[Expr] = [*ca.vertsplit(u)] if u.shape[0] else []
-        place = sum(each.state is not None for each in self.servos)
+        index = sum(each.state is not None for each in self.servos)
         for k, slipping in enumerate(self.slipping):
             slipping.share(b[2 * k], b[2 * k + 1], v, share)
         for k, tie in enumerate(self.ties):
             first = len(self.servos) + 3 * k
-            where, moving = (r[n : n + 3] for n in (first, self.targets + first))
-            tie.share(model, q, v, (where, moving), share)
+            position, velocity = (r[n : n + 3] for n in (first, self.targets + first))
+            tie.share(model, q, v, (position, velocity), share)
         for bristle in self.bristles:
-            bristle.share(v, x[place], share)
-            place += 1
+            bristle.share(v, x[index], share)
+            index += 1
         for winding in self.windings:
-            state = x[place] if winding.has_state else None
-            place += winding.has_state
-            seen = columns[winding.column]
-            columns[winding.column], current = winding.share(seen, v, state, share)
+            state = x[index] if winding.has_state else None
+            index += winding.has_state
+            input_ = columns[winding.column]
+            columns[winding.column], current = winding.share(input_, v, state, share)
             currents.append(current)
         return share, ca.vertcat(*columns), currents
 
-    def looks(self, seen: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
+    def looks(self, arguments: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
         """Return expressions of the event functions (``seen``) and of their rates (``seen_rate``).
 
         The rate is 0 for an event function whose rate does not follow from accelerations.
         """
-        values = ca.vertcat(*(each.trace(seen) for each in self.lookouts))
-        smooth = ca.DM([each.smooth for each in self.lookouts])
-        state = ca.vertcat(seen.t, seen.q, seen.v, *seen.x.values())
-        rate = ca.jtimes(values, state, ca.vertcat(1, seen.v, a, dx))
-        return {"seen": ca.densify(values), "seen_rate": ca.densify(smooth * rate)}
+        values = ca.vertcat(*(function.trace(arguments) for function in self.lookouts))
+        has_rate = ca.DM([function.smooth for function in self.lookouts])
+        state = ca.vertcat(arguments.t, arguments.q, arguments.v, *arguments.x.values())
+        rate = ca.jtimes(values, state, ca.vertcat(1, arguments.v, a, dx))
+        return {"seen": ca.densify(values), "seen_rate": ca.densify(has_rate * rate)}
 
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, h: Expr) -> tuple[Expr, Expr]:
         """Return expressions of the inputs, servo action included, and of servo integral rates."""
         columns: list[Expr] = [*ca.vertsplit(u)]
         rates: list[Expr] = []
         count, sampled = self.targets, 0
-        for k, each in enumerate(self.servos):
-            if each.servo.period is not None:
-                columns[each.column] = each.kept(columns[each.column] + h[sampled])
+        for k, servo in enumerate(self.servos):
+            if servo.servo.period is not None:
+                columns[servo.column] = servo.kept(columns[servo.column] + h[sampled])
                 sampled += 1
                 continue
-            held = ca.SX(0) if each.state is None else x[each.state]
-            seen = columns[each.column]
-            columns[each.column], rate = each.answer(seen, q, v, (r[k], r[count + k]), held)
-            rates += [] if each.state is None else [rate]
+            integral = ca.SX(0) if servo.state is None else x[servo.state]
+            without_servo = columns[servo.column]
+            columns[servo.column], rate = servo.answer(
+                without_servo, q, v, (r[k], r[count + k]), integral
+            )
+            rates += [] if servo.state is None else [rate]
         return ca.vertcat(*columns), ca.vertcat(*rates)
 
 
@@ -335,8 +338,8 @@ NO_ACTUATORS = Actuators()
 KINDS = {"servos": servos, "bristles": bristles, "windings": windings}  # of a model itself
 
 
-def _key(parts: dict[str, Any]) -> str:
-    return Actuators(**parts).key
+def _key(elements: dict[str, Any]) -> str:
+    return Actuators(**elements).key
 
 
 def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
@@ -346,9 +349,9 @@ def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
         return function
     symbols = dict(zip(function.name_in(), function.sx_in(), strict=True))
     M, K, D = function.call(list(symbols.values()), True, False)
-    for stiffness, damping, sees in actuators.gains():
-        K += constant(sees) * stiffness
-        D += constant(sees) * damping
+    for stiffness, damping, outer in actuators.gains():
+        K += constant(outer) * stiffness
+        D += constant(outer) * damping
     return ca.Function(
         "matrices", list(symbols.values()), [M, K, D], list(symbols), function.name_out()
     )
@@ -373,16 +376,16 @@ def motion_of(
     """
     if law is None and actuators.idle and not accelerated:
         return trace(formulation, "motion")
-    pushed = bool(actuators.slipping or actuators.bristles or actuators.ties)
-    name = "missing_force" if accelerated else "pushed_motion" if pushed else "motion"
+    has_push = bool(actuators.slipping or actuators.bristles or actuators.ties)
+    name = "missing_force" if accelerated else "pushed_motion" if has_push else "motion"
     function = trace(formulation, name)
     inputs: dict[str, Expr] = dict(zip(function.name_in(), function.sx_in(), strict=True))
     q, v, u = (inputs[name] for name in "qvu")
-    found: dict[str, Expr] = {}
-    added: dict[str, Expr] = {"t": ca.SX.sym("t"), **actuators.symbols()}
-    r, x, b, h = (added.get(name, ca.SX(0, 1)) for name in "rxbh")
+    outputs: dict[str, Expr] = {}
+    extra_inputs: dict[str, Expr] = {"t": ca.SX.sym("t"), **actuators.symbols()}
+    r, x, b, h = (extra_inputs.get(name, ca.SX(0, 1)) for name in "rxbh")
     if law is not None:
-        u = found["u"] = ca.densify(law(added["t"], q, v))
+        u = outputs["u"] = ca.densify(law(extra_inputs["t"], q, v))
         del inputs["u"]
     u, rates = actuators.inputs(u, q, v, r, x, h) if actuators.servos else (u, ca.SX(0, 1))
     model = formulation.model
@@ -390,34 +393,38 @@ def motion_of(
         model = model.anchored(inputs["anchor"])
     share, u, _ = actuators.shares(model, u, q, v, r, x, b)
     rates = ca.vertcat(rates, *share.rates)
-    found |= {"dx": ca.densify(rates)} if actuators.states else {}
+    outputs |= {"dx": ca.densify(rates)} if actuators.states else {}
     w = inputs["w"]
-    for each in actuators.wrenches:
-        w = each.put(w, added["t"], q, v)
-    given = inputs | {"u": u, "w": w, "push": share.push}
+    for wrench in actuators.wrenches:
+        w = wrench.put(w, extra_inputs["t"], q, v)
+    arguments = inputs | {"u": u, "w": w, "push": share.push}
     inputs.pop("push", None)
-    a, power, *effort = _called(function, given)
+    a, power, *effort = _called(function, arguments)
     power = _powers(formulation.model, power, share, actuators, q, v)
     if actuators.impulses:
-        outer = _called(trace(formulation, "outer_wrench"), given)[0] + share.outer
-        outer = inertial_axes(model.orbit, added["t"], outer) if model.orbit else outer
-        power = ca.densify(ca.vertcat(power, outer))
-    found = {"missing" if accelerated else "a": a, "power": power} | found
+        wrench_outside = _called(trace(formulation, "outer_wrench"), arguments)[0] + share.outer
+        wrench_outside = (
+            inertial_axes(model.orbit, extra_inputs["t"], wrench_outside)
+            if model.orbit
+            else wrench_outside
+        )
+        power = ca.densify(ca.vertcat(power, wrench_outside))
+    outputs = {"missing" if accelerated else "a": a, "power": power} | outputs
     if actuators.lookouts and not accelerated:
         if not effort:
-            effort = [_called(trace(formulation, "forward_dynamics"), given)[1]]
+            effort = [_called(trace(formulation, "forward_dynamics"), arguments)[1]]
         states = {name: x[k] for k, name in enumerate(actuators.state_names)}
-        seen = EventArguments(model, added["t"], q, v, states, effort[0])
-        found |= actuators.looks(seen, a, rates)
-    inputs = added | inputs
+        event_arguments = EventArguments(model, extra_inputs["t"], q, v, states, effort[0])
+        outputs |= actuators.looks(event_arguments, a, rates)
+    inputs = extra_inputs | inputs
     # A law that contains the arm's own equations shares most of them with the arm.
-    results = ca.cse(list(found.values()))
-    return ca.Function("motion", list(inputs.values()), results, list(inputs), list(found))
+    results = ca.cse(list(outputs.values()))
+    return ca.Function("motion", list(inputs.values()), results, list(inputs), list(outputs))
 
 
-def _called(function: ca.Function, given: Mapping[str, Expr]) -> list[Expr]:
+def _called(function: ca.Function, arguments: Mapping[str, Expr]) -> list[Expr]:
     """Return the outputs of a CasADi function whose inputs are given by name."""
-    return list(function.call([given[name] for name in function.name_in()], True, False))
+    return list(function.call([arguments[name] for name in function.name_in()], True, False))
 
 
 def _powers(
@@ -426,11 +433,11 @@ def _powers(
     """Return the powers, drive trains included, followed by the power of each loss account."""
     if not (actuators.drives or actuators.accounts):
         return power
-    lost = sum(share.taken.values(), ca.SX(0))
-    known = told(model, q, v) if actuators.accounts else {}
-    accounts = [known.get(key, 0.0) + share.taken.get(key, 0.0) for key in actuators.accounts]
+    total_loss = sum(share.taken.values(), ca.SX(0))
+    own_losses = told(model, q, v) if actuators.accounts else {}
+    accounts = [own_losses.get(key, 0.0) + share.taken.get(key, 0.0) for key in actuators.accounts]
     return ca.densify(
-        ca.vertcat(power + ca.vertcat(share.fed, 0, share.moved, lost), *map(ca.SX, accounts))
+        ca.vertcat(power + ca.vertcat(share.fed, 0, share.moved, total_loss), *map(ca.SX, accounts))
     )
 
 
@@ -443,15 +450,15 @@ def actuators_of(
     lookouts: Sequence[EventFunction] = (),
 ) -> Actuators:
     """Return the actuators of a model, with event functions at the corners of drive-train laws."""
-    rides = any(part.on_rail for part in model.links)
-    if model.driveless and not (rides or model.arm.events or slipping or ties or told_apart):
+    has_rails = any(part.on_rail for part in model.links)
+    if model.driveless and not (has_rails or model.arm.events or slipping or ties or told_apart):
         return Actuators(lookouts=tuple(lookouts), impulses=impulses(model))
-    kept = accounts(model) if told_apart is None else told_apart
-    wound = windings(model)
-    seen = (*lookouts, *_corners(model, wound))
-    rubbing = bristles(model)
+    loss_names = accounts(model) if told_apart is None else told_apart
+    motors = windings(model)
+    events = (*lookouts, *_corners(model, motors))
+    lugre = bristles(model)
     return Actuators(
-        servos(model), tuple(slipping), rubbing, wound, tuple(ties), kept, seen,
+        servos(model), tuple(slipping), lugre, motors, tuple(ties), loss_names, events,
         impulses=impulses(model),
     )  # fmt: skip
 
@@ -461,9 +468,9 @@ def impulses(model: Model) -> int:
     return IMPULSES if model.floats and has_momentum(model) else 0
 
 
-def _corners(model: Model, wound: Sequence[Winding]) -> list[EventFunction]:
+def _corners(model: Model, motors: Sequence[Winding]) -> list[EventFunction]:
     """Return event functions at corners of the equations: backlash, current limits, rail jumps."""
-    found = [
+    functions = [
         EventFunction("place", part.exposed, corner=jump)
         for part in model.links
         for jump in part.rail_jumps
@@ -471,11 +478,11 @@ def _corners(model: Model, wound: Sequence[Winding]) -> list[EventFunction]:
     for k, axis in enumerate(model.axes):
         drive = axis.acts.drive
         if axis.motor is not None and drive is not None and drive.backlash is not None:
-            ends = (-drive.backlash / 2, drive.backlash / 2)
-            found += [EventFunction("wind-up", k, corner=end) for end in ends]
-    for winding in wound:
+            bounds = (-drive.backlash / 2, drive.backlash / 2)
+            functions += [EventFunction("wind-up", k, corner=end) for end in bounds]
+    for winding in motors:
         limit = winding.motor.current_limit
         if winding.has_state and limit is not None:
-            ends = (-limit, limit)
-            found += [EventFunction("state", body=winding.name, corner=end) for end in ends]
-    return found
+            bounds = (-limit, limit)
+            functions += [EventFunction("state", body=winding.name, corner=end) for end in bounds]
+    return functions

@@ -70,16 +70,16 @@ class Bristle:
         """Least range of the bristle deflection by which integration errors are scaled."""
         return PRESLIDING_FLOOR * self.friction.holds / self.stiffness
 
-    def share(self, v: Expr, z: Expr, to: Share) -> None:
+    def share(self, v: Expr, z: Expr, total: Share) -> None:
         """Add the generalised force, state rate, loss and stored energy to the sum `to`."""
         row = constant(self.row)
         rate = ca.dot(row, v)
-        moved = rate - self.stiffness * ca.fabs(rate) * z / sliding(self.friction, rate)
-        effort = self.stiffness * z + self.damping * moved
-        to.push = to.push - row * effort
-        to.rates.append(moved)
-        to.take(self.account, effort * rate - self.stiffness * z * moved)
-        to.stored = to.stored + self.stiffness * z**2 / 2
+        deflection_rate = rate - self.stiffness * ca.fabs(rate) * z / sliding(self.friction, rate)
+        effort = self.stiffness * z + self.damping * deflection_rate
+        total.push = total.push - row * effort
+        total.rates.append(deflection_rate)
+        total.take(self.account, effort * rate - self.stiffness * z * deflection_rate)
+        total.stored = total.stored + self.stiffness * z**2 / 2
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,10 @@ class Winding:
         """Compute the steady-state current [A] for an input u at rates v, without limit."""
         if self.motor.input == "current":
             return u
-        induced = self.motor.torque_constant * self.ratio * float(self.row @ v)
-        return (u - induced) / (self.motor.resistance or 1.0)
+        back_emf = self.motor.torque_constant * self.ratio * float(self.row @ v)
+        return (u - back_emf) / (self.motor.resistance or 1.0)
 
-    def share(self, u: Expr, v: Expr, x: Expr | None, to: Share) -> tuple[Expr, Expr]:
+    def share(self, u: Expr, v: Expr, x: Expr | None, total: Share) -> tuple[Expr, Expr]:
         """Add powers, losses and state rate to `to`; return effective input and current [A].
 
         The effective input is the one for which the arm's equations yield the torque of the
@@ -129,31 +129,31 @@ class Winding:
         if motor.input == "current":
             current = u if limit == math.inf else ca.fmin(ca.fmax(u, -limit), limit)
             heat = (motor.resistance or 0.0) * current**2
-            to.fed = to.fed + heat
-            to.take(self.account, heat)
+            total.fed = total.fed + heat
+            total.take(self.account, heat)
             return current, current
-        induced = motor.torque_constant * self.ratio * ca.dot(constant(self.row), v)
+        back_emf = motor.torque_constant * self.ratio * ca.dot(constant(self.row), v)
         assert motor.resistance is not None
-        growing: Scalar = 0.0
+        growth: Scalar = 0.0
         if x is None:
-            current = (u - induced) / motor.resistance
+            current = (u - back_emf) / motor.resistance
             current = current if limit == math.inf else ca.fmin(ca.fmax(current, -limit), limit)
         else:
             assert motor.inductance is not None
             current, inductance = x, motor.inductance
-            growing = (u - motor.resistance * x - induced) / inductance
+            growth = (u - motor.resistance * x - back_emf) / inductance
             if limit != math.inf:
-                growing = ca.if_else(x >= limit, ca.fmin(growing, 0), growing)
-                growing = ca.if_else(x <= -limit, ca.fmax(growing, 0), growing)
-            to.rates.append(growing)
-            growing = inductance * growing * x
-            to.stored = to.stored + inductance * x**2 / 2
+                growth = ca.if_else(x >= limit, ca.fmin(growth, 0), growth)
+                growth = ca.if_else(x <= -limit, ca.fmax(growth, 0), growth)
+            total.rates.append(growth)
+            growth = inductance * growth * x
+            total.stored = total.stored + inductance * x**2 / 2
         # The arm's equations contain the winding as a damper, whose power is not heat.
-        heat, damped = motor.resistance * current**2, induced**2 / motor.resistance
-        to.fed = to.fed + growing + heat - damped
-        to.take(self.account, heat)
-        to.take("", -damped)
-        return motor.resistance * current + induced, current
+        heat, damper_heat = motor.resistance * current**2, back_emf**2 / motor.resistance
+        total.fed = total.fed + growth + heat - damper_heat
+        total.take(self.account, heat)
+        total.take("", -damper_heat)
+        return motor.resistance * current + back_emf, current
 
 
 @dataclass(frozen=True)
@@ -164,20 +164,20 @@ class SpringDamper:
     stiffness: float
     damping: float
 
-    def share(self, model: Model, q: Expr, v: Expr, place: tuple[Expr, Expr], to: Share) -> None:
+    def share(self, model: Model, q: Expr, v: Expr, point: tuple[Expr, Expr], total: Share) -> None:
         """Add the tie's force, loss, power and stored energy to the sum `to`.
 
         `place` is position [m] and velocity [m/s] of the point that the tip is tied to, (3,) each.
         """
         jacobian = end_jacobian(model, q)[0]
         tip = end_frame(model, q)[1]
-        off, rate = tip - place[0], jacobian @ v - place[1]
-        force = -self.stiffness * off - self.damping * rate
-        to.push = to.push + jacobian.T @ force
-        to.outer = to.outer + ca.vertcat(force, ca.cross(tip, force))
-        to.take(self.account, self.damping * ca.sumsqr(rate))
-        to.moved = to.moved + ca.dot(force, place[1])
-        to.stored = to.stored + self.stiffness * ca.sumsqr(off) / 2
+        stretch, rate = tip - point[0], jacobian @ v - point[1]
+        force = -self.stiffness * stretch - self.damping * rate
+        total.push = total.push + jacobian.T @ force
+        total.outer = total.outer + ca.vertcat(force, ca.cross(tip, force))
+        total.take(self.account, self.damping * ca.sumsqr(rate))
+        total.moved = total.moved + ca.dot(force, point[1])
+        total.stored = total.stored + self.stiffness * ca.sumsqr(stretch) / 2
 
 
 @dataclass(frozen=True)
@@ -194,8 +194,8 @@ class StickSlip:
 
     def capacity(self, *, braked: bool) -> float:
         """Return the largest effort that the element can hold, with its brake closed or open."""
-        held = sum(each.holds for each in self.frictions.values())
-        return held + (self.brake or 0.0 if braked else 0.0)
+        friction_capacity = sum(friction.holds for friction in self.frictions.values())
+        return friction_capacity + (self.brake or 0.0 if braked else 0.0)
 
     @property
     def able(self) -> bool:
@@ -221,18 +221,18 @@ class Slipping:
         account = f"{holder.axis.name}: {BRAKE}" if brake else ""
         return cls(holder.index, account, tuple(holder.frictions.items()))
 
-    def share(self, braking: Expr, way: Expr, v: Expr, to: Share) -> None:
+    def share(self, braking: Expr, direction: Expr, v: Expr, total: Share) -> None:
         """Add brake effort, friction in direction `way` (-1, 0, 1), and losses to the sum `to`."""
-        rate, total = v[self.index], braking if self.brake else ca.SX(0)
+        rate, effort_sum = v[self.index], braking if self.brake else ca.SX(0)
         if self.brake:
-            to.take(self.brake, -braking * rate)
+            total.take(self.brake, -braking * rate)
         for account, friction in self.frictions:
-            effort = way * sliding(friction, rate)
-            total = total + effort
-            to.take(account, -effort * rate)
-        unit = ca.SX(to.push.shape[0], 1)
-        unit[self.index] = total
-        to.push = to.push + unit
+            sliding_effort = direction * sliding(friction, rate)
+            effort_sum = effort_sum + sliding_effort
+            total.take(account, -sliding_effort * rate)
+        unit = ca.SX(total.push.shape[0], 1)
+        unit[self.index] = effort_sum
+        total.push = total.push + unit
 
 
 def sliding(friction: AnyFriction, rate: Expr) -> Scalar:
@@ -240,17 +240,17 @@ def sliding(friction: AnyFriction, rate: Expr) -> Scalar:
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb or 0.0
     # At standstill a power of 0 has no derivative by its exponent, and NaN times 0 is NaN.
-    over = (
+    ratio = (
         ca.fmax(ca.fabs(rate) / friction.stribeck_speed, LEAST_STRIBECK_RATIO)
         ** friction.stribeck_exponent
     )
-    effort: Expr = friction.coulomb + (friction.static - friction.coulomb) * ca.exp(-over)
+    effort: Expr = friction.coulomb + (friction.static - friction.coulomb) * ca.exp(-ratio)
     return effort
 
 
 def bristles(model: Model) -> tuple[Bristle, ...]:
     """Return the bristle elements of a model: LuGre friction, and hysteresis of transmissions."""
-    found = []
+    elements = []
     for axis in model.axes:
         for side, (row, friction) in rubbing(model, axis).items():
             if friction.kind == "lugre":
@@ -258,30 +258,30 @@ def bristles(model: Model) -> tuple[Bristle, ...]:
                 stiffness, damping = friction.bristle_stiffness, friction.bristle_damping or 0.0
                 assert stiffness is not None
                 name = f"{axis.name}.{'motor.' * (side == MOTOR_SIDE)}bristle"
-                found.append(Bristle(name, account, row, stiffness, damping, friction))
+                elements.append(Bristle(name, account, row, stiffness, damping, friction))
         drive = axis.acts.drive
         if axis.motor is not None and drive is not None and drive.hysteresis is not None:
-            known = drive.hysteresis
+            hysteresis = drive.hysteresis
             law = Friction[float, float, float, float].model_construct(
-                kind="lugre", coulomb=known.effort, bristle_stiffness=known.stiffness
+                kind="lugre", coulomb=hysteresis.effort, bristle_stiffness=hysteresis.stiffness
             )
             row = motor_row(model, axis) - hub_row(model, axis)
             account = f"{axis.name}: {HYSTERESIS}"
             name = f"{axis.name}.hysteresis"
-            found.append(Bristle(name, account, row, known.stiffness, 0.0, law))
-    return tuple(found)
+            elements.append(Bristle(name, account, row, hysteresis.stiffness, 0.0, law))
+    return tuple(elements)
 
 
 def windings(model: Model) -> tuple[Winding, ...]:
     """Return the motor windings of the driven axes of a model."""
-    found = []
+    elements = []
     for column, axis in enumerate(axis for axis in model.axes if axis.driven):
         drive = axis.acts.drive
         if drive is not None and drive.motor is not None:
             row, account = motor_row(model, axis), f"{axis.name}: {WINDING}"
             name = f"{axis.name}.current"
-            found.append(Winding(name, account, column, row, drive.gear_ratio, drive.motor))
-    return tuple(found)
+            elements.append(Winding(name, account, column, row, drive.gear_ratio, drive.motor))
+    return tuple(elements)
 
 
 def holders(model: Model) -> dict[str, StickSlip]:
@@ -292,22 +292,28 @@ def holders(model: Model) -> dict[str, StickSlip]:
     SimulationError
         If a brake or dry friction acts on a hub that pinned shapes of the link rotate.
     """
-    found: dict[str, StickSlip] = {}
+    elements: dict[str, StickSlip] = {}
     for axis in model.axes:
-        dry = {side: each for side, (_, each) in rubbing(model, axis).items() if each.kind == "dry"}
+        dry_friction = {
+            side: friction
+            for side, (_, friction) in rubbing(model, axis).items()
+            if friction.kind == "dry"
+        }
         brake = None if axis.acts.brake is None else axis.acts.brake.effort
         effort = None if axis.acts.brake is None else math.inf if brake is None else float(brake)
-        apart = axis.motor is not None
-        behind = {f"{axis.name}: {side}": each for side, each in dry.items()
-                  if side == MOTOR_SIDE or not apart}  # fmt: skip
-        if behind or effort is not None:
+        has_motor = axis.motor is not None
+        own_friction = {f"{axis.name}: {side}": friction for side, friction in dry_friction.items()
+                  if side == MOTOR_SIDE or not has_motor}  # fmt: skip
+        if own_friction or effort is not None:
             index = held_coordinate(model, axis)
-            found[model.names[index]] = StickSlip(model.names[index], axis, index, behind, effort)
-        if apart and LINK_SIDE in dry:
+            elements[model.names[index]] = StickSlip(
+                model.names[index], axis, index, own_friction, effort
+            )
+        if has_motor and LINK_SIDE in dry_friction:
             _require_hub(model, axis)
-            ahead = {f"{axis.name}: {LINK_SIDE}": dry[LINK_SIDE]}
-            found[axis.name] = StickSlip(axis.name, axis, axis.index, ahead, None)
-    return found
+            link_friction = {f"{axis.name}: {LINK_SIDE}": dry_friction[LINK_SIDE]}
+            elements[axis.name] = StickSlip(axis.name, axis, axis.index, link_friction, None)
+    return elements
 
 
 def held_coordinate(model: Model, axis: Axis) -> int:
@@ -338,17 +344,17 @@ def accounts(model: Model) -> tuple[str, ...]:
 
     If a model has any such loss, smooth friction and joint dampers have accounts too.
     """
-    own = [each.account for each in bristles(model)]
-    own += [each.account for each in windings(model)]
-    own += [tie_account(e.attach.name) for e in model.arm.events if e.attach is not None]
+    names = [element.account for element in bristles(model)]
+    names += [element.account for element in windings(model)]
+    names += [tie_account(e.attach.name) for e in model.arm.events if e.attach is not None]
     for holder in holders(model).values():
         slipping = Slipping.of(holder)
-        own += [slipping.brake] * bool(slipping.brake) + list(holder.frictions)
-    behind = [axis.acts.drive for axis in model.axes if axis.acts.drive is not None]
-    if not own and not any(drive.friction or drive.efficiency < 1 for drive in behind):
+        names += [slipping.brake] * bool(slipping.brake) + list(holder.frictions)
+    drives = [axis.acts.drive for axis in model.axes if axis.acts.drive is not None]
+    if not names and not any(drive.friction or drive.efficiency < 1 for drive in drives):
         return ()
-    still = ca.SX(model.size, 1)
-    return tuple(dict.fromkeys([*told(model, still, still), *own]))
+    zero_rates = ca.SX(model.size, 1)
+    return tuple(dict.fromkeys([*told(model, zero_rates, zero_rates), *names]))
 
 
 def tie_account(name: str) -> str:
@@ -359,7 +365,7 @@ def tie_account(name: str) -> str:
 def told(model: Model, q: Expr, v: Expr) -> dict[str, Expr]:
     """Return expressions of powers [W] dissipated by the arm's own equations, by loss account."""
     return {
-        f"{axis.name}: {where}": power
+        f"{axis.name}: {side}": power
         for axis in model.axes
-        for where, power in rubbed(model, axis, q, v).items()
+        for side, power in rubbed(model, axis, q, v).items()
     }

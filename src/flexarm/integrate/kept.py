@@ -78,20 +78,20 @@ def run_of(
 
 def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
     """Return the momenta of an arm on a free base, in inertial axes, at the samples, (T, 15)."""
-    found, rate = np.hstack(placed.inertial_momentum(q, v)), placed.model.orbit
+    momenta, rate = np.hstack(placed.inertial_momentum(q, v)), placed.model.orbit
     if rate:
-        t, row = ca.SX.sym("t"), ca.SX.sym("row", found.shape[1])
+        t, row = ca.SX.sym("t"), ca.SX.sym("row", momenta.shape[1])
         turn = ca.Function("turn", [t, row], [inertial_axes(rate, t, row)])
-        found = np.array(turn(times[None, :], found.T)).T
-    return found
+        momenta = np.array(turn(times[None, :], momenta.T)).T
+    return momenta
 
 
 def _own_inputs(task: InitialValueProblem, solution: Solution) -> bool:
     """Return whether the inputs are those of the model file, without a control law."""
-    stated = {axis.name: axis.acts.input for axis in task.equation.model.axes}
-    same = (each.profile == (stated[each.name] or STILL) for each in task.groups[0])
+    profiles = {axis.name: axis.acts.input for axis in task.equation.model.axes}
+    unchanged = (channel.profile == (profiles[channel.name] or STILL) for channel in task.groups[0])
     law = task.motion.law or (solution.held is not None and not task.motion.actuators.sampled)
-    return not law and all(same)
+    return not law and all(unchanged)
 
 
 def _feedback(law: ca.Function, task: InitialValueProblem) -> tuple[Array, Array]:
@@ -116,12 +116,12 @@ def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
         rows = task.motion.law(solution.times[None, :], q.T, v.T)
         return np.array(rows).T.reshape(count, -1)
-    given = [channel.at(solution.times)[0] for channel in task.groups[0]]
-    u = np.array(given).reshape(-1, count)
+    values = [channel.at(solution.times)[0] for channel in task.groups[0]]
+    u = np.array(values).reshape(-1, count)
     servoed = task.motion.actuators
     if servoed.servos:
         targets = _targets(task, solution.times)
-        sizes = {"u": len(given), "q": n, "v": n, "r": len(targets), "x": servoed.states,
+        sizes = {"u": len(values), "q": n, "v": n, "r": len(targets), "x": servoed.states,
                  "h": servoed.sampled}  # fmt: skip
         symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
         total = ca.Function("u", symbols, [servoed.inputs(*symbols)[0]])
@@ -129,7 +129,7 @@ def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
         h = _held(task, solution)[:, : servoed.sampled]
         u = np.array(total(u, q.T, v.T, targets, x.T, h.T))
-    return u.T.reshape(count, len(given))
+    return u.T.reshape(count, len(values))
 
 
 def _states_of(task: InitialValueProblem, solution: Solution) -> Array:
@@ -142,8 +142,8 @@ def _states_of(task: InitialValueProblem, solution: Solution) -> Array:
 def _targets(task: InitialValueProblem, times: Array) -> Array:
     """Return targets of servos and ties, then target rates, at times [s], (2 targets, T)."""
     rows = [channel.at(times) for channel in task.groups[3]]
-    both = np.array(rows).reshape(-1, 3, len(times))
-    return np.concatenate([both[:, 0], both[:, 1]])
+    values = np.array(rows).reshape(-1, 3, len(times))
+    return np.concatenate([values[:, 0], values[:, 1]])
 
 
 def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveData:
@@ -157,18 +157,20 @@ def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveDat
     symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
     anchor = ca.SX.sym("anchor", *anchors.shape[1:])
     placed = model.anchored(anchor) if model.attitudes else model
-    share, acting, currents = actuators.shares(placed, *symbols)
-    push = share.push + ca.DM(input_matrix(model)) @ (acting - symbols[0])
+    share, effective_inputs, currents = actuators.shares(placed, *symbols)
+    push = share.push + ca.DM(input_matrix(model)) @ (effective_inputs - symbols[0])
     efforts = np.tile(task.efforts[:, None], len(v))
-    given = (u.T, q.T, v.T, rows, x.T, efforts, np.concatenate(anchors, axis=1))
+    arguments = (u.T, q.T, v.T, rows, x.T, efforts, np.concatenate(anchors, axis=1))
     results = [push, share.stored, ca.vertcat(*currents)]
-    found = ca.Function("drives", [*symbols, anchor], results)(*given)
-    pushed, stored, amperes = (np.array(each) for each in found)
+    outputs = ca.Function("drives", [*symbols, anchor], results)(*arguments)
+    forces, stored, amperes = (np.array(element) for element in outputs)
     states = dict(zip(actuators.state_names, x.T, strict=True))
-    shown = {each.name: states[each.name] for each in actuators.bristles}
-    shown |= dict(zip([each.name for each in actuators.windings], amperes, strict=True))
-    shown |= _integrals(task, solution, states)
-    return DriveData(pushed.T, stored.ravel(), shown)
+    states_by_name = {element.name: states[element.name] for element in actuators.bristles}
+    states_by_name |= dict(
+        zip([element.name for element in actuators.windings], amperes, strict=True)
+    )
+    states_by_name |= _integrals(task, solution, states)
+    return DriveData(forces.T, stored.ravel(), states_by_name)
 
 
 def _held(task: InitialValueProblem, solution: Solution) -> Array:
@@ -183,12 +185,12 @@ def _integrals(
 ) -> dict[str, Array]:
     """Return integral terms and held inputs of servos at the samples, by name."""
     servos = task.motion.actuators.servos
-    found = {integral_of(x.name): states[x.name] for x in servos if x.state is not None}
-    held, sampled = _held(task, solution), [x for x in servos if x.servo.period is not None]
-    for k, each in enumerate(sampled):
-        found[held_of(each.name)] = held[:, k]
-        found[integral_of(each.name)] = held[:, len(sampled) + k]
-    return found
+    series = {integral_of(x.name): states[x.name] for x in servos if x.state is not None}
+    held_values, sampled = _held(task, solution), [x for x in servos if x.servo.period is not None]
+    for k, servo in enumerate(sampled):
+        series[held_of(servo.name)] = held_values[:, k]
+        series[integral_of(servo.name)] = held_values[:, len(sampled) + k]
+    return series
 
 
 def of_model(run: Run, model: Model) -> Run:
@@ -201,13 +203,13 @@ def of_model(run: Run, model: Model) -> Run:
 
 def joined(first: Run, second: Run) -> Run:
     """Return two successive phases as a run; the common instant is taken from the second phase."""
-    kept = slice(0, -1)
+    before_end = slice(0, -1)
     changes: dict[str, Any] = {
-        name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])
+        name: np.concatenate([getattr(first, name)[before_end], getattr(second, name)])
         for name in SAMPLED
     }
     changes["losses"] = {
-        name: np.concatenate([values[kept], second.losses[name]])
+        name: np.concatenate([values[before_end], second.losses[name]])
         for name, values in first.losses.items()
     }
     if first.drives is not None and second.drives is not None:

@@ -40,18 +40,18 @@ def refuse_misfit(law: ca.Function, model: Model) -> None:
             f"{sizes}"
         )
     if law.n_out() < 1 or law.numel_out(0) != len(inputs):
-        found = law.numel_out(0) if law.n_out() else 0
+        outputs = law.numel_out(0) if law.n_out() else 0
         raise SimulationError(
-            f"the control law must return {len(inputs)} inputs ({', '.join(inputs)}), got {found}"
+            f"the control law must return {len(inputs)} inputs ({', '.join(inputs)}), got {outputs}"
         )
 
 
-def no_number(answer: Array, names: tuple[str, ...], t: float) -> str:
+def no_number(inputs: Array, names: tuple[str, ...], t: float) -> str:
     """Return an error message that names an input without a finite value.
 
     The message is empty if all inputs are finite.
     """
-    finite = np.isfinite(answer)
+    finite = np.isfinite(inputs)
     if np.all(finite):
         return ""
     name = names[int(np.argmin(finite))]
@@ -122,13 +122,13 @@ class Sampled(Summarised):
     rates: Literal["measured", "difference"] = "measured"
 
     def _summary(self) -> Summary:
-        sees = "the whole state" if self.sensed is None else ", ".join(self.sensed.names)
-        lines = [f"law: {repr(self.law).splitlines()[0]}", f"sees {sees}"]
-        given = {"delay": (self.delay, " s"), "limits": (self.limits, ""),
+        sensors = "the whole state" if self.sensed is None else ", ".join(self.sensed.names)
+        lines = [f"law: {repr(self.law).splitlines()[0]}", f"sees {sensors}"]
+        settings = {"delay": (self.delay, " s"), "limits": (self.limits, ""),
                  "noise": (self.noise, ""), "quantum": (self.quantum, "")}  # fmt: skip
-        listed = [f"{name} {shown(value)}{unit}" for name, (value, unit) in given.items()
+        settings_text = [f"{name} {shown(value)}{unit}" for name, (value, unit) in settings.items()
                   if np.any(value)]  # fmt: skip
-        lines += [", ".join(listed)] if listed else []
+        lines += [", ".join(settings_text)] if settings_text else []
         return Summary(f"Sampled law, asked every {self.period:g} s", tuple(lines))
 
     def __post_init__(self) -> None:
@@ -174,48 +174,48 @@ class Sampled(Summarised):
         if self.sensed is not None:
             require_sensors_fit(self.sensed, self.law, model)
         count = model.size if self.sensed is None else len(self.sensed.names)
-        top = np.full(len(input_names(model)), np.inf)
+        limits = np.full(len(input_names(model)), np.inf)
         if isinstance(self.limits, str):
             if self.limits != "file":
                 raise refused(
                     "limits", self.limits, "a list of numbers, 'file' or None", SimulationError
                 )
-            top = input_limits(model)
+            limits = input_limits(model)
         elif self.limits is not None:
-            top = _spread("limits", self.limits, len(top))
+            limits = _spread("limits", self.limits, len(limits))
         law = self.law.begin() if hasattr(self.law, "begin") else self.law
         noise = _spread("noise", self.noise, count)
         quantum = _spread("quantum", self.quantum, count)
-        return Computer(self, law, top, noise, quantum, np.random.default_rng(self.seed))
+        return Computer(self, law, limits, noise, quantum, np.random.default_rng(self.seed))
 
 
 def require_sensors_fit(sensed: object, law: object, model: Model | None = None) -> None:
     """Raise an error if sensors do not fit the model, or a law does not fit the sensors."""
     require_kind("sensed", sensed, Sensors, "Sensors, as sensors() returns")
     assert isinstance(sensed, Sensors)
-    n, seen = sensed.estimate.numel_out(0), sensed.measure.numel_in(0)
-    if model is not None and seen != model.size:
+    n, measured = sensed.estimate.numel_out(0), sensed.measure.numel_in(0)
+    if model is not None and measured != model.size:
         raise SimulationError(
             f"sensed: must have sensors for the {model.size} coordinates of the arm, got "
-            f"sensors for {seen}"
+            f"sensors for {measured}"
         )
     if not isinstance(law, ca.Function):
         return
-    takes = [law.numel_in(k) for k in range(law.n_in())]
-    if takes != [1, n, n] or law.n_out() != 1:
+    arguments = [law.numel_in(k) for k in range(law.n_in())]
+    if arguments != [1, n, n] or law.n_out() != 1:
         raise SimulationError(
             f"law: must be a function of t, q and v with 1, {n} and {n} numbers that returns u "
-            f"alone, got one that takes {takes} and returns {law.n_out()} results"
+            f"alone, got one that takes {arguments} and returns {law.n_out()} results"
         )
 
 
 def _spread(name: str, value: float | Sequence[float], count: int) -> Array:
-    given = require_array(name, value)
-    if given.shape not in ((), (count,)) or not np.all(given >= 0):
+    numbers = require_array(name, value)
+    if numbers.shape not in ((), (count,)) or not np.all(numbers >= 0):
         raise SimulationError(
-            f"{name}: must be one number or {count} numbers, all >= 0, got {given.tolist()}"
+            f"{name}: must be one number or {count} numbers, all >= 0, got {numbers.tolist()}"
         )
-    return np.broadcast_to(given, (count,)).copy()
+    return np.broadcast_to(numbers, (count,)).copy()
 
 
 @dataclass
@@ -233,23 +233,23 @@ class Computer:
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
         """Return the input to hold from time t on; an invalid answer of the law unchanged."""
-        given = self.law(t, *self._seen(q, v))
-        answer = real_answer(given)
-        if answer is not None and isinstance(self.law, ca.Function):
-            answer = answer.ravel()
-        if answer is None or answer.shape != self.limits.shape:
-            return given if answer is None else answer
-        answer = np.clip(answer, -self.limits, self.limits)
+        result = self.law(t, *self._seen(q, v))
+        inputs = real_answer(result)
+        if inputs is not None and isinstance(self.law, ca.Function):
+            inputs = inputs.ravel()
+        if inputs is None or inputs.shape != self.limits.shape:
+            return result if inputs is None else inputs
+        inputs = np.clip(inputs, -self.limits, self.limits)
         if not self.waiting:
-            self.waiting.extend([answer] * self.control.behind)
-        self.waiting.append(answer)
+            self.waiting.extend([inputs] * self.control.behind)
+        self.waiting.append(inputs)
         return self.waiting.popleft()
 
     def _seen(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return coordinates and rates estimated from readings with noise and quantisation."""
         sensed = self.control.sensed
         if sensed is not None:
-            q, v = (np.array(each).ravel() for each in sensed.measure(q, v))
+            q, v = (np.array(column).ravel() for column in sensed.measure(q, v))
         z = q + self.noise * self.random.standard_normal(len(q)) if np.any(self.noise) else q
         steps = np.where(self.quantum > 0, self.quantum, 1.0)
         z = np.where(self.quantum > 0, np.round(z / steps) * steps, z)
@@ -258,16 +258,16 @@ class Computer:
         self.last = z
         if sensed is None:
             return z, v
-        q, v = (np.array(each).ravel() for each in sensed.estimate(z, v))
+        q, v = (np.array(column).ravel() for column in sensed.estimate(z, v))
         return q, v
 
 
-def real_answer(given: object) -> Array | None:
+def real_answer(answer: object) -> Array | None:
     """Return the answer of a law as an array of real numbers, or None if it is not numeric."""
     try:
-        found = np.asarray(given)
-        real = given is not None and found.dtype.kind in "biufO"
-        return found.astype(float) if real else None
+        array = np.asarray(answer)
+        is_numeric = answer is not None and array.dtype.kind in "biufO"
+        return array.astype(float) if is_numeric else None
     except Exception:  # what a foreign object raises when it is converted
         return None
 

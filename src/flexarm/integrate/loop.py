@@ -16,7 +16,7 @@ RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED, SEEN = 0, 1, 2, 3, 4, 5
 def beyond(m: IntegratorState) -> int:
     """Return the index of the first event function out of bounds at the last evaluation, or -1."""
     for k in range(m.lookouts):
-        if m.seen[k] < m.seen_low[k] or m.seen[k] > m.seen_high[k]:
+        if m.event_values[k] < m.event_low[k] or m.event_values[k] > m.event_high[k]:
             return k
     return -1
 
@@ -25,8 +25,8 @@ def beyond(m: IntegratorState) -> int:
 def note_seen(m: IntegratorState) -> None:
     """Record event functions and their rates at t, where the equations were last evaluated."""
     for k in range(m.lookouts):
-        m.seen_here[k] = m.seen[k]
-        m.rate_here[k] = m.seen_rate[k]
+        m.event_values_at_t[k] = m.event_values[k]
+        m.event_rates_at_t[k] = m.event_rates[k]
 
 
 @kernel
@@ -36,9 +36,9 @@ def peaks(m: IntegratorState, first: int) -> int:
     The cubic interpolates values and rates at both ends of the last step.
     """
     for k in range(first, m.lookouts):
-        change = m.seen[k] - m.seen_here[k]
-        begin = m.h_done * m.rate_here[k]
-        last = m.h_done * m.seen_rate[k]
+        change = m.event_values[k] - m.event_values_at_t[k]
+        begin = m.last_step * m.event_rates_at_t[k]
+        last = m.last_step * m.event_rates[k]
         if begin * last < 0.0:  # p' = begin + x (2 b + 3 c x)
             b = 3.0 * change - 2.0 * begin - last
             c = begin + last - 2.0 * change
@@ -46,9 +46,9 @@ def peaks(m: IntegratorState, first: int) -> int:
             x = -begin / (b + root if b > 0.0 else b - root)
             if not 0.0 < x < 1.0:
                 x = (-b + root if b < 0.0 else -b - root) / (3.0 * c)
-            value = m.seen_here[k] + x * (begin + x * (b + x * c))
-            if value < m.seen_low[k] or value > m.seen_high[k]:
-                m.peak = m.t_old + x * m.h_done
+            value = m.event_values_at_t[k] + x * (begin + x * (b + x * c))
+            if value < m.event_low[k] or value > m.event_high[k]:
+                m.peak = m.t_old + x * m.last_step
                 return k
     return -1
 
@@ -58,43 +58,43 @@ def peek(m: IntegratorState, t: float, row: int) -> int:
     """Evaluate event functions at t in the last step; return the first out of bounds, or -1."""
     m.sample_time = t
     run_kernel(m.sample, m)
-    rates(m.system, t, m.sampled, m.aside)
+    rates(m.system, t, m.sampled, m.inner_rates)
     for k in range(m.lookouts):
-        m.peeked[row * m.lookouts + k] = m.seen[k]
+        m.inner_values[row * m.lookouts + k] = m.event_values[k]
     m.peak = t
-    found: int = beyond(m)
-    return found
+    index: int = beyond(m)
+    return index
 
 
 @kernel
 def slips_within(m: IntegratorState) -> int:
     """Return 1 if an event function leaves its bounds at quarters or extrema of a step, else 0."""
-    if m.peeks == 0 or m.sample == 0:
+    if m.checks_within == 0 or m.sample == 0:
         return 0
     count = m.lookouts
     for k in range(count):
-        m.peeked[k] = m.seen_here[k]
-        m.peeked[4 * count + k] = m.seen[k]
-        m.peeked[5 * count + k] = m.seen_rate[k]
+        m.inner_values[k] = m.event_values_at_t[k]
+        m.inner_values[4 * count + k] = m.event_values[k]
+        m.inner_values[5 * count + k] = m.event_rates[k]
     for j in range(1, 4):
-        if peek(m, m.t_old + 0.25 * j * m.h_done, j) >= 0:
+        if peek(m, m.t_old + 0.25 * j * m.last_step, j) >= 0:
             return 1
     for j in range(1, 4):
         for k in range(count):
-            a = m.peeked[(j - 1) * count + k]
-            b = m.peeked[j * count + k]
-            c = m.peeked[(j + 1) * count + k]
+            a = m.inner_values[(j - 1) * count + k]
+            b = m.inner_values[j * count + k]
+            c = m.inner_values[(j + 1) * count + k]
             if (b - a) * (c - b) < 0.0:
-                bend = a - 2.0 * b + c
-                value = b - 0.125 * (a - c) * (a - c) / bend
-                shift = 0.5 * (a - c) / bend
-                if value < m.seen_low[k] or value > m.seen_high[k]:
-                    if peek(m, m.t_old + 0.25 * (j + shift) * m.h_done, j) >= 0:
+                curvature = a - 2.0 * b + c
+                value = b - 0.125 * (a - c) * (a - c) / curvature
+                offset = 0.5 * (a - c) / curvature
+                if value < m.event_low[k] or value > m.event_high[k]:
+                    if peek(m, m.t_old + 0.25 * (j + offset) * m.last_step, j) >= 0:
                         return 1
-                    m.peeked[j * count + k] = b
+                    m.inner_values[j * count + k] = b
     for k in range(count):
-        m.seen[k] = m.peeked[4 * count + k]
-        m.seen_rate[k] = m.peeked[5 * count + k]
+        m.event_values[k] = m.inner_values[4 * count + k]
+        m.event_rates[k] = m.inner_values[5 * count + k]
     m.peak = m.t
     return 0
 
@@ -126,18 +126,18 @@ def healthy(m: IntegratorState) -> int:
 @kernel
 def keep_samples(m: IntegratorState) -> None:
     """Record the states at all sample times that the last step has passed."""
-    while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
-        row = m.kept * m.size
-        if m.times[m.kept] >= m.t - rounding(m.t) or m.sample == 0:
+    while m.recorded < m.sample_count and m.times[m.recorded] <= m.t + rounding(m.t):
+        row = m.recorded * m.size
+        if m.times[m.recorded] >= m.t - rounding(m.t) or m.sample == 0:
             for i in range(m.size):
                 m.samples[row + i] = m.y[i]
         else:
-            m.sample_time = m.times[m.kept]
+            m.sample_time = m.times[m.recorded]
             run_kernel(m.sample, m)
-            prescribe(m.system, m.times[m.kept], m.sampled)
+            prescribe(m.system, m.times[m.recorded], m.sampled)
             for i in range(m.size):
                 m.samples[row + i] = m.sampled[i]
-        m.kept += 1
+        m.recorded += 1
 
 
 @kernel
@@ -149,8 +149,8 @@ def next_stop(m: IntegratorState) -> float:
     stop = m.t_end
     if m.next_break < m.break_count:
         stop = min(stop, m.breaks[m.next_break])
-    if m.adaptive == 0 and m.kept < m.wanted:
-        stop = min(stop, m.times[m.kept])
+    if m.adaptive == 0 and m.recorded < m.sample_count:
+        stop = min(stop, m.times[m.recorded])
     return stop
 
 
@@ -158,7 +158,7 @@ def next_stop(m: IntegratorState) -> float:
 def accept(m: IntegratorState) -> None:
     """Accept the trial step: its end becomes the present state."""
     m.t_old = m.t
-    m.h_done = m.h
+    m.last_step = m.h
     m.t = m.t + m.h
     for i in range(m.size):
         m.y_old[i] = m.y[i]
@@ -206,7 +206,7 @@ def pass_breaks(m: IntegratorState) -> None:
         enter_pieces(m.system, m.t)
         rates(m.system, m.t, m.y, m.f)
         note_seen(m)
-        m.h_done = 0.0
+        m.last_step = 0.0
 
 
 @kernel
@@ -229,23 +229,23 @@ def _begin(m: IntegratorState) -> None:
     widen(m)
     for i in range(m.size):
         m.samples[i] = m.y[i]
-    m.kept = 1
+    m.recorded = 1
 
 
 @kernel
-def choose_step(m: IntegratorState, stop: float, most: float) -> int:
+def choose_step(m: IntegratorState, stop: float, longest: float) -> int:
     """Set a step up to `most` [s] that does not cross `stop`; return 1 if it ends there, else 0."""
-    left = stop - m.t
-    m.h = min(m.wish, m.largest * (UNEVEN_STEP if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
-    m.h = min(m.h, most)
+    remaining = stop - m.t
+    m.h = min(m.next_step, m.largest * (UNEVEN_STEP if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
+    m.h = min(m.h, longest)
     if m.adaptive == 0:
-        m.h = left / float(max(1, math.floor(left / m.h + 0.999999)))
-        return 1 if m.h > 0.75 * left else 0
-    if m.h >= 0.999 * left:
-        m.h = left
+        m.h = remaining / float(max(1, math.floor(remaining / m.h + 0.999999)))
+        return 1 if m.h > 0.75 * remaining else 0
+    if m.h >= 0.999 * remaining:
+        m.h = remaining
         return 1
-    if m.h > 0.5 * left:
-        m.h = 0.5 * left
+    if m.h > 0.5 * remaining:
+        m.h = 0.5 * remaining
     return 0
 
 
@@ -256,7 +256,7 @@ def is_rejected(m: IntegratorState, good: int) -> int:
         return 0
     m.rejections += 1
     m.last_error = max(m.error, 2.0)
-    m.wish = m.h * (0.1 if good == 0 else resize(m))
+    m.next_step = m.h * (0.1 if good == 0 else resize(m))
     return 1
 
 
@@ -269,8 +269,8 @@ def choose_next(m: IntegratorState, at_stop: int) -> None:
     """
     if m.adaptive == 1:
         change = resize(m)
-        wish = m.h * change
-        m.wish = max(m.wish, wish) if at_stop == 1 and change > 1.0 else wish
+        proposed = m.h * change
+        m.next_step = max(m.next_step, proposed) if at_stop == 1 and change > 1.0 else proposed
         m.last_error = m.error
 
 
@@ -280,21 +280,21 @@ def march(m: IntegratorState) -> int:
 
     The first call evaluates the initial state.
     """
-    if m.kept == 0:
+    if m.recorded == 0:
         _begin(m)
-    seen = m.largest
+    resolved = m.largest
     for _ in range(m.budget):
         pass_stops(m)
         if m.t >= m.t_end:
             return FINISHED
         stop = next_stop(m)
-        at_stop = choose_step(m, stop, seen)
+        at_stop = choose_step(m, stop, resolved)
         if m.t + m.h <= m.t:
             return NO_STEP
         run_kernel(m.step, m)
         good = healthy(m)
         if is_rejected(m, good) == 1:
-            if m.wish < m.smallest:
+            if m.next_step < m.smallest:
                 return NO_STEP if good == 1 else BROKEN
             continue
         if good == 0:
@@ -302,15 +302,15 @@ def march(m: IntegratorState) -> int:
         if m.obstacles.count > 0:
             n = m.system.n
             energy = max(kinetic(m, m.y[n:]), kinetic(m, m.y_new[n:]))
-            seen = seen_step(m.obstacles, m.y, m.y_new, m.h, energy)
-            if seen < m.h:
+            resolved = seen_step(m.obstacles, m.y, m.y_new, m.h, energy)
+            if resolved < m.h:
                 m.rejections += 1
                 continue
-            seen = m.largest
+            resolved = m.largest
             if touch(m) == 1 and m.error > 1.0:
                 m.rejections += 1
                 m.last_error = m.error
-                m.wish = m.h * resize(m)
+                m.next_step = m.h * resize(m)
                 continue
         choose_next(m, at_stop)
         accept(m)

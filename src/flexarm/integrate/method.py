@@ -18,7 +18,7 @@ class ToleranceRule:
 
     # Tolerance per step of a run of some fifty vibrations, by the run's tolerance and whether
     # vibrations die away.
-    per_step: Callable[[float, bool], float] = lambda wanted, damped: wanted
+    per_step: Callable[[float, bool], float] = lambda rtol, damped: rtol
     # Factors of the tolerance: with a law in the equations; with dry friction, strong dampers or
     # tables of springs; with contacts or stops, whose impacts magnify errors; of that where they
     # return most energy, so that there are many; on rails.

@@ -77,20 +77,21 @@ class MotionFunctions:
 
     def _acting(self, formulation: Formulation) -> Actuators:
         """Return the actuators, with parameters of the formulation's model (possibly symbols)."""
-        read = {kind: made(formulation.model) for kind, made in self._own.items()}
-        return replace(self.actuators, **read)
+        elements = {kind: list_of(formulation.model) for kind, list_of in self._own.items()}
+        return replace(self.actuators, **elements)
 
     def _compile(
         self, name: str, make: Callable[[Formulation], ca.Function], level: Level
     ) -> Compiled:
-        found = self.kept.get((name, level))
-        if found is None:
+        compiled = self.kept.get((name, level))
+        if compiled is None:
             law = "" if self.law is None else self.law.serialize()
-            left_out: dict[str, Any] = dict.fromkeys(self._own, ())
-            rest = replace(self.actuators, **left_out)
-            key = f"integrate {name} {law}{rest.key} {', '.join(self._own)}"
-            found = self.equation.compile(key, make, level=level)
-        return self.kept.setdefault((name, level), found)  # threads that compile at once share one
+            own_elements: dict[str, Any] = dict.fromkeys(self._own, ())
+            others = replace(self.actuators, **own_elements)
+            key = f"integrate {name} {law}{others.key} {', '.join(self._own)}"
+            compiled = self.equation.compile(key, make, level=level)
+        # threads that compile at once share one
+        return self.kept.setdefault((name, level), compiled)
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,14 @@ def _slopes(motion: ca.Function) -> ca.Function:
     symbols = motion.sx_in()
     values = dict(zip(("force", "power"), motion.call(symbols, True, False)[:2], strict=True))
     by = {name: symbols[motion.index_in(name)] for name in "qva"}
-    found = {
-        f"{of}_by_{name}": ca.densify(ca.jacobian(value, each))
+    derivatives = {
+        f"{of}_by_{name}": ca.densify(ca.jacobian(value, symbol))
         for of, value in values.items()
-        for name, each in by.items()
+        for name, symbol in by.items()
     }
-    found |= {name: each.T for name, each in found.items() if name.startswith("force")}
-    return ca.Function("slopes", symbols, list(found.values()), motion.name_in(), list(found))
+    derivatives |= {
+        name: symbol.T for name, symbol in derivatives.items() if name.startswith("force")
+    }
+    return ca.Function(
+        "slopes", symbols, list(derivatives.values()), motion.name_in(), list(derivatives)
+    )

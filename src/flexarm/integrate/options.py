@@ -86,12 +86,12 @@ def _known_formulation(name: str, value: object) -> None:
 
 
 def _intervals(name: str, value: object) -> None:
-    known = require_mapping(name, value, "lists of intervals by joint", SimulationError)
-    for joint, intervals in known.items():
+    locks = require_mapping(name, value, "lists of intervals by joint", SimulationError)
+    for joint, intervals in locks.items():
         pairs = listed(intervals)
-        if pairs is None or not all(_is_pair(each) for each in pairs):
-            what = "a list of pairs (begin, end) of numbers [s]"
-            raise refused(f"{name}: {joint}", intervals, what, SimulationError)
+        if pairs is None or not all(_is_pair(pair) for pair in pairs):
+            expected = "a list of pairs (begin, end) of numbers [s]"
+            raise refused(f"{name}: {joint}", intervals, expected, SimulationError)
 
 
 def _is_pair(interval: object) -> bool:
@@ -297,7 +297,7 @@ class RunOptions:
     ] = None
 
     @classmethod
-    def of(cls, **given: Any) -> "RunOptions":
+    def of(cls, **options: Any) -> "RunOptions":
         """Build options from user input; texts with units become numbers in SI units.
 
         Raises
@@ -309,7 +309,7 @@ class RunOptions:
         return cls(
             **{
                 name: OPTIONS[name].read(name, value)
-                for name, value in given.items()
+                for name, value in options.items()
                 if value is not None or getattr(cls, name, 0) is not None
             }
         )
@@ -369,11 +369,11 @@ OPTIONS: dict[str, Option] = {
 def documented(text: str) -> str:
     """Return a docstring with its reference to the options table replaced by all options."""
     lines = []
-    for name, each in OPTIONS.items():
-        about = each.help[0].upper() + each.help[1:]
-        about += f" [{each.unit}]" if each.unit not in ("", "1") else ""
-        about += f": {', '.join(each.words)}" if each.words else ""
-        lines += [f"    {name}", indent(fill(f"{about}. {each.more}", 92), " " * 8)]
+    for name, option in OPTIONS.items():
+        description = option.help[0].upper() + option.help[1:]
+        description += f" [{option.unit}]" if option.unit not in ("", "1") else ""
+        description += f": {', '.join(option.words)}" if option.words else ""
+        lines += [f"    {name}", indent(fill(f"{description}. {option.more}", 92), " " * 8)]
     return re.sub(
         r"    t_end, dt.*?\n\n", lambda _: "\n".join([*lines, "\n"]), text, flags=re.DOTALL
     )

@@ -106,11 +106,11 @@ class Watch:
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
     """Return the pointer table that compiled equations take, and the arrays pointed to."""
-    given = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
-    kept = [buffers[port.name] for port in given]
-    kept += [*compiled.constants, *(buffers[port.name] for port in compiled.outputs)]
-    kept.append(np.zeros(compiled.work_size + 8))
-    return np.array([array.ctypes.data for array in kept], dtype=np.int64), kept
+    arguments = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
+    arrays = [buffers[port.name] for port in arguments]
+    arrays += [*compiled.constants, *(buffers[port.name] for port in compiled.outputs)]
+    arrays.append(np.zeros(compiled.work_size + 8))
+    return np.array([array.ctypes.data for array in arrays], dtype=np.int64), arrays
 
 
 def channels(
@@ -121,39 +121,39 @@ def channels(
     Servos without a target hold the coordinates q; targets count from the times [s] that `begins`
     has by joint, or from 0.
     """
-    driven = [
+    drives = [
         Channel(axis.name, inputs.get(axis.name) or axis.acts.input or STILL)
         for axis in model.axes
         if axis.driven
     ]
-    pushed = [
+    factors = [
         Channel(f"wrench {k + 1}", wrench.factor or ONE)
         for k, (_, wrench) in enumerate(wrench_list(model))
     ]
     names = [model.names[i] for i in model.prescribed]
-    moved = [
+    motions = [
         Channel(name, profile or STILL)
         for name, profile in zip(names, prescribed_profiles(model), strict=True)
     ]
-    followed = [
-        Channel(f"{each.name}: servo", each.profile(q), begins.get(each.name, 0.0))
-        for each in servos(model)
+    targets = [
+        Channel(f"{servo.name}: servo", servo.profile(q), begins.get(servo.name, 0.0))
+        for servo in servos(model)
     ]
-    return driven, pushed, moved, followed
+    return drives, factors, motions, targets
 
 
-def jumps(listed: Sequence[Channel]) -> Array:
+def jumps(functions: Sequence[Channel]) -> Array:
     """Return the times [s] at which any channel jumps, in order."""
-    return np.array(sorted({t for each in listed for t in each.pieces[1:, 0].tolist()}))
+    return np.array(sorted({t for function in functions for t in function.pieces[1:, 0].tolist()}))
 
 
-def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
+def refuse_short_tables(functions: Sequence[Channel], t_end: float) -> None:
     """Raise an error if the table of a channel ends before the run does."""
-    for each in listed:
-        last = each.begin + last_time(each.profile)
-        if last < t_end * (1 - 1e-12):
+    for function in functions:
+        end = function.begin + last_time(function.profile)
+        if end < t_end * (1 - 1e-12):
             raise SimulationError(
-                f"{each.name}: the table ends at t = {last:g} s, before the end of the run at "
+                f"{function.name}: the table ends at t = {end:g} s, before the end of the run at "
                 f"{t_end:g} s. Lengthen the table, shorten the run, or write 'interpolation: "
                 "hold'."
             )
@@ -175,8 +175,8 @@ def system_of(
     impulses.
     """
     model = equation.model
-    listed = [channel for group in groups for channel in group]
-    rows = [channel.pieces for channel in listed]
+    functions = [channel for group in groups for channel in group]
+    rows = [channel.pieces for channel in functions]
     n = model.size * lanes
     sizes = {port.name: port.size for port in (*compiled.inputs, *compiled.outputs)}
     buffers = {
@@ -187,14 +187,14 @@ def system_of(
         "load": model.links[-1].tip_body.numbers if model.load_given else np.zeros(0),
         **{name: np.zeros(sizes.get(name, 0)) for name in MISSION_PORTS},
     }  # fmt: skip
-    table, kept = table_of(compiled, buffers)
-    first = np.array([0, *itertools.accumulate(len(each) for each in rows)], dtype=np.int64)
+    table, arrays = table_of(compiled, buffers)
+    first = np.array([0, *itertools.accumulate(map(len, rows))], dtype=np.int64)
     system = System(
         n=n,
-        channels=len(listed),
+        channels=len(functions),
         inputs=len(groups[0]),
         wrenches=len(groups[1]),
-        known=len(groups[2]),
+        prescribed=len(groups[2]),
         targets=len(groups[3]),
         works=(works + impulses) * lanes,
         states=len(buffers["x"]),
@@ -220,7 +220,7 @@ def system_of(
         current=first[:-1].copy(),
         evaluations=0,
     )
-    buffers["work"] = kept[-1]
+    buffers["work"] = arrays[-1]
     return system, buffers
 
 
@@ -229,13 +229,13 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
     rows: list[Array] = []
     group: list[int] = []
     floor: list[float] = []
-    kinds: list[bool] = []
+    deflections: list[bool] = []
 
-    def add(new: list[Array], least: float, *, deflects: bool) -> None:
-        rows.extend(new)
-        group.extend([len(floor)] * len(new))
-        floor.append(least)
-        kinds.append(deflects)
+    def add(quantities: list[Array], least_range: float, *, deflects: bool) -> None:
+        rows.extend(quantities)
+        group.extend([len(floor)] * len(quantities))
+        floor.append(least_range)
+        deflections.append(deflects)
 
     unit, scales = np.eye(model.size), model.scales
     if model.base_moves:
@@ -243,14 +243,17 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         add([unit[i] for i in range(3, 6)], scales[3], deflects=False)
     for part in model.links:
         for axis in part.axes:
-            size = scales[axis.index]
-            add([unit[axis.index]], size, deflects=False)
+            scale = scales[axis.index]
+            add([unit[axis.index]], scale, deflects=False)
             if axis.motor is not None:
-                add([unit[axis.motor] - unit[axis.index]], NEGLIGIBLE * size, deflects=True)
+                add([unit[axis.motor] - unit[axis.index]], NEGLIGIBLE * scale, deflects=True)
         shapes = tip_rows(model, part.name, q)
         if len(shapes):
             add(list(shapes), NEGLIGIBLE * max(part.length, 1e-3), deflects=True)
-    rates = [least if not kind else 1e2 * least for least, kind in zip(floor, kinds, strict=True)]
+    rates = [
+        1e2 * least_range if is_deflection else least_range
+        for least_range, is_deflection in zip(floor, deflections, strict=True)
+    ]
     modes = vibration.modes
     matrix, groups = np.array(rows).reshape(-1, model.size), np.array(group, dtype=np.int64)
     return Measures(
@@ -261,52 +264,52 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         groups,
         np.array(floor),
         np.array(rates),
-        np.where(kinds, modes.carried(matrix, groups) @ modes.frequencies, 0.0),
-        tuple(kinds),
+        np.where(deflections, modes.carried(matrix, groups) @ modes.frequencies, 0.0),
+        tuple(deflections),
         np.array([NEGLIGIBLE * vibration.inertia]),
     )
 
 
-def digit_watches(model: Model, wanted: float) -> list[Watch]:
+def digit_watches(model: Model, rtol: float) -> list[Watch]:
     """Return bounds on positions beyond which double precision cannot meet a tolerance."""
     unit = np.eye(2 * model.size)
-    farthest = NEGLIGIBLE_ROUNDING * max(wanted, POSITION_RTOL) / float(np.finfo(float).eps)
+    farthest = NEGLIGIBLE_ROUNDING * max(rtol, POSITION_RTOL) / float(np.finfo(float).eps)
     scales = model.scales
-    far = [(k, scales[k]) for k in range(6 if model.base_moves else 0)]
+    scaled = [(k, scales[k]) for k in range(6 if model.base_moves else 0)]
     for axis in model.axes:
-        far += [(k, scales[axis.index]) for k in (axis.motor, axis.index) if k is not None]
+        scaled += [(k, scales[axis.index]) for k in (axis.motor, axis.index) if k is not None]
     remedy = (
         "The position is so large that double precision cannot meet rtol. Count from a nearer "
         "place (leave whole turns out of angles), shorten the run, or allow a larger rtol."
     )
     return [
         Watch(unit[k], -farthest * scale, farthest * scale, f"{model.names[k]}: its place", remedy)
-        for k, scale in far
+        for k, scale in scaled
     ]
 
 
-def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> list[Watch]:
+def watches(model: Model, q: Array, rtol: float, *, limits: bool = True) -> list[Watch]:
     """Return all bounds at which a run ends: joint limits, ends of sliding links, tip slopes.
 
     Bounds of positions by double precision are included.  Joint limits may be left out, since the
     equations are valid beyond them.
     """
-    n, found = model.size, digit_watches(model, wanted)
+    n, bounds = model.size, digit_watches(model, rtol)
     unit = np.eye(2 * n)
-    found += [
+    bounds += [
         Watch(unit[k + 1], -MOST_MIDDLE_ANGLE, MOST_MIDDLE_ANGLE, "", "") for k in model.attitudes
     ]
     for axis in model.axes:
         if limits and axis.acts.limits is not None and axis.index not in model.prescribed:
             position, speed = unit[axis.index], unit[n + axis.index]
-            known = axis.acts.limits
+            joint_limits = axis.acts.limits
             if axis.acts.stops is not None:
-                known = known.model_copy(update={"lower": None, "upper": None})
-            found += _limits(axis.name, known, position, speed)
+                joint_limits = joint_limits.model_copy(update={"lower": None, "upper": None})
+            bounds += _limits(axis.name, joint_limits, position, speed)
     for part in model.links:
         if part.stroke is not None:
             low, high = part.stroke.range
-            what, remedy = (
+            quantity, remedy = (
                 f"{part.name}: its {part.stroke.name}",
                 f"{part.stroke.end[:1].upper()}{part.stroke.end[1:]}. Change the drive, or",
             )
@@ -314,39 +317,39 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
                 (low - 1e-9 * high, math.inf, "limits.lower"),
                 (-math.inf, high * (1 + 1e-9), "limits.upper or the length"),
             )
-            found += [
-                Watch(unit[part.exposed], a, b, what, f"{remedy} {key}.") for a, b, key in ends
+            bounds += [
+                Watch(unit[part.exposed], a, b, quantity, f"{remedy} {key}.") for a, b, key in ends
             ]
         steepest = STEEPEST_SERIES if part.exact is None else STEEPEST_SLOPE
         for slope in part.body.tip_slopes:
             row = np.zeros(2 * n, dtype=slope.dtype)
             row[part.modes.start : part.modes.stop] = slope
             if np.any(row):
-                what = f"{part.name}: the slope of its tip [rad]"
+                quantity = f"{part.name}: the slope of its tip [rad]"
                 remedy = "Such bending is beyond the model. Stiffen or split the link."
-                found.append(Watch(row, -steepest, steepest, what, remedy))
-    return found
+                bounds.append(Watch(row, -steepest, steepest, quantity, remedy))
+    return bounds
 
 
 def _limits(
     name: str, limits: JointLimits[float, float, float], position: Array, speed: Array
 ) -> list[Watch]:
-    found = []
+    bounds = []
     remedy = "Change the input or the initial state, or widen the joint's limits."
     if limits.lower is not None or limits.upper is not None:
         low = -math.inf if limits.lower is None else float(limits.lower)
         high = math.inf if limits.upper is None else float(limits.upper)
-        found.append(Watch(position, low, high, f"{name}: its position", remedy))
+        bounds.append(Watch(position, low, high, f"{name}: its position", remedy))
     if limits.speed is not None:
-        top = float(limits.speed)
-        found.append(Watch(speed, -top, top, f"{name}: its speed", remedy))
-    return found
+        fastest = float(limits.speed)
+        bounds.append(Watch(speed, -fastest, fastest, f"{name}: its speed", remedy))
+    return bounds
 
 
 def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile]:
     """Return input profiles by joint, from numbers, profiles or data as in a model file."""
     joints = {axis.name: axis.acts for axis in model.axes if axis.driven}
-    found: dict[str, AnyProfile] = {}
+    profiles: dict[str, AnyProfile] = {}
     for name, value in inputs.items():
         if name not in joints:
             raise SimulationError(
@@ -359,15 +362,15 @@ def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile
                 "as control=, either a CasADi function (t, q, v) that returns the inputs of all "
                 "driven joints, or flexarm.Sampled(law, period)."
             )
-        given = {"kind": "constant", "value": value} if isinstance(value, int | float) else value
+        profile = {"kind": "constant", "value": value} if isinstance(value, int | float) else value
         joint = joints[name]
-        data = joint.model_dump(exclude_unset=True) | {"input": given}
+        data = joint.model_dump(exclude_unset=True) | {"input": profile}
         try:
-            changed = type(joint).model_validate(data)
+            checked = type(joint).model_validate(data)
         except ValidationError as error:
-            first = explain_data(error, type(joint), data)[0]
-            where = show_path(first.path)
-            raise SimulationError(f"inputs: {name}: {where}: {first.message}") from None
-        assert changed.input is not None
-        found[name] = changed.input
-    return found
+            problem = explain_data(error, type(joint), data)[0]
+            key = show_path(problem.path)
+            raise SimulationError(f"inputs: {name}: {key}: {problem.message}") from None
+        assert checked.input is not None
+        profiles[name] = checked.input
+    return profiles

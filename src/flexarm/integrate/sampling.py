@@ -28,10 +28,10 @@ def no_number_near(m: IntegratorState, step: float) -> str:
         y = m.y + h * m.f if h else m.y
         n = m.system.n
         if np.all(np.isfinite(y)):
-            answer = np.array(law(m.t + h, y[:n], y[n : 2 * n])).ravel()
-            said = no_number(answer, problem.equation.input_names, m.t + h)
-            if said:
-                return said
+            inputs = np.array(law(m.t + h, y[:n], y[n : 2 * n])).ravel()
+            message = no_number(inputs, problem.equation.input_names, m.t + h)
+            if message:
+                return message
     return ""
 
 
@@ -55,16 +55,16 @@ class Sampler(ABC):
         """Return the values held at given times [s], one row per time; None without samples."""
         if not self.values:
             return None
-        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
-        return np.array(self.values)[np.maximum(which, 0)]
+        rows = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
+        return np.array(self.values)[np.maximum(rows, 0)]
 
-    def _hold(self, m: IntegratorState, values: Array, later: float) -> None:
+    def _hold(self, m: IntegratorState, values: Array, next_time: float) -> None:
         """Record values that are held from now until a later time [s]."""
         self.times.append(m.t)
         self.values.append(values)
         rates(m.system, m.t, m.y, m.f)
-        m.h_done = 0.0
-        m.t_end = later if later < self.end - instant(self.end) else self.end
+        m.last_step = 0.0
+        m.t_end = next_time if next_time < self.end - instant(self.end) else self.end
 
 
 class SampledLaw(Sampler):
@@ -84,24 +84,24 @@ class SampledLaw(Sampler):
         """
         n, names = m.system.n, self.problem.equation.input_names
         try:
-            given = self.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy())
+            result = self.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy())
         except Exception as error:
             return f"{_raised(error)} at t = {m.t:.6g} s. Check the law there."
-        answer = real_answer(given)
-        if answer is None or answer.shape != (m.system.inputs,):
-            got = shown(given) if answer is None else f"an array of shape {answer.shape}"
-            what = f"must return {m.system.inputs} inputs ({', '.join(names)}) as real numbers"
-            said = f"the control law {what}, got {got}"
+        inputs = real_answer(result)
+        if inputs is None or inputs.shape != (m.system.inputs,):
+            received = shown(result) if inputs is None else f"an array of shape {inputs.shape}"
+            expected = f"{m.system.inputs} inputs ({', '.join(names)}) as real numbers"
+            message = f"the control law must return {expected}, got {received}"
             if not self.times:
-                raise SimulationError(said)
-            return f"{said} at t = {m.t:.6g} s"
-        said = no_number(answer, names, m.t)
-        if not said:
-            rows, now = m.system.pieces.reshape(-1, PIECE), m.system.current[: m.system.inputs]
-            rows[now] = 0.0
-            rows[now, 2] = answer
-            self._hold(m, answer, (len(self.times) + 1) * self.control.period)
-        return said
+                raise SimulationError(message)
+            return f"{message} at t = {m.t:.6g} s"
+        message = no_number(inputs, names, m.t)
+        if not message:
+            pieces, rows = m.system.pieces.reshape(-1, PIECE), m.system.current[: m.system.inputs]
+            pieces[rows] = 0.0
+            pieces[rows, 2] = inputs
+            self._hold(m, inputs, (len(self.times) + 1) * self.control.period)
+        return message
 
 
 def _raised(error: Exception) -> str:
@@ -111,8 +111,8 @@ def _raised(error: Exception) -> str:
         text = " ".join(str(error).split())
     except Exception:
         text = ""
-    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return f"the control law raised {what} ({Path(place.filename).name}, line {place.lineno})"
+    exception = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"the control law raised {exception} ({Path(place.filename).name}, line {place.lineno})"
 
 
 class SampledServos(Sampler):
@@ -121,9 +121,9 @@ class SampledServos(Sampler):
     def __init__(self, m: IntegratorState) -> None:
         super().__init__(m.problem)
         self.servos = [
-            (k, each)
-            for k, each in enumerate(m.problem.motion.actuators.servos)
-            if each.servo.period is not None
+            (k, servo)
+            for k, servo in enumerate(m.problem.motion.actuators.servos)
+            if servo.servo.period is not None
         ]
         self.memory = dict(m.problem.start.memory)
         self.held = m.buffers["h"]
@@ -131,56 +131,60 @@ class SampledServos(Sampler):
         self.values.append(self._row())
 
     def _row(self) -> Array:
-        known = [self.memory.get(each.name, ServoMemory()).integral for _, each in self.servos]
-        return np.concatenate([self.held, known])
+        integrals = [
+            self.memory.get(servo.name, ServoMemory()).integral for _, servo in self.servos
+        ]
+        return np.concatenate([self.held, integrals])
 
     def ask(self, m: IntegratorState) -> str:
         """Sample the servos that are due, and hold their inputs until the next sample."""
-        for place in range(len(self.servos)):
-            self._tick(m, place)
-        due = [self._due(place) for place in range(len(self.servos))]
-        self._hold(m, self._row(), min(due))
+        for index in range(len(self.servos)):
+            self._tick(m, index)
+        due_times = [self._due(index) for index in range(len(self.servos))]
+        self._hold(m, self._row(), min(due_times))
         return ""
 
-    def _due(self, place: int) -> float:
-        _, each = self.servos[place]
-        known = self.memory[each.name]
-        tick = known.ticks * (each.servo.period or 0.0)
-        return min([tick, *(t for t, _ in known.waiting)])
+    def _due(self, index: int) -> float:
+        _, servo = self.servos[index]
+        memory = self.memory[servo.name]
+        tick = memory.ticks * (servo.servo.period or 0.0)
+        return min([tick, *(t for t, _ in memory.waiting)])
 
-    def _tick(self, m: IntegratorState, place: int) -> None:
-        k, each = self.servos[place]
-        period, delay = each.servo.period or 0.0, each.servo.delay
+    def _tick(self, m: IntegratorState, index: int) -> None:
+        k, servo = self.servos[index]
+        period, delay = servo.servo.period or 0.0, servo.servo.delay
         now = m.t + instant(m.t)
-        known = self.memory.get(each.name, ServoMemory())
-        passed = int(np.ceil((m.t - instant(m.t)) / period))
-        known = replace(known, ticks=max(known.ticks, passed))
-        if known.ticks * period <= now:
-            known, asked = self._measure(m, k, known)
-            known = replace(known, waiting=(*known.waiting, (m.t + delay, asked)))
-        for t, asked in known.waiting:
+        memory = self.memory.get(servo.name, ServoMemory())
+        past_ticks = int(np.ceil((m.t - instant(m.t)) / period))
+        memory = replace(memory, ticks=max(memory.ticks, past_ticks))
+        if memory.ticks * period <= now:
+            memory, input_ = self._measure(m, k, memory)
+            memory = replace(memory, waiting=(*memory.waiting, (m.t + delay, input_)))
+        for t, input_ in memory.waiting:
             if t <= now:
-                self.held[place] = asked
-        left = tuple((t, asked) for t, asked in known.waiting if t > now)
-        self.memory[each.name] = replace(known, waiting=left, held=float(self.held[place]))
+                self.held[index] = input_
+        waiting = tuple((t, input_) for t, input_ in memory.waiting if t > now)
+        self.memory[servo.name] = replace(memory, waiting=waiting, held=float(self.held[index]))
 
-    def _measure(self, m: IntegratorState, k: int, known: ServoMemory) -> tuple[ServoMemory, float]:
-        each, s = self.problem.motion.actuators.servos[k], m.system
-        servo, period = each.servo, each.servo.period or 0.0
+    def _measure(
+        self, m: IntegratorState, k: int, memory: ServoMemory
+    ) -> tuple[ServoMemory, float]:
+        servoed, s = self.problem.motion.actuators.servos[k], m.system
+        servo, period = servoed.servo, servoed.servo.period or 0.0
         n = s.n
-        position, speed = float(each.row @ m.y[:n]), float(each.row @ m.y[n : 2 * n])
+        position, speed = float(servoed.row @ m.y[:n]), float(servoed.row @ m.y[n : 2 * n])
         if servo.resolution is not None:
             position = float(np.round(position / servo.resolution) * servo.resolution)
-            before = position if known.before is None else known.before
-            speed = (position - before) / period
+            previous = position if memory.before is None else memory.before
+            speed = (position - previous) / period
         rates(s, m.t, m.y, m.f)  # the targets at this time
         target = (float(s.r[k]), float(s.r[s.targets + k]))
-        fed = float(s.u[each.column])
-        total, rate = each.asks(fed, position, speed, target, known.integral)
-        known = replace(
-            known,
-            ticks=known.ticks + 1,
+        other_input = float(s.u[servoed.column])
+        total, rate = servoed.asks(other_input, position, speed, target, memory.integral)
+        memory = replace(
+            memory,
+            ticks=memory.ticks + 1,
             before=position,
-            integral=known.integral + period * float(rate),
+            integral=memory.integral + period * float(rate),
         )
-        return known, float(total) - fed
+        return memory, float(total) - other_input

@@ -209,8 +209,8 @@ class Simulation:
         model, options, arm = self.model, self.options, self.model.arm
         if options.locks:
             refuse_inputs(model, options.inputs, legs(model, options.locks, options.t_end))
-        held = not model.driveless and holders(model)
-        if not (options.locks or arm.events or arm.bodies or held):
+        stick_slip = not model.driveless and holders(model)
+        if not (options.locks or arm.events or arm.bodies or stick_slip):
             return None
         equation = partial(equation_of, name=options.formulation, paper=options.paper)
         hybrid = HybridSimulation(model, options.locks or {}, options.t_end, equation)
@@ -227,14 +227,14 @@ class Simulation:
         if self.hybrid is not None:
             return leg_task(
                 self.hybrid, state, self.times, inputs=options.inputs, control=options.control,
-                wanted=options.tolerance, acting=self.acting,
+                rtol=options.tolerance, acting=self.acting,
             )  # fmt: skip
         turns = bool(self.model.attitudes)
         return prepare(
             self.model, self.times, inputs=options.inputs, control=options.control,
             equation=self.equation.anchored(state.anchor) if turns else self.equation, start=state,
             actuators=replace(actuators_of(self.model), wrenches=self.acting), home=self.home,
-            wanted=options.tolerance,
+            rtol=options.tolerance,
         )  # fmt: skip
 
     def _choose(self, task: InitialValueProblem, tolerance: float) -> tuple[Method, str]:
@@ -252,56 +252,56 @@ class Simulation:
             if self.others:
                 names = " and ".join(sorted(self.others))
                 self.why += f"; {names} where brakes hold what is stiff"
-            status = "finished" if run.status == "seen" else run.status
+            status = "finished" if run.status == "event" else run.status
             run = replace(run, why=self.why, status=status, judged=self.options.errors)
             run = self._repeatable(run)
             if self.hybrid is None and not self.acting and not self.options.energy_audit:
                 return run
-            whole, late = finish(partial(self._finished, run))
-            ending = {} if late is None else asdict(interruption(late, float(run.t[-1])))
-            return replace(whole, **ending)
+            finished, interrupt = finish(partial(self._finished, run))
+            ending = {} if interrupt is None else asdict(interruption(interrupt, float(run.t[-1])))
+            return replace(finished, **ending)
 
     def _later_phases(self, hybrid: HybridSimulation, run: Run, solution: Solution) -> Run:
         """Return the run after integrating the phases that follow the first, event by event."""
         state, task, t_end = self.state, self.first, self.options.t_end
-        sought = [(state.t, hybrid.sought(state.t))]
+        armed = [(state.t, hybrid.armed(state.t))]
         motions = [task.motion]  # whose machine code later phases use again
-        while solution.ending.status in ("finished", "seen"):
+        while solution.ending.status in ("finished", "event"):
             try:
                 state = after(task, solution)
                 if t_end - state.t <= instant(t_end):
                     break
-                if solution.ending.status == "seen":
-                    state = hybrid.seen(solution.seen, solution.value, state)
+                if solution.ending.status == "event":
+                    state = hybrid.triggered(solution.events, solution.value, state)
                 state = hybrid.enter(state)
                 motion = np.ptp(solution.states[:, : 2 * self.model.size], axis=0)
-                rested = len(solution.times) > 1 and not np.any(motion)
-                over, task = hybrid.discrete.over, self._prepare(state)
-                if over:  # the state after an impact, and the load of the tip, are the end
-                    last = Solution(task.times[:1], task.state[None], state.anchor[None])
-                    run = self._run_of(task, run, last)
+                motionless = len(solution.times) > 1 and not np.any(motion)
+                run_over, task = hybrid.discrete.over, self._prepare(state)
+                if run_over:  # the state after an impact, and the load of the tip, are the end
+                    final_state = Solution(task.times[:1], task.state[None], state.anchor[None])
+                    run = self._run_of(task, run, final_state)
                     break
-                if rested and self.automatic:  # a phase without motion favours no method
+                if motionless and self.automatic:  # a phase without motion favours no method
                     self.first, (self.method, self.why) = task, self._choose(task, self.tolerance)
                 motions.append(task.motion)
-                sought.append((state.t, hybrid.sought(state.t)))
+                armed.append((state.t, hybrid.armed(state.t)))
                 run, solution = self._solve(task, run)
             except SimulationError as error:
                 reason = f"at t = {state.t:.6g} s: {error}"
                 run = replace(run, status="stopped", reason=reason)
                 break
-            except KeyboardInterrupt as stop:
-                run = replace(run, **asdict(interruption(stop, float(run.t[-1]))))
+            except KeyboardInterrupt as interrupt:
+                run = replace(run, **asdict(interruption(interrupt, float(run.t[-1]))))
                 break
-        self._sought = sought
+        self._armed = armed
         return replace(run, happenings=tuple(hybrid.log))
 
-    def _solve(self, task: InitialValueProblem, before: Run | None) -> tuple[Run, Solution]:
+    def _solve(self, task: InitialValueProblem, previous: Run | None) -> tuple[Run, Solution]:
         """Integrate a phase; return the run up to its end, and the solution of the phase."""
         options = self.options
         task = replace(task, times=split(task.times, self.parts))
-        whole, live = partial(self._run_of, task, before), options.live
-        seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
+        build_run, live = partial(self._run_of, task, previous), options.live
+        on_block = None if live is None else lambda so_far: live(lambda: build_run(so_far()))
         if not (self.method.adaptive or options.step is not None):
             if self.law is not None:
                 raise SimulationError(
@@ -311,7 +311,8 @@ class Simulation:
                 )
             tolerance = options.tolerance
             return keep(
-                whole, solve_in_equal_steps(task, self.method, tolerance, options.progress, seen)
+                build_run,
+                solve_in_equal_steps(task, self.method, tolerance, options.progress, on_block),
             )
 
         def solved(tolerance: float) -> tuple[Run, Solution]:
@@ -321,31 +322,31 @@ class Simulation:
             if self.automatic and self.hybrid is not None:
                 method = leg_method(self.method, self.first, task, tolerance)
             self.others |= {method.name} - {self.method.name}
-            begun = new_state(task, method, tolerance, options.step)
-            return keep(whole, solve(begun, options.progress, self.law, seen))
+            initial = new_state(task, method, tolerance, options.step)
+            return keep(build_run, solve(initial, options.progress, self.law, on_block))
 
-        asked, again = (self.method.name, self.tolerance), self.automatic and self.law is None
-        if again and self.model.floats:
+        requested = self.method.name, self.tolerance
+        if self.automatic and self.law is None and self.model.floats:
             run, solution, self.tolerance = solve_until_kept(self.tolerance, solved)
         else:
             run, solution = solved(self.tolerance)
         self.method = METHODS[run.method]
-        if self.tolerance != asked[1]:
-            self.why += closer_because(*asked, run, self.tolerance)
+        if self.tolerance != requested[1]:
+            self.why += closer_because(*requested, run, self.tolerance)
         return run, solution
 
     def _repeatable(self, run: Run) -> Run:
         """Return the run with its counted cost and, if it can be repeated, a function for that."""
-        once = self.law is not None or self.options.step is not None or run.status != "finished"
-        if once or self.tolerance / CLOSER_FACTOR < TIGHTEST_RTOL:
+        fixed = self.law is not None or self.options.step is not None or run.status != "finished"
+        if fixed or self.tolerance / CLOSER_FACTOR < TIGHTEST_RTOL:
             return run
         order = self.method.order - ORDER_LOSS
         seconds = by_count(
             self.first, self.method, run.statistics.steps + run.statistics.rejections
         )
-        can = not self.acting and isinstance(self.options.start, str | None)
-        other = self._other if can else None
-        return replace(run, repetition=Repetition(self._closer, other, order, seconds))
+        has_variants = not self.acting and isinstance(self.options.start, str | None)
+        variant = self._other if has_variants else None
+        return replace(run, repetition=Repetition(self._closer, variant, order, seconds))
 
     def _closer(self) -> Run:
         """Simulate the motion again by the same method, at a 30th of the tolerance.
@@ -373,8 +374,8 @@ class Simulation:
         law, options = self.options.control, self.options
         if isinstance(law, ca.Function):
             t, q, v = ca.MX.sym("t"), ca.MX.sym("q", model.size), ca.MX.sym("v", model.size)
-            kept = list(map(model.names.index, self.model.names))
-            law = ca.Function("law", [t, q, v], [law(t, q[kept], v[kept])])
+            shared = list(map(model.names.index, self.model.names))
+            law = ca.Function("law", [t, q, v], [law(t, q[shared], v[shared])])
         equation = equation_of(
             model, name=options.formulation if options.paper else DEFAULT, paper=options.paper
         )
@@ -386,32 +387,32 @@ class Simulation:
             warnings.simplefilter("ignore", LongRun)
             return _whole(Simulation(equation, options, self.times, self.acting).run())
 
-    def _run_of(self, task: InitialValueProblem, before: Run | None, solution: Solution) -> Run:
+    def _run_of(self, task: InitialValueProblem, previous: Run | None, solution: Solution) -> Run:
         """Return the run up to a solution of its last phase."""
         solution = thin(solution, self.parts, self.curves)
         run = run_of(task, self.method, solution, self.options.rtol, self.why)
-        kept = self.options.step is None and not (run.status == "finished" and run.reason)
-        run, hybrid = replace(run, kept=kept), self.hybrid
+        storable = self.options.step is None and not (run.status == "finished" and run.reason)
+        run, hybrid = replace(run, kept=storable), self.hybrid
         if hybrid is not None:
             run = replace(of_model(run, self.model), happenings=tuple(hybrid.log))
             if not hybrid.plain:
                 run = replace(run, legs=(hybrid.leg(task.equation.model),))
-        return run if before is None else joined(before, run)
+        return run if previous is None else joined(previous, run)
 
     def _finished(self, run: Run) -> Run:
         """Return the run with pending events, tables of wrenches and energy-audit result added."""
         if self.hybrid is not None:
-            run = replace(run, pending=pending_events(self.hybrid, run, self._sought))
+            run = replace(run, pending=pending_events(self.hybrid, run, self._armed))
         run = told(run, self.acting) if self.acting else run
-        closed = not self.options.energy_audit or run.energy_balance <= AUDIT_BALANCE
-        if closed or run.status != "finished":
+        balanced = not self.options.energy_audit or run.energy_balance <= AUDIT_BALANCE
+        if balanced or run.status != "finished":
             return run
-        said = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT_BALANCE:.0e}"
-        return replace(run, reason=f"{said}. Take method 'auto', or a smaller rtol.")
+        gap = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT_BALANCE:.0e}"
+        return replace(run, reason=f"{gap}. Take method 'auto', or a smaller rtol.")
 
 
 def parts_of(
-    task: InitialValueProblem, method: Method, wanted: float, step: float | None = None
+    task: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> int:
     """Return the number of parts to split sample intervals into, before vibrations are known.
 
@@ -419,12 +420,12 @@ def parts_of(
     shorter than a step.
     """
     fastest, interval = task.vibration.fastest, float(np.median(np.diff(task.times)))
-    least = 0.0
+    shortest = 0.0
     if not method.adaptive:
-        least = equal_step(method, task.vibration, float(task.times[-1]), wanted, step)
-    most = min(SAMPLES_PER_PERIOD * fastest * interval / (2 * np.pi), MOST_INTERVAL_PARTS)
+        shortest = equal_step(method, task.vibration, float(task.times[-1]), rtol, step)
+    needed = min(SAMPLES_PER_PERIOD * fastest * interval / (2 * np.pi), MOST_INTERVAL_PARTS)
     parts = 1
-    while parts < most and interval / (2 * parts) >= least:
+    while parts < needed and interval / (2 * parts) >= shortest:
         parts *= 2
     return parts
 
@@ -438,23 +439,23 @@ def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
     if parts == 1:
         return solution
     last = len(solution.times) - 1
-    kept = np.arange(0, last + 1, parts)
+    rows = np.arange(0, last + 1, parts)
     if solution.ending.status != "running":
-        n, whole = curves.rows.shape[1], solution.states
-        values, rates = (x @ curves.rows.T for x in np.split(whole, [n, 2 * n], axis=1)[:2])
+        n, states = curves.rows.shape[1], solution.states
+        values, rates = (x @ curves.rows.T for x in np.split(states, [n, 2 * n], axis=1)[:2])
         scales = curves.scales(values)
         if np.any(off_cubics(solution.times, values, rates) > CUBIC_ERROR * scales):
             return solution
         for stride in 2 ** np.arange(parts.bit_length() - 1, -1, -1):
-            kept = np.array(sorted({*range(0, last + 1, stride), last}))
-            if np.all(off_lines(solution.times, values, kept) <= LINE_ERROR * scales):
+            rows = np.array(sorted({*range(0, last + 1, stride), last}))
+            if np.all(off_lines(solution.times, values, rows) <= LINE_ERROR * scales):
                 break
     return replace(
         solution,
-        times=solution.times[kept],
-        states=solution.states[kept],
-        anchors=solution.anchors[kept],
-        held=None if solution.held is None else solution.held[kept],
+        times=solution.times[rows],
+        states=solution.states[rows],
+        anchors=solution.anchors[rows],
+        held=None if solution.held is None else solution.held[rows],
     )
 
 
@@ -474,15 +475,15 @@ def simulate_whole(arm: Arm, **options: Any) -> Run:
     return run_whole(arm, RunOptions.of(**options))
 
 
-def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Solution]:
+def keep(build_run: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Solution]:
     """Return the run of a solution, and the solution.
 
     An interrupt during the evaluation of the run marks both as interrupted.
     """
-    run, late = finish(lambda: whole(solution))
-    if late is None:
+    run, interrupt = finish(lambda: build_run(solution))
+    if interrupt is None:
         return run, solution
-    ending = interruption(late, float(solution.times[-1]))
+    ending = interruption(interrupt, float(solution.times[-1]))
     return replace(run, **asdict(ending)), replace(solution, ending=ending)
 
 
@@ -496,7 +497,7 @@ def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | 
     """
     if options.control is not None:
         return getattr(options.control, "period", None)
-    servos = {each.name: each.servo.period for each in task.motion.actuators.servos}
+    servos = {servo.name: servo.servo.period for servo in task.motion.actuators.servos}
     periods = {name: period for name, period in servos.items() if period is not None}
     for name, period in periods.items():
         if options.t_end / period > MOST_SAMPLES:
@@ -510,21 +511,23 @@ def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | 
 def refuse_states(method: Method, task: InitialValueProblem) -> None:
     """Raise an error if a method cannot integrate the states of servos and drive trains."""
     if task.motion.actuators.states and not method.carries_states:
-        others = ", ".join(each.name for each in METHODS.values() if each.carries_states)
+        suitable = ", ".join(
+            candidate.name for candidate in METHODS.values() if candidate.carries_states
+        )
         raise SimulationError(
             f"method: {method.name} cannot integrate integral_time, bristles, hysteresis or "
-            f"inductance. Use auto, {others}."
+            f"inductance. Use auto, {suitable}."
         )
 
 
 def refuse_inputs(
-    model: Model, inputs: Mapping[str, Any] | None, parts: Sequence[LockedPhase]
+    model: Model, inputs: Mapping[str, Any] | None, phases: Sequence[LockedPhase]
 ) -> None:
     """Raise an error if inputs are invalid, or end too soon in any phase."""
-    read = read_inputs(model, inputs or {})
-    for leg in parts:
-        groups = channels(lock(model, leg.locked), read, start_state(model)[0], {})
-        refuse_short_tables([channel for group in groups for channel in group], leg.end)
+    profiles = read_inputs(model, inputs or {})
+    for phase in phases:
+        groups = channels(lock(model, phase.locked), profiles, start_state(model)[0], {})
+        refuse_short_tables([channel for group in groups for channel in group], phase.end)
 
 
 def solve_until_kept(
@@ -555,27 +558,27 @@ def solve_until_kept(
         if drift <= run.rtol:
             break
         try:
-            closer, other = solve(tolerance / CLOSER_FACTOR)
-        except KeyboardInterrupt as stop:  # between two solutions
-            ending = interruption(stop, float(run.t[-1]))
+            repeated, repeated_solution = solve(tolerance / CLOSER_FACTOR)
+        except KeyboardInterrupt as interrupt:  # between two solutions
+            ending = interruption(interrupt, float(run.t[-1]))
         else:
-            ending = other.ending
+            ending = repeated_solution.ending
         if ending.status == "interrupted":  # what is known of all of the motion stays
             run, solution = replace(run, **asdict(ending)), replace(solution, ending=ending)
             break
-        left = closer.momentum_balance or 0.0
-        if left < drift:
-            run, solution, tolerance = closer, other, tolerance / CLOSER_FACTOR
-        if left > drift / 2:
+        repeated_drift = repeated.momentum_balance or 0.0
+        if repeated_drift < drift:
+            run, solution, tolerance = repeated, repeated_solution, tolerance / CLOSER_FACTOR
+        if repeated_drift > drift / 2:
             break
     return run, solution, tolerance
 
 
-def closer_because(method: str, asked: float, run: Run, tolerance: float) -> str:
+def closer_because(method: str, requested: float, run: Run, tolerance: float) -> str:
     """Return why a run was solved at a smaller tolerance than requested; empty if not."""
-    if tolerance == asked:
+    if tolerance == requested:
         return ""
     return (
-        f"; by {run.method} at a tolerance of {tolerance:.1e}, since by {method} at {asked:.1e} "
-        f"the momentum drifted by more than {run.rtol:g} of what was exchanged"
+        f"; by {run.method} at a tolerance of {tolerance:.1e}, since by {method} at "
+        f"{requested:.1e} the momentum drifted by more than {run.rtol:g} of what was exchanged"
     )

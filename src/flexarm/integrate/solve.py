@@ -72,15 +72,15 @@ class Solution:
     held: Array | None = None
     # Memory of sampled servos at the end, by joint.
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
-    # seen, value: indices of the event functions that ended the run, and value of the first.
-    seen: tuple[int, ...] = ()
+    # events, value: indices of the event functions that ended the run, and value of the first.
+    events: tuple[int, ...] = ()
     value: float = 0.0
     # Ranges of the motion so far, by which errors are scaled.
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
 def new_state(
-    problem: InitialValueProblem, method: Method, wanted: float, step: float | None = None
+    problem: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> IntegratorState:
     """Return the integrator state at the start of a run, before any evaluation of the equations.
 
@@ -88,14 +88,14 @@ def new_state(
     ----------
     problem, method
         The initial-value problem, and the integrator.
-    wanted
+    rtol
         The tolerance of the run.
     step
         Step of a fixed-step method [s]; chosen if None.
     """
-    limits = step_limits(problem, method, wanted, step)
-    found: IntegratorState = method.begin(start_fields(problem, method, limits))
-    return found
+    limits = step_limits(problem, method, rtol, step)
+    state: IntegratorState = method.begin(start_fields(problem, method, limits))
+    return state
 
 
 def make_ready(m: IntegratorState) -> IntegratorState:
@@ -125,29 +125,31 @@ def solve(
         sampler = SampledLaw(control, m.problem)
     elif m.problem.motion.actuators.sampled:
         sampler = SampledServos(m)
-    started, aside = time.process_time(), 0.0
+    start_time, callback_time = time.process_time(), 0.0
 
     def collected(ending: Ending) -> Solution:
-        spent = time.process_time() - started - aside
-        solution = collect(m, anchors, ending, spent)
+        cpu_time = time.process_time() - start_time - callback_time
+        solution = collect(m, anchors, ending, cpu_time)
         if sampler is not None:
             solution.held, solution.memory = sampler.at(solution.times), dict(sampler.memory)
         return solution
 
-    def between() -> None:
-        nonlocal aside
+    def report() -> None:
+        nonlocal callback_time
         if live is not None:
-            begun = time.process_time()
-            said = f"computed to t = {m.t:.6g} s; the simulation is still running, or it was killed"
-            live(lambda: collected(Ending("running", said)))
-            aside += time.process_time() - begun
+            begin_time = time.process_time()
+            reason = (
+                f"computed to t = {m.t:.6g} s; the simulation is still running, or it was killed"
+            )
+            live(lambda: collected(Ending("running", reason)))
+            callback_time += time.process_time() - begin_time
 
     try:
-        ending = _drive(m, anchors, progress or (lambda t: None), sampler, between)
-    except KeyboardInterrupt as stop:
-        ending = interruption(stop, m.t)
-    solution, late = finish(lambda: collected(ending))
-    return solution if late is None else replace(solution, ending=interruption(late, m.t))
+        ending = _drive(m, anchors, progress or (lambda t: None), sampler, report)
+    except KeyboardInterrupt as interrupt:
+        ending = interruption(interrupt, m.t)
+    solution, stop = finish(lambda: collected(ending))
+    return solution if stop is None else replace(solution, ending=interruption(stop, m.t))
 
 
 def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
@@ -160,30 +162,30 @@ def _drive(
     anchors: list[tuple[int, Array]],
     progress: Callable[[float], None],
     sampler: Sampler | None,
-    between: Callable[[], None],
+    report: Callable[[], None],
 ) -> Ending:
     m.budget = 1 + int(
         KERNEL_CALL_TIME
         / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
     )
-    at_once = m.lookouts and beyond.python(m) >= 0
-    ending = Ending("seen") if at_once else None if sampler is None else _asked(sampler, m)
-    proven = m.method.proven
+    starts_beyond = m.lookouts and beyond.python(m) >= 0
+    ending = Ending("event") if starts_beyond else None if sampler is None else _asked(sampler, m)
+    recompile = m.method.proven
     while ending is None:
-        left = RECOMPILED_AFTER - m.steps - m.rejections
-        if proven is not None and left > 0:  # an exact count, independent of the clock
-            m.budget = min(m.budget, left)
-        elif proven is not None:
-            proven(m)
-            proven = None
+        remaining = RECOMPILED_AFTER - m.steps - m.rejections
+        if recompile is not None and remaining > 0:  # an exact count, independent of the clock
+            m.budget = min(m.budget, remaining)
+        elif recompile is not None:
+            recompile(m)
+            recompile = None
         clock = time.perf_counter()
         code = march(m)
-        spent = time.perf_counter() - clock
-        m.budget = int(min(max(m.budget * KERNEL_CALL_TIME / max(spent, 1e-6), 20), 10**7))
+        elapsed = time.perf_counter() - clock
+        m.budget = int(min(max(m.budget * KERNEL_CALL_TIME / max(elapsed, 1e-6), 20), 10**7))
         progress(m.t)
         ending = after_march(m, anchors, sampler, code)
         if ending is None and (code == FINISHED or m.t < m.t_end):  # no input is due
-            between()
+            report()
     return ending
 
 
@@ -210,20 +212,20 @@ def after_march(
 
 
 def _asked(sampler: Sampler, m: IntegratorState) -> Ending | None:
-    said = sampler.ask(m)
-    return Ending("stopped", said) if said else None
+    message = sampler.ask(m)
+    return Ending("stopped", message) if message else None
 
 
 def _anchor(m: IntegratorState, anchors: list[tuple[int, Array]]) -> None:
     """Reset the reference attitudes to the present ones, before angles near their singularity."""
     keep_samples(m)
     n = m.system.n
-    turned = anchors[-1][1].copy()
+    attitudes = anchors[-1][1].copy()
     for k, first in enumerate(m.problem.equation.model.attitudes):
-        angles, rates_of = m.y[first : first + 3], m.y[n + first : n + first + 3]
-        rebase(turned[3 * k : 3 * k + 3], angles, rates_of)
-    anchors.append((m.kept, turned))
-    m.buffers["anchor"][:] = turned.ravel()
+        angles, angle_rates = m.y[first : first + 3], m.y[n + first : n + first + 3]
+        rebase(attitudes[3 * k : 3 * k + 3], angles, angle_rates)
+    anchors.append((m.recorded, attitudes))
+    m.buffers["anchor"][:] = attitudes.ravel()
     start_anew(m)
 
 
@@ -231,7 +233,7 @@ def start_anew(m: IntegratorState) -> None:
     """Restart the integration at a state at which the equations or their coordinates changed."""
     rates(m.system, m.t, m.y, m.f)
     note_seen(m)
-    m.h_done = 0.0
+    m.last_step = 0.0
     if m.method.restart is not None:
         m.method.restart(m)
 
@@ -243,31 +245,31 @@ def _at_bound(m: IntegratorState) -> Ending:
     def value_at(t: float) -> float:
         return float(watch.row @ _state_at(m, t)[: len(watch.row)])
 
-    late = _first_beyond(m.t_old, m.t, lambda t: not watch.low <= value_at(t) <= watch.high)
-    _keep_until(m, late)
-    below, above = np.clip((watch.low, watch.high), -1e9, 1e9)
-    limit = watch.high if value_at(late) > 0.5 * (below + above) else watch.low
-    _keep(m, late, _state_at(m, late))
-    m.t = late
+    crossing = _first_beyond(m.t_old, m.t, lambda t: not watch.low <= value_at(t) <= watch.high)
+    _keep_until(m, crossing)
+    low, high = np.clip((watch.low, watch.high), -1e9, 1e9)
+    limit = watch.high if value_at(crossing) > 0.5 * (low + high) else watch.low
+    _keep(m, crossing, _state_at(m, crossing))
+    m.t = crossing
     return Ending(
         "stopped",
-        f"{watch.what} reached {limit:.4g} at t = {late:.6g} s. {watch.remedy}",
+        f"{watch.what} reached {limit:.4g} at t = {crossing:.6g} s. {watch.remedy}",
     )
 
 
 def _keep_until(m: IntegratorState, t: float) -> None:
     """Record the states at all sample times of the last step before a time [s]."""
-    while m.kept < m.wanted and m.times[m.kept] < t:
-        _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
+    while m.recorded < m.sample_count and m.times[m.recorded] < t:
+        _keep(m, float(m.times[m.recorded]), _state_at(m, float(m.times[m.recorded])))
 
 
 def turn_corners(m: IntegratorState) -> None:
     """Set the bounds of event functions at corners of the equations to the arm's present side."""
-    for k, look in enumerate(m.problem.motion.actuators.lookouts):
-        if look.corner is not None:
-            above = m.seen[k] > look.corner
-            m.seen_low[k] = look.corner if above else -np.inf
-            m.seen_high[k] = np.inf if above else look.corner
+    for k, function in enumerate(m.problem.motion.actuators.lookouts):
+        if function.corner is not None:
+            above = m.event_values[k] > function.corner
+            m.event_low[k] = function.corner if above else -np.inf
+            m.event_high[k] = np.inf if above else function.corner
 
 
 def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
@@ -281,29 +283,31 @@ def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
         rates(m.system, t, _state_at(m, t), scratch)
         return bool(beyond.python(m) >= 0)
 
-    late = m.peak
-    if not is_beyond(late):  # only the cubic through the step's ends is, or by rounding
-        late = _other_sight(m, is_beyond)
-    seen = beyond.python(m)
+    crossing = m.peak
+    if not is_beyond(crossing):  # only the cubic through the step's ends is, or by rounding
+        crossing = _other_sight(m, is_beyond)
+    index = beyond.python(m)
     lookouts = m.problem.motion.actuators.lookouts
-    held = seen >= 0 and lookouts[seen].kind == "state"  # a current stays exactly at its limit
-    if late >= 0 and not (m.adaptive and held):
-        late = _approached(m, late, is_beyond)
-    if late < 0:
+    at_limit = (
+        index >= 0 and lookouts[index].kind == "state"
+    )  # a current stays exactly at its limit
+    if crossing >= 0 and not (m.adaptive and at_limit):
+        crossing = _approached(m, crossing, is_beyond)
+    if crossing < 0:
         note_seen(m)
         keep_samples(m)
         return None
-    late = _first_beyond(m.t_old, late, is_beyond)
-    state = _state_at(m, late)
-    is_beyond(late)
-    ends = m.problem.motion.actuators.lookouts[beyond.python(m)].corner is None
-    _keep_until(m, late if ends else late - instant(late))
-    m.t = late  # from here on there is no dense output of the step
+    crossing = _first_beyond(m.t_old, crossing, is_beyond)
+    state = _state_at(m, crossing)
+    is_beyond(crossing)
+    ends_phase = m.problem.motion.actuators.lookouts[beyond.python(m)].corner is None
+    _keep_until(m, crossing if ends_phase else crossing - instant(crossing))
+    m.t = crossing  # from here on there is no dense output of the step
     m.y[:] = state
     _pass_nodes(m, anchor)
-    if ends:
-        _keep(m, late, m.y)
-        return Ending("seen")
+    if ends_phase:
+        _keep(m, crossing, m.y)
+        return Ending("event")
     keep_samples(m)
     turn_corners(m)
     start_anew(m)
@@ -311,22 +315,22 @@ def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
 
 
 def _first_beyond(
-    early: float, late: float, is_beyond: Callable[[float], bool], near: float = 0.0
+    inside: float, outside: float, is_beyond: Callable[[float], bool], accuracy: float = 0.0
 ) -> float:
     """Return the time [s] at which a quantity leaves its bounds, by bisection of an interval.
 
     The result is accurate to the fraction `near` of the way from `early`.
     """
-    begin = early
+    begin = inside
     for _ in range(EVENT_BISECTIONS):
-        middle = 0.5 * (early + late)
-        if not early < middle < late or late - early <= near * (late - begin):
+        middle = 0.5 * (inside + outside)
+        if not inside < middle < outside or outside - inside <= accuracy * (outside - begin):
             break
-        early, late = (early, middle) if is_beyond(middle) else (middle, late)
-    return late
+        inside, outside = (inside, middle) if is_beyond(middle) else (middle, outside)
+    return outside
 
 
-def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bool]) -> float:
+def _approached(m: IntegratorState, crossing: float, is_beyond: Callable[[float], bool]) -> float:
     """Return the time [s] of an event, approached by ever shorter steps; -1 if it disappears.
 
     A step across a corner of the equations has a large error; the last step about the event is
@@ -334,25 +338,25 @@ def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bo
     """
     steps, end = m.steps, m.t
     for _ in range(EVENT_APPROACHES):
-        late = _first_beyond(m.t_old, late, is_beyond, EVENT_MARGIN**2)
-        way = late - m.t_old
-        if way <= instant(late):
+        crossing = _first_beyond(m.t_old, crossing, is_beyond, EVENT_MARGIN**2)
+        distance = crossing - m.t_old
+        if distance <= instant(crossing):
             break
         m.t, m.y[:], m.f[:] = m.t_old, m.y_old, m.f_old
-        _step_to(m, late - EVENT_MARGIN * way)
+        _step_to(m, crossing - EVENT_MARGIN * distance)
         keep_samples(m)
-        _step_to(m, min(late + EVENT_MARGIN * way, end))
-        if not is_beyond(late):
-            late = m.t
-        if not is_beyond(late):
-            late = -1.0
+        _step_to(m, min(crossing + EVENT_MARGIN * distance, end))
+        if not is_beyond(crossing):
+            crossing = m.t
+        if not is_beyond(crossing):
+            crossing = -1.0
             keep_samples(m)
             if m.t < end:  # a shorter step would show the event again
                 _step_to(m, end)
-                late = end if is_beyond(end) else -1.0
+                crossing = end if is_beyond(end) else -1.0
             break
     m.steps = steps
-    return late
+    return crossing
 
 
 def _step_to(m: IntegratorState, t: float) -> None:
@@ -368,13 +372,13 @@ def _step_to(m: IntegratorState, t: float) -> None:
 def _pass_nodes(m: IntegratorState, anchor: Array) -> None:
     """Change the speeds of carriages that have passed a curvature jump of their rail."""
     n = m.system.n
-    for k, look in enumerate(m.problem.motion.actuators.lookouts):
-        within = m.seen_low[k] <= m.seen[k] <= m.seen_high[k]
-        if look.kind == "place" and look.corner is not None and not within:
+    for k, function in enumerate(m.problem.motion.actuators.lookouts):
+        inside = m.event_low[k] <= m.event_values[k] <= m.event_high[k]
+        if function.kind == "place" and function.corner is not None and not inside:
             q, v = m.y[:n], m.y[n : 2 * n]
             equation = m.problem.equation.anchored(anchor)
-            v[:], given = speeds_beyond(equation, q, v, look.index, look.corner)
-            m.y[2 * n + PRESCRIBED] += given
+            v[:], work = speeds_beyond(equation, q, v, function.index, function.corner)
+            m.y[2 * n + PRESCRIBED] += work
 
 
 def _other_sight(m: IntegratorState, is_beyond: Callable[[float], bool]) -> float:
@@ -392,10 +396,10 @@ def _other_sight(m: IntegratorState, is_beyond: Callable[[float], bool]) -> floa
 def _state_at(m: IntegratorState, t: float) -> Array:
     """Return the state at a time [s] in the last step, by dense output or cubic interpolation."""
     if not m.sample:
-        x, h = (t - m.t_old) / m.h_done, m.h_done
+        x, h = (t - m.t_old) / m.last_step, m.last_step
         change = m.y - m.y_old
-        inner = (1 - x) * (h * m.f_old - change) + x * (change - h * m.f)
-        state = np.asarray(m.y_old + x * (change + (1 - x) * inner))
+        cubic = (1 - x) * (h * m.f_old - change) + x * (change - h * m.f)
+        state = np.asarray(m.y_old + x * (change + (1 - x) * cubic))
     else:
         m.sample_time = t
         run_kernel(m.sample, m)
@@ -405,23 +409,23 @@ def _state_at(m: IntegratorState, t: float) -> Array:
 
 
 def _keep(m: IntegratorState, t: float, state: Array) -> None:
-    if m.kept < m.wanted:
-        m.times[m.kept] = t
-        m.samples[m.kept * m.size : (m.kept + 1) * m.size] = state
-        m.kept += 1
+    if m.recorded < m.sample_count:
+        m.times[m.recorded] = t
+        m.samples[m.recorded * m.size : (m.recorded + 1) * m.size] = state
+        m.recorded += 1
 
 
 def _failure(m: IntegratorState, code: int) -> Ending:
     when = f"at t = {m.t:.6g} s"
     # An adaptive method has set the next trial step to a tenth of the failed one.
-    step = 10 * m.wish if m.method.adaptive else m.h
-    known = no_number_near(m, step) or _singular_near(m, step)
-    if known:
-        return Ending("stopped", known)
+    step = 10 * m.next_step if m.method.adaptive else m.h
+    reason = no_number_near(m, step) or _singular_near(m, step)
+    if reason:
+        return Ending("stopped", reason)
     if code == BROKEN and not m.method.adaptive:
         return Ending(
             "stopped",
-            f"the motion grew without bound {when}. The step of {m.wish:.3g} s is too "
+            f"the motion grew without bound {when}. The step of {m.next_step:.3g} s is too "
             "large for the fastest mode, or the arm is unstable. Try method 'auto', or "
             "a smaller step.",
         )
@@ -453,20 +457,22 @@ def collect(
 ) -> Solution:
     """Build the solution from the samples that the integrator has recorded."""
     starts = [start for start, _ in anchors]
-    which = np.searchsorted(starts, np.arange(m.kept), side="right") - 1
-    out = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)).tolist()
+    anchor_of_sample = np.searchsorted(starts, np.arange(m.recorded), side="right") - 1
+    outside = np.flatnonzero(
+        (m.event_values < m.event_low) | (m.event_values > m.event_high)
+    ).tolist()
     return Solution(
-        times=m.times[: m.kept].copy(),
-        states=m.samples.reshape(-1, m.size)[: m.kept].copy(),
-        anchors=np.array([anchor for _, anchor in anchors])[which],
+        times=m.times[: m.recorded].copy(),
+        states=m.samples.reshape(-1, m.size)[: m.recorded].copy(),
+        anchors=np.array([anchor for _, anchor in anchors])[anchor_of_sample],
         ending=ending,
         steps=m.steps,
         rejections=m.rejections,
         evaluations=m.system.evaluations,
         renewals=getattr(m, "renewals", 0),
         seconds=seconds,
-        seen=tuple(out) if ending.status == "seen" else (),
-        value=float(m.seen[out[0]]) if ending.status == "seen" else 0.0,
+        events=tuple(outside) if ending.status == "event" else (),
+        value=float(m.event_values[outside[0]]) if ending.status == "event" else 0.0,
         ranges={name: getattr(m, name).copy() for name in RANGES},
     )
 
@@ -494,33 +500,33 @@ def speeds_beyond(
     before, beyond = q.copy(), q.copy()
     step = np.copysign(JUMP_DISTANCE * jump, v[index])
     before[index], beyond[index] = jump - step, jump + step
-    old, new = equation.mass_matrix(before), equation.mass_matrix(beyond)
-    known = list(equation.model.prescribed)
-    free = [i for i in range(len(q)) if i not in known]
-    inner, push = new[np.ix_(free, free)], (old @ v)[free] - new[np.ix_(free, known)] @ v[known]
-    found = v.copy()
-    found[free] = np.linalg.solve(inner, push)
-    if index not in known:
-        found = _with_energy(old, new, v, found, index, free)
-    return found, float(found @ new @ found - v @ old @ v) / 2
+    mass_before, mass_beyond = equation.mass_matrix(before), equation.mass_matrix(beyond)
+    prescribed = list(equation.model.prescribed)
+    others = [i for i in range(len(q)) if i not in prescribed]
+    matrix, coupling = (mass_beyond[np.ix_(others, columns)] for columns in (others, prescribed))
+    speeds = v.copy()
+    speeds[others] = np.linalg.solve(matrix, (mass_before @ v)[others] - coupling @ v[prescribed])
+    if index not in prescribed:
+        speeds = _with_energy(mass_before, mass_beyond, v, speeds, index, others)
+    return speeds, float(speeds @ mass_beyond @ speeds - v @ mass_before @ v) / 2
 
 
 def _with_energy(
-    old: Array, new: Array, v: Array, found: Array, index: int, free: list[int]
+    mass_before: Array, mass_beyond: Array, v: Array, speeds: Array, index: int, others: list[int]
 ) -> Array:
     """Return speeds (n,) with an impulse along the free station added that restores the energy."""
-    inner = new[np.ix_(free, free)]
-    along = np.zeros_like(v)
-    along[free] = np.linalg.solve(inner, np.eye(len(v))[free, index])
+    matrix = mass_beyond[np.ix_(others, others)]
+    response = np.zeros_like(v)
+    response[others] = np.linalg.solve(matrix, np.eye(len(v))[others, index])
 
     def energy(mass: Array, speed: Array) -> float:
         """Compute the kinetic energy of free coordinates less that of prescribed ones [J]."""
-        still = speed.copy()
-        still[free] = 0.0
-        return float((speed - still) @ mass @ (speed - still) - still @ mass @ still) / 2
+        driven = speed.copy()
+        driven[others] = 0.0
+        return float((speed - driven) @ mass @ (speed - driven) - driven @ mass @ driven) / 2
 
-    excess = energy(new, found) - energy(old, v)
-    slope, bend = float(found[free] @ inner @ along[free]), float(along[index])
+    excess = energy(mass_beyond, speeds) - energy(mass_before, v)
+    slope, bend = float(speeds[others] @ matrix @ response[others]), float(response[index])
     root = np.sqrt(max(slope**2 - 2 * bend * excess, 0.0))
     # Other masses do not jump: with the same energy the station keeps its direction.
-    return np.asarray(found + (np.copysign(root, v[index]) - slope) / bend * along)
+    return np.asarray(speeds + (np.copysign(root, v[index]) - slope) / bend * response)

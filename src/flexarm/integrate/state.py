@@ -57,24 +57,24 @@ def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
     """Build the record of an arm's contacts, and keep its work array alive in `buffers`."""
     contacts, n = equation.model.arm.contacts, equation.model.size
     names = ("q", "v", "distance", "closing", "speed")
-    mine = {name: np.zeros(n if name in "qv" else len(contacts)) for name in names}
+    arrays_of = {name: np.zeros(n if name in "qv" else len(contacts)) for name in names}
     address, table = 0, np.zeros(1, dtype=np.int64)
     if contacts:
         compiled = equation.compiled("nearness")
-        table, kept = table_of(compiled, {**buffers, **mine})
-        address, buffers["nearness"] = compiled.table_address, kept[-1]
+        table, pointed = table_of(compiled, {**buffers, **arrays_of})
+        address, buffers["nearness"] = compiled.table_address, pointed[-1]
     return Obstacles(
         len(contacts),
         n,
         address,
         table,
-        mine["q"],
-        mine["v"],
-        mine["distance"],
-        mine["closing"],
-        mine["speed"],
-        np.array([float(each.stiffness) for each in contacts]),
-        np.array([float(each.exponent) for each in contacts]),
+        arrays_of["q"],
+        arrays_of["v"],
+        arrays_of["distance"],
+        arrays_of["closing"],
+        arrays_of["speed"],
+        np.array([float(contact.stiffness) for contact in contacts]),
+        np.array([float(contact.exponent) for contact in contacts]),
     )
 
 
@@ -82,11 +82,11 @@ def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
 def look(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
     """Evaluate contact distances at the fraction x of a step from y to y_new, by a cubic."""
     for i in range(o.n):
-        before = h * y[o.n + i]
-        after = h * y_new[o.n + i]
+        rate_start = h * y[o.n + i]
+        rate_end = h * y_new[o.n + i]
         change = y_new[i] - y[i]
-        inner = (1.0 - x) * (before - change) + x * (change - after)
-        o.q[i] = y[i] + x * (change + (1.0 - x) * inner)
+        cubic = (1.0 - x) * (rate_start - change) + x * (change - rate_end)
+        o.q[i] = y[i] + x * (change + (1.0 - x) * cubic)
         o.v[i] = y[o.n + i] + x * (y_new[o.n + i] - y[o.n + i])
     run_equations(o.equations, o.table)
 
@@ -107,14 +107,17 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
         for c in range(o.count):
             power = o.exponent[c] + 1.0
             deepest = math.pow(power * energy / o.stiffness[c], 1.0 / power)
-            time = deepest / max(o.closing[c], LEAST_SPEED)
+            contact_time = deepest / max(o.closing[c], LEAST_SPEED)
             if o.distance[c] > 0.0:
-                way = o.distance[c] / max(o.speed[c], LEAST_SPEED)
-                ahead = min(ahead, max(way, min(CONTACT_LEAST_LOOK * h, CONTACT_LOOK * time)) / h)
+                travel_time = o.distance[c] / max(o.speed[c], LEAST_SPEED)
+                ahead = min(
+                    ahead,
+                    max(travel_time, min(CONTACT_LEAST_LOOK * h, CONTACT_LOOK * contact_time)) / h,
+                )
             else:
                 o.touched = 1
-                if (1.0 - x) * h > CONTACT_DEEPEST * time:
-                    allowed = min(allowed, x * h + CONTACT_REPEATED * time)
+                if (1.0 - x) * h > CONTACT_DEEPEST * contact_time:
+                    allowed = min(allowed, x * h + CONTACT_REPEATED * contact_time)
         x += ahead
     return allowed
 
@@ -135,15 +138,13 @@ class IntegratorState(Record):
     step: int
     sample: int
     size: int  # length of the state
-    # t, h, wish, t_end: time reached, length of the trial step, of the next one if nothing cuts
-    # it, end [s].
-    t: float
-    h: float = 0.0
-    wish: float
-    t_end: float
-    # t_old, h_done: begin and size of the last accepted step; 0 if a jump has come after it.
+    t: float  # time reached [s]
+    h: float = 0.0  # length of the trial step [s]
+    next_step: float  # length of the next trial step, before it is cut short at a stop [s]
+    t_end: float  # end of the integration [s]
+    # t_old, last_step: begin and length of the last accepted step [s]; length 0 after a jump.
     t_old: float
-    h_done: float = 0.0
+    last_step: float = 0.0
     # largest, smallest, uneven: bounds of the step [s]; whether every other step has a smaller one:
     # steps of one length do not see a vibration that is in the same phase after each.
     largest: float
@@ -183,9 +184,8 @@ class IntegratorState(Record):
     modal_places: Array
     modal_rates: Array
     frequencies: Array
-    # rounded, rounds: rounding error of each mode in a step, and 1 if it is not negligible.
-    rounded: Array
-    rounds: int = 0
+    modal_rounding: Array  # rounding error of each modal coordinate
+    has_rounding: int = 0  # 1 if these rounding errors are not negligible, else 0
     groups: int
     group_of: Ints
     # low, high, top, floor, top_floor, pace: least, greatest value and greatest rate of each
@@ -200,9 +200,9 @@ class IntegratorState(Record):
     # scale, top_scale: scales by group of values and rates.
     scale: Array
     top_scale: Array
-    # least, most, energy, state_floor: least and greatest value of each work and servo's state so
-    # far; the energy [J] that errors of works are measured in, by lane: the greatest kinetic energy
-    # about, or change of a work; least ranges of servos' states.
+    # least, most: least and greatest value of each work and actuator state so far.
+    # energy: scale of errors of works [J], by lane: largest kinetic energy or change of a work.
+    # state_floor: least ranges of actuator states.
     least: Array
     most: Array
     energy: Array
@@ -214,28 +214,26 @@ class IntegratorState(Record):
     watch_low: Array
     watch_high: Array
     watched: int = -1
-    # lookouts, seen, seen_rate, seen_low, seen_high: number of event functions, values and rates at
-    # the last evaluation of the equations, and bounds within which no event happens.
-    lookouts: int
-    seen: Array
-    seen_rate: Array
-    # seen_here, rate_here: values and rates of the event functions at t.
-    seen_here: Array
-    rate_here: Array
+    lookouts: int  # number of event functions
+    # event_values, event_rates: event functions and their rates at the last evaluation of the
+    # equations; event_values_at_t, event_rates_at_t: at t.
+    event_values: Array
+    event_rates: Array
+    event_values_at_t: Array
+    event_rates_at_t: Array
+    # event_low, event_high: bounds of the event functions, within which no event happens.
+    event_low: Array
+    event_high: Array
     peak: float = 0.0  # time [s] in the last step at which an event function may be out of bounds
-    # peeks, peeked, aside: 1 if event functions are evaluated within steps too; values there,
-    # (5, lookouts), then rates at the end, (lookouts,); work array for rates of the state.
-    peeks: int
-    peeked: Array
-    aside: Array
-    seen_low: Array
-    seen_high: Array
-    # times, samples, kept, wanted: sample times, states at them, number of recorded samples, number
-    # of all samples.
+    checks_within: int  # 1 if event functions are evaluated within steps too, else 0
+    # Event functions at the quarters of a step, (5, lookouts), then rates at its end, (lookouts,).
+    inner_values: Array
+    inner_rates: Array  # work array for rates of the state within a step
+    # times, samples: sample times [s], and states at these times.
     times: Array
     samples: Array
-    kept: int = 0
-    wanted: int
+    recorded: int = 0  # number of samples recorded so far
+    sample_count: int  # number of all samples
     # breaks, break_count, next_break: times at which a channel jumps.
     breaks: Array
     break_count: int
@@ -269,13 +267,13 @@ def start_fields(
     problem: InitialValueProblem, method: Method, limits: StepLimits
 ) -> dict[str, Any]:
     """Return initial values of the fields that the integrator states of all methods share."""
-    (system, buffers), measured = problem.joined(), problem.measures
+    (system, buffers), quantities = problem.joined(), problem.measures
     y, breaks, watches = problem.state, problem.breaks, problem.watches
     size, times = len(y), problem.times.copy()
-    found = measured.frequencies.T
-    count, groups = len(measured.rows), len(measured.floor)
+    frequencies = quantities.frequencies.T
+    count, groups = len(quantities.rows), len(quantities.floor)
     begin, end = float(problem.times[0]), float(problem.times[-1])
-    watched = [watch.row for watch in watches]
+    watch_rows = [watch.row for watch in watches]
     lookouts = len(problem.motion.actuators.lookouts)
     low, high = np.full(lookouts, -np.inf), np.full(lookouts, np.inf)
     low[: len(problem.bounds[0])], high[: len(problem.bounds[1])] = problem.bounds
@@ -289,7 +287,7 @@ def start_fields(
         sample=0 if method.sample is None else method.sample.address,
         size=size,
         t=begin,
-        wish=limits.first,
+        next_step=limits.first,
         t_end=end,
         t_old=begin,
         largest=min((end - begin) / FEWEST_STEPS, limits.largest),
@@ -304,53 +302,53 @@ def start_fields(
         strict=limits.strict,
         touched=np.zeros(1),
         functionals=count,
-        rows=measured.rows.ravel(),
-        rate_rows=measured.rate_rows.ravel(),
-        to_modes=measured.to_modes.ravel(),
-        lanes=len(measured.to_modes),
-        modes_per_lane=measured.to_modes.shape[1],
-        **zeros(dict.fromkeys(("modal_places", "modal_rates", "rounded"), system.n)),
+        rows=quantities.rows.ravel(),
+        rate_rows=quantities.rate_rows.ravel(),
+        to_modes=quantities.to_modes.ravel(),
+        lanes=len(quantities.to_modes),
+        modes_per_lane=quantities.to_modes.shape[1],
+        **zeros(dict.fromkeys(("modal_places", "modal_rates", "modal_rounding"), system.n)),
         # Modes that it solves exactly are apart, held or not.
-        frequencies=(np.abs(found) if method.solves_vibrations else found).ravel(),
+        frequencies=(np.abs(frequencies) if method.solves_vibrations else frequencies).ravel(),
         groups=groups,
-        group_of=measured.group,
+        group_of=quantities.group,
         low=np.full(count, np.inf),
         high=np.full(count, -np.inf),
         top=np.zeros(count),
-        floor=measured.floor,
-        top_floor=measured.rate_floor,
-        pace=measured.pace,
+        floor=quantities.floor,
+        top_floor=quantities.rate_floor,
+        pace=quantities.pace,
         scale=np.zeros(groups),
         top_scale=np.zeros(groups),
         least=np.full(size - 2 * system.n, np.inf),
         most=np.full(size - 2 * system.n, -np.inf),
-        energy=measured.energy_floor.copy(),
-        state_floor=measured.state_floor,
+        energy=quantities.energy_floor.copy(),
+        state_floor=quantities.state_floor,
         watches=len(watches),
-        watch_rows=np.concatenate(watched) if watched else np.zeros(1),
+        watch_rows=np.concatenate(watch_rows) if watch_rows else np.zeros(1),
         watch_low=np.array([watch.low for watch in watches]),
         watch_high=np.array([watch.high for watch in watches]),
         lookouts=lookouts,
-        seen=buffers["seen"],
-        seen_rate=buffers["seen_rate"],
-        seen_here=np.zeros(lookouts),
-        rate_here=np.zeros(lookouts),
-        peeks=int(problem.peeks),
-        peeked=np.zeros(6 * lookouts),
-        aside=np.zeros(size),
-        seen_low=low,
-        seen_high=high,
+        event_values=buffers["seen"],
+        event_rates=buffers["seen_rate"],
+        event_values_at_t=np.zeros(lookouts),
+        event_rates_at_t=np.zeros(lookouts),
+        checks_within=int(problem.checks_within_steps),
+        inner_values=np.zeros(6 * lookouts),
+        inner_rates=np.zeros(size),
+        event_low=low,
+        event_high=high,
         times=times,
         samples=np.zeros(len(times) * size),
-        wanted=len(times),
+        sample_count=len(times),
         breaks=breaks if len(breaks) else np.zeros(1),
         break_count=len(breaks),
         next_break=int(np.searchsorted(breaks, begin, side="right")),
         sample_time=begin,
     )
-    for name, known in problem.start.ranges.items():
-        if known.shape == getattr(m, name).shape:  # servos may have other states now
-            getattr(m, name)[:] = known
+    for name, values in problem.start.ranges.items():
+        if values.shape == getattr(m, name).shape:  # servos may have other states now
+            getattr(m, name)[:] = values
     if m.touched[0] != 0.0:  # in a leg before
         m.tolerance *= limits.strict
     return vars(m)
@@ -378,7 +376,7 @@ def find_modal_state(m: IntegratorState) -> None:
             total = 0.0
             for j in range(k):
                 total += abs(m.to_modes[(lane * k + i) * k + j] * m.y[j * m.lanes + lane])
-            m.rounded[i * m.lanes + lane] = DIGITS * total
+            m.modal_rounding[i * m.lanes + lane] = DIGITS * total
 
 
 @kernel
@@ -398,28 +396,31 @@ def widen(m: IntegratorState) -> None:
     for g in range(m.groups):
         m.scale[g] = m.floor[g]
         m.top_scale[g] = m.top_floor[g]
-    m.rounds = 0
+    m.has_rounding = 0
     for r in range(m.functionals):
         value = 0.0
         rate = 0.0
-        moved = 0.0
-        shaken = 0.0
+        value_rounding = 0.0
+        rate_rounding = 0.0
         for i in range(n):
             row = m.rate_rows[r * n + i]
             value += m.rows[r * n + i] * m.y[i]
             rate += row * m.modal_rates[i]
-            rounding = abs(row) * m.rounded[i]
-            moved += rounding
-            shaken += abs(m.frequencies[i]) * rounding
+            rounding = abs(row) * m.modal_rounding[i]
+            value_rounding += rounding
+            rate_rounding += abs(m.frequencies[i]) * rounding
         m.low[r] = min(m.low[r], value)
         m.high[r] = max(m.high[r], value)
         m.top[r] = max(m.top[r], abs(rate))
         g = m.group_of[r]
         m.scale[g] = max(m.scale[g], m.high[r] - m.low[r])
         m.top_scale[g] = max(m.top_scale[g], max(m.top[r], m.pace[g] * m.scale[g]))
-        noted = NEGLIGIBLE_ROUNDING * m.tolerance
-        if moved > noted * m.scale[g] or shaken > noted * m.top_scale[g]:
-            m.rounds = 1
+        least_share = NEGLIGIBLE_ROUNDING * m.tolerance
+        if (
+            value_rounding > least_share * m.scale[g]
+            or rate_rounding > least_share * m.top_scale[g]
+        ):
+            m.has_rounding = 1
     for lane in range(m.lanes):
         twice = 0.0
         for i in range(m.modes_per_lane):
@@ -445,50 +446,50 @@ def measure(m: IntegratorState, e: Array) -> float:
     n = m.system.n
     find_modal(m, e, m.modal_places)
     find_modal(m, e[n:], m.modal_rates)
-    worst: float = measure_modal(m, m.modal_places, m.modal_rates, e[2 * n :])
-    return worst
+    largest: float = measure_modal(m, m.modal_places, m.modal_rates, e[2 * n :])
+    return largest
 
 
 @kernel
-def measure_modal(m: IntegratorState, places: Array, rates: Array, more: Array) -> float:
+def measure_modal(m: IntegratorState, positions: Array, rates: Array, others: Array) -> float:
     """Return the largest relative error of modal coordinates and rates, works, actuator states."""
     n = m.system.n
-    worst = 0.0
+    largest = 0.0
     for r in range(m.functionals):
         g = m.group_of[r]
-        place = m.tolerance * m.scale[g]
-        speed = m.tolerance * m.top_scale[g]
+        allowed_value = m.tolerance * m.scale[g]
+        allowed_rate = m.tolerance * m.top_scale[g]
         value = 0.0
         rate = 0.0
-        still = 0.0
-        apart = 0.0
+        decaying = 0.0
+        vibrating = 0.0
         for i in range(n):
             row = m.rate_rows[r * n + i]
-            here = row * places[i]
-            part = row * rates[i]
-            if m.rounds == 1:
-                rounding = abs(row) * m.rounded[i]
-                here *= counting(place, rounding)
-                part *= counting(speed, abs(m.frequencies[i]) * rounding)
-            value += here
-            rate += part
-            still += part if m.frequencies[i] < 0.0 else 0.0
-            apart += 0.0 if m.frequencies[i] < 0.0 else abs(part)
+            value_part = row * positions[i]
+            rate_part = row * rates[i]
+            if m.has_rounding == 1:
+                rounding = abs(row) * m.modal_rounding[i]
+                value_part *= counting(allowed_value, rounding)
+                rate_part *= counting(allowed_rate, abs(m.frequencies[i]) * rounding)
+            value += value_part
+            rate += rate_part
+            decaying += rate_part if m.frequencies[i] < 0.0 else 0.0
+            vibrating += 0.0 if m.frequencies[i] < 0.0 else abs(rate_part)
         if m.pace[g] > 0.0:
-            rate = abs(still) + apart
-        part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
-        if not part <= worst:
-            worst = part
+            rate = abs(decaying) + vibrating
+        ratio = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
+        if not ratio <= largest:
+            largest = ratio
     for i in range(m.system.energies):
-        part = abs(more[i]) / m.energy[i % m.lanes]
-        if not part <= worst:
-            worst = part
+        ratio = abs(others[i]) / m.energy[i % m.lanes]
+        if not ratio <= largest:
+            largest = ratio
     for i in range(m.system.states):
         k = m.system.works + i
-        part = abs(more[k]) / max(m.state_floor[i], m.most[k] - m.least[k])
-        if not part <= worst:
-            worst = part
-    return worst
+        ratio = abs(others[k]) / max(m.state_floor[i], m.most[k] - m.least[k])
+        if not ratio <= largest:
+            largest = ratio
+    return largest
 
 
 @kernel

@@ -27,14 +27,13 @@ class System(Record):
     # prescribed motions, targets of servos.
     n: int
     channels: int
-    # inputs, wrenches, known, targets, works, states: numbers of channels of each kind, of
-    # integrals of powers and outer forces, and of actuator states.
+    # inputs, wrenches, prescribed, targets: number of channels of each kind.
     inputs: int
     wrenches: int
-    known: int
+    prescribed: int
     targets: int
-    works: int
-    states: int
+    works: int  # number of integrals of powers and of outer forces
+    states: int  # number of actuator states
     energies: int  # number of these integrals that are energies, whose errors are controlled
     # equations, table: address of the compiled equations, and table of the pointers that the
     # equations take.
@@ -129,10 +128,10 @@ def drive(s: System, t: float) -> None:
         s.u[c] = channel(s, c, t, 0)
     for c in range(s.wrenches):
         s.w[c] = channel(s, s.inputs + c, t, 0)
-    for c in range(s.known):
+    for c in range(s.prescribed):
         s.given[c] = channel(s, s.inputs + s.wrenches + c, t, 2)
     for c in range(s.targets):
-        k = s.inputs + s.wrenches + s.known + c
+        k = s.inputs + s.wrenches + s.prescribed + c
         s.r[c] = channel(s, k, t, 0)
         s.r[s.targets + c] = channel(s, k, t, 1)
 
@@ -140,7 +139,7 @@ def drive(s: System, t: float) -> None:
 @kernel
 def prescribe(s: System, t: float, y: Array) -> None:
     """Set prescribed coordinates and rates in the state y to their functions of time."""
-    for c in range(s.known):
+    for c in range(s.prescribed):
         k = s.coordinates[c]
         y[k] = channel(s, s.inputs + s.wrenches + c, t, 0)
         y[s.n + k] = channel(s, s.inputs + s.wrenches + c, t, 1)

@@ -105,7 +105,7 @@ def prepare(
     ties: Sequence[Channel] = (),
     efforts: Array | None = None,
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0)),
-    wanted: float = RTOL,
+    rtol: float = RTOL,
     compiles: bool = True,
 ) -> "InitialValueProblem":
     """Build the initial-value problem of a phase.
@@ -135,8 +135,8 @@ def prepare(
         Brake effort and friction direction of each element that can slip, two numbers per element.
     bounds
         Lower and upper bounds of the event functions.
-    wanted
-        Tolerance.
+    rtol
+        Tolerance of the run.
     compiles
         Whether to compile the matrices too, which detects coordinates that move without inertia.
 
@@ -150,21 +150,21 @@ def prepare(
     if isinstance(control, ca.Function):
         refuse_misfit(control, model)
     start = start or State(*start_state(model))
-    read, home = read_inputs(model, inputs) if inputs else {}, start.q if home is None else home
-    driven, pushed, moved, followed = channels(model, read, home, begins or {})
-    still = {model.names[k]: _constant(float(start.q[k])) for k in held}
-    moved = [Channel(c.name, still[c.name]) if c.name in still else c for c in moved]
+    profiles, home = read_inputs(model, inputs) if inputs else {}, start.q if home is None else home
+    input_channels, factors, motions, targets = channels(model, profiles, home, begins or {})
+    constants = {model.names[k]: _constant(float(start.q[k])) for k in held}
+    motions = [Channel(c.name, constants[c.name]) if c.name in constants else c for c in motions]
     actuators = actuators or actuators_of(model)
     if control is not None:  # in place of the file's inputs and servos
-        driven, followed = [replace(channel, profile=STILL) for channel in driven], []
-        actuators = replace(actuators, servos=())
+        input_channels = [replace(channel, profile=STILL) for channel in input_channels]
+        actuators, targets = replace(actuators, servos=()), []
     motion = MotionFunctions(
         equation, control if isinstance(control, ca.Function) else None, actuators
     )
-    groups = (driven, pushed, moved, [*followed, *ties])
+    groups = (input_channels, factors, motions, [*targets, *ties])
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     efforts = np.zeros(0) if efforts is None else efforts
-    task = InitialValueProblem(equation, motion, groups, times, start, wanted, efforts, bounds)
+    task = InitialValueProblem(equation, motion, groups, times, start, rtol, efforts, bounds)
     refuse_outside(task.watches, start.q, start.v)
     reason = equation.singularity(start.q) if equation.guarded else ""
     if reason:
@@ -176,10 +176,10 @@ def _constant(value: float) -> Constant[float]:
     return Constant[float](kind="constant", value=value)
 
 
-def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:
+def refuse_outside(bounds: Sequence[Watch], q: Array, v: Array) -> None:
     """Raise an error if the initial state violates a bound at which runs end."""
     state = np.concatenate([q, v])
-    for watch in watched:
+    for watch in bounds:
         value = float(watch.row @ state)
         if watch.what and not watch.low <= value <= watch.high:
             limit = watch.low if value < watch.low else watch.high
@@ -200,7 +200,7 @@ class InitialValueProblem:
     groups: tuple[list[Channel], ...]
     times: Array  # sample times [s]
     start: State
-    wanted: float = RTOL  # tolerance
+    rtol: float = RTOL  # tolerance of the run
     # Brake effort and friction direction of each element that can slip, two numbers per element.
     efforts: Array = field(default_factory=lambda: np.zeros(0))
     # Lower and upper bounds of the event functions.
@@ -238,30 +238,30 @@ class InitialValueProblem:
         """Shares of the modes in each deflection, and in its rate."""
         measured, modes = self.measures, self.vibration.modes
         deflects = np.array(measured.deflects, dtype=bool)
-        places = modes.carried(measured.rows, measured.group)[deflects]
-        rates = modes.carried(measured.rows, measured.group, rates=True)[deflects]
-        carried = (np.maximum(places, rates) > CARRIED_SHARE).any(axis=0)
-        ratios = modes.ratios[carried]
+        position_shares = modes.carried(measured.rows, measured.group)[deflects]
+        rate_shares = modes.carried(measured.rows, measured.group, rates=True)[deflects]
+        relevant = (np.maximum(position_shares, rate_shares) > CARRIED_SHARE).any(axis=0)
+        ratios = modes.ratios[relevant]
         damping = float(ratios.min(initial=1.0)) if len(ratios) else 0.0
-        return ModeShares(places, rates, carried, damping)
+        return ModeShares(position_shares, rate_shares, relevant, damping)
 
     @cached_property
     def measures(self) -> Measures:
         """Quantities and ranges by which integration errors are scaled."""
-        found = measures(self.equation.model, self.start.q, self.vibration)
-        states = self.motion.actuators.states
-        return replace(found, state_floor=self.motion.actuators.floors) if states else found
+        quantities = measures(self.equation.model, self.start.q, self.vibration)
+        actuators = self.motion.actuators
+        return replace(quantities, state_floor=actuators.floors) if actuators.states else quantities
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
         """Bounds on the state at which a run ends."""
-        return tuple(watches(self.equation.model, self.start.q, self.wanted))
+        return tuple(watches(self.equation.model, self.start.q, self.rtol))
 
     @property
     def jumps_inside(self) -> int:
         """Number of jumps of channels (functions of time) strictly inside the phase."""
-        listed = self.breaks
-        return int(np.sum((listed > self.times[0]) & (listed < self.times[-1])))
+        jump_times = self.breaks
+        return int(np.sum((jump_times > self.times[0]) & (jump_times < self.times[-1])))
 
     @property
     def breaks(self) -> Array:
@@ -276,18 +276,18 @@ class InitialValueProblem:
             works=actuators.works, impulses=actuators.impulses,
         )  # fmt: skip
         buffers["b"][:] = self.efforts
-        sampled = [each.name for each in actuators.servos if each.servo.period is not None]
+        sampled = [servo.name for servo in actuators.servos if servo.servo.period is not None]
         memory = self.start.memory
         buffers["h"][:] = [memory[k].held if k in memory else 0.0 for k in sampled]
         return system, buffers
 
     @property
-    def peeks(self) -> bool:
+    def checks_within_steps(self) -> bool:
         """Whether an event function without a rate is active: an effort that holds a coordinate."""
         low, high = self.bounds
-        looks = self.motion.actuators.lookouts[: len(low)]  # corners come after them
-        pairs = zip(looks, np.minimum(-low, high), strict=True)
-        return any(not each.smooth and np.isfinite(bound) for each, bound in pairs)
+        event_functions = self.motion.actuators.lookouts[: len(low)]  # corners come after them
+        pairs = zip(event_functions, np.minimum(-low, high), strict=True)
+        return any(not function.smooth and np.isfinite(bound) for function, bound in pairs)
 
     @property
     def state(self) -> Array:
@@ -312,8 +312,8 @@ def has_strong_dampers(task: "InitialValueProblem", times: float = COUPLING_DAMP
 
 def has_tables(model: Model) -> bool:
     """Return whether the stiffness of a joint or transmission depends on its wind-up."""
-    springs = (part for axis in model.axes for part in (axis.acts.drive, axis.acts.spring))
-    return any(part and isinstance(part.stiffness, SpringTable) for part in springs)
+    springs = (spring for axis in model.axes for spring in (axis.acts.drive, axis.acts.spring))
+    return any(spring and isinstance(spring.stiffness, SpringTable) for spring in springs)
 
 
 def bumps(model: Model) -> bool:
@@ -322,7 +322,7 @@ def bumps(model: Model) -> bool:
 
 
 def equal_step(
-    method: Method, vibration: Vibration, duration: float, wanted: float, step: float | None
+    method: Method, vibration: Vibration, duration: float, rtol: float, step: float | None
 ) -> float:
     """Return a fixed step [s]: chosen by fastest mode and decay, or the user's if it is stable.
 
@@ -336,15 +336,15 @@ def equal_step(
     """
     fastest, largest = max(vibration.fastest, 1e-12), max(vibration.steepest, 1e-12)
     if step is None:
-        share = 0.4 * (wanted / 1e-3) ** 0.3
-        return float(min(duration / 200, share / fastest, 0.9 * method.stable / largest))
+        angle = 0.4 * (rtol / 1e-3) ** 0.3
+        return float(min(duration / 200, angle / fastest, 0.9 * method.stable / largest))
     limit = method.stable / largest
     if step > limit:
-        what = f"The fastest mode ({fastest / (2 * np.pi):.4g} Hz)"
+        cause = f"The fastest mode ({fastest / (2 * np.pi):.4g} Hz)"
         if largest > 1.05 * fastest:
-            what = f"The fastest decay, by damping ({largest:.4g} 1/s),"
+            cause = f"The fastest decay, by damping ({largest:.4g} 1/s),"
         raise SimulationError(
-            f"step: {step:g} s is too large for {method.name}. {what} needs a step of at most "
+            f"step: {step:g} s is too large for {method.name}. {cause} needs a step of at most "
             f"{limit:.3g} s. Use method 'auto', a smaller step, fewer modes or less damping."
         )
     return step

@@ -31,18 +31,18 @@ from flexarm.integrate.task import (
 from flexarm.mechanics.drives import coulomb_frictions
 
 
-def _etd4(wanted: float, damped: bool) -> float:
+def _etd4(rtol: float, damped: bool) -> float:
     # Long steps do not resolve fast modes, which are small in deflections but not in rates.
-    lasting = min(wanted, math.sqrt(1e-3 * wanted))
-    return 0.08 * lasting if damped else 1.2e-5 * (wanted / 1e-3) ** 1.2
+    tolerance = min(rtol, math.sqrt(1e-3 * rtol))
+    return 0.08 * tolerance if damped else 1.2e-5 * (rtol / 1e-3) ** 1.2
 
 
-def _dop853(wanted: float, damped: bool) -> float:
-    return max(0.002 * wanted, min(0.006 * wanted, 2e-11))  # beyond that rounding is near
+def _dop853(rtol: float, damped: bool) -> float:
+    return max(0.002 * rtol, min(0.006 * rtol, 2e-11))  # beyond that rounding is near
 
 
-def _rodas4(wanted: float, damped: bool) -> float:
-    return (0.01 if damped else 0.0025) * wanted
+def _rodas4(rtol: float, damped: bool) -> float:
+    return (0.01 if damped else 0.0025) * rtol
 
 
 # Rules of the methods, by name.
@@ -59,39 +59,41 @@ RULES = {
 
 
 def step_tolerance(
-    problem: InitialValueProblem, method: Method, wanted: float, *, touching: bool = False
+    problem: InitialValueProblem, method: Method, rtol: float, *, touching: bool = False
 ) -> float:
-    """Return the tolerance per step of a method, for a tolerance `wanted` of the run.
+    """Return the tolerance per step of a method, for the tolerance `rtol` of the run.
 
     `touching` selects the tolerance from the first contact on.
     """
     rule, model, actuators = method.rule, problem.equation.model, problem.motion.actuators
-    followed = method.adaptive and method.reach < np.inf
-    counted = _vibrations(problem, method, least=NEGLECTED_SHARE * wanted if followed else None)
-    tables, rides = has_tables(model), any(part.on_rail for part in model.links)
+    resolves_fast = method.adaptive and method.reach < np.inf
+    periods = _vibrations(problem, method, least=NEGLECTED_SHARE * rtol if resolves_fast else None)
+    has_spring_tables, has_rails = has_tables(model), any(part.on_rail for part in model.links)
     # Friction, states of drive trains and ties act outside of the modes.
     states = actuators.bristles or actuators.windings or actuators.ties
-    rubs = bool(states or coulomb_frictions(model))
-    unsampled = [each for each in actuators.servos if each.servo.period is None]
+    has_friction = bool(states or coulomb_frictions(model))
+    unsampled = [element for element in actuators.servos if element.servo.period is None]
     # Servos that act where they measure are springs and dampers of the modes.
-    if problem.motion.ruled or not all(each.in_place for each in unsampled):
-        wanted *= rule.under_law
-    elif rubs or has_strong_dampers(problem, STRONG_DAMPERS) or tables:
-        wanted *= rule.under_friction
+    if problem.motion.ruled or not all(element.in_place for element in unsampled):
+        rtol *= rule.under_law
+    elif has_friction or has_strong_dampers(problem, STRONG_DAMPERS) or has_spring_tables:
+        rtol *= rule.under_friction
     stops = [axis.acts.stops for axis in model.axes if axis.acts.stops is not None]
     if bumps(model):
         bounces = any(contact.damping < BOUNCY_DAMPING for contact in model.arm.contacts)
-        bounces = bounces or any(each.restitution > BOUNCY_RESTITUTION for each in stops)
-        wanted *= rule.under_contact
-        wanted *= rule.under_bounces if bounces else 1.0
-    elif rides:
-        wanted = max(wanted * rule.on_rails, min(wanted, LEAST_RAIL_TOLERANCE))
-    share = min(1.0, CALIBRATED_VIBRATIONS / max(counted, 1.0))
+        bounces = bounces or any(element.restitution > BOUNCY_RESTITUTION for element in stops)
+        rtol *= rule.under_contact
+        rtol *= rule.under_bounces if bounces else 1.0
+    elif has_rails:
+        rtol = max(rtol * rule.on_rails, min(rtol, LEAST_RAIL_TOLERANCE))
+    share = min(1.0, CALIBRATED_VIBRATIONS / max(periods, 1.0))
     # Rails and impacts change the modes and excite them.
-    excited = rides or touching or bool(stops)
-    lasts = method.solves_vibrations and (_coupled(problem) or actuators.gives_way or tables)
+    excited = has_rails or touching or bool(stops)
+    accumulates = method.solves_vibrations and (
+        _coupled(problem) or actuators.gives_way or has_spring_tables
+    )
     return max(
-        rule.per_step(wanted, problem.damped and not (excited or lasts)) * share,
+        rule.per_step(rtol, problem.damped and not (excited or accumulates)) * share,
         LEAST_STEP_TOLERANCE,
     )
 
@@ -107,8 +109,8 @@ def _vibrations(problem: InitialValueProblem, method: Method, least: float | Non
     duration = float(problem.times[-1] - problem.times[0])
     periods = np.minimum(duration, memory) * modes.frequencies / (2 * np.pi)
     shares = problem.shares[0 if method.solves_vibrations else 1]
-    counted = shares * periods if least is None else np.where(shares > least, 1.0, 0.0) * periods
-    return float((counted.sum(axis=1) if least is None else counted).max(initial=0.0))
+    weighted = shares * periods if least is None else np.where(shares > least, 1.0, 0.0) * periods
+    return float((weighted.sum(axis=1) if least is None else weighted).max(initial=0.0))
 
 
 def _coupled(problem: InitialValueProblem) -> bool:
@@ -120,21 +122,23 @@ def _coupled(problem: InitialValueProblem) -> bool:
 
 
 def step_limits(
-    problem: InitialValueProblem, method: Method, wanted: float, step: float | None = None
+    problem: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> StepLimits:
     """Return tolerance per step and bounds of steps.
 
     `step` is the user's fixed step [s], if any.
     """
-    tolerance = step_tolerance(problem, method, wanted)
-    touching = step_tolerance(problem, method, wanted, touching=True)
-    duration, shaken = float(problem.times[-1]), problem.vibration
+    tolerance = step_tolerance(problem, method, rtol)
+    touching = step_tolerance(problem, method, rtol, touching=True)
+    duration, vibration = float(problem.times[-1]), problem.vibration
     if method.adaptive:
-        first = 0.01 / max(shaken.fastest, 10.0 / duration)
+        first = 0.01 / max(vibration.fastest, 10.0 / duration)
     else:
-        first = equal_step(method, shaken, duration, wanted, step)
+        first = equal_step(method, vibration, duration, rtol, step)
     # The slope of dry friction is that of standstill, and no bound while it slips.
-    rate = shaken.fastest if coulomb_frictions(problem.equation.model) else shaken.largest
-    spins = max((look.fastest for look in problem.motion.actuators.lookouts), default=0.0)
-    longest = min(method.reach / max(rate, 1e-12), STEP_TURN / max(spins, 1e-12))
+    rate = vibration.fastest if coulomb_frictions(problem.equation.model) else vibration.largest
+    spin_rate = max(
+        (function.fastest for function in problem.motion.actuators.lookouts), default=0.0
+    )
+    longest = min(method.reach / max(rate, 1e-12), STEP_TURN / max(spin_rate, 1e-12))
     return StepLimits(tolerance, first, longest, touching / tolerance)

@@ -121,9 +121,12 @@ def to_dataset(
     """Return variables as an xarray dataset; variables named as their axis become coordinates."""
     import xarray
 
-    made: Any = {each.name: (each.axes, each.values, described(each)) for each in variables}
-    labels = [each.name for each in variables if each.is_label]
-    return xarray.Dataset(made, attrs=attrs).set_coords(labels)
+    data: Any = {
+        variable.name: (variable.axes, variable.values, described(variable))
+        for variable in variables
+    }
+    labels = [variable.name for variable in variables if variable.is_label]
+    return xarray.Dataset(data, attrs=attrs).set_coords(labels)
 
 
 def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | float]) -> str:
@@ -147,8 +150,8 @@ def variable_checksum(values: NDArray[Any], unit: str, meaning: str) -> str:
 
 def attribute_checksum(value: str | float) -> str:
     """Return the SHA-256 of a text or number."""
-    plain = value if isinstance(value, str) else float(value)
-    return hashlib.sha256(repr(plain).encode()).hexdigest()
+    number_or_text = value if isinstance(value, str) else float(value)
+    return hashlib.sha256(repr(number_or_text).encode()).hexdigest()
 
 
 def main_variables(run: RunData) -> list[Variable]:
@@ -162,15 +165,17 @@ def main_variables(run: RunData) -> list[Variable]:
         Variable("q", ("time", "coordinate"), run.q, base, "coordinates"),
         Variable("v", ("time", "coordinate"), run.v, f"{base}, per s", "rates of coordinates"),
     ]
-    driven, turned = input_units(run.model), quaternions(run.tip_rotation)
+    inputs, attitudes = input_units(run.model), quaternions(run.tip_rotation)
     variables += [
-        Variable("input", ("input",), _words(list(driven)), "", "driven joints"),
-        Variable("input_unit", ("input",), _words(list(driven.values())), "", "input units"),
+        Variable("input", ("input",), _words(list(inputs)), "", "driven joints"),
+        Variable("input_unit", ("input",), _words(list(inputs.values())), "", "input units"),
         Variable("u", ("time", "input"), run.u, "see 'input_unit'", "inputs of driven joints"),
         Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
         Variable("component", ("component",), _words("wxyz"), "", "parts of a quaternion"),
         Variable("tip_position", ("time", "axis"), run.tip, "m", "arm's tip in the world"),
-        Variable("tip_quaternion", ("time", "component"), turned, "1", "attitude of the arm's tip"),
+        Variable(
+            "tip_quaternion", ("time", "component"), attitudes, "1", "attitude of the arm's tip"
+        ),
         Variable(
             "tip_rotation", ("time", "axis", "tip_axis"), run.tip_rotation, "1",
             "tip's axes (columns) in the world",
@@ -202,10 +207,10 @@ def drive_variables(run: RunData) -> list[Variable]:
     """
     variables = []
     if run.losses:
-        lost, axes = np.stack(list(run.losses.values()), axis=1), ("time", "account")
+        losses, axes = np.stack(list(run.losses.values()), axis=1), ("time", "account")
         variables += [
             Variable("account", ("account",), _words(run.losses), "", "what energy is lost in"),
-            Variable("lost", axes, lost, "J", "parts of what was dissipated so far"),
+            Variable("lost", axes, losses, "J", "parts of what was dissipated so far"),
         ]
     if run.drives is not None:
         push, unit = run.drives.push, "effort of the coordinate"
@@ -232,22 +237,22 @@ def anchor_names(model: Model) -> list[tuple[str, str]]:
 
 def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
     """Return the variables of deflection, slope and twist at stations of the flexible links."""
-    places = read_stations(stations)
-    rows = [along(run.model, part, run.q, places) for part in flexible_links(run.model)]
+    fractions = read_stations(stations)
+    rows = [along(run.model, part, run.q, fractions) for part in flexible_links(run.model)]
     axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
     deflections, slopes = [row.deflection for row in rows], [row.slope for row in rows]
     return [
-        *_labels(run.model, places),
+        *_labels(run.model, fractions),
         Variable(
-            "deflection", vectors, _by_link(run, places, deflections, 3),
+            "deflection", vectors, _by_link(run, fractions, deflections, 3),
             "m", "displacement from the undeformed link, in the axes of its root",
         ),
         Variable(
-            "slope", vectors, _by_link(run, places, slopes, 3),
+            "slope", vectors, _by_link(run, fractions, slopes, 3),
             "1", "derivative of the deflection along the link",
         ),
         Variable(
-            "twist", axes, _by_link(run, places, [row.twist for row in rows]),
+            "twist", axes, _by_link(run, fractions, [row.twist for row in rows]),
             "rad", "rotation about the link's axis",
         ),
     ]  # fmt: skip
@@ -255,45 +260,47 @@ def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
 
 def force_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
     """Return the variables of section forces, moments and strains along the flexible links."""
-    places = read_stations(stations)
-    rows = [section_forces(run.model, part, run.q, places) for part in flexible_links(run.model)]
+    fractions = read_stations(stations)
+    rows = [section_forces(run.model, part, run.q, fractions) for part in flexible_links(run.model)]
     axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
     return [
         *time_and_axis(run),
-        *_labels(run.model, places),
+        *_labels(run.model, fractions),
         Variable(
-            "force", vectors, _by_link(run, places, [row.force for row in rows], 3), "N",
+            "force", vectors, _by_link(run, fractions, [row.force for row in rows], 3), "N",
             "tension (x) and shear that the outboard part exerts, in the axes of the section; "
             "not a number where the link is rigid",
         ),
         Variable(
-            "moment", vectors, _by_link(run, places, [row.moment for row in rows], 3), "N m",
+            "moment", vectors, _by_link(run, fractions, [row.moment for row in rows], 3), "N m",
             "torsion (x) and bending moment that the outboard part exerts, in the axes of the "
             "section; not a number where the link is rigid",
         ),
         Variable(
-            "strain", axes, _by_link(run, places, [row.strain for row in rows]), "1",
+            "strain", axes, _by_link(run, fractions, [row.strain for row in rows]), "1",
             "largest strain along the fibres of the section; unless the model file gives the "
             "section by material and shape, of its axis, or not a number without shapes of stretch",
         ),
     ]  # fmt: skip
 
 
-def _by_link(run: RunData, places: Array, rows: list[Array], *vector: int) -> Array:
+def _by_link(run: RunData, fractions: Array, rows: list[Array], *vector: int) -> Array:
     """Return arrays of the flexible links as one array, (T, links, stations, ...), T samples."""
-    return np.stack(rows, axis=1) if rows else np.zeros((len(run.t), 0, len(places), *vector))
+    return np.stack(rows, axis=1) if rows else np.zeros((len(run.t), 0, len(fractions), *vector))
 
 
 def wrench_variables(run: RunData) -> list[Variable]:
     """Return the variables of force and torque that each joint exerts on its link."""
     wrenches = joint_wrenches(run)
     names = _words([part.joint_name for part in run.model.links])
-    said = "that the joint exerts on its link, at the joint, in the world"
+    meaning = "that the joint exerts on its link, at the joint, in the world"
     return [
         *time_and_axis(run),
         Variable("joint", ("joint",), names, "", "joints"),
-        Variable("force", ("time", "joint", "axis"), wrenches[:, :, :3], "N", f"force {said}"),
-        Variable("torque", ("time", "joint", "axis"), wrenches[:, :, 3:], "N m", f"torque {said}"),
+        Variable("force", ("time", "joint", "axis"), wrenches[:, :, :3], "N", f"force {meaning}"),
+        Variable(
+            "torque", ("time", "joint", "axis"), wrenches[:, :, 3:], "N m", f"torque {meaning}"
+        ),
     ]
 
 
@@ -313,15 +320,15 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
         yield f"tip quaternion {part} [1]", values
     tips = np.array([1.0])
     for link in flexible_links(run.model):
-        moved = along(run.model, link, run.q, tips).deflection[:, 0]
+        deflections = along(run.model, link, run.q, tips).deflection[:, 0]
         for k, axis in enumerate("xyz"):
-            yield f"{link.name} tip deflection {axis} [m]", moved[:, k]
+            yield f"{link.name} tip deflection {axis} [m]", deflections[:, k]
     for k, name in enumerate(ENERGIES):
         yield f"{name} energy [J]", run.energy[:, k]
     for k, name in enumerate(WORKS):
         yield f"{name.replace('_', ' ')} [J]", run.works[:, k]
-    for name, lost in run.losses.items():
-        yield f"lost in {name} [J]", lost
+    for name, loss in run.losses.items():
+        yield f"lost in {name} [J]", loss
     for name, values in ({} if run.drives is None else run.drives.states).items():
         unit = DRIVE_UNITS.get(name.rpartition(".")[2], "rad, m")
         yield f"{name} [{unit}]", values
@@ -336,10 +343,10 @@ def quaternions(rotations: Array) -> Array:
     """Return rotations (T, 3, 3) as unit quaternions w, x, y, z (T, 4), without jumps of sign."""
     from scipy.spatial.transform import Rotation  # takes long to import
 
-    quaternion_rows = np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
-    same = np.where((quaternion_rows[1:] * quaternion_rows[:-1]).sum(axis=1) < 0, -1.0, 1.0)
-    first = -1.0 if quaternion_rows[0, 0] < 0 else 1.0
-    return np.asarray(quaternion_rows * (first * np.cumprod([1.0, *same]))[:, None])
+    rows = np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
+    signs = np.where((rows[1:] * rows[:-1]).sum(axis=1) < 0, -1.0, 1.0)
+    first = -1.0 if rows[0, 0] < 0 else 1.0
+    return np.asarray(rows * (first * np.cumprod([1.0, *signs]))[:, None])
 
 
 def time_and_axis(run: RunData) -> list[Variable]:
@@ -350,11 +357,11 @@ def time_and_axis(run: RunData) -> list[Variable]:
     ]
 
 
-def _labels(model: Model, places: Array) -> list[Variable]:
+def _labels(model: Model, fractions: Array) -> list[Variable]:
     names = _words([part.name for part in flexible_links(model)])
     return [
         Variable("link", ("link",), names, "", "flexible links"),
-        Variable("station", ("station",), places, "1", "place over the (exposed) span"),
+        Variable("station", ("station",), fractions, "1", "place over the (exposed) span"),
     ]
 
 
@@ -383,7 +390,7 @@ def over_legs(
     """
     legs = run.legs or (RunLeg(0, run.model.prescribed),)
     values = []
-    for leg, end in zip(legs, [*(each.first for each in legs[1:]), len(run.t)], strict=True):
+    for leg, end in zip(legs, [*(leg_.first for leg_ in legs[1:]), len(run.t)], strict=True):
         rows = slice(leg.first, end)
         model = leg.model(run.model) if run.legs else run.model
         equation = formulation(name or run.formulation, model, paper=run.paper and name is None)
@@ -399,9 +406,9 @@ def accelerations(run: RunData) -> Array:
         a = equation.forward_dynamics(q, v, run.u[rows], run.t[rows])
         if run.drives is None:
             return a
-        open_ = [i for i in range(equation.model.size) if i not in equation.model.prescribed]
-        mass = equation.mass_matrix(q)[:, open_][:, :, open_]
-        a[:, open_] += np.linalg.solve(mass, run.drives.push[rows][:, open_, None])[..., 0]
+        free = [i for i in range(equation.model.size) if i not in equation.model.prescribed]
+        mass = equation.mass_matrix(q)[:, free][:, :, free]
+        a[:, free] += np.linalg.solve(mass, run.drives.push[rows][:, free, None])[..., 0]
         return a
 
     return over_legs(run, evaluate)
@@ -433,13 +440,13 @@ def momentum_variables(run: RunData) -> list[Variable]:
         equation.angular_momentum(run.q[rows], run.v[rows], about="centre-of-mass"),
         equation.centre_of_mass(run.q[rows]),
     ]))  # fmt: skip
-    of, moment = "of all that moves, in the world", "kg m^2/s"
+    of_arm, moment_unit = "of all that moves, in the world", "kg m^2/s"
     names = [
-        ("linear_momentum", "kg m/s", f"momentum {of}"),
-        ("angular_momentum", moment, f"angular momentum {of}, about its origin"),
-        ("angular_momentum_about_centre", moment,
-         f"angular momentum {of}, about its centre of mass"),
-        ("centre_of_mass", "m", f"centre of mass {of}"),
+        ("linear_momentum", "kg m/s", f"momentum {of_arm}"),
+        ("angular_momentum", moment_unit, f"angular momentum {of_arm}, about its origin"),
+        ("angular_momentum_about_centre", moment_unit,
+         f"angular momentum {of_arm}, about its centre of mass"),
+        ("centre_of_mass", "m", f"centre of mass {of_arm}"),
     ]  # fmt: skip
     return _over_time(run, [
         (name, values, unit, meaning)
@@ -465,34 +472,40 @@ def frame_variables(run: RunData) -> list[Variable]:
     """Return the variables of position and rotation of root and tip of every link."""
     frames = equation_of(run).link_frames(run.q)
     names = np.array([part.name for part in run.model.links], dtype=object)
-    place, turn = ("time", "link", "axis"), ("time", "link", "axis", "link_axis")
+    position_axes, rotation_axes = ("time", "link", "axis"), ("time", "link", "axis", "link_axis")
     ends = {
         "root": (frames.root_position, frames.root_rotation),
         "tip": (frames.tip_position, frames.tip_rotation),
     }
     variables = [*time_and_axis(run), Variable("link", ("link",), names, "", "links")]
     for end, (position, rotation) in ends.items():
-        what = f"of the link's {end} in the world"
+        description = f"of the link's {end} in the world"
         variables += [
-            Variable(f"{end}_position", place, position, "m", f"place {what}"),
-            Variable(f"{end}_rotation", turn, rotation, "1", f"axes (columns) {what}"),
+            Variable(f"{end}_position", position_axes, position, "m", f"place {description}"),
+            Variable(
+                f"{end}_rotation", rotation_axes, rotation, "1", f"axes (columns) {description}"
+            ),
         ]
     return variables
 
 
 def contact_variables(run: RunData) -> list[Variable]:
     """Return the variables of distance, penetration, normal force and friction of each contact."""
-    found = equation_of(run).contacts(run.q, run.v)
+    contacts = equation_of(run).contacts(run.q, run.v)
     names = np.array(run.model.arm.contact_names, dtype=object)
     axes = ("time", "contact")
     return [
         *time_and_axis(run),
         Variable("contact", ("contact",), names, "", "contacts"),
-        Variable("distance", axes, found.distance, "m", "distance from touching, less the depth"),
-        Variable("penetration", axes, np.maximum(-found.distance, 0), "m", "depth of contact"),
-        Variable("normal_force", axes, found.normal, "N", "force on the arm out of the obstacle"),
         Variable(
-            "friction_force", (*axes, "axis"), found.friction, "N",
+            "distance", axes, contacts.distance, "m", "distance from touching, less the depth"
+        ),
+        Variable("penetration", axes, np.maximum(-contacts.distance, 0), "m", "depth of contact"),
+        Variable(
+            "normal_force", axes, contacts.normal, "N", "force on the arm out of the obstacle"
+        ),
+        Variable(
+            "friction_force", (*axes, "axis"), contacts.friction, "N",
             "friction on the arm, in the world",
         ),
     ]  # fmt: skip

@@ -37,10 +37,10 @@ class Curves:
 
         It is the range of the curve, but at least a tenth of the largest range in the same panel.
         """
-        own = np.ptp(values, axis=0) if len(values) else np.zeros(len(self.names))
+        ranges = np.ptp(values, axis=0) if len(values) else np.zeros(len(self.names))
         largest = np.full(self.panel.max(initial=0) + 1, NEGLIGIBLE)
-        np.maximum.at(largest, self.panel, own)
-        return np.asarray(np.maximum(own, LEAST_CURVE_RANGE * largest[self.panel]))
+        np.maximum.at(largest, self.panel, ranges)
+        return np.asarray(np.maximum(ranges, LEAST_CURVE_RANGE * largest[self.panel]))
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,15 @@ class Settling:
 
     def __str__(self) -> str:
         """Return swing and settling times as one line of text."""
-        shown = {name: t for name, t in self.times.items() if t is not None}
-        late = [name for name in self.times if name not in shown]
-        listed = [f"settles {', '.join(f'to {name} at {t:.4g} s' for name, t in shown.items())}"]
-        listed = (listed if shown else []) + (
-            [f"not within this run to {' or '.join(late)}"] if late else []
+        settled = {name: t for name, t in self.times.items() if t is not None}
+        unsettled = [name for name in self.times if name not in settled]
+        parts = [f"settles {', '.join(f'to {name} at {t:.4g} s' for name, t in settled.items())}"]
+        parts = (parts if settled else []) + (
+            [f"not within this run to {' or '.join(unsettled)}"] if unsettled else []
         )
         return (
             f"swings by {1e3 * self.swing:.3g} mm after the motion's end at {self.after:.4g} s; "
-            f"{', '.join(listed)}"
+            f"{', '.join(parts)}"
         )
 
 
@@ -86,26 +86,26 @@ def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
 
     ``band`` is relative to the largest distance of the tip from its final place.
     """
-    rest = t >= after - NEGLIGIBLE
-    left = np.count_nonzero(rest)
-    if left < SETTLING_SAMPLES:
+    is_after = t >= after - NEGLIGIBLE
+    count = np.count_nonzero(is_after)
+    if count < SETTLING_SAMPLES:
         raise FlexarmError(
             f"after: must leave {SETTLING_SAMPLES} samples of the run, got {after:.6g} s of a run "
-            f"to {t[-1]:.6g} s, which leaves {left}. Take a longer run, or a smaller dt."
+            f"to {t[-1]:.6g} s, which leaves {count}. Take a longer run, or a smaller dt."
         )
-    away = np.linalg.norm(tip - tip[-1], axis=1)
-    largest = max(float(away.max()), NEGLIGIBLE)
-    swing = float(np.ptp(tip[rest], axis=0).max() / 2)
+    distance = np.linalg.norm(tip - tip[-1], axis=1)
+    largest = max(float(distance.max()), NEGLIGIBLE)
+    swing = float(np.ptp(tip[is_after], axis=0).max() / 2)
     latest = t[-1] - LATE_SHARE * (t[-1] - after)
 
-    def settled(size: float) -> float | None:
-        time = max(float(settling_time(t, away[None], size / largest)[0]), after)
+    def settled(band_width: float) -> float | None:
+        time = max(float(settling_time(t, distance[None], band_width / largest)[0]), after)
         return None if time > latest else time
 
     bands = {"5 % of the swing": 0.05 * swing, "1 mm": 1e-3, "0.1 mm": 1e-4}
     times = {name: settled(width) for name, width in bands.items()}
-    size = band * float(away.max())
-    return Settling(after, swing, size, settled(size), times)
+    band_width = band * float(distance.max())
+    return Settling(after, swing, band_width, settled(band_width), times)
 
 
 def settling_time(t: Array, x: Array, band: float) -> Array:
@@ -113,13 +113,13 @@ def settling_time(t: Array, x: Array, band: float) -> Array:
 
     The band is relative to the largest deviation from the last value.
     """
-    away = np.abs(x - x[:, -1:])
-    outside = away > band * away.max(axis=1, keepdims=True)
-    after = x.shape[1] - np.argmax(outside[:, ::-1], axis=1)  # the first sample within for good
-    return np.asarray(np.where(outside.any(axis=1), t[np.minimum(after, len(t) - 1)], t[0]))
+    deviation = np.abs(x - x[:, -1:])
+    outside = deviation > band * deviation.max(axis=1, keepdims=True)
+    settled = x.shape[1] - np.argmax(outside[:, ::-1], axis=1)  # first sample within for good
+    return np.asarray(np.where(outside.any(axis=1), t[np.minimum(settled, len(t) - 1)], t[0]))
 
 
-def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
+def motion_end(model: Model, events: Sequence[tuple[float, str]]) -> float:
     """Return the time [s] at which all motions and loads that the model file prescribes are over.
 
     Parameters
@@ -134,18 +134,18 @@ def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
     FlexarmError
         If one of them never ends, or there is none.
     """
-    ends = [t for t, _ in happened]
-    moved = [model.names[i] for i in model.prescribed]
-    for name, profile in zip(moved, prescribed_profiles(model), strict=True):
+    ends = [t for t, _ in events]
+    prescribed = [model.names[i] for i in model.prescribed]
+    for name, profile in zip(prescribed, prescribed_profiles(model), strict=True):
         ends += _ends(name, profile)
-    follows, ties = _commands(model, happened) if happened else ({}, {})
+    changed_servos, ties = _commands(model, events) if events else ({}, {})
     for axis in model.axes:
-        begin, servo = follows.get(axis.name, (0.0, axis.acts.servo))
+        begin, servo = changed_servos.get(axis.name, (0.0, axis.acts.servo))
         rate = None if servo is None else servo.rate
-        held = servo is not None and rate is None
-        ends += _ends(axis.name, axis.acts.input, to_zero=not held)
+        has_target = servo is not None and rate is None
+        ends += _ends(axis.name, axis.acts.input, to_zero=not has_target)
         ends += _ends(axis.name, rate, begin, to_zero=True)
-        ends += _ends(axis.name, servo.target if held else None, begin)
+        ends += _ends(axis.name, servo.target if has_target else None, begin)
     for k, (_, wrench) in enumerate(wrench_list(model), 1):
         if not isinstance(wrench.factor, Constant):  # a load from the start on, as gravity is
             ends += _ends(f"wrench {k}", wrench.factor, to_zero=True)
@@ -169,60 +169,66 @@ def _ends(
     rows = pieces(profile)
     if np.any(rows[-1, 3:7]) or (to_zero and rows[-1, 2]):
         raise FlexarmError(f"after: must be given, since the motion of {name} never ends")
-    moves = np.any(rows[:, 3:7], axis=1) | (rows[:, 2] != rows[-1, 2])
-    return [begin + float(t) for t in rows[np.flatnonzero(moves)[-1:] + 1, 0]]
+    changes = np.any(rows[:, 3:7], axis=1) | (rows[:, 2] != rows[-1, 2])
+    return [begin + float(t) for t in rows[np.flatnonzero(changes)[-1:] + 1, 0]]
 
 
-def _commands(model: Model, happened: Sequence[tuple[float, str]]) -> tuple[dict[str, Any], ...]:
+def _commands(model: Model, events: Sequence[tuple[float, str]]) -> tuple[dict[str, Any], ...]:
     """Return servos by joint and paths by tie that events set, each with its start time [s].
 
     An event of the run is matched with the event of the model file of the same title.
     """
     servos = {axis.name: axis.acts.servo for axis in model.axes}
-    waiting = sorted(model.arm.events, key=lambda event: np.inf if event.at is None else event.at)
-    follows: dict[str, Any] = {}
+    remaining = sorted(model.arm.events, key=lambda event: np.inf if event.at is None else event.at)
+    changed_servos: dict[str, Any] = {}
     ties: dict[str, Any] = {}
-    for t, what in happened:
-        titled = [event for event in waiting if event.title == what]
-        due = [each for each in titled if each.at is not None and abs(each.at - t) <= NEGLIGIBLE]
-        event = next(iter(due or [each for each in titled if each.at is None]), None)
+    for t, title in events:
+        same_title = [event for event in remaining if event.title == title]
+        scheduled = [
+            candidate
+            for candidate in same_title
+            if candidate.at is not None and abs(candidate.at - t) <= NEGLIGIBLE
+        ]
+        event = next(
+            iter(scheduled or [candidate for candidate in same_title if candidate.at is None]), None
+        )
         if event is None:  # a brake that slips, or friction
             continue
-        waiting.remove(event)
+        remaining.remove(event)
         for name, changes in event.servo.items():
             servo = servos[name]
             if servo is not None and ("target" in changes or "rate" in changes):
-                follows[name] = t, servo.changed(changes)
+                changed_servos[name] = t, servo.changed(changes)
         ties.pop(event.detach or "", None)
         if event.attach is not None:
             ties[event.attach.name] = t, event.attach.path or ()
-    return follows, ties
+    return changed_servos, ties
 
 
 def split(times: Array, parts: int) -> Array:
     """Return times [s] with every interval divided into equal parts."""
-    places = np.arange(parts * (len(times) - 1) + 1) / parts
-    return np.interp(places, np.arange(len(times)), times)
+    positions = np.arange(parts * (len(times) - 1) + 1) / parts
+    return np.interp(positions, np.arange(len(times)), times)
 
 
 def curves_of(model: Model, q: Array) -> Curves:
     """Return the curves of joints, drive wind-ups, base position and tip deflections."""
     unit = np.eye(model.size)
-    listed: list[tuple[int, str, Array]] = []
+    curves: list[tuple[int, str, Array]] = []
     if model.base_moves:
-        listed += [(0, "the base", unit[i]) for i in range(3)]
+        curves += [(0, "the base", unit[i]) for i in range(3)]
     for part in model.links:
         for axis in () if part.motion.anchored else part.axes:
-            listed.append((1 if axis.turns else 2, axis.name, unit[axis.index]))
+            curves.append((1 if axis.turns else 2, axis.name, unit[axis.index]))
             if axis.motor is not None:
-                wound = unit[axis.motor] - unit[axis.index]
-                listed.append((3, f"the drive of {axis.name}", wound))
+                wind_up = unit[axis.motor] - unit[axis.index]
+                curves.append((3, f"the drive of {axis.name}", wind_up))
         rows = tip_rows(model, part.name, q)
-        listed += [(4, f"the deflection of {part.name}", row) for row in rows]
+        curves += [(4, f"the deflection of {part.name}", row) for row in rows]
     return Curves(
-        np.array([row for _, _, row in listed]).reshape(-1, model.size),
-        tuple(name for _, name, _ in listed),
-        np.array([panel for panel, _, _ in listed], dtype=np.int64),
+        np.array([row for _, _, row in curves]).reshape(-1, model.size),
+        tuple(name for _, name, _ in curves),
+        np.array([panel for panel, _, _ in curves], dtype=np.int64),
     )
 
 
@@ -245,13 +251,13 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     neighbours, which is valid for any sampling interval.
     """
     curves = curves_of(model, q[0])
-    worst = prediction_errors(curves, t, q, v)
-    k = int(np.argmax(worst))
-    if worst[k] <= CUBIC_ERROR:
+    errors = prediction_errors(curves, t, q, v)
+    k = int(np.argmax(errors))
+    if errors[k] <= CUBIC_ERROR:
         return ""
     values, rates = q @ curves.rows.T, v @ curves.rows.T
-    swings = [x[1:-1, k] - (x[:-2, k] + x[2:, k]) / 2 for x in (values, rates)]
-    sizes = [float(np.linalg.norm(x)) for x in swings]
+    alternations = [x[1:-1, k] - (x[:-2, k] + x[2:, k]) / 2 for x in (values, rates)]
+    sizes = [float(np.linalg.norm(x)) for x in alternations]
     if 0.0 in sizes:  # rates that are not those of the values
         return ""
     frequency = sizes[1] / sizes[0] / (2 * np.pi)
@@ -284,20 +290,20 @@ def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array,
     return np.asarray(value), np.asarray(dy[0] + x * (2 * c2 + 3 * x * c3))
 
 
-def off_lines(t: Array, values: Array, kept: npt.NDArray[np.int_]) -> Array:
+def off_lines(t: Array, values: Array, rows: npt.NDArray[np.int_]) -> Array:
     """Return the largest error of linear interpolation between kept samples, per curve, (R,)."""
-    drawn = [np.interp(t, t[kept], column[kept]) for column in values.T]
-    off = np.abs(np.array(drawn).reshape(values.shape[::-1]).T - values)
-    return np.asarray(off.max(axis=0, initial=0.0))
+    interpolated = [np.interp(t, t[rows], column[rows]) for column in values.T]
+    errors = np.abs(np.array(interpolated).reshape(values.shape[::-1]).T - values)
+    return np.asarray(errors.max(axis=0, initial=0.0))
 
 
 def off_cubics(t: Array, values: Array, rates: Array) -> Array:
     """Return the largest error of samples predicted by cubics through both neighbours, (R,)."""
     ends = (np.stack([x[:-2], x[2:]]) for x in (values, rates))
     value, rate = hermite(t[:-2], t[2:], t[1:-1], *ends)
-    apart = (t[2:] - t[:-2])[:, None] / 2
-    off = np.maximum(np.abs(value - values[1:-1]), apart * np.abs(rate - rates[1:-1]))
-    return np.asarray(off.max(axis=0, initial=0.0))
+    half_step = (t[2:] - t[:-2])[:, None] / 2
+    errors = np.maximum(np.abs(value - values[1:-1]), half_step * np.abs(rate - rates[1:-1]))
+    return np.asarray(errors.max(axis=0, initial=0.0))
 
 
 Reduction = Callable[[Array, Array, float], Array]
@@ -309,10 +315,10 @@ def overshoot(t: Array, x: Array, band: float) -> Array:
     ``x`` has shape (N, T); the result has shape (N,), NaN where the first and last values are
     equal.
     """
-    way = x[:, -1] - x[:, 0]
-    beyond = np.max(np.sign(way)[:, None] * (x - x[:, -1:]), axis=1)
+    change = x[:, -1] - x[:, 0]
+    excess = np.max(np.sign(change)[:, None] * (x - x[:, -1:]), axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(way == 0, np.nan, beyond / np.abs(way)))
+        return np.asarray(np.where(change == 0, np.nan, excess / np.abs(change)))
 
 
 REDUCTIONS: dict[str, Reduction] = {

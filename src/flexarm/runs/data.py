@@ -83,12 +83,12 @@ class DriveData:
 
         The first of the later instants is the last of these.
         """
-        both = self.at(slice(0, -1)), other
+        parts = self.at(slice(0, -1)), other
         states = {
-            name: np.concatenate([each.states.get(name, 0 * each.stored) for each in both])
+            name: np.concatenate([part.states.get(name, 0 * part.stored) for part in parts])
             for name in dict.fromkeys([*self.states, *other.states])
         }
-        push, stored = zip(*((each.push, each.stored) for each in both), strict=True)
+        push, stored = zip(*((part.push, part.stored) for part in parts), strict=True)
         return DriveData(np.concatenate(push), np.concatenate(stored), states)
 
     def at(self, rows: Any) -> "DriveData":
@@ -165,17 +165,17 @@ class RunData:
         return self._summary().text()
 
     def _summary(self) -> Summary:
-        taken = self.statistics
+        statistics = self.statistics
         lines = [
             f"{len(self.t)} samples of {self.model.size} coordinates, {self.model.names[0]} to "
             f"{self.model.names[-1]}",
-            f"{self.method} in {taken.steps} steps, rtol {self.rtol:g}, "
+            f"{self.method} in {statistics.steps} steps, rtol {self.rtol:g}, "
             f"energy balance closed to {self.energy_balance:.0e}"
             + "".join(f", momentum to {x:.0e}" for x in [self.momentum_balance] if x is not None),
             *filter(None, (self.reason, self.unbalanced)),
-            *(f"{each.what} did not happen: {each.why}" for each in self.pending),
+            *(f"{event.what} did not happen: {event.why}" for event in self.pending),
         ]
-        rows = [(f"{each.t:.6g} s", each.what) for each in self.happenings]
+        rows = [(f"{event.t:.6g} s", event.what) for event in self.happenings]
         title = f"Run of {self.model.arm.name}: {self.status} at t = {self.t[-1]:.6g} s"
         return Summary(title, tuple(lines), ("time", "event"), rows)
 
@@ -229,15 +229,15 @@ class RunData:
     @property
     def unbalanced(self) -> str:
         """Sentence on balances whose errors exceed the tolerance; empty if there are none."""
-        off = [
+        errors_beyond = [
             f"the {name} balance is off by {error:.1e} of the {name} exchanged"
             for name, error in self.balance_errors.items()
             if error > self.rtol
         ]
-        if not off:
+        if not errors_beyond:
             return ""
         return (
-            f"{' and '.join(off)}, beyond the tolerance of {self.rtol:g}. The motion is "
+            f"{' and '.join(errors_beyond)}, beyond the tolerance of {self.rtol:g}. The motion is "
             "wrong by about that, and by more where errors grow. Use a smaller rtol."
         )
 
@@ -248,8 +248,8 @@ class RunData:
         This is the largest of the kinetic energy, the ranges of elastic and gravitational energy,
         and the ranges of all works.
         """
-        forms = np.hstack([self.energy[:, 1:], self.works])
-        return max(float(self.energy[:, 0].max()), float(np.ptp(forms, axis=0).max()))
+        energies = np.hstack([self.energy[:, 1:], self.works])
+        return max(float(self.energy[:, 0].max()), float(np.ptp(energies, axis=0).max()))
 
     @cached_property
     def validity(self) -> "Validity":
@@ -264,8 +264,8 @@ class RunData:
         from flexarm.accuracy.defect import Motion
 
         push = None if self.drives is None else self.drives.push
-        held = tuple((leg.first, leg.held, leg.jump) for leg in self.legs)
-        return Motion(self.t, self.q, self.v, self.u, self.anchors, push, held, self.feedback)
+        phases = tuple((leg.first, leg.held, leg.jump) for leg in self.legs)
+        return Motion(self.t, self.q, self.v, self.u, self.anchors, push, phases, self.feedback)
 
     @cached_property
     def errors(self) -> "RunErrors":
@@ -275,14 +275,14 @@ class RunData:
         if self.judged == "off":
             return errors_off()
         why = CARRIED if any(leg.tip is not None for leg in self.legs) else self.missed
-        found = run_errors(
+        estimates = run_errors(
             self.model, self.motion, self.validity, solved=self._solved(),
             at_rest=None if self.at_rest is None else partial(self.at_rest, self),
             compare=self._compared, why=why,
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
-            return replace(found, model=None, parts=found.parts | {"theory": None})
-        return found
+            return replace(estimates, model=None, parts=estimates.parts | {"theory": None})
+        return estimates
 
     def _solved(self) -> "IntegrationError":
         """Return the error of the integration, by the same run at a tighter tolerance."""
@@ -291,13 +291,15 @@ class RunData:
 
         if not self.kept:
             return IntegrationError(None)
-        closer, falls, again = None, 1.0, self.repetition
-        if again is not None and (self.judged == "computed" or again.seconds <= REPEATED_SECONDS):
-            other = again.closer()
-            more = other.statistics.steps / max(self.statistics.steps, 1)
-            closer, falls = other.motion, more**again.order
+        closer_motion, error_ratio, repetition = None, 1.0, self.repetition
+        if repetition is not None and (
+            self.judged == "computed" or repetition.seconds <= REPEATED_SECONDS
+        ):
+            closer_run = repetition.closer()
+            step_ratio = closer_run.statistics.steps / max(self.statistics.steps, 1)
+            closer_motion, error_ratio = closer_run.motion, step_ratio**repetition.order
         return integration_error(
-            self.model, self.motion, closer, rtol=self.rtol, falls=falls,
+            self.model, self.motion, closer_motion, rtol=self.rtol, falls=error_ratio,
             steps=self.statistics.steps, balance=max(self.balance_errors.values()),
         )  # fmt: skip
 
@@ -305,13 +307,13 @@ class RunData:
         """Return the error of the shapes by runs of richer arms; None if there are none."""
         from flexarm.accuracy.compared import compare
 
-        again = self.repetition
-        if self.judged != "computed" or again is None or again.other is None:
+        repetition = self.repetition
+        if self.judged != "computed" or repetition is None or repetition.other is None:
             return None
-        other = again.other
+        simulate_other = repetition.other
 
         def simulate(model: Model) -> "tuple[Motion, Array]":
-            run = other(model)
+            run = simulate_other(model)
             return run.motion, run.tip
 
         return compare(self.model, self.motion, self.tip, self.rtol, simulate)

@@ -42,22 +42,22 @@ def fill_in(run: RunData) -> RunData:
     do not resolve its vibrations is returned unchanged.
     """
     curves = curves_of(run.model, run.q[0])
-    values, bends = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))
-    off = np.diff(run.t)[:, None] * bends / 8 / curves.scales(values)
-    most = max(DRAWN_SAMPLES // len(run.t), 1)
-    parts = min(int(np.ceil(np.sqrt(off.max(initial=0.0) / LINE_ERROR))), most)
+    values, curvatures = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))
+    errors = np.diff(run.t)[:, None] * curvatures / 8 / curves.scales(values)
+    most_parts = max(DRAWN_SAMPLES // len(run.t), 1)
+    parts = min(int(np.ceil(np.sqrt(errors.max(initial=0.0) / LINE_ERROR))), most_parts)
     if parts < 2 or run.missed:
         return run
     t = split(run.t, parts)
-    before = np.minimum(np.arange(len(t)) // parts, len(run.t) - 2)
-    q, v = _between(run, t, before)
+    start = np.minimum(np.arange(len(t)) // parts, len(run.t) - 2)
+    q, v = _between(run, t, start)
     q[::parts], v[::parts] = run.q, run.v
     anchors = run.anchors[np.arange(len(t)) // parts]
     tip_rotation, tip = _tips(run.model, q, anchors)
 
     def on_lines(values: Array) -> Array:
-        share = ((t - run.t[before]) / (run.t[before + 1] - run.t[before]))[:, None]
-        return np.asarray((1 - share) * values[before] + share * values[before + 1])
+        fraction = ((t - run.t[start]) / (run.t[start + 1] - run.t[start]))[:, None]
+        return np.asarray((1 - fraction) * values[start] + fraction * values[start + 1])
 
     legs = tuple(replace(leg, first=parts * leg.first) for leg in run.legs)
     return replace(run, legs=legs, losses={}, drives=None, t=t, q=q, v=v, anchors=anchors, tip=tip,
@@ -65,16 +65,16 @@ def fill_in(run: RunData) -> RunData:
                    works=on_lines(run.works))  # fmt: skip
 
 
-def _between(run: RunData, t: Array, before: npt.NDArray[np.int_]) -> tuple[Array, Array]:
+def _between(run: RunData, t: Array, start: npt.NDArray[np.int_]) -> tuple[Array, Array]:
     """Return coordinates and rates, (T, n) each, at times t by cubic Hermite interpolation.
 
     ``before`` has the index of the sample at the beginning of each time's interval.
     """
-    pairs = np.stack([before, before + 1])
+    pairs = np.stack([start, start + 1])
     q, v = run.q[pairs], run.v[pairs]
     t0, t1 = run.t[pairs]
     # Where a reference attitude changes, the angles at the interval's end are relative to another.
-    k = np.flatnonzero(np.any(run.anchors[before] != run.anchors[before + 1], axis=(1, 2)))
+    k = np.flatnonzero(np.any(run.anchors[start] != run.anchors[start + 1], axis=(1, 2)))
     for first in run.model.attitudes:
         angles = slice(first, first + 3)
         q[1, k, angles] = q[0, k, angles] + (t1 - t0)[k, None] * v[0, k, angles]
@@ -85,8 +85,8 @@ def _between(run: RunData, t: Array, before: npt.NDArray[np.int_]) -> tuple[Arra
 def _tips(model: Model, q: Array, anchors: Array) -> tuple[Array, Array]:
     """Return rotation (T, 3, 3) and position (T, 3) [m] of the arm's tip."""
     states, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", *model.start_anchors.shape)
-    placed = model.anchored(anchor) if model.attitudes else model
-    rotation, position = end_frame(placed, states)
+    anchored_model = model.anchored(anchor) if model.attitudes else model
+    rotation, position = end_frame(anchored_model, states)
     pose = ca.vertcat(ca.vec(ca.SX(rotation).T), ca.SX(position))
     evaluate = ca.Function("tips", [states, anchor], [pose])
     poses = np.array(evaluate(q.T, np.concatenate(anchors, axis=1))).T
@@ -113,11 +113,11 @@ def plot_run(run: RunData) -> "Figure":
     """
     figure, axes = panels((10, 11), 3, 2)
     joints, deflections, distance = axes[:, 0]
-    arm, spare, energy = axes[:, 1]
-    spare.remove()
+    arm, empty, energy = axes[:, 1]
+    empty.remove()
     arm.set_subplotspec(arm.get_gridspec()[:2, 1])  # over both rows
-    ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
-    figure.suptitle(drawable(run.model.arm.name) + ended)
+    ending = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
+    figure.suptitle(drawable(run.model.arm.name) + ending)
     if run.missed:
         figure.supxlabel(fill(drawable(run.missed), NOTE_WIDTH), fontsize="small", color=COLOURS[1])
     smooth = fill_in(run)
@@ -126,11 +126,11 @@ def plot_run(run: RunData) -> "Figure":
     _distance(smooth, distance)
     _snapshots(smooth, arm)
     _energy(run, energy)
-    over_time = (joints, deflections, distance, energy)
-    for panel in over_time:
-        for t in sorted({each.t for each in run.happenings}):
+    time_panels = (joints, deflections, distance, energy)
+    for panel in time_panels:
+        for t in sorted({event.t for event in run.happenings}):
             panel.axvline(t, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-    for panel in (*over_time, arm):
+    for panel in (*time_panels, arm):
         panel.grid(color="0.92")
         panel.set_axisbelow(True)
     return figure
@@ -159,51 +159,53 @@ def outline(model: Model, states: Array, anchors: Array, points: int) -> Array:
 def _joints(run: RunData, panel: "Axes") -> None:
     """Draw joint coordinates over time: revolute joints in degrees, prismatic joints in metres."""
     panel.set(title="joints", xlabel="time [s]")
-    moving = run.model.drawn_axes
-    turning = [axis for axis in moving if axis.turns]
-    panel.set_ylabel("[deg]" if turning else "[m]")
-    other = panel.twinx() if 0 < len(turning) < len(moving) else panel
-    if other is not panel:
-        other.set_ylabel("[m], dashed")
-        other.spines["top"].set_visible(False)
+    drawn_axes = run.model.drawn_axes
+    revolute = [axis for axis in drawn_axes if axis.turns]
+    panel.set_ylabel("[deg]" if revolute else "[m]")
+    metres = panel.twinx() if 0 < len(revolute) < len(drawn_axes) else panel
+    if metres is not panel:
+        metres.set_ylabel("[m], dashed")
+        metres.spines["top"].set_visible(False)
     lines = []
-    for k, axis in enumerate(moving):
+    for k, axis in enumerate(drawn_axes):
         values = run.q[:, axis.index]
-        look = curve_look(k, dashed=not axis.turns and other is not panel)
+        style = curve_look(k, dashed=not axis.turns and metres is not panel)
         if axis.turns:
-            lines += panel.plot(run.t, np.degrees(values), label=axis.name, **look)
+            lines += panel.plot(run.t, np.degrees(values), label=axis.name, **style)
         else:
-            lines += other.plot(run.t, values, label=axis.name, **look)
+            lines += metres.plot(run.t, values, label=axis.name, **style)
     legend_below(panel, lines)
 
 
 def _deflections(run: RunData, panel: "Axes") -> None:
     """Draw the tip displacements of flexible links from their undeformed position over time."""
-    moved = {
+    deflections = {
         part.name: tip_deflection(run.model, part, run.q) for part in flexible_links(run.model)
     }
-    largest = max((float(np.abs(each).max()) for each in moved.values()), default=0.0)
+    largest = max(
+        (float(np.abs(deflection).max()) for deflection in deflections.values()), default=0.0
+    )
     factor, unit = next(
         ((f, u) for f, u in LENGTHS if f * largest >= 0.5),
         LENGTHS[-1],
     )
-    for k, (name, each) in enumerate(moved.items()):
+    for k, (name, deflection) in enumerate(deflections.items()):
         for axis, letter in ((1, "y"), (2, "z")):
-            if np.abs(each[:, axis]).max() > FLAT_CURVE * largest:
-                look = curve_look(k, dashed=letter == "z")
-                panel.plot(run.t, factor * each[:, axis], label=f"{name} {letter}", **look)
-    title = "tip deflection of each link" if moved else "no link is flexible"
+            if np.abs(deflection[:, axis]).max() > FLAT_CURVE * largest:
+                style = curve_look(k, dashed=letter == "z")
+                panel.plot(run.t, factor * deflection[:, axis], label=f"{name} {letter}", **style)
+    title = "tip deflection of each link" if deflections else "no link is flexible"
     panel.set(title=title, xlabel="time [s]", ylabel=f"[{unit}]")
     legend_below(panel, panel.lines)
 
 
 def _distance(run: RunData, panel: "Axes") -> None:
     """Draw the distance of the tip from its final position over time, on a logarithmic axis."""
-    away = np.linalg.norm(run.tip - run.tip[-1], axis=1)
-    shown = away > NEAREST_SAMPLE * away.max()
-    panel.plot(run.t[shown], 1e3 * away[shown], color=COLOURS[0], label="tip")
+    distance = np.linalg.norm(run.tip - run.tip[-1], axis=1)
+    drawn = distance > NEAREST_SAMPLE * distance.max()
+    panel.plot(run.t[drawn], 1e3 * distance[drawn], color=COLOURS[0], label="tip")
     panel.set(title="distance of the tip from its final place", xlabel="time [s]", ylabel="[mm]")
-    panel.set_yscale("log" if np.any(shown) else "linear")
+    panel.set_yscale("log" if np.any(drawn) else "linear")
     legend_below(panel, panel.lines)
 
 

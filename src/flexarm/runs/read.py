@@ -110,19 +110,22 @@ def _check_heaps(path: Path) -> None:
     includes its header, so that HDF5 never advances past free space of size 0.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        left = len(data) // 16  # objects that fit into the file, once each
+        objects_left = len(data) // 16  # objects that fit into the file, once each
         start = data.find(_HEAP)
         while start >= 0:
-            at, end = start + 16, start + int.from_bytes(data[start + 8 : start + 16], "little")
-            while at + 16 <= min(end, len(data)):
-                index = int.from_bytes(data[at : at + 2], "little")
-                size = int.from_bytes(data[at + 8 : at + 16], "little")
+            offset, end = (
+                start + 16,
+                start + int.from_bytes(data[start + 8 : start + 16], "little"),
+            )
+            while offset + 16 <= min(end, len(data)):
+                index = int.from_bytes(data[offset : offset + 2], "little")
+                size = int.from_bytes(data[offset + 8 : offset + 16], "little")
                 if not index and size < 16:
                     raise ValueError("a collection does not end")
-                left -= 1
-                if left < 0:
+                objects_left -= 1
+                if objects_left < 0:
                     raise ValueError("collections overlap")
-                at += size if not index else 16 + (size + 7) // 8 * 8
+                offset += size if not index else 16 + (size + 7) // 8 * 8
             start = data.find(_HEAP, start + 1)
 
 
@@ -142,10 +145,13 @@ class Stored:
         hard = h5py.HardLink
         members = [self.file[name] for name in self.file
                    if isinstance(self.file.get(name, getlink=True), hard)]  # fmt: skip
-        held = sum(each.id.get_storage_size() for each in members if isinstance(each, h5py.Dataset))
-        if self.size - held > MOST_UNPACKED:
+        stored_size = sum(
+            member.id.get_storage_size() for member in members if isinstance(member, h5py.Dataset)
+        )
+        if self.size - stored_size > MOST_UNPACKED:
             raise FlexarmError(
-                f"{self.path}: has {self.size - held:,} bytes besides its variables. {REMEDY}"
+                f"{self.path}: has {self.size - stored_size:,} bytes besides its variables. "
+                f"{REMEDY}"
             )
 
     def has(self, name: str) -> bool:
@@ -174,12 +180,12 @@ class Stored:
 
     def rotations(self, name: str, count: int) -> Array:
         """Return a variable of rotation matrices, (count, 3, 3); raise an error for others."""
-        turned = self.numbers(name, (count, 3, 3))
-        small = np.abs(turned).max() <= 2  # so that nothing overflows
-        off = turned @ turned.transpose(0, 2, 1) - np.eye(3) if small else np.ones(1)
-        if np.abs(off).max() > ROTATION_ERROR or np.linalg.det(turned).min() < 0:
+        matrices = self.numbers(name, (count, 3, 3))
+        is_bounded = np.abs(matrices).max() <= 2  # so that nothing overflows
+        deviation = matrices @ matrices.transpose(0, 2, 1) - np.eye(3) if is_bounded else np.ones(1)
+        if np.abs(deviation).max() > ROTATION_ERROR or np.linalg.det(matrices).min() < 0:
             raise self.wrong(name, "must be rotation matrices")
-        return turned
+        return matrices
 
     def count(self, name: str) -> int:
         """Return the length of a list variable; raise an error if it is empty or too long."""
@@ -192,15 +198,17 @@ class Stored:
             )
         return int(shape[0])
 
-    def bytes_of(self, name: str, most: int) -> bytes:
+    def bytes_of(self, name: str, most_bytes: int) -> bytes:
         """Return the bytes of a side file that is stored as a variable."""
         variable = self._variable(name)
         if variable.dtype != np.uint8 or variable.shape is None or len(variable.shape) != 1:
             raise self.wrong(
                 name, f"must be a list of bytes, got {variable.dtype} {variable.shape}"
             )
-        if variable.shape[0] > most:
-            raise self.wrong(name, f"must be at most {most:,} bytes, got {variable.shape[0]:,}")
+        if variable.shape[0] > most_bytes:
+            raise self.wrong(
+                name, f"must be at most {most_bytes:,} bytes, got {variable.shape[0]:,}"
+            )
         self._check_storage(name, variable)
         return bytes(np.asarray(variable[...]).tobytes())
 
@@ -238,12 +246,12 @@ class Stored:
             raise self.wrong(name, f"must be one of {', '.join(words)}")
         return word
 
-    def listed(self, name: str, item: type[T], what: str) -> tuple[T, ...]:
+    def listed(self, name: str, item: type[T], expected: str) -> tuple[T, ...]:
         """Return an attribute that is a JSON list of items of a type."""
         try:
             return TypeAdapter(tuple[item, ...]).validate_json(self.text(name))  # type: ignore[valid-type]
         except ValueError:
-            raise self.wrong(name, f"must be {what}") from None
+            raise self.wrong(name, f"must be {expected}") from None
 
     def number(self, name: str, *, whole: bool = False, kinds: str = "") -> float:
         """Return a nonnegative number attribute of the file; raise an error for other values.
@@ -265,18 +273,18 @@ class Stored:
 
         Data may be recompressed, and other variables added.
         """
-        stated = json.loads(self.text(CHECKSUMS))
-        left = max(MOST_UNPACKED, UNPACKED_RATIO * self.size)
-        for name, checksum in dict(stated["variables"]).items():
+        checksums_by_name = json.loads(self.text(CHECKSUMS))
+        bytes_left = max(MOST_UNPACKED, UNPACKED_RATIO * self.size)
+        for name, checksum in dict(checksums_by_name["variables"]).items():
             variable = self._variable(name)
-            left -= variable.id.get_type().get_size() * prod(variable.shape or (0,))
-            if left < 0:
+            bytes_left -= variable.id.get_type().get_size() * prod(variable.shape or (0,))
+            if bytes_left < 0:
                 raise self.wrong(name, "announces more data than the file can contain")
             unit = self.text("units", name) if "units" in variable.attrs else ""
-            said = unit, self.text("long_name", name)
-            if variable_checksum(self._values(name, variable), *said) != checksum:
+            meaning = unit, self.text("long_name", name)
+            if variable_checksum(self._values(name, variable), *meaning) != checksum:
                 raise self.wrong(name, "was changed since the file was written")
-        for name, checksum in dict(stated["attributes"]).items():
+        for name, checksum in dict(checksums_by_name["attributes"]).items():
             is_text = h5py.check_string_dtype(self._attribute(name)[1].dtype) is not None
             value = self.text(name) if is_text else self.number(name, kinds="iuf")
             if attribute_checksum(value) != checksum:
@@ -318,23 +326,23 @@ class Stored:
 
     def _check_storage(self, name: str, variable: Any, *, of_words: bool = False) -> None:
         """Raise an error for data stored in another file, or larger than the file can contain."""
-        plan = variable.id.get_create_plist()
-        if plan.get_layout() == h5py.h5d.VIRTUAL or plan.get_external_count():
+        properties = variable.id.get_create_plist()
+        if properties.get_layout() == h5py.h5d.VIRTUAL or properties.get_external_count():
             raise self.wrong(name, "must lie in this file, not in another")
-        filters = {plan.get_filter(k)[0] for k in range(plan.get_nfilters())}
+        filters = {properties.get_filter(k)[0] for k in range(properties.get_nfilters())}
         if not filters <= _FILTERS:
             raise self.wrong(name, f"must be plain or compressed by deflate, got filters {filters}")
         width = variable.id.get_type().get_size()
-        taken, stored = width * prod(variable.shape), variable.id.get_storage_size()
+        unpacked, packed = width * prod(variable.shape), variable.id.get_storage_size()
         if not filters and not of_words and variable.chunks is None:
-            fits = taken == stored <= self.size
+            fits = unpacked == packed <= self.size
         else:
             chunk = width * prod(variable.chunks or (0,))
-            most = max(MOST_UNPACKED, UNPACKED_RATIO * self.size)
-            fits = max(taken, chunk) <= most and (stored > 0 or not taken)
+            most_bytes = max(MOST_UNPACKED, UNPACKED_RATIO * self.size)
+            fits = max(unpacked, chunk) <= most_bytes and (packed > 0 or not unpacked)
         if not fits:
             raise self.wrong(
-                name, f"announces {taken:,} bytes, but {stored:,} bytes are in the file"
+                name, f"announces {unpacked:,} bytes, but {packed:,} bytes are in the file"
             )
 
 
@@ -368,23 +376,28 @@ def load_run(path: str | Path) -> Run:
                 message = "is not a run of flexarm, or has the format of another version"
                 raise FlexarmError(f"{path}: {message}. Simulate the arm again.")
             text, files = stored.text("model_file"), _kept_files(stored)
-            by = _formulation(stored)
+            options = _formulation(stored)
         try:
             arm = parse(Arm, text, name=f"{path}, model_file", files=SideFiles(path, kept=files))
-            model = build(arm, tip_rotation=by.tip_rotation, series=by.series, nodes=by.nodes)
-            model = FORMULATIONS[by.formulation].paper_model(model) if by.paper else model
+            model = build(
+                arm,
+                tip_rotation=options.tip_rotation,
+                series=options.series,
+                nodes=options.nodes,
+            )
+            model = FORMULATIONS[options.formulation].paper_model(model) if options.paper else model
         except (ModelError, ShapeError) as error:
             raise ModelError(
                 f"{path}: the model file in this run is not valid in this version of "
                 f"flexarm:\n{error}"
             ) from None
         with explained(path):
-            run = _assemble(model, stored, by)
+            run = _assemble(model, stored, options)
             stored.require_unchanged()
             return run
 
 
-class _By(NamedTuple):
+class _EquationOptions(NamedTuple):
     """Formulation of the equations, with its options, that a run was computed with."""
 
     formulation: str
@@ -406,7 +419,7 @@ class _Leg(NamedTuple):
     jump: tuple[float, ...]
 
 
-def _formulation(stored: "Stored") -> _By:
+def _formulation(stored: "Stored") -> _EquationOptions:
     """Return the formulation stored with a run."""
     name = stored.word("formulation", FORMULATIONS)
     tips = stored.word("tip_rotation", get_args(TipRotation))
@@ -414,10 +427,10 @@ def _formulation(stored: "Stored") -> _By:
     theory = stored.word("link_theory", get_args(LinkTheory))
     tip_rotation: TipRotation = "first-order" if tips == "first-order" else "cayley"
     nodes = int(stored.number("nodes", whole=True)) or None  # 0 if they were not given
-    return _By(name, paper, tip_rotation, theory == "series", nodes)
+    return _EquationOptions(name, paper, tip_rotation, theory == "series", nodes)
 
 
-def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
+def _assemble(model: Model, stored: "Stored", options: _EquationOptions) -> Run:
     """Return the run that a file contains, after checks of its variables."""
     samples = stored.count("time")
     stored.require_words("coordinate", model.names)
@@ -448,8 +461,8 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         method=stored.text("method"),
         why=stored.text("why"),
         rtol=stored.number("rtol"),
-        formulation=by.formulation,
-        paper=by.paper,
+        formulation=options.formulation,
+        paper=options.paper,
         happenings=happenings,
         pending=pending,
         legs=_legs(stored, model, samples),
@@ -482,8 +495,8 @@ def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
     """Return the phases of the run."""
     legs = stored.listed("legs", _Leg, "a list of the phases of the run")
     for leg in legs:
-        inside = 0 <= leg.first < samples and all(0 <= i < model.size for i in leg.held)
-        if not inside or len(leg.jump) not in (0, model.size):
+        is_valid = 0 <= leg.first < samples and all(0 <= i < model.size for i in leg.held)
+        if not is_valid or len(leg.jump) not in (0, model.size):
             raise stored.wrong("legs", "must be a list of the phases of the run")
     firsts = [leg.first for leg in legs]
     if firsts and (firsts[0] != 0 or firsts != sorted(set(firsts))):
@@ -522,10 +535,10 @@ def _drives(
 def _kept_files(stored: "Stored") -> dict[str, bytes]:
     """Return the contents of the side files stored with a run, by their names in the model file."""
     files: dict[str, bytes] = {}
-    left = MOST_TOTAL_BYTES
+    bytes_left = MOST_TOTAL_BYTES
     while stored.has(name := f"{FILE}{len(files) + 1}"):
-        content = stored.bytes_of(name, min(MOST_FILE_BYTES, left))
-        left -= len(content)
+        content = stored.bytes_of(name, min(MOST_FILE_BYTES, bytes_left))
+        bytes_left -= len(content)
         path = stored.text("long_name", name)
         if path in files:
             raise stored.wrong(name, "is in the file twice")

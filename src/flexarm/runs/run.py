@@ -58,8 +58,8 @@ class Run(RunData):
 
         page = run_page([self])
         if len(page) <= PAGE_CHARACTERS:
-            look = f'style="{FRAME}" title="the run" srcdoc="{escape(page)}"'
-            return self._summary().html(f"<iframe {look}></iframe>")
+            frame_attributes = f'style="{FRAME}" title="the run" srcdoc="{escape(page)}"'
+            return self._summary().html(f"<iframe {frame_attributes}></iframe>")
         memory = io.BytesIO()
         self.plot().savefig(memory, dpi=PAGE_PICTURE_DPI, format="png")
         data = base64.b64encode(memory.getvalue()).decode("ascii")
@@ -99,7 +99,7 @@ class Run(RunData):
             raise SimulationError(
                 f"the motion cannot be judged, since its simulation stopped: {self.reason}"
             )
-        share = require_number("band", band, least=0.0, largest=1.0)
+        relative_band = require_number("band", band, least=0.0, largest=1.0)
         if after is None:
             after = self._motion_end()
         after = require_number("after", after, least=float(self.t[0]), unit="s")
@@ -107,7 +107,7 @@ class Run(RunData):
             raise FlexarmError(
                 f"after: must be at most {self.t[-1]:.6g} s, the end of the run, got {after:.6g} s"
             )
-        return settling(self.t, self.tip, after, share)
+        return settling(self.t, self.tip, after, relative_band)
 
     def _motion_end(self) -> float:
         """Return the time [s] when the last input, motion or event of the model file is over."""
@@ -115,7 +115,7 @@ class Run(RunData):
             raise FlexarmError(
                 "after: must be given, since the run does not follow the inputs in the arm's file"
             )
-        end = motion_end(self.model, [(each.t, each.what) for each in self.happenings])
+        end = motion_end(self.model, [(event.t, event.what) for event in self.happenings])
         return max([end, *(float(self.t[leg.first]) for leg in self.legs)])
 
     def along(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
@@ -361,19 +361,23 @@ def runs_dataset(
         require_kind("runs", run, Run, "a list of runs, such as simulate_many gives")
         if run.model.names != runs[0].model.names:
             raise FlexarmError("runs: must be runs of one arm, got runs with different coordinates")
-    said = [attributes(run) for run in runs]
-    common = {key: said[0][key] for key in said[0] if len({str(each[key]) for each in said}) == 1}
+    attributes_of = [attributes(run) for run in runs]
+    common = {
+        key: attributes_of[0][key]
+        for key in attributes_of[0]
+        if len({str(item[key]) for item in attributes_of}) == 1
+    }
     dataset = xarray.concat(
         [to_dataset(main_variables(run)) for run in runs], dim="run", join="outer",
         data_vars="all", coords="minimal", compat="override",
     )  # fmt: skip
     dataset.attrs = {key: value for key, value in common.items() if key not in OF_A_RUN}
-    for key in (each for each in OF_A_RUN if each in said[0]):
-        dataset[key] = ("run", np.array([each[key] for each in said]))
+    for key in (item for item in OF_A_RUN if item in attributes_of[0]):
+        dataset[key] = ("run", np.array([item[key] for item in attributes_of]))
     if parameters is not None:
         if not isinstance(parameters, Sequence) or len(parameters) != len(runs):
             raise refused("parameters", parameters, f"a list of {len(runs)} mappings, one per run")
-        keys = dict.fromkeys(key for each in parameters for key in each)
-        columns = {key: np.array([each.get(key, np.nan) for each in parameters]) for key in keys}
+        keys = dict.fromkeys(key for item in parameters for key in item)
+        columns = {key: np.array([item.get(key, np.nan) for item in parameters]) for key in keys}
         dataset = dataset.assign_coords({key: ("run", values) for key, values in columns.items()})
     return dataset

@@ -59,26 +59,28 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
     import h5py  # type: ignore[import-untyped]
 
     require_run_file(path)
-    kept_files = files_kept_with(run.model.arm)
+    side_files = files_kept_with(run.model.arm)
     variables = [*main_variables(run), *along_variables(run, None)]
-    for k, (name, content) in enumerate(kept_files.items(), 1):
+    for k, (name, content) in enumerate(side_files.items(), 1):
         data = np.frombuffer(content, dtype=np.uint8)
         variables.append(Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name))
-    said = attributes(run)
+    run_attributes = attributes(run)
     # Made in memory, since HDF5 may fail on a full disk without an error.
     memory = io.BytesIO()
     with h5netcdf.File(memory, "w") as file:
-        for each in variables:
-            for axis, size in zip(each.axes, each.values.shape, strict=True):
+        for variable in variables:
+            for axis, size in zip(variable.axes, variable.values.shape, strict=True):
                 if axis not in file.dimensions:
                     file.dimensions[axis] = size
-            kind = h5py.string_dtype() if each.is_label else each.values.dtype
-            made = file.create_variable(each.name, each.axes, kind, data=each.values)
-            made.attrs.update(described(each))
+            kind = h5py.string_dtype() if variable.is_label else variable.values.dtype
+            stored = file.create_variable(variable.name, variable.axes, kind, data=variable.values)
+            stored.attrs.update(described(variable))
         # By convention of NetCDF these variables label an axis.
-        file.attrs["coordinates"] = " ".join(each.name for each in variables if each.is_label)
-        file.attrs.update({**said, CHECKSUMS: checksums(variables, said)})
-    _require_readable(memory, run, SideFiles(kept=kept_files))
+        file.attrs["coordinates"] = " ".join(
+            variable.name for variable in variables if variable.is_label
+        )
+        file.attrs.update({**run_attributes, CHECKSUMS: checksums(variables, run_attributes)})
+    _require_readable(memory, run, SideFiles(kept=side_files))
     write_whole(path, memory.getvalue(), force=force)
 
 
@@ -88,9 +90,9 @@ def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> Non
 
     with h5netcdf.File(memory, "r") as file:
         parse(Arm, str(file.attrs["model_file"]), name="the run's arm", files=files)
-        kept = {name: file[name][...] for name in ("time", "q", "v")}
+        stored = {name: file[name][...] for name in ("time", "q", "v")}
     for name, values in (("time", run.t), ("q", run.q), ("v", run.v)):
-        if not np.array_equal(kept[name], values, equal_nan=True):
+        if not np.array_equal(stored[name], values, equal_nan=True):
             raise FlexarmError(
                 f"the run cannot be stored, since its {name} would not be read back unchanged"
             )
@@ -110,20 +112,20 @@ def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
 
 def files_kept_with(arm: Arm) -> dict[str, bytes]:
     """Return the contents of the side files that an arm names, by name."""
-    return {each.name: each.content for each in _files_of(arm)}
+    return {side_file.name: side_file.content for side_file in _files_of(arm)}
 
 
 def _files_of(arm: Arm) -> Iterator[SideFile]:
     """Yield the side files that an arm is made of besides its model file."""
     for part in parts_beside(arm):
         yield part.side_file
-        further = None
+        companion = None
         if isinstance(part, ModalBody):
-            further = arrays_beside(part.side_file)
+            companion = arrays_beside(part.side_file)
         elif isinstance(part, Tabulated):
-            further = table_beside(part.side_file)
-        if further is not None:
-            yield further
+            companion = table_beside(part.side_file)
+        if companion is not None:
+            yield companion
 
 
 class LiveFile:
@@ -182,24 +184,24 @@ class LiveFile:
         FlexarmError
             If the file was written by another program and `force` is false, or cannot be written.
         """
-        found = self._stamp()
-        ours = found is not None and found == self._written
+        stamp = self._stamp()
+        is_ours = stamp is not None and stamp == self._written
         try:
-            save_run(run, self.path, force=self.force or ours)
+            save_run(run, self.path, force=self.force or is_ours)
         finally:  # also when interrupted after the file has come under its name
-            if self.force or found == self._written:
+            if self.force or stamp == self._written:
                 self._written = self._stamp()
 
     def _due(self, now: float) -> bool:
-        enough = now - self._last >= SNAPSHOT_PAUSE
-        return enough and (self._spent + self._cost) <= SNAPSHOT_SHARE * (now - self._begun)
+        is_late = now - self._last >= SNAPSHOT_PAUSE
+        return is_late and (self._spent + self._cost) <= SNAPSHOT_SHARE * (now - self._begun)
 
     def _stamp(self) -> tuple[int, int] | None:
         try:
-            found = self.path.stat()
+            stat = self.path.stat()
         except OSError:
             return None
-        return found.st_ino, found.st_mtime_ns
+        return stat.st_ino, stat.st_mtime_ns
 
 
 def frame_of(run: RunData) -> "pandas.DataFrame":
@@ -246,11 +248,11 @@ def require_export(path: str | Path) -> str:
         If the ending is unknown, or a package for it is not installed.
     """
     kind = require_path("path", path).suffix.lower()
-    known = [".csv", *WRITERS]
-    if kind not in known:
-        raise refused("path", str(path), f"a file that ends in one of {', '.join(known)}")
-    for package, what in NEEDED.get(kind, {}).items():
-        optional_module(package, what)
+    endings = [".csv", *WRITERS]
+    if kind not in endings:
+        raise refused("path", str(path), f"a file that ends in one of {', '.join(endings)}")
+    for package, purpose in NEEDED.get(kind, {}).items():
+        optional_module(package, purpose)
     return kind
 
 
@@ -259,9 +261,9 @@ def _to_mat(run: RunData, memory: io.BytesIO) -> None:
     from scipy.io import savemat
 
     content: dict[str, Any] = {"about": attributes(run)}
-    for each in [*main_variables(run), *along_variables(run, None)]:
-        name = "".join(c if c.isascii() and c.isalnum() else "_" for c in each.name)
-        content[name[:MATLAB_NAME]] = each.values
+    for variable in [*main_variables(run), *along_variables(run, None)]:
+        name = "".join(c if c.isascii() and c.isalnum() else "_" for c in variable.name)
+        content[name[:MATLAB_NAME]] = variable.values
     savemat(memory, content, long_field_names=True, oned_as="column")  # type: ignore[arg-type]
 
 
@@ -277,12 +279,12 @@ NEEDED = {
 }
 
 
-def optional_module(name: str, what: str) -> Any:
+def optional_module(name: str, purpose: str) -> Any:
     """Return an optional package; raise an error with the command to install it if missing."""
     try:
         return import_module(name)
     except ImportError:
         raise FlexarmError(
-            f"{what} need the package {name}, which is not installed. Run 'pip install "
+            f"{purpose} need the package {name}, which is not installed. Run 'pip install "
             f"{name.partition('.')[0]}'."
         ) from None

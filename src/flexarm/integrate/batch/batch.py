@@ -75,22 +75,22 @@ def batch(
         raise SimulationError(f"dt: must be > 0, got {dt}")
     if device not in get_args(Literal["cpu", "gpu"]):
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
-    arm, which, firsts = validated(arm), np.zeros(count, dtype=np.int64), [0]
+    arm, kind_of, first_of_kind = validated(arm), np.zeros(count, dtype=np.int64), [0]
     rows: Rows = [{}]
     if parameters is not None:
         rows = _rows("parameters", parameters, count)
-        which = row_codes(rows)
-        firsts = np.unique(which, return_index=True)[1].tolist()
-    kinds = [_task(build(change_arm(arm, row_of(rows, k)))) for k in firsts]
-    return Batch(kinds, which, dt, device)
+        kind_of = row_codes(rows)
+        first_of_kind = np.unique(kind_of, return_index=True)[1].tolist()
+    kinds = [_task(build(change_arm(arm, row_of(rows, k)))) for k in first_of_kind]
+    return Batch(kinds, kind_of, dt, device)
 
 
-def _rows(name: str, given: Any, count: int) -> Rows:
+def _rows(name: str, values: Any, count: int) -> Rows:
     """Return values by arm, as many as there are arms; raise SimulationError for others."""
-    rows = read_rows(name, given)
+    rows = read_rows(name, values)
     if row_count(rows) != count:
-        what = f"a list of {count} mappings, one per arm, or a mapping of arrays"
-        raise refused(name, given, what, SimulationError)
+        expected = f"a list of {count} mappings, one per arm, or a mapping of arrays"
+        raise refused(name, values, expected, SimulationError)
     return rows
 
 
@@ -103,7 +103,7 @@ def _task(model: Model) -> InitialValueProblem:
     refuse_alone(model)
     task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model))
     actuators = task.motion.actuators
-    if actuators.lookouts or any(each.servo.period is not None for each in actuators.servos):
+    if actuators.lookouts or any(servo.servo.period is not None for servo in actuators.servos):
         raise SimulationError(
             "arm: a batch cannot simulate backlash, current limits in coils or sampled servos. "
             "Use flexarm.simulate."
@@ -136,27 +136,27 @@ class Batch:
     """
 
     def __init__(
-        self, kinds: Sequence[InitialValueProblem], which: Ints, dt: float, device: str
+        self, kinds: Sequence[InitialValueProblem], kind_of: Ints, dt: float, device: str
     ) -> None:
         first = kinds[0]
         if any(task.equation.model.names != first.equation.model.names for task in kinds):
             raise SimulationError("parameters: must not change which coordinates the arms have")
-        self._kinds, self._which, self.dt = kinds, which, dt
+        self._kinds, self._which, self.dt = kinds, kind_of, dt
         self.names, self.input_names = first.equation.model.names, first.equation.input_names
         steps = [equal_step(RK4, task.vibration, LONGEST_RUN, RTOL, None) for task in kinds]
         self.substeps = int(np.ceil(dt / min(*steps, dt / LEAST_SUBSTEPS)))
         self._size = len(first.state)
         self._starts = np.array([_row(task) for task in kinds])
-        self._rows = self._starts[which]
+        self._rows = self._starts[kind_of]
         self._stale = self._lent = False
         kind = GpuBatch if device == "gpu" else CpuBatch
         self._engines = [
-            (mine, kind([kinds[k] for k in which[mine]], dt / self.substeps, self.substeps))
-            for mine in _groups([_structure(task) for task in kinds], which)
+            (arms, kind([kinds[k] for k in kind_of[arms]], dt / self.substeps, self.substeps))
+            for arms in _groups([_structure(task) for task in kinds], kind_of)
         ]
         self._limits = [
-            (mine, *_limits([kinds[k] for k in which[mine]]))
-            for mine in _groups([_watched(task).tobytes() for task in kinds], which)
+            (arms, *_limits([kinds[k] for k in kind_of[arms]]))
+            for arms in _groups([_watched(task).tobytes() for task in kinds], kind_of)
         ]
         self.reset()
 
@@ -172,8 +172,8 @@ class Batch:
     def _seen(self) -> Array:
         """Return times, states and reference attitudes of all arms, one row per arm."""
         if self._stale or self._lent:
-            for mine, engine in self._engines:
-                self._rows[mine] = engine.rows()
+            for arms, engine in self._engines:
+                self._rows[arms] = engine.rows()
             self._stale = False
         return self._rows
 
@@ -272,52 +272,52 @@ class Batch:
 
     def _measure_anew(self) -> None:
         """Update the reference attitudes of arms whose angles approach a singularity."""
-        rows, n, some = self._seen(), len(self.names), False
+        rows, n, any_rebased = self._seen(), len(self.names), False
         for k, first in enumerate(self._kinds[0].equation.model.attitudes):
-            place = 1 + self._size + 9 * k
+            start = 1 + self._size + 9 * k
             for row in map(
                 rows.__getitem__, np.flatnonzero(np.abs(rows[:, 2 + first]) > MOST_MIDDLE_ANGLE)
             ):
                 angles, rates = row[1 + first : 4 + first], row[1 + n + first : 4 + n + first]
-                rebase(row[place : place + 9].reshape(3, 3), angles, rates)
-                some = True
-        for mine, engine in self._engines if some else ():
-            engine.take(rows[mine])
+                rebase(row[start : start + 9].reshape(3, 3), angles, rates)
+                any_rebased = True
+        for arms, engine in self._engines if any_rebased else ():
+            engine.take(rows[arms])
 
     def _step_in_place(self, u: Any) -> bool:
         """Step with an input array in GPU memory; return whether the array could be used."""
         shape = (len(self), len(self.input_names))
         try:
-            place = pointer_in_place(u, shape, CUDA)
+            address = pointer_in_place(u, shape, CUDA)
         except FlexarmError as error:
             raise SimulationError(f"u: {error}") from None
-        if place is None or len(self._engines) > 1 or not shape[1]:
+        if address is None or len(self._engines) > 1 or not shape[1]:
             return False
-        return self._engines[0][1].step_at(place)
+        return self._engines[0][1].step_at(address)
 
     def _step_with(self, u: Any) -> None:
         """Step with inputs in CPU memory, shape (count, inputs) or (inputs,)."""
-        given = require_array("u", u, SimulationError)
+        values = require_array("u", u, SimulationError)
         shape = (len(self), len(self.input_names))
-        if given.shape not in (shape, shape[1:]):
+        if values.shape not in (shape, shape[1:]):
             raise SimulationError(
-                f"u: must have the shape {shape} or {shape[1:]}, got {given.shape}"
+                f"u: must have the shape {shape} or {shape[1:]}, got {values.shape}"
             )
-        held = np.zeros((len(self), max(shape[1], 1)))
-        held[:, : shape[1]] = given
-        for mine, engine in self._engines:
-            engine.step(held[mine])
+        inputs = np.zeros((len(self), max(shape[1], 1)))
+        inputs[:, : shape[1]] = values
+        for arms, engine in self._engines:
+            engine.step(inputs[arms])
 
     @property
     def ended(self) -> Array:
         """Mask of arms whose run would end, shape (count,)."""
         states = self._seen()[:, 1 : 1 + 2 * len(self.names)]
-        found = ~np.all(np.isfinite(states), axis=1)
-        for mine, rows, low, high in self._limits:
+        ended = ~np.all(np.isfinite(states), axis=1)
+        for arms, rows, low, high in self._limits:
             with np.errstate(invalid="ignore"):
-                values = states[mine] @ rows.T
-                found[mine] |= np.any((values < low) | (values > high), axis=1)
-        return np.asarray(found)
+                values = states[arms] @ rows.T
+                ended[arms] |= np.any((values < low) | (values > high), axis=1)
+        return np.asarray(ended)
 
     def reset(self, which: Any = None, starts: Any = None) -> None:
         """Reset arms to time 0 and to their start.
@@ -331,54 +331,54 @@ class Batch:
             model file: a list of mappings by arm that is reset, or a mapping of arrays.
         """
         rows = self._chosen(which)
-        begun_at = self._starts[self._which[rows]]
+        initial = self._starts[self._which[rows]]
         if starts is not None:
-            begun_at[:, 1 : 1 + self._size] = self._begun(starts, self._which[rows])
-        self._seen()[rows] = begun_at
-        for mine, engine in self._engines:
-            engine.take(self._rows[mine])
+            initial[:, 1 : 1 + self._size] = self._begun(starts, self._which[rows])
+        self._seen()[rows] = initial
+        for arms, engine in self._engines:
+            engine.take(self._rows[arms])
 
     def _begun(self, starts: Any, kinds: Ints) -> Array:
         """Return initial states of arms of given kinds, (count, size), from values by name."""
-        given = _rows("starts", starts, len(kinds))
+        values = _rows("starts", starts, len(kinds))
         units = coordinate_units(self._kinds[0].equation.model)
-        begun = Variations(self._kinds, kinds, columns_of("starts", given, units), {})
-        begun.check()
-        if np.any(begun.problem_of >= len(self._kinds)):
+        variations = Variations(self._kinds, kinds, columns_of("starts", values, units), {})
+        variations.check()
+        if np.any(variations.problem_of >= len(self._kinds)):
             raise SimulationError(
                 "starts: a servo without a target holds its joint at the start in the model "
                 "file. Give the servo a target."
             )
-        return begun.states(slice(None))
+        return variations.states(slice(None))
 
     def _chosen(self, which: object) -> Ints:
         """Return the indices of the arms that ``which`` selects."""
         numbers = np.arange(len(self))
         if which is None:
             return numbers
-        found = np.asarray(which if isinstance(which, np.ndarray) else listed(which))
-        if found.shape == (len(self),) and found.dtype == bool:
-            return np.flatnonzero(found)
-        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        indices = np.asarray(which if isinstance(which, np.ndarray) else listed(which))
+        if indices.shape == (len(self),) and indices.dtype == bool:
+            return np.flatnonzero(indices)
+        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
             raise refused(
                 "which", which, "a list of indices of arms, or one bool per arm", SimulationError
             )
-        if np.any((found < 0) | (found >= len(self))):
+        if np.any((indices < 0) | (indices >= len(self))):
             raise SimulationError(f"which: must be indices from 0 to {len(self) - 1}, got {which}")
-        return np.array(found, dtype=np.int64)
+        return np.array(indices, dtype=np.int64)
 
     def tip(self) -> Array:
         """Return the tip positions [m], shape (count, 3)."""
-        places = np.zeros((len(self), 3))
+        positions = np.zeros((len(self), 3))
         q, v = self.q, self.v
-        for task, mine in zip(
+        for task, arms in zip(
             self._kinds, _groups(range(len(self._kinds)), self._which), strict=True
         ):
-            placed = task.equation
+            equation = task.equation
             if task.equation.model.attitudes:
-                placed = placed.anchored(self.anchors[mine])
-            places[mine] = placed.observe(q[mine], v[mine])[2]
-        return places
+                equation = equation.anchored(self.anchors[arms])
+            positions[arms] = equation.observe(q[arms], v[arms])[2]
+        return positions
 
 
 def _row(task: InitialValueProblem) -> Array:
@@ -386,7 +386,7 @@ def _row(task: InitialValueProblem) -> Array:
     return np.concatenate([[0.0], task.state, anchor_of(task)])
 
 
-def _groups(keys: Sequence[Hashable], which: Ints) -> list[slice | Ints]:
+def _groups(keys: Sequence[Hashable], kind_of: Ints) -> list[slice | Ints]:
     """Return the indices of arms whose kinds have equal keys, one entry per distinct key.
 
     ``keys`` has one key per kind, and ``which`` is the index of each arm's kind.
@@ -394,7 +394,7 @@ def _groups(keys: Sequence[Hashable], which: Ints) -> list[slice | Ints]:
     numbers = {key: k for k, key in enumerate(dict.fromkeys(keys))}
     if len(numbers) == 1:
         return [slice(None)]
-    group = np.array([numbers[key] for key in keys])[which]
+    group = np.array([numbers[key] for key in keys])[kind_of]
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))
     return list(np.split(order, ends[:-1]))
 
@@ -409,8 +409,8 @@ def _structure(task: InitialValueProblem) -> Hashable:
 
 def _watched(task: InitialValueProblem) -> Array:
     """Return coefficients of the quantities with limits, linear in (q, v), shape (count, 2 n)."""
-    found = [each.row for each in task.watches if each.what]
-    return np.array(found).reshape(-1, 2 * len(task.equation.model.names))
+    rows = [watch.row for watch in task.watches if watch.what]
+    return np.array(rows).reshape(-1, 2 * len(task.equation.model.names))
 
 
 def _limits(tasks: Sequence[InitialValueProblem]) -> tuple[Array, Array, Array]:
@@ -418,6 +418,6 @@ def _limits(tasks: Sequence[InitialValueProblem]) -> tuple[Array, Array, Array]:
 
     The coefficients have shape (count, 2 n), and each array of limits (N, count) for N arms.
     """
-    bounds = [[(each.low, each.high) for each in task.watches if each.what] for task in tasks]
+    bounds = [[(watch.low, watch.high) for watch in task.watches if watch.what] for task in tasks]
     low, high = np.array(bounds).reshape(len(tasks), -1, 2).transpose(2, 0, 1)
     return _watched(tasks[0]), low, high

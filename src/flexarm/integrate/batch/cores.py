@@ -48,17 +48,17 @@ class LaneProblem(InitialValueProblem):
     @cached_property
     def measures(self) -> Measures:
         """Quantities in which errors are measured, of one lane after the other."""
-        return _spread_measures([each.measures for each in self.lanes])
+        return _spread_measures([lane.measures for lane in self.lanes])
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
         """Quantities whose bounds end the run, of one lane after the other."""
-        return _spread_watches([each.watches for each in self.lanes])
+        return _spread_watches([lane.watches for lane in self.lanes])
 
     @property
     def state(self) -> Array:
         """Initial states of all lanes, interleaved: the lane is the fastest index."""
-        return np.stack([each.state for each in self.lanes], axis=1).ravel()
+        return np.stack([lane.state for lane in self.lanes], axis=1).ravel()
 
     def joined(self) -> tuple[System, dict[str, Array]]:
         """Return the rates of all lanes as one system, and buffers of the compiled equations."""
@@ -80,8 +80,8 @@ def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
 
 def _is_alone(task: InitialValueProblem) -> bool:
     model = task.equation.model
-    driven = task.motion.law is not None or bool(task.motion.actuators.key)
-    return driven or bool(model.attitudes or model.arm.contacts)
+    has_actuators = task.motion.law is not None or bool(task.motion.actuators.key)
+    return has_actuators or bool(model.attitudes or model.arm.contacts)
 
 
 def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> IntegratorState | None:
@@ -91,27 +91,27 @@ def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> Integrat
     be integrated together; one motion has the state that it has alone.
     """
     if len(tasks) == 1:
-        return new_state(tasks[0], method, tasks[0].wanted)
+        return new_state(tasks[0], method, tasks[0].rtol)
     compiled = compile_abreast(tasks)
     if compiled is None:
         return None
     groups = tuple(
-        [channel for channels in zip(*each, strict=True) for channel in channels]
-        for each in zip(*(task.groups for task in tasks), strict=True)
+        [channel for channels in zip(*limit, strict=True) for channel in channels]
+        for limit in zip(*(task.groups for task in tasks), strict=True)
     )
-    together = LaneProblem(
-        **{each.name: getattr(tasks[0], each.name) for each in fields(tasks[0])}
+    problem = LaneProblem(
+        **{limit.name: getattr(tasks[0], limit.name) for limit in fields(tasks[0])}
         | {"groups": groups, "lanes": tuple(tasks), "compiled": compiled}
     )
-    limits = [step_limits(task, method, task.wanted) for task in tasks]
-    least = StepLimits(
-        min(each.tolerance for each in limits),
-        min(each.first for each in limits),
-        min(each.largest for each in limits),
+    limits = [step_limits(task, method, task.rtol) for task in tasks]
+    strictest = StepLimits(
+        min(limit.tolerance for limit in limits),
+        min(limit.first for limit in limits),
+        min(limit.largest for limit in limits),
         limits[0].strict,
     )
-    found: IntegratorState = method.begin(start_fields(together, method, least))
-    return found
+    state: IntegratorState = method.begin(start_fields(problem, method, strictest))
+    return state
 
 
 def _spread(rows: Array, lane: int, width: int) -> Array:
@@ -120,29 +120,29 @@ def _spread(rows: Array, lane: int, width: int) -> Array:
     return wide.reshape(*rows.shape[:-1], -1)
 
 
-def _spread_measures(each: Sequence[Measures]) -> Measures:
-    width = len(each)
-    groups = [len(measures.floor) for measures in each]
+def _spread_measures(lanes: Sequence[Measures]) -> Measures:
+    width = len(lanes)
+    groups = [len(measures.floor) for measures in lanes]
     first = np.concatenate([[0], np.cumsum(groups)[:-1]])
     return Measures(
-        np.concatenate([_spread(m.rows, lane, width) for lane, m in enumerate(each)]),
-        np.concatenate([_spread(m.rate_rows, lane, width) for lane, m in enumerate(each)]),
-        np.concatenate([m.to_modes for m in each]),
-        np.concatenate([m.frequencies for m in each]),
-        np.concatenate([m.group + start for m, start in zip(each, first, strict=True)]),
-        np.concatenate([m.floor for m in each]),
-        np.concatenate([m.rate_floor for m in each]),
-        np.concatenate([m.pace for m in each]),
-        tuple(kind for m in each for kind in m.deflects),
-        np.concatenate([m.energy_floor for m in each]),
+        np.concatenate([_spread(m.rows, lane, width) for lane, m in enumerate(lanes)]),
+        np.concatenate([_spread(m.rate_rows, lane, width) for lane, m in enumerate(lanes)]),
+        np.concatenate([m.to_modes for m in lanes]),
+        np.concatenate([m.frequencies for m in lanes]),
+        np.concatenate([m.group + start for m, start in zip(lanes, first, strict=True)]),
+        np.concatenate([m.floor for m in lanes]),
+        np.concatenate([m.rate_floor for m in lanes]),
+        np.concatenate([m.pace for m in lanes]),
+        tuple(kind for m in lanes for kind in m.deflects),
+        np.concatenate([m.energy_floor for m in lanes]),
     )
 
 
-def _spread_watches(each: Sequence[Sequence[Watch]]) -> tuple[Watch, ...]:
-    width = len(each)
+def _spread_watches(lanes: Sequence[Sequence[Watch]]) -> tuple[Watch, ...]:
+    width = len(lanes)
     return tuple(
         replace(watch, row=_spread(watch.row, lane, width))
-        for lane, watches in enumerate(each)
+        for lane, watches in enumerate(lanes)
         for watch in watches
     )
 
@@ -174,22 +174,22 @@ class RunBlock:
             KERNEL_CALL_TIME
             / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
         )
-        begins = m.system.first
+        first_pieces = m.system.first
         memory = gathered(m, [*m.buffers.values()], m.samples)
 
-        def place(array: Array) -> int:
+        def offset(array: Array) -> int:
             return (array.ctypes.data - memory.ctypes.data) // DOUBLE.itemsize
 
-        spots = [place(array) + np.arange(m.size) for array in (m.y, m.y_old)]
+        offsets = [offset(array) + np.arange(m.size) for array in (m.y, m.y_old)]
         channels = [c * lanes + lane for c in inputs for lane in range(lanes)]
-        spots.append(place(m.system.pieces) + begins[channels] * PIECE + VALUE)
+        offsets.append(offset(m.system.pieces) + first_pieces[channels] * PIECE + VALUE)
         m.pack()
         self._m, self._memory = m, memory
         self._series = RunSeries(
             m=m, restart=restart.address, march=march.address, memory=memory,
-            first=memory[: place(m.samples)].copy(), numbers=place(m.samples),
-            places=np.concatenate(spots).astype(np.int64), given=sum(map(len, spots)),
-            values=np.zeros(1), lanes=lanes, size=self.size, begin=m.wanted - rows, rows=rows,
+            first=memory[: offset(m.samples)].copy(), numbers=offset(m.samples),
+            places=np.concatenate(offsets).astype(np.int64), given=sum(map(len, offsets)),
+            values=np.zeros(1), lanes=lanes, size=self.size, begin=m.sample_count - rows, rows=rows,
             samples=np.zeros(1), counts=np.zeros(1, dtype=np.int64),
         )  # fmt: skip
 
@@ -214,18 +214,18 @@ class RunBlock:
         r.samples, r.counts = samples.reshape(-1), np.zeros(count * COUNTS, dtype=np.int64)
         r.run, r.count, r.going = 0, 0, 0
         seconds = np.zeros(count)
-        some = 1
+        portion = 1
         while r.run < count:
-            done, began = r.run, time.perf_counter()
+            first_run, start_time = r.run, time.perf_counter()
             if r.going == 0:
-                r.count = min(count, r.run + some)
+                r.count = min(count, r.run + portion)
             march_series(r)
-            tried = self._m.steps + self._m.rejections
-            if r.going and self._m.method.proven and tried > RECOMPILED_AFTER - self._m.budget:
+            attempts = self._m.steps + self._m.rejections
+            if r.going and self._m.method.proven and attempts > RECOMPILED_AFTER - self._m.budget:
                 r.run, r.going = r.run + 1, 0  # a long run, whose equations are compiled again
-            spent = time.perf_counter() - began
-            seconds[done : r.run + r.going] += spent / (r.run + r.going - done)
-            some = max(1, min(2 * some, int(some * KERNEL_CALL_TIME / max(spent, 1e-6))))
+            elapsed = time.perf_counter() - start_time
+            seconds[first_run : r.run + r.going] += elapsed / (r.run + r.going - first_run)
+            portion = max(1, min(2 * portion, int(portion * KERNEL_CALL_TIME / max(elapsed, 1e-6))))
             go_on(0.0)
         return r.counts.reshape(-1, COUNTS), seconds
 
@@ -262,7 +262,7 @@ class CoreRuns:
             refuse_states(method, task)
         # CasADi is not safe in threads: threads only run what is compiled here.
         for task in {id(task.motion): task for task in variations.bases}.values():
-            make_ready(new_state(task, method, task.wanted))
+            make_ready(new_state(task, method, task.rtol))
         self.variations, self.method, self._rows = variations, method, rows
         self.width = native_width() if method.abreast else 1
         self._workers = workers or os.cpu_count() or 1
@@ -279,15 +279,15 @@ class CoreRuns:
             for stretch in self._stretches(rows)
             for first in range(stretch.first, stretch.last, JOB_GROUPS * len(stretch.tasks))
         )
-        waiting = list[Future[int]]()
+        futures = list[Future[int]]()
         with ThreadPoolExecutor(self._workers) as pool:
             try:
                 for job in jobs:
-                    waiting.append(pool.submit(self._job, *job, results))
-                    if len(waiting) > 2 * self._workers:
-                        yield waiting.pop(0).result()
-                for each in waiting:
-                    yield each.result()
+                    futures.append(pool.submit(self._job, *job, results))
+                    if len(futures) > 2 * self._workers:
+                        yield futures.pop(0).result()
+                for future in futures:
+                    yield future.result()
             except BaseException:  # Ctrl-C: do not wait for the others
                 self._given_up.set()
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -296,8 +296,8 @@ class CoreRuns:
     def _stretches(self, rows: slice) -> Iterator[AlikeRuns]:
         """Yield stretches of consecutive runs; groups of lanes begin at multiples of the width."""
         problems = self.variations.problem_of[rows]
-        whole = len(problems) // self.width * self.width if self.width > 1 else 0
-        for begin, end, width in ((0, whole, self.width), (whole, len(problems), 1)):
+        full = len(problems) // self.width * self.width if self.width > 1 else 0
+        for begin, end, width in ((0, full, self.width), (full, len(problems), 1)):
             groups = problems[begin:end].reshape(-1, width)
             changes = np.flatnonzero(np.any(groups[1:] != groups[:-1], axis=1)) + 1
             ends = [*changes.tolist(), len(groups)] if len(groups) else []
@@ -309,12 +309,12 @@ class CoreRuns:
 
     def _stretch(self, first: int, last: int, problems: tuple[int, ...]) -> Iterator[AlikeRuns]:
         """Yield the stretch, or those of single runs if its lanes do not go together."""
-        known = {k: self.variations.problem(k) for k in problems}
-        tasks = tuple(known[k] for k in problems)
+        problem_by_index = {k: self.variations.problem(k) for k in problems}
+        tasks = tuple(problem_by_index[k] for k in problems)
         block = self._block(tasks)
         if block is not None or len(problems) == 1:
             yield AlikeRuns(first, last, tasks, None if block is None else [block])
-        elif len(known) == 1:
+        elif len(problem_by_index) == 1:
             yield from self._stretch(first, last, problems[:1])
         else:
             for k in range(first, last):
@@ -329,18 +329,18 @@ class CoreRuns:
 
     def _job(self, stretch: AlikeRuns, first: int, last: int, results: RunArrays) -> int:
         """Compute some runs of a stretch; return how many."""
-        left = np.arange(first, last)
+        numbers = np.arange(first, last)
         if stretch.blocks is not None:
-            left = self._in_series(stretch.blocks, stretch.tasks, left, results)
-            if len(left) and len(stretch.tasks) > 1 and len({*map(id, stretch.tasks)}) == 1:
-                left = self._in_series([], stretch.tasks[:1], left, results)
-        for k in left.tolist():
+            numbers = self._in_series(stretch.blocks, stretch.tasks, numbers, results)
+            if len(numbers) and len(stretch.tasks) > 1 and len({*map(id, stretch.tasks)}) == 1:
+                numbers = self._in_series([], stretch.tasks[:1], numbers, results)
+        for k in numbers.tolist():
             task = self.variations.of_run(k)
             if self.method.adaptive:
-                found = solve(new_state(task, self.method, task.wanted), self._go_on)
+                solution = solve(new_state(task, self.method, task.rtol), self._go_on)
             else:
-                found = solve_in_equal_steps(task, self.method, task.wanted, self._go_on)
-            results.keep(k - results.first, found, task.times)
+                solution = solve_in_equal_steps(task, self.method, task.rtol, self._go_on)
+            results.keep(k - results.first, solution, task.times)
         return last - first
 
     def _in_series(
@@ -351,16 +351,23 @@ class CoreRuns:
         try:
             block = blocks.pop()
         except IndexError:  # other threads use them
-            made = self._block(tasks)
-            assert made is not None
-            block = made
+            new_block = self._block(tasks)
+            assert new_block is not None
+            block = new_block
         states, rows = self.variations.states(runs)[:, : block.size], runs - results.first
-        samples, direct = results.samples, slice(rows[0], rows[-1] + 1)
+        samples, part = results.samples, slice(rows[0], rows[-1] + 1)
         in_place = samples.shape[2] == block.size and rows[-1] - rows[0] == len(rows) - 1
-        found = samples[direct] if in_place else np.empty((len(runs), block.rows, block.size))
-        counts, seconds = block.run(states, self.variations.input_values(runs), found, self._go_on)
+        states_of_samples = (
+            samples[part] if in_place else np.empty((len(runs), block.rows, block.size))
+        )
+        counts, seconds = block.run(
+            states, self.variations.input_values(runs), states_of_samples, self._go_on
+        )
         if not in_place:
-            samples[rows, :, : block.size], samples[rows, :, block.size :] = found, np.nan
+            samples[rows, :, : block.size], samples[rows, :, block.size :] = (
+                states_of_samples,
+                np.nan,
+            )
         results.statistics[rows] = np.repeat(counts[:, 1:], block.lanes, axis=0)
         results.seconds[rows] = np.repeat(seconds / block.lanes, block.lanes)
         blocks.append(block)

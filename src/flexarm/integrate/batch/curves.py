@@ -29,7 +29,7 @@ def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
     """Return the names of the time histories that a run of the arm has."""
     anchor = np.array(task.equation.anchor, dtype=float)
     start = Solution(task.times[:1], task.state[None], anchor[None])
-    return _names(run_of(task, method, start, task.wanted, ""))
+    return _names(run_of(task, method, start, task.rtol, ""))
 
 
 def _names(run: Run) -> list[str]:
@@ -69,7 +69,7 @@ def curves_of_states(
     model = task.equation.model
     n, shape = model.size, states.shape[:2]
     q, v = (states[:, :, part].reshape(-1, n) for part in (slice(n), slice(n, 2 * n)))
-    found = np.empty((*shape, len(names)))
+    curves = np.empty((*shape, len(names)))
     if any(name in OBSERVED for name in names):
         energy, _, tip = task.equation.observe(q, v)
         observed = np.column_stack([energy, tip, energy.sum(axis=1)])
@@ -79,12 +79,12 @@ def curves_of_states(
             values = observed[:, OBSERVED[name]].reshape(shape)
         elif name in tip_deflections(model):
             link, axis = tip_deflections(model)[name]
-            moved = along(model, link, q, np.array([1.0])).deflection
-            values = moved[:, 0, axis].reshape(shape)
+            deflections = along(model, link, q, np.array([1.0])).deflection
+            values = deflections[:, 0, axis].reshape(shape)
         if values is None:
             return None
-        found[:, :, k] = values
-    return found
+        curves[:, :, k] = values
+    return curves
 
 
 def tip_deflections(model: Model) -> dict[str, tuple[LinkModel, int]]:
@@ -98,9 +98,11 @@ def tip_deflections(model: Model) -> dict[str, tuple[LinkModel, int]]:
 
 def curve_in_states(model: Model, name: str, states: Array) -> Array | None:
     """Return a time history that is a state variable, (N, T), as a view; None if it is not one."""
-    n, plain = model.size, name.removesuffix(" rate")
-    if plain in model.names:
-        return np.asarray(states[:, :, model.names.index(plain) + (n if plain != name else 0)])
+    n, coordinate = model.size, name.removesuffix(" rate")
+    if coordinate in model.names:
+        return np.asarray(
+            states[:, :, model.names.index(coordinate) + (n if coordinate != name else 0)]
+        )
     if name not in STATE_WORKS:
         return None
     return np.asarray(states[:, :, 2 * n + STATE_WORKS.index(name)])

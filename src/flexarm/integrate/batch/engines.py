@@ -24,25 +24,22 @@ class BatchSteps(Record):
     """Record of the Runge-Kutta steps of several arms."""
 
     system: System  # rates of an arm; inputs are set from outside, not channels
-    # count, size, inputs, turned: number of arms; per arm, length of the state y, number of inputs,
-    # and length of the reference attitudes.
-    count: int
+    count: int  # number of arms
+    # size, inputs, attitude_size: per arm, length of the state y, number of inputs, and length of
+    # the reference attitudes.
     size: int
     inputs: int
-    turned: int
-    # h, steps: step length [s], and number of steps per call.
-    h: float
-    steps: int
+    attitude_size: int
+    h: float  # step length [s]
+    steps: int  # number of steps per call
     # y, f, total, trial: state, rates, weighted sum of rates, trial state.
     y: Array
     f: Array
     total: Array
     trial: Array
     anchor: Array  # reference attitudes of a free base and of spherical joints
-    # rows, held: time, state and reference attitudes of each arm, (count, 1 + size + turned);
-    # constant inputs, (count, inputs).
-    rows: Array
-    held: Array
+    rows: Array  # time, state, reference attitudes of each arm, (count, 1 + size + attitude_size)
+    input_values: Array  # constant inputs of each arm, (count, inputs)
     # entry, first, stride: index of the pointer to an arm's numbers in the equations' pointer
     # table, or -1 if all arms have the same numbers; address of the first arm's numbers; distance
     # between arms [bytes].
@@ -52,8 +49,8 @@ class BatchSteps(Record):
 
 
 @kernel
-def step_arm(s: BatchSteps, row: Array, held: Array) -> None:
-    """Advance one arm by its Runge-Kutta steps with constant inputs ``held``.
+def step_arm(s: BatchSteps, row: Array, inputs: Array) -> None:
+    """Advance one arm by its Runge-Kutta steps with constant inputs ``inputs``.
 
     ``row`` contains the time, state and reference attitudes of the arm; time and state are updated.
     """
@@ -61,10 +58,10 @@ def step_arm(s: BatchSteps, row: Array, held: Array) -> None:
     h = s.h
     for i in range(s.size):
         s.y[i] = row[1 + i]
-    for i in range(s.turned):
+    for i in range(s.attitude_size):
         s.anchor[i] = row[1 + s.size + i]
     for i in range(s.inputs):
-        s.system.u[i] = held[i]
+        s.system.u[i] = inputs[i]
     for c in range(s.system.channels):
         s.system.current[c] = s.system.first[c]
     enter_pieces(s.system, t)
@@ -97,8 +94,8 @@ def step_all(s: BatchSteps) -> int:
     for k in range(s.count):
         if s.entry >= 0:
             s.system.table[s.entry] = s.first + k * s.stride
-        width = 1 + s.size + s.turned
-        step_arm(s, s.rows[k * width :], s.held[k * s.inputs :])
+        width = 1 + s.size + s.attitude_size
+        step_arm(s, s.rows[k * width :], s.input_values[k * s.inputs :])
     return 0
 
 
@@ -124,14 +121,30 @@ def _steps(
     inputs, system.inputs = system.inputs, 0
     system.channels -= inputs
     system.first, system.current = system.first[inputs:].copy(), system.current[inputs:].copy()
-    size, turned = len(task.state), len(anchor_of(task))
+    size, attitude_size = len(task.state), len(anchor_of(task))
     y, f, total, trial = (np.zeros(size) for _ in range(4))
-    anchor = buffers["anchor"] if turned else np.zeros(1)
-    rows, held = np.zeros((count, 1 + size + turned)), np.zeros((count, max(inputs, 1)))
-    found = BatchSteps(
-        system, count, size, inputs, turned, h, steps, y, f, total, trial, anchor, rows, held
+    anchor = buffers["anchor"] if attitude_size else np.zeros(1)
+    rows, inputs_of_arms = (
+        np.zeros((count, 1 + size + attitude_size)),
+        np.zeros((count, max(inputs, 1))),
     )
-    return found, buffers
+    record = BatchSteps(
+        system,
+        count,
+        size,
+        inputs,
+        attitude_size,
+        h,
+        steps,
+        y,
+        f,
+        total,
+        trial,
+        anchor,
+        rows,
+        inputs_of_arms,
+    )
+    return record, buffers
 
 
 def anchor_of(task: InitialValueProblem) -> Array:
@@ -149,13 +162,13 @@ class CpuBatch:
         self._steps.entry = len(member_of(tasks[0]).inputs) - 1
         self._steps.first, self._steps.stride = self._numbers.ctypes.data, self._numbers.strides[0]
 
-    def step(self, held: Array | None) -> None:
-        """Advance all arms with inputs ``held``, (count, inputs); use stored inputs if None."""
-        if held is not None:
-            self._steps.held[:] = held
+    def step(self, inputs: Array | None) -> None:
+        """Advance all arms with inputs ``inputs``, (count, inputs); use stored inputs if None."""
+        if inputs is not None:
+            self._steps.input_values[:] = inputs
         step_all(self._steps)
 
-    def step_at(self, place: int) -> bool:
+    def step_at(self, address: int) -> bool:
         """Return False: inputs at a GPU address cannot be used on the CPU."""
         return False
 
@@ -174,7 +187,7 @@ class CpuBatch:
 
     def inputs(self, count: int) -> Array:
         """Return the first ``count`` columns of the stored inputs, without a copy."""
-        return self._steps.held[:, :count]
+        return self._steps.input_values[:, :count]
 
     def take(self, rows: Array) -> None:
         """Set times, states and reference attitudes of all arms."""
@@ -186,45 +199,47 @@ class GpuBatch:
 
     def __init__(self, tasks: Sequence[InitialValueProblem], h: float, steps: int) -> None:
         gpu().enter()
-        kinds = {id(task): task for task in tasks}
-        made = {key: _steps(task, h, steps) for key, task in kinds.items()}
+        distinct_tasks = {id(task): task for task in tasks}
+        records_of = {key: _steps(task, h, steps) for key, task in distinct_tasks.items()}
         records = {
-            key: ThreadRecord(record, [*buffers.values(), *member_of(kinds[key]).constants])
-            for key, (record, buffers) in made.items()
+            key: ThreadRecord(
+                record, [*buffers.values(), *member_of(distinct_tasks[key]).constants]
+            )
+            for key, (record, buffers) in records_of.items()
         }
         equations = CalledEquations(member_of(tasks[0]).structure.body, "table", ("anchor",))
         program = gpu_program(
             step_all, list(records.values()), {"equations": equations},
-            changing=("steps",), outside=("rows", "held"), near=gpu().near,
+            changing=("steps",), outside=("rows", "input_values"), near=gpu().near,
         )  # fmt: skip
         self._kernel = GpuKernel(program.ptx(), ENTRY, program.block, program.near)
         images = {key: program.row(record) for key, record in records.items()}
-        first, _ = made[id(tasks[0])]
+        first, _ = records_of[id(tasks[0])]
         count = len(tasks)
         image = GpuArray(interleaved(np.array([images[id(task)] for task in tasks])))
         codes = GpuArray(np.zeros(count, dtype=np.int64))
         self._rows = GpuArray(np.zeros((count, first.rows.size)))
-        self._held = GpuArray(np.zeros((count, first.held.size)))
-        self._arrays = [codes, image, self._rows, self._held]
+        self._inputs = GpuArray(np.zeros((count, first.input_values.size)))
+        self._arrays = [codes, image, self._rows, self._inputs]
         for array in self._arrays:
             weakref.finalize(self, array.free)
 
-    def step(self, held: Array | None) -> None:
-        """Advance all arms with inputs ``held``, (count, inputs); use stored inputs if None."""
-        if held is not None:
-            self._held.values[:] = held
-            self._held.send()
-        self._launch(self._held)
+    def step(self, inputs: Array | None) -> None:
+        """Advance all arms with inputs ``inputs``, (count, inputs); use stored inputs if None."""
+        if inputs is not None:
+            self._inputs.values[:] = inputs
+            self._inputs.send()
+        self._launch(self._inputs)
 
-    def _launch(self, held: GpuArray | Borrowed) -> None:
+    def _launch(self, inputs: GpuArray | Borrowed) -> None:
         gpu().enter()
         codes, image, rows, _ = self._arrays
-        self._kernel.launch(len(self._rows.values), [codes, image, rows, held])
+        self._kernel.launch(len(self._rows.values), [codes, image, rows, inputs])
         gpu().finish()
 
-    def step_at(self, place: int) -> bool:
+    def step_at(self, address: int) -> bool:
         """Advance all arms with inputs at an address in GPU memory; return True."""
-        self._launch(Borrowed(place))
+        self._launch(Borrowed(address))
         return True
 
     def rows(self) -> Array:
@@ -242,7 +257,7 @@ class GpuBatch:
 
     def inputs(self, count: int) -> DeviceArray:
         """Return the first ``count`` columns of the stored inputs in GPU memory, without a copy."""
-        return self._held.view(0, count, self)
+        return self._inputs.view(0, count, self)
 
     def take(self, rows: Array) -> None:
         """Set times, states and reference attitudes of all arms, and copy these to the GPU."""

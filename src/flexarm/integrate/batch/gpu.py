@@ -34,21 +34,21 @@ DONE = -1  # code of a run that Python has ended
 def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
     """Raise an error if a GPU cannot run the method or an arm, or if there is no GPU."""
     if not method.on_gpu:
-        able = ", ".join(each.name for each in METHODS.values() if each.on_gpu)
+        suitable = ", ".join(item.name for item in METHODS.values() if item.on_gpu)
         raise SimulationError(
-            f"device: method '{method.name}' cannot run on a GPU. Use one of {able}, or device "
+            f"device: method '{method.name}' cannot run on a GPU. Use one of {suitable}, or device "
             "'cpu'."
         )
     for motion in {id(task.motion): task.motion for task in tasks}.values():
         servos = motion.actuators.servos
-        for what, there in (
+        for feature, present in (
             ("may touch something", bool(motion.equation.model.arm.contacts)),
             ("has drives with play or current limits", bool(motion.actuators.lookouts)),
-            ("has sampled servos", any(each.servo.period is not None for each in servos)),
+            ("has sampled servos", any(item.servo.period is not None for item in servos)),
         ):
-            if there:
+            if present:
                 raise SimulationError(
-                    f"device: an arm that {what} cannot be simulated on a GPU. Use device 'cpu'."
+                    f"device: an arm that {feature} cannot be simulated on a GPU. Use device 'cpu'."
                 )
     gpu().enter()
 
@@ -75,13 +75,13 @@ class GpuRun:
         Each function is paired with the record field of its pointer table.
         """
         motion = self.task.motion
-        listed = {"equations": (motion.compiled(), "table")}
+        functions = {"equations": (motion.compiled(), "table")}
         if self.method.solves_vibrations:
-            listed["matrices"] = (motion.matrices(), "matrix_table")
+            functions["matrices"] = (motion.matrices(), "matrix_table")
         return {
-            key: (each, table)
-            for key, (each, table) in listed.items()
-            if isinstance(each, BoundKernel)  # true of functions whose numbers are inputs
+            key: (function, table)
+            for key, (function, table) in functions.items()
+            if isinstance(function, BoundKernel)  # true of functions whose numbers are inputs
         }
 
     @property
@@ -91,11 +91,13 @@ class GpuRun:
 
     def begin(self) -> IntegratorState:
         """Build the integrator state of the run at its start."""
-        return new_state(self.task, self.method, self.task.wanted, self.step)
+        return new_state(self.task, self.method, self.task.rtol, self.step)
 
     def thread(self, m: IntegratorState) -> ThreadRecord:
         """Return the integrator state as a thread record, with all arrays the state points to."""
-        constants = [array for each, _ in self.equations.values() for array in each.constants]
+        constants = [
+            array for function, _ in self.equations.values() for array in function.constants
+        ]
         return ThreadRecord(m, [*m.buffers.values(), *constants])
 
     def after(self, code: int, row: Array, samples: Array, program: GpuProgram) -> bool:
@@ -130,15 +132,15 @@ class GpuGroup:
     """
 
     def __init__(self, firsts: Sequence[GpuRun], inputs: Sequence[int] = ()) -> None:
-        begun = [(run, run.begin()) for run in firsts]
+        states = [(run, run.begin()) for run in firsts]
         budget = 20 + LAUNCH_OPERATIONS // (firsts[0].task.motion.compiled().operations + 1000)
-        for _, m in begun:
+        for _, m in states:
             m.budget = budget
-        threads = [run.thread(m) for run, m in begun]
+        threads = [run.thread(m) for run, m in states]
         self.program = _program(firsts[0], threads, ("pieces",) if inputs else ())
         self.kernel = GpuKernel(self.program.ptx(), ENTRY, self.program.block, self.program.near)
-        m = begun[0][1]
-        self.size, self.samples = m.size, m.wanted
+        m = states[0][1]
+        self.size, self.samples = m.size, m.sample_count
         self.templates = np.array([self.program.row(thread) for thread in threads])
         pieces = self.program.place("pieces").start
         self.inputs = [pieces + int(m.system.first[c]) * PIECE + VALUE for c in inputs]
@@ -146,11 +148,11 @@ class GpuGroup:
     @property
     def most(self) -> int:
         """Number of runs that fit into the free GPU memory."""
-        each = DOUBLE.itemsize * (self.program.size + self.samples * self.size)
-        return max(GROUP, int(GPU_MEMORY_SHARE * gpu().free / each) // GROUP * GROUP)
+        bytes_per_run = DOUBLE.itemsize * (self.program.size + self.samples * self.size)
+        return max(GROUP, int(GPU_MEMORY_SHARE * gpu().free / bytes_per_run) // GROUP * GROUP)
 
     def solve(
-        self, which: Ints, states: Array, inputs: Array, results: RunArrays, numbers: Ints,
+        self, first_index: Ints, states: Array, inputs: Array, results: RunArrays, numbers: Ints,
         run_of: Callable[[int], GpuRun],
     ) -> Iterator[int]:  # fmt: skip
         """Compute runs in portions that fit into the GPU's memory; yield how many have ended.
@@ -165,12 +167,12 @@ class GpuGroup:
         run_of
             Function that returns a run by this index, to continue it in Python.
         """
-        most = self.most
-        for first in range(0, len(numbers), most):
-            some = slice(first, first + most)
-            portion = _Portion(self, results, numbers[some], run_of)
+        portion_size = self.most
+        for first in range(0, len(numbers), portion_size):
+            rows = slice(first, first + portion_size)
+            portion = _Portion(self, results, numbers[rows], run_of)
             try:
-                portion.begin(which[some], states[some], inputs[some])
+                portion.begin(first_index[rows], states[rows], inputs[rows])
                 yield from portion.march()
             finally:
                 portion.free()
@@ -196,13 +198,13 @@ class _Portion:
         for array in (self.codes, self.image, self.samples):
             array.free()
 
-    def begin(self, which: Ints, states: Array, inputs: Array) -> None:
+    def begin(self, first_index: Ints, states: Array, inputs: Array) -> None:
         """Write the beginning of all runs to the GPU."""
-        group, count = self.group, len(which)
+        group, count = self.group, len(first_index)
         if len(group.templates) == 1:
             self.image.repeat(np.repeat(group.templates[0], GROUP), self.blocks)
         for first in range(0, count if len(group.templates) > 1 else 0, UPLOADED_RUNS):
-            rows = interleaved(group.templates[which[first : first + UPLOADED_RUNS]])
+            rows = interleaved(group.templates[first_index[first : first + UPLOADED_RUNS]])
             self.image.put(rows.reshape(1, -1), first * group.program.size, rows.size)
         places = [group.program.place(name).start for name in ("y", "y_old")]
         self._put(places, states[:, : group.size])
@@ -217,35 +219,35 @@ class _Portion:
 
     def march(self) -> Iterator[int]:
         """Integrate all runs to their end and fetch the results; yield how many have ended."""
-        codes, spent, done = self.codes.values, 0.0, 0
+        codes, elapsed, ended_before = self.codes.values, 0.0, 0
         while np.any(codes == RUNNING):
-            began = time.perf_counter()
+            start_time = time.perf_counter()
             self.group.kernel.launch(len(codes), [self.codes, self.image, self.samples])
             gpu().finish()
-            spent += time.perf_counter() - began
+            elapsed += time.perf_counter() - start_time
             self.codes.fetch()
-            over = np.isin(codes, (RUNNING, FINISHED, DONE), invert=True)
-            again = [k for k in self.handled if codes[k] == FINISHED]
-            for k in (*np.flatnonzero(over).tolist(), *again):
+            returned = np.isin(codes, (RUNNING, FINISHED, DONE), invert=True)
+            continued = [k for k in self.handled if codes[k] == FINISHED]
+            for k in (*np.flatnonzero(returned).tolist(), *continued):
                 codes[k] = RUNNING if self._goes_on(k, int(codes[k])) else DONE
             self.codes.send()
             ended = int(np.sum(codes != RUNNING))
-            done, new = ended, ended - done
-            yield new
-        self._collect(spent / max(len(codes), 1))
+            ended_before, newly_ended = ended, ended - ended_before
+            yield newly_ended
+        self._collect(elapsed / max(len(codes), 1))
 
     def _goes_on(self, k: int, code: int) -> bool:
         """Handle the exit code of a run in Python; return whether the run goes on."""
         run = self.handled.setdefault(k, self.run_of(int(self.numbers[k])))
-        stride, place = self.stride, k // GROUP * self.stride
-        block = self.image.get(np.empty((1, stride)), place, stride)
+        stride, offset = self.stride, k // GROUP * self.stride
+        block = self.image.get(np.empty((1, stride)), offset, stride)
         row = block.reshape(-1, GROUP)[:, k % GROUP].copy()
-        kept = self.samples.get(np.empty((1, self.width)), k * self.width, self.width)
-        if not run.after(code, row, kept[0], self.group.program):
+        samples = self.samples.get(np.empty((1, self.width)), k * self.width, self.width)
+        if not run.after(code, row, samples[0], self.group.program):
             return False
         block.reshape(-1, GROUP)[:, k % GROUP] = row
-        self.image.put(block, place, stride)
-        self.samples.put(kept, k * self.width, self.width)
+        self.image.put(block, offset, stride)
+        self.samples.put(samples, k * self.width, self.width)
         return True
 
     def _collect(self, seconds: float) -> None:
@@ -253,16 +255,16 @@ class _Portion:
         results, numbers, size = self.results, self.numbers, self.group.size
         rows, count = results.samples.shape[1], len(numbers)
         first = (self.group.samples - rows) * size
-        whole = slice(int(numbers[0]), int(numbers[-1]) + 1)
-        in_place = results.samples.shape[2] == size and whole.stop - whole.start == count
-        found = results.samples[whole] if in_place else np.empty((count, rows, size))
-        self.samples.get(found.reshape(count, -1), first, self.width)
+        part = slice(int(numbers[0]), int(numbers[-1]) + 1)
+        in_place = results.samples.shape[2] == size and part.stop - part.start == count
+        samples = results.samples[part] if in_place else np.empty((count, rows, size))
+        self.samples.get(samples.reshape(count, -1), first, self.width)
         if not in_place:
-            results.samples[numbers, :, :size], results.samples[numbers, :, size:] = found, np.nan
+            results.samples[numbers, :, :size], results.samples[numbers, :, size:] = samples, np.nan
         for k, name in enumerate(COUNTED):
-            place = self.group.program.place(name).start * GROUP
-            counted = self.image.get(np.empty((self.blocks, GROUP)), place, self.stride)
-            results.statistics[numbers, k] = counted.view(np.int64).ravel()[:count]
+            offset = self.group.program.place(name).start * GROUP
+            counts = self.image.get(np.empty((self.blocks, GROUP)), offset, self.stride)
+            results.statistics[numbers, k] = counts.view(np.int64).ravel()[:count]
         results.seconds[numbers] = seconds
         for k, run in self.handled.items():
             assert run.solution is not None
@@ -283,42 +285,42 @@ class GpuRuns:
         if not self._method.adaptive:
             yield from self._in_equal_steps(rows, results)
             return
-        given, first = self._variations, rows.start
-        problems, which = np.unique(given.problem_of[rows], return_inverse=True)
-        firsts = [GpuRun(given.problem(k), self._method) for k in problems.tolist()]
-        for some in alike(distinct(run.structure for run in firsts)):
-            numbers = np.flatnonzero(np.isin(which, some))
-            key = tuple(problems[some].tolist())
+        variations, first = self._variations, rows.start
+        problems, which = np.unique(variations.problem_of[rows], return_inverse=True)
+        firsts = [GpuRun(variations.problem(k), self._method) for k in problems.tolist()]
+        for members in alike(distinct(run.structure for run in firsts)):
+            numbers = np.flatnonzero(np.isin(which, members))
+            key = tuple(problems[members].tolist())
             if key not in self._groups:
-                made = GpuGroup([firsts[k] for k in some], given.input_channels())
-                self._groups = {key: made}
+                group = GpuGroup([firsts[k] for k in members], variations.input_channels())
+                self._groups = {key: group}
             yield from self._groups[key].solve(
-                np.searchsorted(some, which[numbers]), given.states(first + numbers),
-                given.input_values(first + numbers), results, numbers,
-                lambda k: GpuRun(given.of_run(first + k), self._method),
+                np.searchsorted(members, which[numbers]), variations.states(first + numbers),
+                variations.input_values(first + numbers), results, numbers,
+                lambda k: GpuRun(variations.of_run(first + k), self._method),
             )  # fmt: skip
 
     def _in_equal_steps(self, rows: slice, results: RunArrays) -> Iterator[int]:
         """Compute runs in equal steps, again in smaller ones until the tolerance is met."""
         tasks = [self._variations.of_run(k) for k in range(rows.start, rows.stop)]
-        asked = [refinement(task, self._method, task.wanted) for task in tasks]
-        steps = {k: next(each) for k, each in enumerate(asked)}
+        refinements = [refinement(task, self._method, task.rtol) for task in tasks]
+        steps = {k: next(generator) for k, generator in enumerate(refinements)}
         part = RunArrays.empty(len(tasks), len(tasks[0].times), self._variations.size)
         while steps:
             part.special.clear()
             runs = {k: GpuRun(tasks[k], self._method, step) for k, step in steps.items()}
-            for some in alike(distinct(run.structure for run in runs.values())):
-                numbers = np.array(list(runs))[some]
+            for members in alike(distinct(run.structure for run in runs.values())):
+                numbers = np.array(list(runs))[members]
                 group = GpuGroup([runs[k] for k in numbers.tolist()])
                 states = np.array([runs[k].task.state for k in numbers.tolist()])
-                none = np.zeros((len(some), 0))
-                for _ in group.solve(np.arange(len(some)), states, none, part, numbers,
+                no_inputs = np.zeros((len(members), 0))
+                for _ in group.solve(np.arange(len(members)), states, no_inputs, part, numbers,
                                      runs.__getitem__):  # fmt: skip
                     pass
             for k in list(steps):
                 try:
-                    found = part.solution(k, tasks[k], tasks[k].times, part.samples[k])
-                    steps[k] = asked[k].send(found)
+                    solution = part.solution(k, tasks[k], tasks[k].times, part.samples[k])
+                    steps[k] = refinements[k].send(solution)
                 except StopIteration as end:
                     results.keep(k, end.value, tasks[k].times)
                     del steps[k]
@@ -328,8 +330,10 @@ class GpuRuns:
 def _program(run: GpuRun, threads: Sequence[ThreadRecord], changing: tuple[str, ...]) -> GpuProgram:
     """Build the GPU program of the integration loop for runs of one structure."""
     method = run.method
-    bound: dict[str, LoopSource | CalledEquations] = {"step": method.step}
-    bound["sample"] = method.sample or method.step  # without one, nothing calls it
+    functions: dict[str, LoopSource | CalledEquations] = {"step": method.step}
+    functions["sample"] = method.sample or method.step  # without one, nothing calls it
     for key, (member, table) in run.equations.items():
-        bound[key] = CalledEquations(member.structure.body, table, ("anchor",))
-    return gpu_program(march, threads, bound, changing=("budget", *changing), outside=("samples",))
+        functions[key] = CalledEquations(member.structure.body, table, ("anchor",))
+    return gpu_program(
+        march, threads, functions, changing=("budget", *changing), outside=("samples",)
+    )

@@ -136,13 +136,13 @@ def simulate_many(
     changes which numbers are 0 or 1 requires another trace.  With ``dop853``, runs are integrated
     in groups with common steps, one run per lane of a vector register.
     """
-    laws, wanted = _each("control", control), _each("rtol", rtol)
+    laws, tolerances = _each("control", control), _each("rtol", rtol)
     rows = {
         name: read_rows(name, given)
         for name, given in (("parameters", parameters), ("starts", starts), ("inputs", inputs))
         if given is not None
     }
-    lengths = [len(each) for each in (laws, wanted) if each is not None]
+    lengths = [len(values) for values in (laws, tolerances) if values is not None]
     count = _count({*map(row_count, rows.values()), *lengths})
     if workers is not None:
         require_count("workers", workers, 1, SimulationError)
@@ -151,17 +151,17 @@ def simulate_many(
     require_function("progress", progress, "of the number of runs done", SimulationError)
     shared = {"t_end": t_end, "dt": dt, "method": method, "formulation": formulation,
               "paper": paper, "allow_long": allow_long}  # fmt: skip
-    given = Given(rows, laws, wanted, count)
+    given = Given(rows, laws, tolerances, count)
     options = [
         RunOptions.of(
             **shared,
-            rtol=rtol if wanted is None else wanted[k],
+            rtol=rtol if tolerances is None else tolerances[k],
             control=control if laws is None else laws[k],
             inputs=given.row("inputs", k),
         )
         for k in given.firsts
     ]
-    if any(isinstance(each.control, Sampled) for each in options):
+    if any(isinstance(values.control, Sampled) for values in options):
         raise SimulationError(
             "control: a Sampled law is called from Python, one run at a time. Use "
             "flexarm.simulate, or write the law as a CasADi function."
@@ -180,7 +180,7 @@ def simulate_many(
     _require_memory(variations, keep, allow_long)
     automatic = method == "auto"
     first = variations.of_run(0) if count else bases[0]
-    chosen, why = choose(first, first.wanted, audit=False) if automatic else (METHODS[method], "")
+    chosen, why = choose(first, first.rtol, audit=False) if automatic else (METHODS[method], "")
     why = why or "asked for"
     on_gpu = device == "gpu"
     if on_gpu and automatic and not chosen.on_gpu:
@@ -206,18 +206,24 @@ class Given:
     """
 
     def __init__(
-        self, rows: Mapping[str, Rows], laws: list[Any] | None, wanted: list[Any] | None, count: int
+        self,
+        rows: Mapping[str, Rows],
+        laws: list[Any] | None,
+        tolerances: list[Any] | None,
+        count: int,
     ) -> None:
         self.rows, self.count = rows, count
         self.constant = constant_columns(rows["inputs"]) if "inputs" in rows else None
-        apart = ["parameters"] if self.constant is not None else ["parameters", "inputs"]
-        codes = {name: row_codes(rows[name]) for name in apart if name in rows}
+        separate = ["parameters"] if self.constant is not None else ["parameters", "inputs"]
+        codes = {name: row_codes(rows[name]) for name in separate if name in rows}
         self.arm_of = codes.get("parameters", np.zeros(count, dtype=np.int64))
-        listed = [distinct(map(key, each)) for each, key in ((laws, id), (wanted, repr)) if each]
-        numbers = [each.tolist() for each in (*codes.values(), *listed)]
+        codes_by_value = [
+            distinct(map(key, values)) for values, key in ((laws, id), (tolerances, repr)) if values
+        ]
+        keys = [values.tolist() for values in (*codes.values(), *codes_by_value)]
         self.base_of, self.firsts = self.arm_of, [0]
-        if numbers and count:
-            self.base_of = distinct(zip(*numbers, strict=True))
+        if keys and count:
+            self.base_of = distinct(zip(*keys, strict=True))
             self.firsts = np.unique(self.base_of, return_index=True)[1].tolist()
 
     def row(self, name: str, k: int) -> Mapping[str, Any] | None:
@@ -226,14 +232,14 @@ class Given:
 
     def varied(self, starts: Columns) -> Columns:
         """Return all numbers that were given by run, by name, (count,) each."""
-        found = {f"start.{name}": values for name, values in starts.items()}
-        found |= {f"input.{name}": values for name, values in (self.constant or {}).items()}
+        numbers = {f"start.{name}": values for name, values in starts.items()}
+        numbers |= {f"input.{name}": values for name, values in (self.constant or {}).items()}
         rows = self.rows.get("parameters", ())
         if isinstance(rows, Mapping):
-            return {**rows, **found}
+            return {**rows, **numbers}
         keys = dict.fromkeys(key for row in rows for key in row)
         columns = {key: np.array([row.get(key, np.nan) for row in rows]) for key in keys}
-        return {**{key: x for key, x in columns.items() if x.dtype.kind in "iuf"}, **found}
+        return {**{key: x for key, x in columns.items() if x.dtype.kind in "iuf"}, **numbers}
 
 
 def _bases(
@@ -247,21 +253,22 @@ def _bases(
 ) -> list[InitialValueProblem]:
     """Return the initial-value problems that runs are based on; equal arms are built once."""
     bases: list[InitialValueProblem] = []
-    made: dict[int, Equation] = {}
-    for k, each in zip(given.firsts, options, strict=True):
+    equations: dict[int, Equation] = {}
+    for k, chosen in zip(given.firsts, options, strict=True):
         with RunNumber(k, given.count):
             key = int(given.arm_of[k]) if given.count else 0
-            if key not in made:
-                changed = change_arm(arm, given.row("parameters", k) or {})
-                model = build(changed, tip_rotation=tip_rotation, nodes=nodes)
+            if key not in equations:
+                run_arm = change_arm(arm, given.row("parameters", k) or {})
+                model = build(run_arm, tip_rotation=tip_rotation, nodes=nodes)
                 refuse_laws(acting, model)
-                made[key] = equation_of(model, name=each.formulation, paper=each.paper)
-            model = made[key].model
+                equations[key] = equation_of(model, name=chosen.formulation, paper=chosen.paper)
+            model = equations[key].model
             refuse_alone(model, given.row("starts", k) or ())
             bases.append(
                 prepare(
-                    model, times, inputs=each.inputs, control=each.control, equation=made[key],
-                    actuators=replace(actuators_of(model), wrenches=acting), wanted=each.rtol,
+                    model, times, inputs=chosen.inputs, control=chosen.control,
+                    equation=equations[key],
+                    actuators=replace(actuators_of(model), wrenches=acting), rtol=chosen.rtol,
                 )
             )  # fmt: skip
     return bases
@@ -273,35 +280,38 @@ def _require_keep(keep: object) -> None:
     if not is_word(keep, ("samples", "last")) and not (
         names and all(isinstance(x, str) for x in names)
     ):
-        what = "'samples', 'last', or names of time histories, such as ['joint1', 'tip x']"
-        raise refused("keep", keep, what, SimulationError)
+        expected = "'samples', 'last', or names of time histories, such as ['joint1', 'tip x']"
+        raise refused("keep", keep, expected, SimulationError)
 
 
 def _require_memory(variations: Variations, keep: Keep, allow_long: bool) -> None:
     """Raise SimulationError if the arrays of the results need too much memory."""
-    needed, task = Runs.memory(variations, keep), variations.bases[0]
+    memory, task = Runs.memory(variations, keep), variations.bases[0]
     rows, width = 1 if keep == "last" else len(task.times), variations.size
     width = width if isinstance(keep, str) else len(keep)
-    less = "" if keep == "last" else "a larger dt, keep='last' or names of what you need, or "
+    advice = "" if keep == "last" else "a larger dt, keep='last' or names of what you need, or "
     cause = (
-        f"{variations.count} runs keep {rows} samples of {width} numbers each. Use {less}fewer runs"
+        f"{variations.count} runs keep {rows} samples of {width} numbers each. Use "
+        f"{advice}fewer runs"
     )
-    consider([Effort(0.0, needed, cause)], allow_long=allow_long, runs=variations.count)
+    consider([Effort(0.0, memory, cause)], allow_long=allow_long, runs=variations.count)
 
 
 def _consider_time(variations: Variations, method: Method, allow_long: bool) -> None:
     """Warn of, or refuse, runs that take too long, by estimates of some of them."""
     count = variations.count
-    some = np.unique(np.linspace(0, count - 1, min(count, ESTIMATED_RUNS)).astype(int)).tolist()
-    tasks = [variations.of_run(k) for k in some]
+    sampled_runs = np.unique(
+        np.linspace(0, count - 1, min(count, ESTIMATED_RUNS)).astype(int)
+    ).tolist()
+    tasks = [variations.of_run(k) for k in sampled_runs]
     efforts = [
-        solution(task, method, task.wanted, duration=float(task.times[-1]), step=None, period=None,
+        solution(task, method, task.rtol, duration=float(task.times[-1]), step=None, period=None,
                  runs=count)
         for task in tasks
     ]  # fmt: skip
-    share = count / max(len(some), 1)
-    whole = [replace(each, seconds=share * each.seconds) for each in efforts]
-    consider(whole, allow_long=allow_long, runs=count)
+    scale = count / max(len(sampled_runs), 1)
+    scaled = [replace(effort, seconds=scale * effort.seconds) for effort in efforts]
+    consider(scaled, allow_long=allow_long, runs=count)
 
 
 def compute(
@@ -330,8 +340,8 @@ def compute(
             done += count
             if progress is not None:
                 progress(done)
-        again = automatic and floats and device == "cpu"
-        for k in range(rows.start, rows.stop) if again else ():
+        repeats = automatic and floats and device == "cpu"
+        for k in range(rows.start, rows.stop) if repeats else ():
             _keep_momentum(runs, k, results)
 
     runs.solve(solve_part, PORTION_RUNS[device])
@@ -340,36 +350,36 @@ def compute(
 def _keep_momentum(runs: Runs, k: int, results: RunArrays) -> None:
     """Solve a run again in smaller tolerances if the momentum of its free base drifts."""
     task, row = runs.variations.of_run(k), k - results.first
-    run, found = runs.run_of(k, results.samples[row])
+    run, solution = runs.run_of(k, results.samples[row])
 
     def solved(tolerance: float) -> tuple[Run, Solution]:
-        if tolerance == task.wanted:
-            return run, found
-        nearer = choose(task, tolerance, audit=False)[0]
-        other = solve(new_state(task, nearer, tolerance))
-        return run_of(task, nearer, other, task.wanted, run.why), other
+        if tolerance == task.rtol:
+            return run, solution
+        tighter_method = choose(task, tolerance, audit=False)[0]
+        repeated = solve(new_state(task, tighter_method, tolerance))
+        return run_of(task, tighter_method, repeated, task.rtol, run.why), repeated
 
-    best, closest, tolerance = solve_until_kept(task.wanted, solved)
+    best, closest, tolerance = solve_until_kept(task.rtol, solved)
     if best.status == "interrupted":
         raise KeyboardInterrupt(best.reason)
-    if tolerance != task.wanted:
+    if tolerance != task.rtol:
         results.keep(row, closest, task.times)
-        why = best.why + closer_because(run.method, task.wanted, best, tolerance)
+        why = best.why + closer_because(run.method, task.rtol, best, tolerance)
         runs.judged[k] = METHODS[best.method], why
 
 
-def _each(name: str, given: Any) -> list[Any] | None:
+def _each(name: str, value: Any) -> list[Any] | None:
     """Return an argument given by run as a list; return None if it is given for all runs."""
-    if not isinstance(given, Sequence | np.ndarray):
+    if not isinstance(value, Sequence | np.ndarray):
         return None
-    if isinstance(given, str):
+    if isinstance(value, str):
         raise refused(
             name,
-            given,
+            value,
             "one number for all runs, or a list with one number per run",
             SimulationError,
         )
-    return list(given)
+    return list(value)
 
 
 def _count(lengths: set[int]) -> int:

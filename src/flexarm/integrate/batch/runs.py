@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import xarray
 
 Keep = Literal["samples", "last"] | Sequence[str]
-FINISHED, STATUSES = "finished", ("finished", "stopped", "interrupted", "seen")
+FINISHED, STATUSES = "finished", ("finished", "stopped", "interrupted", "event")
 COUNTED = ("steps", "rejections", "evaluations")
 
 
@@ -79,8 +79,8 @@ class RunArrays:
         else:
             reached = np.isin(solution.times, times)
             rows[: reached.sum(), :size] = states[reached]
-        counted = (solution.steps, solution.rejections, solution.evaluations)
-        self.statistics[k], self.seconds[k] = counted, solution.seconds
+        counts = (solution.steps, solution.rejections, solution.evaluations)
+        self.statistics[k], self.seconds[k] = counts, solution.seconds
         self.status[k] = STATUSES.index(solution.ending.status)
         anchors = solution.anchors
         changed = bool(anchors.size) and not np.array_equal(anchors[0], anchors[-1])
@@ -150,22 +150,26 @@ class Runs(Sequence[Run]):
         width = variations.size if isinstance(keep, str) else len(keep)
         return variations.count * (8 * rows * width + 4 * len(COUNTED) + 4 + 1)
 
-    def solve(self, solver: Callable[[slice, RunArrays], None], least: int) -> None:
+    def solve(self, solver: Callable[[slice, RunArrays], None], least_runs: int) -> None:
         """Fill the arrays: call a solver for all runs, or for parts of at least `least` runs.
 
         There are parts if time histories are kept by name; the states of a part take a tenth of the
         memory of the results.
         """
-        count, rows, width = self.variations.count, len(self.t), self.variations.size
-        tenth = self.results.samples.nbytes // (10 * DOUBLE.itemsize * rows * width)
-        most = count if self._names is None else max(tenth // least, 1) * least
-        for first in range(0, count, max(most, 1)):
-            some = slice(first, min(first + most, count))
-            states = None if self._names is None else np.empty((some.stop - first, rows, width))
-            part = self.results.part(some, states)
-            solver(some, part)
+        count, samples_per_run, width = self.variations.count, len(self.t), self.variations.size
+        tenth = self.results.samples.nbytes // (10 * DOUBLE.itemsize * samples_per_run * width)
+        portion_size = count if self._names is None else max(tenth // least_runs, 1) * least_runs
+        for first in range(0, count, max(portion_size, 1)):
+            rows = slice(first, min(first + portion_size, count))
+            states = (
+                None
+                if self._names is None
+                else np.empty((rows.stop - first, samples_per_run, width))
+            )
+            part = self.results.part(rows, states)
+            solver(rows, part)
             if self._names is not None:
-                self.results.samples[some] = self._curves(self._names, some, part.samples)
+                self.results.samples[rows] = self._curves(self._names, rows, part.samples)
 
     def __len__(self) -> int:
         """Return the number of runs."""
@@ -173,9 +177,9 @@ class Runs(Sequence[Run]):
 
     def __repr__(self) -> str:
         """Return a one-line summary: number of runs, arm, samples, and how many finished."""
-        ended = f"{int(np.sum(self.finished))} finished"
+        finished = f"{int(np.sum(self.finished))} finished"
         name = self.variations.bases[0].equation.model.arm.name
-        return f"Runs: {len(self)} of {name}, {len(self.t)} samples each, {ended}"
+        return f"Runs: {len(self)} of {name}, {len(self.t)} samples each, {finished}"
 
     @overload
     def __getitem__(self, which: int) -> Run: ...
@@ -193,7 +197,7 @@ class Runs(Sequence[Run]):
         task = self.variations.of_run(k)
         method, why = self.judged.get(k, (self.chosen, self.why))
         solution = self.results.solution(k, task, self.t, states)
-        run = run_of(task, method, solution, task.wanted, why)
+        run = run_of(task, method, solution, task.rtol, why)
         return told(run, self._acting), solution
 
     @property
@@ -260,13 +264,15 @@ class Runs(Sequence[Run]):
     def reasons(self) -> dict[int, str]:
         """Reasons of the runs that did not finish, by number of the run."""
         solutions = self.results.special.items()
-        return {k: each.ending.reason for k, each in sorted(solutions) if each.ending.reason}
+        return {
+            k: solution.ending.reason for k, solution in sorted(solutions) if solution.ending.reason
+        }
 
     @property
     def statistics(self) -> dict[str, Array]:
         """Steps, rejections, evaluations and CPU time [s] by name, (count,) each."""
-        counted = dict(zip(COUNTED, self.results.statistics.T, strict=True))
-        return {**counted, "cpu_seconds": self.results.seconds}
+        counts = dict(zip(COUNTED, self.results.statistics.T, strict=True))
+        return {**counts, "cpu_seconds": self.results.seconds}
 
     def curve(self, name: str) -> Array:
         """Return a time history of all runs, (count, T), by its name.
@@ -317,49 +323,49 @@ class Runs(Sequence[Run]):
             The numbers; NaN for runs that did not finish.
         """
         require_word("reduction", reduction, REDUCTIONS)
-        kept = self.t >= after
-        if not kept.any():
+        selected = self.t >= after
+        if not selected.any():
             raise FlexarmError(f"after: must be at most {self.t[-1]:g} s, got {after:g}")
-        found = np.empty(len(self))
-        most = max(1, SAMPLES_AT_ONCE // len(self.t))
-        for first in range(0, len(self), most):
-            rows = slice(first, min(first + most, len(self)))
+        values = np.empty(len(self))
+        portion_size = max(1, SAMPLES_AT_ONCE // len(self.t))
+        for first in range(0, len(self), portion_size):
+            rows = slice(first, min(first + portion_size, len(self)))
             if self._names is not None:
                 x = np.ascontiguousarray(self.curve(name)[rows])  # sums do not depend on the layout
             else:
                 x = self._curves([name], rows, self._states[rows])[:, :, 0]
             with np.errstate(all="ignore"):  # samples of unfinished runs are NaN
-                found[rows] = REDUCTIONS[reduction](self.t[kept], x[:, kept], band)
-        found[~self.finished] = np.nan
-        return found
+                values[rows] = REDUCTIONS[reduction](self.t[selected], x[:, selected], band)
+        values[~self.finished] = np.nan
+        return values
 
     def _curves(self, names: Sequence[str], rows: slice, states: Array) -> Array:
         """Return time histories (count, T, names) of consecutive runs with the given states."""
-        found = np.empty((*states.shape[:2], len(names)))
+        curves = np.empty((*states.shape[:2], len(names)))
         bases = self.variations.base_of[rows]
-        most = max(1, SAMPLES_AT_ONCE // len(self.t))
-        for some in alike(bases):
-            task = self.variations.bases[bases[some[0]]]
-            for first in range(0, len(some), most):
-                part = some[first : first + most]
+        portion_size = max(1, SAMPLES_AT_ONCE // len(self.t))
+        for members in alike(bases):
+            task = self.variations.bases[bases[members[0]]]
+            for first in range(0, len(members), portion_size):
+                part = members[first : first + portion_size]
                 values = curves_of_states(task, names, states[part])
                 if values is None:
                     for k in part.tolist():
-                        self._fill(found[k], names, rows.start + k, states[k])
+                        self._fill(curves[k], names, rows.start + k, states[k])
                 else:
-                    found[part] = values
+                    curves[part] = values
         for k, solution in self.results.special.items():
             if solution.anchors.size and rows.start <= k < rows.stop:  # angles about other axes
-                self._fill(found[k - rows.start], names, k, states[k - rows.start])
-        return found
+                self._fill(curves[k - rows.start], names, k, states[k - rows.start])
+        return curves
 
-    def _fill(self, found: Array, names: Sequence[str], k: int, states: Array) -> None:
+    def _fill(self, curves: Array, names: Sequence[str], k: int, states: Array) -> None:
         """Set time histories (T, names) of a run from its `Run`."""
         run, _ = self.run_of(k, states)
         reached = np.isin(run.t, self._times) if len(self.t) > 1 else np.ones(1, dtype=bool)
-        found[:] = np.nan
+        curves[:] = np.nan
         for j, name in enumerate(names):
-            found[: reached.sum(), j] = curve(run, name)[reached]
+            curves[: reached.sum(), j] = curve(run, name)[reached]
 
     def dataset(self, *names: str) -> "xarray.Dataset":
         """Return the runs as an xarray dataset.
@@ -391,11 +397,11 @@ class Runs(Sequence[Run]):
         variables["status"] = (("run",), self.status.astype(object))
         for name, values in {**self.statistics, **self._varied}.items():
             variables[name] = (("run",), values)
-        about = {
+        attributes = {
             "arm": model.arm.name, "method": self.method, "why": self.why,
             "model_file": dumps(model.arm),
         }  # fmt: skip
-        return xarray.Dataset(variables, attrs=about).set_coords([*self._varied])
+        return xarray.Dataset(variables, attrs=attributes).set_coords([*self._varied])
 
     def to_zarr(self, path: str | Path, *names: str, force: bool = False) -> None:
         """Write `dataset` as a Zarr folder; requires the extra ``zarr``.
@@ -433,11 +439,11 @@ class Runs(Sequence[Run]):
         columns = [x for name in self.names for x in (name, f"{name} rate")]
         columns = list(dict.fromkeys([*(self._names or columns), *names]))
         histories = {name: self.curve(name) for name in columns}
-        count, most = len(self.t), max(1, SAMPLES_AT_ONCE // len(self.t))
+        count, portion_size = len(self.t), max(1, SAMPLES_AT_ONCE // len(self.t))
         with replacing(path) as unfinished:
             writer = None
-            for first in range(0, max(len(self), 1), most):
-                rows = np.arange(first, min(first + most, len(self)))
+            for first in range(0, max(len(self), 1), portion_size):
+                rows = np.arange(first, min(first + portion_size, len(self)))
                 table = {"run": np.repeat(rows, count), "time": np.tile(self.t, len(rows))}
                 table |= {name: values[rows].ravel() for name, values in histories.items()}
                 part = arrow.table(table)

@@ -68,7 +68,7 @@ def keep_run(r: RunSeries) -> None:
     r.counts[row + 3] = r.m.system.evaluations
     for lane in range(r.lanes):
         first = (r.run * r.lanes + lane) * r.rows
-        for s in range(r.begin, r.m.kept):
+        for s in range(r.begin, r.m.recorded):
             for i in range(r.size):
                 value = r.m.samples[(s * r.size + i) * r.lanes + lane]
                 r.samples[(first + s - r.begin) * r.size + i] = value
@@ -103,26 +103,30 @@ def gathered(record: Record, arrays: Sequence[Array | Ints], last: Array) -> Arr
         The array that comes last in the block.
     """
     thread = ThreadRecord(record, arrays)
-    found = {place: each for place, each in thread.by_address.items() if each.size}
-    found[last.ctypes.data] = found.pop(last.ctypes.data)  # now the last one
-    slots = sum(len(each.layout().types) for each in thread.records)
-    block = np.zeros(slots + sum(each.size for each in found.values()))
-    moved, end = dict[int, Array | Ints](), slots
-    for place, array in found.items():
+    arrays_by_address = {
+        address: member for address, member in thread.by_address.items() if member.size
+    }
+    arrays_by_address[last.ctypes.data] = arrays_by_address.pop(
+        last.ctypes.data
+    )  # now the last one
+    slots = sum(len(member.layout().types) for member in thread.records)
+    block = np.zeros(slots + sum(member.size for member in arrays_by_address.values()))
+    views, end = dict[int, Array | Ints](), slots
+    for address, array in arrays_by_address.items():
         view: Any = block[end : end + array.size].view(array.dtype)
         view[:], end = array.ravel(), end + array.size
-        moved[place] = view
-    addresses = {place: view.ctypes.data for place, view in moved.items()}
+        views[address] = view
+    addresses = {address: view.ctypes.data for address, view in views.items()}
     end = 0
-    for each in thread.records:
-        layout = each.layout()
+    for member in thread.records:
+        layout = member.layout()
         for _, name in layout.arrays:
-            array = getattr(each, name)
-            setattr(each, name, moved.get(array.ctypes.data, array))
+            array = getattr(member, name)
+            setattr(member, name, views.get(array.ctypes.data, array))
         for _, name in layout.arrays:
-            table = getattr(each, name)
+            table = getattr(member, name)
             if table.dtype == INTEGER:
-                table[:] = [addresses.get(place, place) for place in table.tolist()]
-        each.move_to(block[end : end + len(layout.types)])
+                table[:] = [addresses.get(address, address) for address in table.tolist()]
+        member.move_to(block[end : end + len(layout.types)])
         end += len(layout.types)
     return block

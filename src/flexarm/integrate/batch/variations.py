@@ -28,7 +28,7 @@ Columns = dict[str, NDArray[Any]]
 Rows = Sequence[Mapping[str, Any]] | Columns
 
 
-def read_rows(name: str, given: Any) -> Rows:
+def read_rows(name: str, rows: Any) -> Rows:
     """Return values by run as a list of mappings, or as a mapping of arrays (count,).
 
     Raises
@@ -36,36 +36,36 @@ def read_rows(name: str, given: Any) -> Rows:
     SimulationError
         If they are neither, or an array has other than finite numbers.
     """
-    if isinstance(given, Mapping) and given:
-        require_mapping(name, given, "arrays by name", SimulationError)
-        columns = {key: _column(f"{name}: {key}", values) for key, values in given.items()}
-        counts = sorted({len(each) for each in columns.values()})
+    if isinstance(rows, Mapping) and rows:
+        require_mapping(name, rows, "arrays by name", SimulationError)
+        columns = {key: _column(f"{name}: {key}", values) for key, values in rows.items()}
+        counts = sorted({len(item) for item in columns.values()})
         if len(counts) > 1:
             raise SimulationError(f"{name}: the arrays must be of one length, got {counts}")
         return columns
-    if not isinstance(given, Sequence) or not all(isinstance(each, Mapping) for each in given):
-        what = "a list of mappings, one per run, or a mapping of arrays"
-        raise refused(name, given, what, SimulationError)
-    for k, row in enumerate(given):
-        if not all(isinstance(key, str) for key in row):
-            require_mapping(_of(k, given, name), row, "by name", SimulationError)
-    return given
+    if not isinstance(rows, Sequence) or not all(isinstance(item, Mapping) for item in rows):
+        expected = "a list of mappings, one per run, or a mapping of arrays"
+        raise refused(name, rows, expected, SimulationError)
+    for k, entry in enumerate(rows):
+        if not all(isinstance(key, str) for key in entry):
+            require_mapping(_of(k, rows, name), entry, "by name", SimulationError)
+    return rows
 
 
 def _column(name: str, values: Any) -> NDArray[Any]:
     """Return the values of all runs as an array (count,) of finite numbers."""
-    found = np.asarray(values) if isinstance(values, np.ndarray | Sequence) else np.zeros(())
-    if found.ndim != 1 or found.dtype.kind not in "iuf":
+    array = np.asarray(values) if isinstance(values, np.ndarray | Sequence) else np.zeros(())
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise refused(name, values, "an array of numbers, one per run", SimulationError)
-    wrong = np.flatnonzero(~np.isfinite(found))
-    if len(wrong):
-        k = int(wrong[0])
-        raise refused(_of(k, found, name), float(found[k]), "a finite number", SimulationError)
-    return found
+    not_finite = np.flatnonzero(~np.isfinite(array))
+    if len(not_finite):
+        k = int(not_finite[0])
+        raise refused(_of(k, array, name), float(array[k]), "a finite number", SimulationError)
+    return array
 
 
-def _of(k: int, rows: Any, what: str) -> str:
-    return f"run {k + 1} of {len(rows)}: {what}"
+def _of(k: int, rows: Any, place: str) -> str:
+    return f"run {k + 1} of {len(rows)}: {place}"
 
 
 def row_count(rows: Rows) -> int:
@@ -90,11 +90,11 @@ def columns_of(name: str, rows: Rows, units: Mapping[str, str]) -> Columns:
     columns: Columns = {}
     for k, row in enumerate(rows):
         for key, value in row.items():
-            what = _of(k, rows, f"{name}: {key}")
+            place = _of(k, rows, f"{name}: {key}")
             if isinstance(value, str):
-                value = in_unit(what, value, units.get(key, "1"), SimulationError)
+                value = in_unit(place, value, units.get(key, "1"), SimulationError)
             if not is_number(value):
-                raise refused(what, value, "a finite number", SimulationError)
+                raise refused(place, value, "a finite number", SimulationError)
             if key not in columns:
                 columns[key] = np.full(len(rows), np.nan)
             columns[key][k] = value
@@ -122,7 +122,7 @@ def row_codes(rows: Rows) -> Ints:
     """Return a number per run, equal for runs with equal values."""
     if not isinstance(rows, Mapping):
         return distinct(map(_key, rows))
-    values = np.stack([np.asarray(each) for each in rows.values()], axis=1)
+    values = np.stack([np.asarray(column) for column in rows.values()], axis=1)
     _, codes = np.unique(values, axis=0, return_inverse=True)
     return distinct(codes.ravel().tolist())
 
@@ -191,11 +191,11 @@ def refuse_alone(model: Model, start: Iterable[str] = ()) -> None:
 def started_at(task: InitialValueProblem, state: Array) -> InitialValueProblem:
     """Return the initial-value problem with other initial coordinates and rates, (2 n,) or more."""
     q, v = state[: 2 * task.equation.model.size].reshape(2, -1).copy()
-    started = replace(task, start=replace(task.start, q=q, v=v), groups=_targets(task, q))
-    vars(started)["watches"] = task.watches
+    problem = replace(task, start=replace(task.start, q=q, v=v), groups=_targets(task, q))
+    vars(problem)["watches"] = task.watches
     if not _slides(task):  # quantities that scale errors depend on the start of sliding links only
-        vars(started)["measures"] = task.measures
-    return started
+        vars(problem)["measures"] = task.measures
+    return problem
 
 
 def _slides(task: InitialValueProblem) -> bool:
@@ -212,7 +212,7 @@ def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
     if not _holds(task):
         return task.groups
     pairs = zip(task.groups[3], task.motion.actuators.servos, strict=True)
-    return (*task.groups[:3], [replace(c, profile=each.profile(q)) for c, each in pairs])
+    return (*task.groups[:3], [replace(c, profile=servo.profile(q)) for c, servo in pairs])
 
 
 class Variations:
@@ -247,12 +247,14 @@ class Variations:
     def _places(self) -> dict[str, Ints]:
         """Indices in the states of the initial values, by name, one per base; -1 if unknown."""
         models = {id(task.equation.model): task.equation.model for task in self.bases}
-        known = {
+        indices = {
             key: {name: k for k, name in enumerate(coordinate_units(model))}
             for key, model in models.items()
         }
         keys = [id(task.equation.model) for task in self.bases]
-        return {name: np.array([known[key].get(name, -1) for key in keys]) for name in self.starts}
+        return {
+            name: np.array([indices[key].get(name, -1) for key in keys]) for name in self.starts
+        }
 
     @cached_property
     def problem_of(self) -> Ints:
@@ -261,9 +263,9 @@ class Variations:
         A run with an initial state of its own has its own problem if a servo holds where the run
         starts, or a link slides.
         """
-        own = np.array([bool(self.starts) and (_holds(x) or _slides(x)) for x in self.bases])
-        numbers = len(self.bases) + np.arange(self.count) if own.any() else self.base_of
-        return np.where(own[self.base_of], numbers, self.base_of)
+        separate = np.array([bool(self.starts) and (_holds(x) or _slides(x)) for x in self.bases])
+        numbers = len(self.bases) + np.arange(self.count) if separate.any() else self.base_of
+        return np.where(separate[self.base_of], numbers, self.base_of)
 
     def problem(self, index: int) -> InitialValueProblem:
         """Return a problem by its index in `problem_of`."""
@@ -276,16 +278,18 @@ class Variations:
         task = self.bases[int(self.base_of[k])]
         if self.starts:
             task = started_at(task, self.states(slice(k, k + 1))[0])
-        given = {
+        constants = {
             name: Constant[float](kind="constant", value=float(values[k]))
             for name, values in self.inputs.items()
         }
-        driven = [replace(c, profile=given.get(c.name, c.profile)) for c in task.groups[0]]
-        if not given:
+        input_channels = [
+            replace(c, profile=constants.get(c.name, c.profile)) for c in task.groups[0]
+        ]
+        if not constants:
             return task
-        changed = replace(task, groups=(driven, *task.groups[1:]))
-        vars(changed).update(watches=task.watches, measures=task.measures)
-        return changed
+        varied = replace(task, groups=(input_channels, *task.groups[1:]))
+        vars(varied).update(watches=task.watches, measures=task.measures)
+        return varied
 
     def states(self, rows: slice | Ints) -> Array:
         """Return the initial states of runs, (count, size), padded with 0."""
@@ -293,8 +297,8 @@ class Variations:
         states = self._firsts[bases]
         for name, column in self.starts.items():
             values, places = column[rows], self._places[name][bases]
-            which = np.flatnonzero(~np.isnan(values))
-            states[which, places[which]] = values[which]
+            given = np.flatnonzero(~np.isnan(values))
+            states[given, places[given]] = values[given]
         return np.asarray(states)
 
     def speeds(self, rows: slice | Ints) -> Array:
@@ -302,13 +306,13 @@ class Variations:
         n = self.bases[0].equation.model.size
         return self.states(rows)[:, n : 2 * n]
 
-    def some(self, which: Ints) -> "Variations":
+    def some(self, numbers: Ints) -> "Variations":
         """Return the variations of some of the runs."""
         starts, inputs = (
-            {name: values[which] for name, values in columns.items()}
+            {name: values[numbers] for name, values in columns.items()}
             for columns in (self.starts, self.inputs)
         )
-        return Variations(self.bases, self.base_of[which], starts, inputs)
+        return Variations(self.bases, self.base_of[numbers], starts, inputs)
 
     def input_values(self, rows: slice | Ints) -> Array:
         """Return the constant inputs of runs, (count, inputs)."""
@@ -337,9 +341,9 @@ class Variations:
         for first in range(0, self.count, STATES_AT_ONCE):
             rows = slice(first, first + STATES_AT_ONCE)
             states, bases = self.states(rows), self.base_of[rows]
-            for some in alike(bases):
-                base = self.bases[bases[some[0]]]
-                yield from self._state_faults(base, states[some], first + some)
+            for members in alike(bases):
+                base = self.bases[bases[members[0]]]
+                yield from self._state_faults(base, states[members], first + members)
 
     def _state_faults(
         self, task: InitialValueProblem, states: Array, runs: Ints
@@ -347,12 +351,12 @@ class Variations:
         """Yield faults of the initial states of runs with one base."""
         model = task.equation.model
         suspects = {} if model.arm.start == "stated" else dict(enumerate(runs.tolist()))
-        watches = [each for each in task.watches if each.what]
+        watches = [watch for watch in task.watches if watch.what]
         if watches:
-            values = states[:, : 2 * model.size] @ np.array([each.row for each in watches]).T
-            low, high = np.array([(each.low, each.high) for each in watches]).T
-            beyond = np.flatnonzero(np.any((values < low) | (values > high), axis=1))
-            suspects |= {row: int(runs[row]) for row in beyond.tolist()}
+            values = states[:, : 2 * model.size] @ np.array([watch.row for watch in watches]).T
+            low, high = np.array([(watch.low, watch.high) for watch in watches]).T
+            outside = np.flatnonzero(np.any((values < low) | (values > high), axis=1))
+            suspects |= {row: int(runs[row]) for row in outside.tolist()}
         for row, k in suspects.items():
             try:
                 refuse_alone(model, [x for x, y in self.starts.items() if not np.isnan(y[k])])

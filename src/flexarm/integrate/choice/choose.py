@@ -38,7 +38,7 @@ from flexarm.model.state import fingerprint
 
 
 def choose(
-    task: InitialValueProblem, wanted: float, *, audit: bool, period: float | None = None
+    task: InitialValueProblem, rtol: float, *, audit: bool, period: float | None = None
 ) -> tuple[Method, str]:
     """Return the method that meets a tolerance with least work, and the reason in words.
 
@@ -68,107 +68,109 @@ def choose(
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
     servoed = bool(task.motion.actuators.servos)
-    driven = task.motion.ruled or servoed or period is not None
+    has_drive = task.motion.ruled or servoed or period is not None
     if audit:
         return DOP853, "an energy audit wants the highest order"
-    if fastest == 0.0 and not driven:
+    if fastest == 0.0 and not has_drive:
         return DOP853, "the arm is rigid"
     model = task.equation.model
-    bends = any(part.flexible for part in model.links) or any(
+    has_elasticity = any(part.flexible for part in model.links) or any(
         axis.motor is not None for axis in model.axes
     )
-    what = "elastic modes" if bends else "modes of joints on servos and springs"
-    modes = f"{what} from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
-    likely, why = _by_spectrum(task, wanted)
-    strong = has_strong_dampers(task)
-    outside = (strong and tangent_pays(task)) or bool(coulomb_frictions(model))
+    kind = "elastic modes" if has_elasticity else "modes of joints on servos and springs"
+    modes = f"{kind} from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
+    by_spectrum, why = _by_spectrum(task, rtol)
+    strong_dampers = has_strong_dampers(task)
+    stiff_outside = (strong_dampers and tangent_pays(task)) or bool(coulomb_frictions(model))
     duration = float(task.times[-1] - task.times[0])
-    long = duration * task.vibration.largest > TRIED_STEPS * DOP853.reach and not task.damped
-    if not (driven or outside or long):
-        return likely, f"{modes}{why}"
+    is_long = duration * task.vibration.largest > TRIED_STEPS * DOP853.reach and not task.damped
+    if not (has_drive or stiff_outside or is_long):
+        return by_spectrum, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
-    heats: Sequence[tuple[float, float]] = TRIAL_STAGES
-    stiff = servoed and strong  # by servos, of any arm
+    stages: Sequence[tuple[float, float]] = TRIAL_STAGES
+    stiff = servoed and strong_dampers  # by servos, of any arm
     small = servoed and tangent_pays(task)
-    if task.motion.ruled or outside or stiff or small:
+    if task.motion.ruled or stiff_outside or stiff or small:
         # The implicit one is slow until vibrations have died away: it goes the whole way, unless
         # it is alone before, and the others as long as they are no slower.
-        rivals, heats = (RODAS4, ETD4, DOP853), STIFF_TRIAL_STAGES
+        rivals, stages = (RODAS4, ETD4, DOP853), STIFF_TRIAL_STAGES
     if task.motion.actuators.states:
-        rivals = tuple(each for each in rivals if each.carries_states)
-    cache, key = Cache(cache_folder()), _told(task, wanted, period)
-    known = cache.get(key)
-    if known is None:
-        known = json.dumps(_raced(task, rivals, heats, wanted, period)).encode()
-        cache.put(key, known)
-    best, story = json.loads(known)
-    return METHODS[best], f"{modes}; {story}"
+        rivals = tuple(method for method in rivals if method.carries_states)
+    cache, key = Cache(cache_folder()), _told(task, rtol, period)
+    stored = cache.get(key)
+    if stored is None:
+        stored = json.dumps(_raced(task, rivals, stages, rtol, period)).encode()
+        cache.put(key, stored)
+    best, comparison = json.loads(stored)
+    return METHODS[best], f"{modes}; {comparison}"
 
 
-def _told(task: InitialValueProblem, wanted: float, period: float | None) -> str:
+def _told(task: InitialValueProblem, rtol: float, period: float | None) -> str:
     """Return a hash of all data that determine which method wins the trial runs."""
     digest, equation, motion = hashlib.sha256(), task.equation, task.motion
     law = "" if motion.law is None else motion.law.serialize()
     load = equation.model.links[-1].tip_body  # its machine code may be of any
-    pieces = [[(each.name, each.pieces) for each in group] for group in task.groups]
-    what = ("race", source_version(PACKAGE), fingerprint(equation.model), load, equation.name,
+    pieces = [[(channel.name, channel.pieces) for channel in group] for group in task.groups]
+    data = ("race", source_version(PACKAGE), fingerprint(equation.model), load, equation.name,
             equation.options(), equation.anchor, law, motion.actuators.key, pieces,
             task.times[[0, -1]], task.state, task.efforts, task.bounds, task.start.memory,
             task.start.ranges,
-            wanted, period)  # fmt: skip
-    write(what, digest.update)
+            rtol, period)  # fmt: skip
+    write(data, digest.update)
     return digest.hexdigest()
 
 
 def _raced(
     task: InitialValueProblem,
     rivals: Sequence[Method],
-    heats: Sequence[tuple[float, float]],
-    wanted: float,
+    stages: Sequence[tuple[float, float]],
+    rtol: float,
     period: float | None,
 ) -> tuple[str, str]:
     """Return the method with least work in trial runs, and a text with the ratios of work."""
-    pilots = [Pilot(task, each, wanted, period) for each in rivals]
-    costs, span = race(pilots, pilot_span(task), heats)
+    pilots = [Pilot(task, method, rtol, period) for method in rivals]
+    costs, duration = race(pilots, pilot_span(task), stages)
     best = min(costs, key=lambda name: costs[name])
-    least = max(costs[best], 1.0)
-    ratios = {name: costs[name] / least for name in costs if name != best}
-    story = " and ".join(
+    lowest = max(costs[best], 1.0)
+    ratios = {name: costs[name] / lowest for name in costs if name != best}
+    comparison = " and ".join(
         f"{name} took {ratio:.2g} times its work" if np.isfinite(ratio) else f"{name} failed"
         for name, ratio in ratios.items()
     )
-    return best, f"in a pilot of {span:.2g} s {story}"
+    return best, f"in a pilot of {duration:.2g} s {comparison}"
 
 
-def _by_spectrum(task: InitialValueProblem, wanted: float) -> tuple[Method, str]:
+def _by_spectrum(task: InitialValueProblem, rtol: float) -> tuple[Method, str]:
     """Return the method chosen by frequencies, damping and tolerance, and the reason."""
     spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
-    smooth = tangent_pays(task) and wanted < 5e-3 and not task.jumps_inside
-    if not task.motion.actuators.states and task.damped and smooth and _is_quiet(task, wanted):
+    is_smooth = tangent_pays(task) and rtol < 5e-3 and not task.jumps_inside
+    if not task.motion.actuators.states and task.damped and is_smooth and _is_quiet(task, rtol):
         return RODAS4, ", damped and smoothly driven: its steps are the longest"
     if task.damped:
         return ETD4, ", damped: it steps past their vibration"
-    if (EVEN_SPREAD / max(spread, 1e-12)) ** 0.65 * (1e-3 / wanted) ** 0.33 < 1:
+    if (EVEN_SPREAD / max(spread, 1e-12)) ** 0.65 * (1e-3 / rtol) ** 0.33 < 1:
         return ETD4, ": it steps past the fast ones"
     return DOP853, ": too close, or the tolerance too tight, to step past the fast ones"
 
 
-def _is_quiet(task: InitialValueProblem, wanted: float) -> bool:
+def _is_quiet(task: InitialValueProblem, rtol: float) -> bool:
     """Return whether a damped arm hardly vibrates: no excitation at the start, or early decay."""
     duration = float(task.times[-1] - task.times[0])
-    lasting = -np.log(wanted) / (task.shares.damping * task.vibration.slowest)
-    if duration > QUIET_DURATION * lasting:
+    decay_time = -np.log(rtol) / (task.shares.damping * task.vibration.slowest)
+    if duration > QUIET_DURATION * decay_time:
         return True
-    n, measured = task.equation.model.size, task.measures
-    f = make_ready(new_state(task, DOP853, wanted)).f
-    deflects = np.array(measured.deflects)[measured.group]
-    rates, changes = (np.abs(measured.rows @ part)[deflects] for part in (f[:n], f[n : 2 * n]))
-    least, pace = (x[measured.group][deflects] for x in (measured.floor, measured.pace))
-    return bool(np.all(rates <= pace * least) and np.all(changes <= pace**2 * least))
+    n, measures = task.equation.model.size, task.measures
+    f = make_ready(new_state(task, DOP853, rtol)).f
+    deflections = np.array(measures.deflects)[measures.group]
+    rates, changes = (
+        np.abs(measures.rows @ values)[deflections] for values in (f[:n], f[n : 2 * n])
+    )
+    floors, pace = (x[measures.group][deflections] for x in (measures.floor, measures.pace))
+    return bool(np.all(rates <= pace * floors) and np.all(changes <= pace**2 * floors))
 
 
 def race(
-    running: Sequence["Pilot"], whole: float, heats: Sequence[tuple[float, float]]
+    pilots: Sequence["Pilot"], duration: float, stages: Sequence[tuple[float, float]]
 ) -> tuple[dict[str, float], float]:
     """Run methods over ever longer first parts of a motion until one needs the least work.
 
@@ -191,28 +193,28 @@ def race(
         Duration of the last part [s].
     """
     costs: dict[str, float] = {}
-    slow = any(pilot.slow_at_first for pilot in running)
-    for part, margin in heats:
-        least, taken, ahead = np.inf, np.inf, np.inf
-        for pilot in running:
-            limit = (1.0 if slow else margin) * taken
+    any_slow = any(pilot.slow_at_first for pilot in pilots)
+    for fraction, margin in stages:
+        lowest, least_work, least_cost = np.inf, np.inf, np.inf
+        for pilot in pilots:
+            limit = (1.0 if any_slow else margin) * least_work
             costs[pilot.name] = pilot.go(
-                part * whole, limit, GIVE_UP_WORK * taken, GIVE_UP_RATIO * ahead
+                fraction * duration, limit, GIVE_UP_WORK * least_work, GIVE_UP_RATIO * least_cost
             )
-            least = min(least, costs[pilot.name])
-            pilot.arrived = pilot.march.t >= pilot.begin + part * whole
-            if pilot.arrived and pilot.work < taken:
-                taken, ahead = pilot.work, costs[pilot.name]
-        leader = min(running, key=lambda pilot: costs[pilot.name])
-        most = (SLOW_START_RATIO if leader.slow_at_first else margin) * least
-        running = [
+            lowest = min(lowest, costs[pilot.name])
+            pilot.arrived = pilot.march.t >= pilot.begin + fraction * duration
+            if pilot.arrived and pilot.work < least_work:
+                least_work, least_cost = pilot.work, costs[pilot.name]
+        leader = min(pilots, key=lambda pilot: costs[pilot.name])
+        highest = (SLOW_START_RATIO if leader.slow_at_first else margin) * lowest
+        pilots = [
             pilot
-            for pilot in running
-            if costs[pilot.name] <= most or (pilot.slow_at_first and pilot.arrived)
+            for pilot in pilots
+            if costs[pilot.name] <= highest or (pilot.slow_at_first and pilot.arrived)
         ]
-        if len(running) <= 1:
+        if len(pilots) <= 1:
             break
-    return costs, part * whole
+    return costs, fraction * duration
 
 
 def pilot_span(task: InitialValueProblem) -> float:
@@ -226,16 +228,16 @@ class Pilot:
     """Trial run of a method over the first part of a motion, which counts operations."""
 
     def __init__(
-        self, task: InitialValueProblem, method: Method, wanted: float, period: float | None
+        self, task: InitialValueProblem, method: Method, rtol: float, period: float | None
     ) -> None:
         self.name, self.slow_at_first, self.arrived = method.name, method.implicit, False
-        self.march = make_ready(new_state(task, method, wanted))
-        self.march.wanted = 0
+        self.march = make_ready(new_state(task, method, rtol))
+        self.march.sample_count = 0
         self.begin, self.end = float(task.times[0]), float(task.times[-1])
         self.period, self.ticks, self.failed = period or np.inf, 1, False
-        pieces = Operations(task.equation.model.size, task.motion)
-        self.per_step = method.work(pieces)
-        self.per_renewal = 0.0 if method.renewal is None else method.renewal(pieces)
+        operations = Operations(task.equation.model.size, task.motion)
+        self.per_step = method.work(operations)
+        self.per_renewal = 0.0 if method.renewal is None else method.renewal(operations)
 
     @property
     def work(self) -> float:
@@ -246,7 +248,7 @@ class Pilot:
         )
 
     def go(
-        self, span: float, limit: float, enough: float = np.inf, hopeless: float = np.inf
+        self, span: float, limit: float, patience: float = np.inf, worst_cost: float = np.inf
     ) -> float:
         """Advance to `span` [s] after the begin; return estimated operations of the whole motion.
 
@@ -255,21 +257,21 @@ class Pilot:
         exceeds `hopeless`.
         """
         m, target = self.march, self.begin + span
-        begun, half = m.t, 0.5 * (m.t + target)
-        since, before = m.t, self.work
+        t_begin, t_half = m.t, 0.5 * (m.t + target)
+        t_since, work_since = m.t, self.work
 
         def projected() -> float:
-            gone = m.t - since
-            if not gone:  # all trials were rejected
+            elapsed = m.t - t_since
+            if not elapsed:  # all trials were rejected
                 return np.inf
-            return self.work + (self.work - before) * (self.end - m.t) / gone
+            return self.work + (self.work - work_since) * (self.end - m.t) / elapsed
 
         limit = min(limit, self.work + TRIAL_OPERATIONS)
         while self.advance(target) and self.work <= limit:
-            if self.work > enough and projected() > hopeless:
+            if self.work > patience and projected() > worst_cost:
                 break
-            if since == begun and m.t >= half:
-                since, before = m.t, self.work
+            if t_since == t_begin and m.t >= t_half:
+                t_since, work_since = m.t, self.work
         return np.inf if self.failed else projected()
 
     def advance(self, target: float, steps: int = 50) -> bool:
@@ -282,7 +284,7 @@ class Pilot:
             self.failed = code in (BROKEN, NO_STEP)
             if code == FINISHED and m.t < target:  # a sampled law would change its inputs
                 self.ticks += 1
-                m.h_done = 0.0
+                m.last_step = 0.0
             if self.failed or code == WATCHED:
                 return False
         return bool(m.t < target)

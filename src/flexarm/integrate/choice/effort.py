@@ -70,17 +70,17 @@ def consider(
     memory = sum(effort.memory for effort in efforts)
     if seconds <= NOTED_CPU_TIME and memory <= MOST_MEMORY:
         return
-    worst = max(
-        efforts, key=lambda each: max(each.seconds / MOST_CPU_TIME, each.memory / MOST_MEMORY)
+    largest = max(
+        efforts, key=lambda item: max(item.seconds / MOST_CPU_TIME, item.memory / MOST_MEMORY)
     )
-    needs = [f"{_time(seconds)} of CPU"] if seconds else []
-    needs += [f"{memory / 1e9:.3g} GB"] if memory > 0.1 * MOST_MEMORY else []
-    many = f" for {runs} runs" if runs > 1 else ""
-    said = f"the run would take about {' and '.join(needs)}{many}"
-    cause = worst.cause
+    amounts = [f"{_time(seconds)} of CPU"] if seconds else []
+    amounts += [f"{memory / 1e9:.3g} GB"] if memory > 0.1 * MOST_MEMORY else []
+    scope = f" for {runs} runs" if runs > 1 else ""
+    message = f"the run would take about {' and '.join(amounts)}{scope}"
+    cause = largest.cause
     if (seconds > MOST_CPU_TIME or memory > MOST_MEMORY) and not allow_long:
-        raise SimulationError(f"{said}. {cause}. To run it all the same, {remedy}.")
-    warnings.warn(f"{said}. {cause}.", LongRun, stacklevel=3)
+        raise SimulationError(f"{message}. {cause}. To run it all the same, {remedy}.")
+    warnings.warn(f"{message}. {cause}.", LongRun, stacklevel=3)
 
 
 def _time(seconds: float) -> str:
@@ -92,19 +92,19 @@ def _time(seconds: float) -> str:
 
 def shape_numbers(arm: Arm) -> list[int]:
     """Return the number of elastic coordinates of each link, before a model is built."""
-    found = []
+    numbers = []
     for index, link in enumerate(arm.links):
-        number = 0
+        count = 0
         if link.modal is not None:
-            number = len(read_body(link.modal.side_file).names)
+            count = len(read_body(link.modal.side_file).names)
         elif link.flexible and isinstance(link.shapes, Counted):
-            each = counts(arm, index, link.shapes)
-            bending, rods = each.y + each.z, each.twist + each.x
-            number = bending + rods
+            shapes = counts(arm, index, link.shapes)
+            bending, rods = shapes.y + shapes.z, shapes.twist + shapes.x
+            count = bending + rods
             if isinstance(link.shapes, Elements) and link.shapes.reduce is None:
-                number = 2 * bending + rods
-        found.append(number)
-    return found
+                count = 2 * bending + rods
+        numbers.append(count)
+    return numbers
 
 
 def preparation(arm: Arm, samples: int) -> Effort:
@@ -117,11 +117,11 @@ def preparation(arm: Arm, samples: int) -> Effort:
     )
     n = sum(numbers) + 2 * len(numbers) + 6
     memory = 8.0 * samples * (8 * n + 60 + 77 * len(numbers))
-    most = int(np.argmax(numbers)) if numbers else 0
+    largest = int(np.argmax(numbers)) if numbers else 0
     cause = (
         f"Its {samples} samples take most of the memory. Use a larger dt"
         if memory / MOST_MEMORY > seconds / MOST_CPU_TIME or not numbers
-        else f"Link {most + 1} has {numbers[most]} elastic coordinates, and their equations "
+        else f"Link {largest + 1} has {numbers[largest]} elastic coordinates, and their equations "
         "take most of that. Use fewer elements or shapes, or 'reduce' its elements to "
         "modes"
     )
@@ -130,47 +130,47 @@ def preparation(arm: Arm, samples: int) -> Effort:
 
 def with_legs(effort: Effort, arm: Arm, legs: int) -> Effort:
     """Return an effort with the CPU time to compile the given number of later phases added."""
-    each = preparation(arm, 0).seconds
-    compiling = legs * each
-    cause = effort.cause if effort.seconds >= compiling else (
-        f"{legs} phases between events have equations of their own, {each:.2g} s each to "
+    seconds_each = preparation(arm, 0).seconds
+    compile_time = legs * seconds_each
+    cause = effort.cause if effort.seconds >= compile_time else (
+        f"{legs} phases between events have equations of their own, {seconds_each:.2g} s each to "
         "compile. Let fewer joints brake, or let brakes never slip (no 'effort')"
     )  # fmt: skip
-    return replace(effort, seconds=effort.seconds + compiling, cause=cause)
+    return replace(effort, seconds=effort.seconds + compile_time, cause=cause)
 
 
 def solution(
-    task: InitialValueProblem, method: Method, wanted: float, *, duration: float,
+    task: InitialValueProblem, method: Method, rtol: float, *, duration: float,
     step: float | None, period: float | None, runs: int = 1,
 ) -> Effort:  # fmt: skip
     """Estimate the cost to solve a motion, by a trial of its first part if the cost is high.
 
     `runs` is the number of such motions, each of the given duration [s].
     """
-    rates, asked = _rates(task), 0.0 if period is None else duration / period
-    needs = {name: duration * _steps_per_second(task, method, wanted, name, rate)
+    rates, calls = _rates(task), 0.0 if period is None else duration / period
+    steps_by_cause = {name: duration * _steps_per_second(task, method, rtol, name, rate)
              for name, rate in rates.items()}  # fmt: skip
-    steps = FEWEST_STEPS + max(needs.values()) + 3 * task.jumps_inside + asked
-    needs |= {"the calls of a law": asked, "the jumps of inputs": 3.0 * task.jumps_inside}
-    worst = max(needs, key=lambda name: needs[name])
+    steps = FEWEST_STEPS + max(steps_by_cause.values()) + 3 * task.jumps_inside + calls
+    steps_by_cause |= {"the calls of a law": calls, "the jumps of inputs": 3.0 * task.jumps_inside}
+    main_cause = max(steps_by_cause, key=lambda name: steps_by_cause[name])
     if not method.adaptive:
-        given = step or equal_step(method, task.vibration, duration, wanted, None)
-        steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
+        length = step or equal_step(method, task.vibration, duration, rtol, None)
+        steps = (1 if step else 3) * duration / length  # without one it runs again in smaller ones
     seconds = by_count(task, method, steps)
     if runs * seconds > PROBED_TIME and method.adaptive:
-        most = min(PROBE_TIME, 0.02 * seconds) / OPERATION_TIME
-        tried = _probe(Pilot(task, method, wanted, period), duration, most)
+        operations = min(PROBE_TIME, 0.02 * seconds) / OPERATION_TIME
+        trial = _probe(Pilot(task, method, rtol, period), duration, operations)
         # A short trial tells no more than that next to nothing happens.
-        if seconds > PROBED_TIME or tried[0] < 0.1 * seconds:
-            seconds, steps = tried
-    cause = f"{steps:.2g} steps of {method.name} follow {worst}"
-    cause += f" of {rates[worst]:.3g} rad/s" if worst in rates else ""
+        if seconds > PROBED_TIME or trial[0] < 0.1 * seconds:
+            seconds, steps = trial
+    cause = f"{steps:.2g} steps of {method.name} follow {main_cause}"
+    cause += f" of {rates[main_cause]:.3g} rad/s" if main_cause in rates else ""
     return Effort(
-        seconds + LAW_CALL_TIME * asked, LAW_CALL_MEMORY * asked, f"{cause}. {REMEDIES[worst]}"
+        seconds + LAW_CALL_TIME * calls, LAW_CALL_MEMORY * calls, f"{cause}. {REMEDIES[main_cause]}"
     )
 
 
-def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, float] | None:
+def forecast(task: InitialValueProblem, rtol: float) -> tuple[Method, float, float] | None:
     """Estimate the cost of a run by a trial of its start; work is counted in operations.
 
     Returns
@@ -178,8 +178,8 @@ def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, f
     method, steps, seconds
         The method that ``auto`` takes, its trial steps and CPU time [s]; None if it fails.
     """
-    method, _ = choose(task, wanted, audit=False)
-    pilot = Pilot(task, method, wanted, None)
+    method, _ = choose(task, rtol, audit=False)
+    pilot = Pilot(task, method, rtol, None)
     duration = float(task.times[-1] - task.times[0])
     seconds, steps = _probe(pilot, duration, FORECAST_OPERATIONS)
     return None if pilot.failed or not pilot.march.steps else (method, steps, seconds)
@@ -187,10 +187,10 @@ def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, f
 
 def by_count(task: InitialValueProblem, method: Method, steps: float) -> float:
     """Return the CPU time of trial steps [s] by operation counts, equal on all machines."""
-    pieces = Operations(task.equation.model.size, task.motion)
-    work = method.work(pieces)
+    operations = Operations(task.equation.model.size, task.motion)
+    work = method.work(operations)
     if method.renewal is not None:
-        work += method.renewal(pieces) / method.renewed_after
+        work += method.renewal(operations) / method.renewed_after
     return OPERATION_TIME * work * steps
 
 
@@ -207,11 +207,14 @@ REMEDIES = {
 def _rates(task: InitialValueProblem) -> dict[str, float]:
     """Return the rates [rad/s] that steps have to resolve, by cause."""
     model = task.equation.model
-    listed = [channel for group in task.groups for channel in group]
-    sines = [float(np.abs(profile_pieces(each.profile)[:, 7]).max(initial=0.0)) for each in listed]
+    functions = [channel for group in task.groups for channel in group]
+    sines = [
+        float(np.abs(profile_pieces(function.profile)[:, 7]).max(initial=0.0))
+        for function in functions
+    ]
     turning = [abs(float(task.start.v[axis.index])) for axis in model.axes if axis.turns]
-    shaken = task.vibration
-    modes = shaken.fastest if coulomb_frictions(model) else shaken.largest
+    vibration = task.vibration
+    modes = vibration.fastest if coulomb_frictions(model) else vibration.largest
     return {
         "elastic modes": modes,
         "inputs": max(sines, default=0.0),
@@ -220,37 +223,39 @@ def _rates(task: InitialValueProblem) -> dict[str, float]:
 
 
 def _steps_per_second(
-    task: InitialValueProblem, method: Method, wanted: float, what: str, rate: float
+    task: InitialValueProblem, method: Method, rtol: float, cause: str, rate: float
 ) -> float:
     """Return estimated steps per second to resolve a rate [rad/s], fitted on some twenty arms."""
-    looser = method.rule.per_step(1e-3, task.damped) / step_tolerance(task, method, wanted)
-    finer = float(looser ** (1 / method.order))
-    if what == "elastic modes":
-        slow = finer * method.vibration_steps(task.vibration, task.damped)
-        return float(max(rate / method.reach, slow))
-    return float(rate * finer * method.input_steps)
+    ratio = method.rule.per_step(1e-3, task.damped) / step_tolerance(task, method, rtol)
+    factor = float(ratio ** (1 / method.order))
+    if cause == "elastic modes":
+        to_follow = factor * method.vibration_steps(task.vibration, task.damped)
+        return float(max(rate / method.reach, to_follow))
+    return float(rate * factor * method.input_steps)
 
 
 def leg_method(
-    chosen: Method, first: InitialValueProblem, task: InitialValueProblem, wanted: float
+    chosen: Method, first: InitialValueProblem, task: InitialValueProblem, rtol: float
 ) -> Method:
     """Return the method of a later phase, given the method chosen in the first phase.
 
     Where brakes hold what made the first phase stiff, and vibrations last, an implicit method takes
     many times the work of a method that follows vibrations: then the cheaper of DOP853 and ETD4.
     """
-    acts = task.motion.actuators
-    unknown = task.motion.ruled or acts.bristles or acts.windings or acts.ties  # how stiff they are
-    vibrates = not (unknown or task.damped or coulomb_frictions(task.equation.model))
-    freed = has_strong_dampers(first) and not has_strong_dampers(task)
-    if not (chosen.implicit and freed and vibrates):
+    actuators = task.motion.actuators
+    unknown_stiffness = (
+        task.motion.ruled or actuators.bristles or actuators.windings or actuators.ties
+    )  # how stiff they are
+    vibrates = not (unknown_stiffness or task.damped or coulomb_frictions(task.equation.model))
+    now_soft = has_strong_dampers(first) and not has_strong_dampers(task)
+    if not (chosen.implicit and now_soft and vibrates):
         return chosen
-    pieces, rate = Operations(task.equation.model.size, task.motion), task.vibration.largest
-    return min((DOP853, ETD4), key=lambda each: each.work(pieces) * _steps_per_second(
-        task, each, wanted, "elastic modes", rate))  # fmt: skip
+    operations, rate = Operations(task.equation.model.size, task.motion), task.vibration.largest
+    return min((DOP853, ETD4), key=lambda method: method.work(operations) * _steps_per_second(
+        task, method, rtol, "elastic modes", rate))  # fmt: skip
 
 
-def _probe(pilot: Pilot, duration: float, most: float) -> tuple[float, float]:
+def _probe(pilot: Pilot, duration: float, operations: float) -> tuple[float, float]:
     """Return estimated CPU time [s] and steps of a motion, from a trial of `most` operations."""
     m = pilot.march
 
@@ -258,9 +263,9 @@ def _probe(pilot: Pilot, duration: float, most: float) -> tuple[float, float]:
         return np.array([OPERATION_TIME * pilot.work, float(m.steps + m.rejections), m.t])
 
     marks = [mark()]
-    while marks[-1][0] < OPERATION_TIME * most and pilot.advance(pilot.end, 10):
+    while marks[-1][0] < OPERATION_TIME * operations and pilot.advance(pilot.end, 10):
         marks.append(mark())
-    half = marks[len(marks) // 2]  # a start is dearer
-    spent = mark() - (half if half[2] < m.t < pilot.end else marks[0])
-    taken, steps = spent[:2] * duration / max(spent[2], 1e-12 * duration)
-    return float(taken), float(steps)
+    middle = marks[len(marks) // 2]  # a start is dearer
+    costs = mark() - (middle if middle[2] < m.t < pilot.end else marks[0])
+    seconds, steps = costs[:2] * duration / max(costs[2], 1e-12 * duration)
+    return float(seconds), float(steps)

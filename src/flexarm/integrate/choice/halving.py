@@ -23,26 +23,26 @@ Refinement = Generator[float, Solution, Solution]
 def solve_in_equal_steps(
     task: InitialValueProblem,
     method: Method,
-    wanted: float,
+    rtol: float,
     progress: Callable[[float], None] | None = None,
     live: Callable[[Callable[[], Solution]], None] | None = None,
 ) -> Solution:
     """Solve a motion in fixed steps, refined until the solution meets a tolerance."""
-    steps, found = refinement(task, method, wanted), None
+    steps, solution = refinement(task, method, rtol), None
     step = next(steps)
     while True:
         try:
-            found = solve(new_state(task, method, wanted, step), progress, None, live)
-            step = steps.send(found)
+            solution = solve(new_state(task, method, rtol, step), progress, None, live)
+            step = steps.send(solution)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
-        except KeyboardInterrupt as stop:  # between two solutions
-            if found is None:
+        except KeyboardInterrupt as interrupt:  # between two solutions
+            if solution is None:
                 raise
-            return replace(found, ending=interruption(stop, float(found.times[-1])))
+            return replace(solution, ending=interruption(interrupt, float(solution.times[-1])))
 
 
-def refinement(task: InitialValueProblem, method: Method, wanted: float) -> Refinement:
+def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refinement:
     """Yield ever smaller fixed steps [s] until the solution sent back meets a tolerance.
 
     Returns the last solution, with the CPU time of all.  An interrupted solution is returned as it
@@ -55,32 +55,32 @@ def refinement(task: InitialValueProblem, method: Method, wanted: float) -> Refi
     assumed.  Solutions that stop early are compared at common samples, and must end with the same
     status.
     """
-    smooth, fastest = is_smooth(task), task.vibration.fastest
+    has_smooth_forces, fastest = is_smooth(task), task.vibration.fastest
     longest = float(np.median(np.diff(task.times)))  # steps end at samples
-    step = min(step_limits(task, method, wanted).first, longest)
-    found = yield step
-    seconds = found.seconds
+    step = min(step_limits(task, method, rtol).first, longest)
+    solution = yield step
+    seconds = solution.seconds
     ratio = 2.0
     for _ in range(MOST_REFINEMENTS):
-        if found.ending.status == "interrupted":
+        if solution.ending.status == "interrupted":
             break
         finer = yield step / ratio
         seconds += finer.seconds
         if finer.ending.status == "interrupted":
-            found = finer
+            solution = finer
             break
-        behind = PHASE_LAG * fastest * task.times[-1] * (step * fastest) ** method.order  # [rad]
-        order = method.order if smooth and behind < 1 else 1
-        error = _error(found, finer, step, task, order)
-        step, found = step / ratio, finer
-        if ERROR_MARGIN * error <= wanted:
+        phase_lag = PHASE_LAG * fastest * task.times[-1] * (step * fastest) ** method.order  # [rad]
+        order = method.order if has_smooth_forces and phase_lag < 1 else 1
+        error = _error(solution, finer, step, task, order)
+        step, solution = step / ratio, finer
+        if ERROR_MARGIN * error <= rtol:
             break
-        power = 1 / method.order if smooth else 0.5
-        wish = (ERROR_MARGIN * error / wanted) ** power if np.isfinite(error) else 2.0
-        ratio = float(np.clip(wish, 2.0, 16.0))
+        power = 1 / method.order if has_smooth_forces else 0.5
+        reduction = (ERROR_MARGIN * error / rtol) ** power if np.isfinite(error) else 2.0
+        ratio = float(np.clip(reduction, 2.0, 16.0))
     else:
-        found = replace(found, ending=_missed(found.ending, error, wanted))
-    return replace(found, seconds=seconds)
+        solution = replace(solution, ending=_missed(solution.ending, error, rtol))
+    return replace(solution, seconds=seconds)
 
 
 def is_smooth(task: InitialValueProblem) -> bool:
@@ -94,19 +94,19 @@ def is_smooth(task: InitialValueProblem) -> bool:
     return not (corners or task.motion.actuators.servos)
 
 
-def _missed(ending: Ending, error: float, wanted: float) -> Ending:
+def _missed(ending: Ending, error: float, rtol: float) -> Ending:
     """Return the ending of a run; the reason says so if the error exceeds the tolerance."""
-    if ending.status != "finished" or error <= wanted:
+    if ending.status != "finished" or error <= rtol:
         return ending
     return Ending(
         "finished",
         f"equal steps did not reach the tolerance. Their error is about {error:.2g}, the "
-        f"tolerance {wanted:.2g}. Try method 'auto'.",
+        f"tolerance {rtol:.2g}. Try method 'auto'.",
     )
 
 
 def _error(
-    found: Solution,
+    coarser: Solution,
     finer: Solution,
     step: float,
     task: InitialValueProblem,
@@ -114,32 +114,38 @@ def _error(
 ) -> float:
     """Return the estimated error of the finer of two solutions; infinite if not comparable."""
     # Steps end at samples, so that those taken are not in the ratio of those asked for.
-    ratio = finer.steps * found.times[-1] / max(found.steps * finer.times[-1], 1e-300)
-    alike = found.ending.status == finer.ending.status
-    if ratio < 1.2 or not alike or abs(found.times[-1] - finer.times[-1]) > 2 * step:
+    ratio = finer.steps * coarser.times[-1] / max(coarser.steps * finer.times[-1], 1e-300)
+    same_status = coarser.ending.status == finer.ending.status
+    if ratio < 1.2 or not same_status or abs(coarser.times[-1] - finer.times[-1]) > 2 * step:
         return np.inf
-    return float(_difference(found, finer, task) / (ratio**order - 1))
+    return float(_difference(coarser, finer, task) / (ratio**order - 1))
 
 
-def _difference(one: Solution, other: Solution, task: InitialValueProblem) -> float:
+def _difference(first: Solution, second: Solution, task: InitialValueProblem) -> float:
     """Return the largest difference of two solutions, over all scaled quantities and works."""
     measures, attitudes = task.measures, task.equation.model.attitudes
     n, actuators = task.equation.model.size, task.motion.actuators
     ends = np.cumsum([n, n, actuators.works, actuators.impulses]).tolist()
-    values, rates, works, _, states = np.split(other.states, ends, axis=1)
+    values, rates, works, _, states = np.split(second.states, ends, axis=1)
     # The last state of a run that stopped is at a time of its own.
-    count = min(len(each.times) - (each.ending.status != "finished") for each in (one, other))
-    apart = one.states[:count] - other.states[:count]
-    elsewhere = np.any(one.anchors[:count] != other.anchors[:count], axis=(1, 2))
-    here, there = (
-        (each.anchors[:count][elsewhere], each.states[:count][elsewhere]) for each in (one, other)
+    count = min(
+        len(solution.times) - (solution.ending.status != "finished") for solution in (first, second)
     )
-    for i, first in enumerate(attitudes):
-        rows, angles = slice(3 * i, 3 * i + 3), slice(first, first + 3)
-        apart[elsewhere, angles] = rotations_between(
-            here[0][:, rows], here[1][:, angles], there[0][:, rows], there[1][:, angles]
+    differences = first.states[:count] - second.states[:count]
+    rebased = np.any(first.anchors[:count] != second.anchors[:count], axis=(1, 2))
+    first_rebased, second_rebased = (
+        (solution.anchors[:count][rebased], solution.states[:count][rebased])
+        for solution in (first, second)
+    )
+    for i, index in enumerate(attitudes):
+        rows, angles = slice(3 * i, 3 * i + 3), slice(index, index + 3)
+        differences[rebased, angles] = rotations_between(
+            first_rebased[0][:, rows],
+            first_rebased[1][:, angles],
+            second_rebased[0][:, rows],
+            second_rebased[1][:, angles],
         )
-        apart[elsewhere, n + first : n + first + 3] = 0.0  # rates of other angles
+        differences[rebased, n + index : n + index + 3] = 0.0  # rates of other angles
     scale, top = measures.floor.copy(), measures.rate_floor.copy()
     np.maximum.at(scale, measures.group, np.ptp(values @ measures.rows.T, axis=0))
     np.maximum.at(top, measures.group, np.abs(rates @ measures.rows.T).max(axis=0))
@@ -147,9 +153,9 @@ def _difference(one: Solution, other: Solution, task: InitialValueProblem) -> fl
     kinetic = ((rates @ measures.to_modes[0].T) ** 2).sum(axis=1).max() / 2
     energy = max(measures.energy_floor[0], kinetic, np.ptp(works, axis=0).max())
     shares = (
-        apart[:, :n] @ measures.rows.T / scale[measures.group],
-        apart[:, n : 2 * n] @ measures.rows.T / top[measures.group],
-        apart[:, ends[1] : ends[2]] / energy,
-        apart[:, ends[3] :] / np.maximum(measures.state_floor, np.ptp(states, axis=0)),
+        differences[:, :n] @ measures.rows.T / scale[measures.group],
+        differences[:, n : 2 * n] @ measures.rows.T / top[measures.group],
+        differences[:, ends[1] : ends[2]] / energy,
+        differences[:, ends[3] :] / np.maximum(measures.state_floor, np.ptp(states, axis=0)),
     )
     return max(float(np.abs(share).max(initial=0.0)) for share in shares)

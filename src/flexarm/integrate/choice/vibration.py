@@ -83,13 +83,13 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
     Prescribed coordinates do not move.
     """
     n = model.size
-    open_ = np.array([i for i in range(n) if i not in model.prescribed], dtype=int)
+    free = np.array([i for i in range(n) if i not in model.prescribed], dtype=int)
     basis, to_modes, rates = np.eye(n), np.eye(n), np.zeros(n)
-    none = VibrationModes(np.zeros(0), np.zeros(0), np.zeros((n, 0)))
+    no_modes = VibrationModes(np.zeros(0), np.zeros(0), np.zeros((n, 0)))
     inertia = float(np.trace(mass) / 2)
-    if not len(open_):
-        return Vibration(0.0, 0.0, 0.0, 0.0, basis, to_modes, none, rates, inertia)
-    block = np.ix_(open_, open_)
+    if not len(free):
+        return Vibration(0.0, 0.0, 0.0, 0.0, basis, to_modes, no_modes, rates, inertia)
+    block = np.ix_(free, free)
     squares, modes = undamped(mass[block], stiffness[block])
     elastic = squares > 1e-9 * max(squares[-1], 1e-12)
     squares = np.where(elastic, squares, 0.0)
@@ -97,19 +97,19 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
     largest = steepest = largest_rate(squares, losses)
     viscous = losses
     if coulomb_frictions(model):
-        smooth = damping - dry_damping(model, v)
-        viscous = modes.T @ smooth[block] @ modes
-        stuck = modes.T @ (smooth + dry_damping(model, 0 * v))[block] @ modes
-        steepest = largest_rate(squares, stuck)
+        viscous_damping = damping - dry_damping(model, v)
+        viscous = modes.T @ viscous_damping[block] @ modes
+        sticking = modes.T @ (viscous_damping + dry_damping(model, 0 * v))[block] @ modes
+        steepest = largest_rate(squares, sticking)
     basis[block], to_modes[block] = modes, modes.T @ mass[block]
-    still = np.diag(viscous) > 2 * np.sqrt(squares)
-    rates[open_] = np.where(still, -1.0, 1.0) * np.sqrt(squares)
+    overdamped = np.diag(viscous) > 2 * np.sqrt(squares)
+    rates[free] = np.where(overdamped, -1.0, 1.0) * np.sqrt(squares)
     if not np.any(elastic):
-        return Vibration(0.0, 0.0, largest, steepest, basis, to_modes, none, rates, inertia)
+        return Vibration(0.0, 0.0, largest, steepest, basis, to_modes, no_modes, rates, inertia)
     frequencies = np.sqrt(squares[elastic])
-    found = damped_modes(squares, viscous)
-    shapes = np.zeros((n, len(found.ratios)), dtype=found.shapes.dtype)
-    shapes[open_] = modes @ found.shapes
+    damped = damped_modes(squares, viscous)
+    shapes = np.zeros((n, len(damped.ratios)), dtype=damped.shapes.dtype)
+    shapes[free] = modes @ damped.shapes
     return Vibration(
         float(frequencies[0]),
         float(frequencies[-1]),
@@ -117,7 +117,7 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
         steepest,
         basis,
         to_modes,
-        replace(found, shapes=shapes),
+        replace(damped, shapes=shapes),
         rates,
         inertia,
     )
@@ -143,14 +143,14 @@ def damped_modes(squares: Array, losses: Array) -> VibrationModes:
     if np.linalg.norm(losses) <= 2 * UNDAMPED_RATIO * frequencies[0] or k > EIGENVALUE_COORDINATES:
         ratios = np.maximum(np.diag(losses)[elastic] / (2 * frequencies), 0.0)
         return VibrationModes(frequencies, ratios, np.eye(k)[:, elastic] / frequencies)
-    found, vectors = np.linalg.eig(_system(squares, losses))
-    kept = np.abs(found) > 1e-9 * np.abs(found).max()
-    found, shapes = found[kept], vectors[-k:, kept] / found[kept]
+    eigenvalues, vectors = np.linalg.eig(_system(squares, losses))
+    not_rigid = np.abs(eigenvalues) > 1e-9 * np.abs(eigenvalues).max()
+    eigenvalues, shapes = eigenvalues[not_rigid], vectors[-k:, not_rigid] / eigenvalues[not_rigid]
     # The receptance is a sum of x x^T / (a (s - eigenvalue)).
-    a = 2 * found * (shapes**2).sum(axis=0)
+    a = 2 * eigenvalues * (shapes**2).sum(axis=0)
     a = a + np.einsum("ik,ij,jk->k", shapes, losses, shapes)
-    scale, sizes = np.sqrt(np.maximum(np.abs(a * found), 1e-300)), np.abs(found)
-    return VibrationModes(sizes, np.clip(-found.real / sizes, 0.0, 1.0), shapes / scale)
+    scale, sizes = np.sqrt(np.maximum(np.abs(a * eigenvalues), 1e-300)), np.abs(eigenvalues)
+    return VibrationModes(sizes, np.clip(-eigenvalues.real / sizes, 0.0, 1.0), shapes / scale)
 
 
 def largest_rate(squares: Array, losses: Array) -> float:
@@ -172,6 +172,6 @@ def _system(squares: Array, losses: Array) -> Array:
 def dry_damping(model: Model, v: Array) -> Array:
     """Return the damping matrix of dry friction linearised at rates v, (n, n)."""
     result = np.zeros((model.size, model.size))
-    for each in coulomb_frictions(model):
-        result += each.slope(float(each.row @ v)) * np.outer(each.row, each.row)
+    for friction in coulomb_frictions(model):
+        result += friction.slope(float(friction.row @ v)) * np.outer(friction.row, friction.row)
     return result

@@ -24,10 +24,10 @@ def cholesky(n: int, a: Array) -> int:
             factor = a[k * n + j]
             for i in range(j, n):
                 row[i] -= a[k * n + i] * factor
-        own = row[j]
-        if not own > 0.0:
+        diagonal = row[j]
+        if not diagonal > 0.0:
             return 1
-        pivot = 1.0 / math.sqrt(own)
+        pivot = 1.0 / math.sqrt(diagonal)
         for i in range(j, n):
             row[i] *= pivot
     return 0
@@ -83,12 +83,12 @@ def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> 
     for k in range(n - 2):
         last = a[max(k - 1, 0) * n :]
         vector = a[k * n :]
-        own = last[k]
-        turned = w[k]
+        last_entry = last[k]
+        last_weight = w[k]
         for j in range(k, n):
             entry = a[j * n + k]
             if k > 0:
-                entry -= own * w[j] + turned * last[j]
+                entry -= last_entry * w[j] + last_weight * last[j]
             vector[j] = entry
         factor = _reflection(n, k, a, d, e)
         for i in range(k + 1, n):
@@ -101,11 +101,11 @@ def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> 
             for i in range(k + 1, n):
                 row[i] -= w[i] * x + last[i] * y
                 d[i] += row[i] * weight
-        along = 0.0
+        projection = 0.0
         for j in range(k + 1, n):
-            along += vector[j] * d[j]
+            projection += vector[j] * d[j]
         for j in range(k + 1, n):
-            w[j] = factor * (d[j] - 0.5 * factor * along * vector[j])
+            w[j] = factor * (d[j] - 0.5 * factor * projection * vector[j])
     last = a[max(n - 3, 0) * n :]
     for j in range(max(n - 2, 0), n):
         for i in range(j, n):
@@ -226,42 +226,48 @@ def _turn_rows(n: int, first: int, last: int, q: Array, turns: Array) -> None:
     for i in range(last - 1, first - 1, -1):
         c = turns[2 * i]
         s = turns[2 * i + 1]
-        one = q[i * n :]
-        other = q[(i + 1) * n :]
+        upper = q[i * n :]
+        lower = q[(i + 1) * n :]
         for k in range(n):
-            u = other[k]
-            v = one[k]
-            other[k] = s * v + c * u
-            one[k] = c * v - s * u
+            u = lower[k]
+            v = upper[k]
+            lower[k] = s * v + c * u
+            upper[k] = c * v - s * u
 
 
 @kernel
 def congruence(
-    n: int, rows: Array, down: int, across: int, matrix: Array, room: Array, out: Array
+    n: int,
+    rows: Array,
+    row_stride: int,
+    entry_stride: int,
+    matrix: Array,
+    scratch: Array,
+    out: Array,
 ) -> None:
     """Compute R A R^T for the matrix A, all (n, n).
 
     Rows of R begin ``down`` numbers apart, and entries of a row are ``across`` numbers apart, so
     that R may be a stored matrix or its transpose.
     """
-    some = 0
+    has_entries = 0
     for i in range(n * n):
         out[i] = 0.0
         if matrix[i] != 0.0:
-            some = 1
-    if some == 0:
+            has_entries = 1
+    if has_entries == 0:
         return
     for r in range(n):
         for j in range(n):
             total = 0.0
             for i in range(n):
-                total += rows[r * down + i * across] * matrix[i * n + j]
-            room[r * n + j] = total
+                total += rows[r * row_stride + i * entry_stride] * matrix[i * n + j]
+            scratch[r * n + j] = total
     for r in range(n):
         for c in range(n):
             total = 0.0
             for j in range(n):
-                total += room[r * n + j] * rows[c * down + j * across]
+                total += scratch[r * n + j] * rows[c * row_stride + j * entry_stride]
             out[r * n + c] = total
 
 
@@ -275,12 +281,12 @@ def largest(n: int, squares: Array) -> float:
 
 
 @kernel
-def gap(top: float, one: float, other: float) -> float:
+def gap(top: float, first: float, second: float) -> float:
     """Return the difference of two squared frequencies; 0 if only rounding separates them."""
-    apart: float = other - one
-    if abs(apart) <= max(EQUAL_SQUARES * max(abs(one), abs(other)), ROUNDING * top):
+    difference: float = second - first
+    if abs(difference) <= max(EQUAL_SQUARES * max(abs(first), abs(second)), ROUNDING * top):
         return 0.0
-    return apart
+    return difference
 
 
 @kernel
@@ -298,16 +304,16 @@ def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Ar
                 squares[s] = squares[r]
                 break
     for _ in range(JACOBI_SWEEPS):
-        turned = 0
+        rotations = 0
         for r in range(n):
             for s in range(r + 1, n):
-                own = damping[r * n + r]
-                other = damping[s * n + s]
-                both = damping[r * n + s]
-                alike = squares[r] == squares[s]
-                if alike and abs(both) > 1e-16 * (abs(own) + abs(other)):
-                    turned += 1
-                    ratio = (other - own) / (2.0 * both)
+                first_damping = damping[r * n + r]
+                second_damping = damping[s * n + s]
+                coupling = damping[r * n + s]
+                equal = squares[r] == squares[s]
+                if equal and abs(coupling) > 1e-16 * (abs(first_damping) + abs(second_damping)):
+                    rotations += 1
+                    ratio = (second_damping - first_damping) / (2.0 * coupling)
                     size = 1.0 / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
                     tangent = size if ratio >= 0.0 else -size
                     c = 1.0 / math.sqrt(tangent * tangent + 1.0)
@@ -315,18 +321,18 @@ def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Ar
                     _turn_pair(n, inverse, r, s, n, c, tangent * c)
                     _turn_pair(n, damping, r * n, s * n, 1, c, tangent * c)
                     _turn_pair(n, damping, r, s, n, c, tangent * c)
-        if turned == 0:
+        if rotations == 0:
             break
 
 
 @kernel
-def _turn_pair(n: int, a: Array, one: int, other: int, apart: int, c: float, s: float) -> None:
+def _turn_pair(n: int, a: Array, first: int, second: int, stride: int, c: float, s: float) -> None:
     """Rotate two rows or columns of a matrix into each other by an angle with cosine c and sine s.
 
     ``one`` and ``other`` are the indices of the first entries; ``apart`` is the stride.
     """
     for k in range(n):
-        x = a[one + k * apart]
-        y = a[other + k * apart]
-        a[one + k * apart] = c * x - s * y
-        a[other + k * apart] = s * x + c * y
+        x = a[first + k * stride]
+        y = a[second + k * stride]
+        a[first + k * stride] = c * x - s * y
+        a[second + k * stride] = s * x + c * y

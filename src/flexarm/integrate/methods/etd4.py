@@ -31,10 +31,10 @@ def _through(*stages: int) -> Array:
 
     Row j contains the coefficients of the polynomial that multiplies the value at stage j.
     """
-    found = np.zeros((STAGES, POWERS))
+    polynomials = np.zeros((STAGES, POWERS))
     powers = np.vander(NODES[list(stages)], increasing=True)
-    found[list(stages), : len(stages)] = np.linalg.inv(powers).T
-    return found
+    polynomials[list(stages), : len(stages)] = np.linalg.inv(powers).T
+    return polynomials
 
 
 # Polynomials of the force up to each stage, the new state and the error, (ERROR + 1, STAGES,
@@ -57,19 +57,19 @@ TABLEAU = Tableau(
 
 
 def _begin(shared: dict[str, Any]) -> ExponentialState:
-    n, known, size = shared["system"].n, shared["system"].known, shared["size"]
+    n, prescribed, size = shared["system"].n, shared["system"].prescribed, shared["size"]
     motion, buffers = shared["problem"].motion, shared["buffers"]
     compiled = motion.matrices()
     names = {"M": "mass", "K": "stiffness", "D": "damping", "q": "matrix_q", "v": "matrix_v"}
     arrays = zeros({"M": n * n, "K": n * n, "D": n * n, "q": n, "v": n})
-    table, kept = table_of(compiled, buffers | arrays)
-    buffers["matrices work"] = kept[-1]
+    table, pointed = table_of(compiled, buffers | arrays)
+    buffers["matrices work"] = pointed[-1]
     sizes = {
-        "modes": n * n, "inverse": n * n, "measured": n * n, "squares": n, "losses": n,
-        "answers": 4 * RESPONSES * n, "part": RESPONSES * n, "x": 2 * n, "g": STAGES * n,
-        "p": STAGES * (size - 2 * n), "masses": 2 * known * n, "pulls": 3 * n,
-        "swings": STAGES * n, "modal": 2 * n, "ended": 2 * n, "trial": size, "k": size, "e": size,
-        "room": n,
+        "modes": n * n, "inverse": n * n, "error_modes": n * n, "squares": n, "losses": n,
+        "responses": 4 * RESPONSES * n, "sample_responses": RESPONSES * n, "x": 2 * n,
+        "g": STAGES * n, "p": STAGES * (size - 2 * n), "masses": 2 * prescribed * n, "pulls": 3 * n,
+        "swings": STAGES * n, "modal": 2 * n, "end_modal": 2 * n, "trial": size, "k": size,
+        "e": size, "scratch": n,
     }  # fmt: skip
     fields = {names[key]: array for key, array in arrays.items()} | zeros(sizes)
     return ExponentialState(
@@ -84,7 +84,7 @@ def _begin(shared: dict[str, Any]) -> ExponentialState:
         forces=FORCES.ravel(),
         weights=WEIGHTS.ravel(),
         nodes=NODES,
-        passed=0,
+        has_pulls=0,
         servoed=int(motion.actuators.answers),
         **fields,
     )

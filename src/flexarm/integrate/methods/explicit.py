@@ -164,7 +164,7 @@ def prepare_dense(m: RungeKuttaState) -> None:
 
     The formulas are those of Hairer, Norsett & Wanner.
     """
-    h = m.h_done
+    h = m.last_step
     width = m.stages + 1 + m.extra
     for i in range(m.stages + 1, width):
         stage(m, i, m.t_old, h, m.y_old)
@@ -187,7 +187,7 @@ def explicit_sample(m: RungeKuttaState) -> int:
     """Evaluate the dense output of the last step at m.sample_time; return 0."""
     if m.sample_ready == 0:
         prepare_dense(m)
-    x = (m.sample_time - m.t_old) / m.h_done
+    x = (m.sample_time - m.t_old) / m.last_step
     for r in range(m.size):
         value = 0.0
         for p in range(m.terms - 1, -1, -1):

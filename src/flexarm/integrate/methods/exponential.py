@@ -56,13 +56,13 @@ def renew(m: ExponentialState) -> int:
     n = m.system.n
     find_matrices(m, m.y)
     keep_masses(m)
-    for c in range(m.system.known):
+    for c in range(m.system.prescribed):
         k = m.system.coordinates[c]
         detach(n, m.mass, k, 1.0)
         detach(n, m.stiffness, k, 0.0)
         detach(n, m.damping, k, 0.0)
     failed = find_modes(
-        n, m.mass, m.stiffness, m.damping, m.modes, m.inverse, m.squares, m.losses, m.room
+        n, m.mass, m.stiffness, m.damping, m.modes, m.inverse, m.squares, m.losses, m.scratch
     )
     if failed != 0:
         return 1
@@ -78,7 +78,7 @@ def see_modes(m: ExponentialState) -> None:
     """Compute the modes, by rows, in the coordinates in which errors are measured."""
     n = m.system.n
     for r in range(n):
-        row = m.measured[r * n :]
+        row = m.error_modes[r * n :]
         for i in range(n):
             row[i] = 0.0
         for j in range(n):
@@ -90,7 +90,7 @@ def see_modes(m: ExponentialState) -> None:
 @kernel
 def find_modes(
     n: int, mass: Array, stiffness: Array, damping: Array,
-    modes: Array, inverse: Array, squares: Array, losses: Array, room: Array,
+    modes: Array, inverse: Array, squares: Array, losses: Array, scratch: Array,
 ) -> int:  # fmt: skip
     """Compute the modes of mass and stiffness matrices; return 0, or 1 if there are none.
 
@@ -99,10 +99,10 @@ def find_modes(
     if cholesky(n, mass) != 0:
         return 1
     reduce_pencil(n, mass, stiffness)
-    tridiagonalise(n, stiffness, inverse, squares, losses, room)
+    tridiagonalise(n, stiffness, inverse, squares, losses, scratch)
     if diagonalise(n, inverse, squares, losses, modes) != 0:
         return 1
-    _modes_from_rotation(n, mass, modes, inverse, room)
+    _modes_from_rotation(n, mass, modes, inverse, scratch)
     congruence(n, modes, n, 1, damping, mass, stiffness)
     part_alike(n, squares, stiffness, modes, inverse)
     for r in range(n):
@@ -111,7 +111,9 @@ def find_modes(
 
 
 @kernel
-def _modes_from_rotation(n: int, upper: Array, modes: Array, inverse: Array, room: Array) -> None:
+def _modes_from_rotation(
+    n: int, upper: Array, modes: Array, inverse: Array, scratch: Array
+) -> None:
     """Compute modes, the rows of V^T L^-1, and the inverse L V, from V^T in ``inverse``.
 
     L^T is in the upper half of ``upper``.
@@ -130,13 +132,13 @@ def _modes_from_rotation(n: int, upper: Array, modes: Array, inverse: Array, roo
             row[r] *= factor
     for i in range(n - 1, -1, -1):
         for r in range(n):
-            room[r] = 0.0
+            scratch[r] = 0.0
         for j in range(i + 1):
             factor = upper[j * n + i]
             for r in range(n):
-                room[r] += inverse[j * n + r] * factor
+                scratch[r] += inverse[j * n + r] * factor
         for r in range(n):
-            inverse[i * n + r] = room[r]
+            inverse[i * n + r] = scratch[r]
     transpose(n, modes)
 
 
@@ -148,13 +150,13 @@ def tabulate(m: ExponentialState) -> None:
     n = m.system.n
     quarter = 0.25 * m.h
     for r in range(n):
-        begin = m.answers[r * RESPONSES :]
-        responses(m.squares[r], m.losses[r], quarter, begin)
-        for part in range(1, 4):
-            row = m.answers[(part * n + r) * RESPONSES :]
+        at_quarter = m.responses[r * RESPONSES :]
+        responses(m.squares[r], m.losses[r], quarter, at_quarter)
+        for quarter_index in range(1, 4):
+            row = m.responses[(quarter_index * n + r) * RESPONSES :]
             for k in range(RESPONSES):
-                row[k] = m.answers[((part - 1) * n + r) * RESPONSES + k]
-            add_time(m.squares[r], m.losses[r], quarter, begin, row)
+                row[k] = m.responses[((quarter_index - 1) * n + r) * RESPONSES + k]
+            add_time(m.squares[r], m.losses[r], quarter, at_quarter, row)
     m.table_h = m.h
 
 
@@ -186,15 +188,15 @@ def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array)
     for r in range(n):
         row = r * RESPONSES
         v = begin * m.x[n + r]
-        place = table[row] * v
+        displacement = table[row] * v
         rate = table[row + 1] * v
         scale = 1.0
         for k in range(POWERS):
             c = scale * coefficient(m, stage, k, r)
-            place += c * table[row + 2 + k]
+            displacement += c * table[row + 2 + k]
             rate += c * table[row + (k + 1 if k > 0 else 0)]
             scale *= (k + 1.0) / h
-        m.modal[r] = place
+        m.modal[r] = displacement
         m.modal[n + r] = rate
 
 
@@ -202,16 +204,16 @@ def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array)
 def evaluate(m: ExponentialState, stage: int) -> None:
     """Evaluate the rates at a stage; store modal forcing g and rates p of further states."""
     n = m.system.n
-    part = m.nodes[stage]
-    drive(m, stage, m.h, 1.0, m.answers[(int(4.0 * part) - 1) * n * RESPONSES :])
+    fraction = m.nodes[stage]
+    drive(m, stage, m.h, 1.0, m.responses[(int(4.0 * fraction) - 1) * n * RESPONSES :])
     weigh_both(n, m.modes, m.modal, m.y, m.trial)
     extra = m.size - 2 * n
     weigh(stage, extra, m.p, m.weights[stage * STAGES :], m.trial[2 * n :])
     for i in range(2 * n, m.size):
         m.trial[i] = m.y[i] + m.h * m.trial[i]
-    rates(m.system, m.t + part * m.h, m.trial, m.k)
+    rates(m.system, m.t + fraction * m.h, m.trial, m.k)
     remainder(m, m.modal, m.k, m.g[stage * n :])
-    if m.system.known > 0:
+    if m.system.prescribed > 0:
         accelerate(m, m.modal, m.g[stage * n :], m.swings[stage * n :])
     for i in range(extra):
         m.p[stage * extra + i] = m.k[2 * n + i]
@@ -220,7 +222,7 @@ def evaluate(m: ExponentialState, stage: int) -> None:
 @kernel
 def goes_on(m: ExponentialState) -> int:
     """Return 1 if the step begins where the last trial ended, in the same modal basis, else 0."""
-    if m.age == 0 or m.h_done == 0.0:
+    if m.age == 0 or m.last_step == 0.0:
         return 0
     for i in range(2 * m.system.n):
         if m.y[i] != m.y_new[i] or m.f[i] != m.f_new[i]:
@@ -234,8 +236,8 @@ def begin_step(m: ExponentialState) -> None:
     n = m.system.n
     if goes_on(m) == 1:
         for r in range(n):
-            m.g[r] = m.g[NEW * n + r] - m.squares[r] * m.ended[r]
-            m.x[n + r] = m.ended[n + r]
+            m.g[r] = m.g[NEW * n + r] - m.squares[r] * m.end_modal[r]
+            m.x[n + r] = m.end_modal[n + r]
         return
     weigh(n, n, m.inverse, m.y[n:], m.x[n:])
     remainder(m, m.x, m.f, m.g)
@@ -276,23 +278,23 @@ def find_powers(m: ExponentialState) -> None:
     """
     n = m.system.n
     extra = m.size - 2 * n
-    middle = m.answers[n * RESPONSES :]
-    solution(m, middle, m.y, m.h, 0.5 * m.h, m.trial)
+    responses_at_middle = m.responses[n * RESPONSES :]
+    solution(m, responses_at_middle, m.y, m.h, 0.5 * m.h, m.trial)
     rates(m.system, m.t + 0.5 * m.h, m.trial, m.k)
     rates(m.system, m.t + m.h, m.y_new, m.f_new)
     for i in range(m.system.works):
         if i != PRESCRIBED:
-            at = 2 * n + i
-            begin = m.p[i]
-            between = m.k[at]
-            last = m.f_new[at]
-            m.p[2 * extra + i] = 0.125 * (3.0 * begin + 6.0 * between - last)
-            m.p[3 * extra + i] = between
-            m.p[4 * extra + i] = 0.125 * (3.0 * last + 6.0 * between - begin)
-            m.p[5 * extra + i] = last
-            gain = m.h * (begin + 4.0 * between + last) / 6.0
-            m.e[at] = m.y_new[at] - m.y[at] - gain
-            m.y_new[at] = m.y[at] + gain
+            index = 2 * n + i
+            first_power = m.p[i]
+            middle_power = m.k[index]
+            last_power = m.f_new[index]
+            m.p[2 * extra + i] = 0.125 * (3.0 * first_power + 6.0 * middle_power - last_power)
+            m.p[3 * extra + i] = middle_power
+            m.p[4 * extra + i] = 0.125 * (3.0 * last_power + 6.0 * middle_power - first_power)
+            m.p[5 * extra + i] = last_power
+            gain = m.h * (first_power + 4.0 * middle_power + last_power) / 6.0
+            m.e[index] = m.y_new[index] - m.y[index] - gain
+            m.y_new[index] = m.y[index] + gain
 
 
 @kernel
@@ -304,13 +306,13 @@ def exponential_step(m: ExponentialState) -> int:
         return 1
     tabulate(m)
     begin_step(m)
-    if m.system.known > 0:
+    if m.system.prescribed > 0:
         accelerate(m, m.x, m.g, m.swings)
     for i in range(m.size - 2 * n):
         m.p[i] = m.f[2 * n + i]
     for stage in range(1, NEW):
         evaluate(m, stage)
-    solution(m, m.answers[3 * n * RESPONSES :], m.y, m.h, m.h, m.y_new)
+    solution(m, m.responses[3 * n * RESPONSES :], m.y, m.h, m.h, m.y_new)
     finish(m)
     return 0
 
@@ -321,31 +323,31 @@ def finish(m: ExponentialState) -> None:
     n = m.system.n
     h = m.h
     extra = m.size - 2 * n
-    whole = m.answers[3 * n * RESPONSES :]
+    responses_at_end = m.responses[3 * n * RESPONSES :]
     for i in range(2 * n):
-        m.ended[i] = m.modal[i]
+        m.end_modal[i] = m.modal[i]
     for i in range(extra):
         m.e[2 * n + i] = 0.0
     if m.servoed == 1:
         find_powers(m)
         for i in range(2 * n):
-            m.modal[i] = m.ended[i]
+            m.modal[i] = m.end_modal[i]
     else:
         rates(m.system, m.t + h, m.y_new, m.f_new)
     for i in range(extra):
         m.p[NEW * extra + i] = m.f_new[2 * n + i]
     remainder(m, m.modal, m.f_new, m.g[NEW * n :])
-    m.passed = moves_past(m)
-    if m.passed == 1:
+    m.has_pulls = moves_past(m)
+    if m.has_pulls == 1:
         accelerate(m, m.modal, m.g[NEW * n :], m.swings[NEW * n :])
         take_pulls_off(m)
     for j in range(STAGES):
         for i in range(extra):
             m.e[2 * n + i] += h * m.weights[ERROR * STAGES + j] * m.p[j * extra + i]
-    drive(m, ERROR, h, 0.0, whole)
-    if m.passed == 1:
+    drive(m, ERROR, h, 0.0, responses_at_end)
+    if m.has_pulls == 1:
         m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + pulled_error(m, m.modal)
-    weigh_both(n, m.measured, m.modal, m.x, m.e)  # x begins with zeros
+    weigh_both(n, m.error_modes, m.modal, m.x, m.e)  # x begins with zeros
     m.error = measure_modal(m, m.e, m.e[n:], m.e[2 * n :]) / m.tolerance
     m.age += 1
 
@@ -359,14 +361,14 @@ def find_power_within(m: ExponentialState) -> None:
     """
     n = m.system.n
     extra = m.size - 2 * n
-    solution(m, m.answers, m.y_old, m.h_done, 0.25 * m.h_done, m.trial)
-    rates(m.system, m.t_old + 0.25 * m.h_done, m.trial, m.k)
+    solution(m, m.responses, m.y_old, m.last_step, 0.25 * m.last_step, m.trial)
+    rates(m.system, m.t_old + 0.25 * m.last_step, m.trial, m.k)
     for i in range(m.system.works):
         if i != PRESCRIBED:
             quarter = m.k[2 * n + i]
             m.p[2 * extra + i] = quarter
-            ends = 0.25 * (m.p[i] + m.p[5 * extra + i])
-            m.p[4 * extra + i] = ends + 1.5 * m.p[3 * extra + i] - quarter
+            mean_of_ends = 0.25 * (m.p[i] + m.p[5 * extra + i])
+            m.p[4 * extra + i] = mean_of_ends + 1.5 * m.p[3 * extra + i] - quarter
     m.sample_ready = 1
 
 
@@ -376,11 +378,11 @@ def exponential_sample(m: ExponentialState) -> int:
     if m.servoed == 1 and m.sample_ready == 0:
         find_power_within(m)
     n = m.system.n
-    h = m.h_done
+    h = m.last_step
     tau = m.sample_time - m.t_old
     for r in range(n):
-        responses(m.squares[r], m.losses[r], tau, m.part[r * RESPONSES :])
-    solution(m, m.part, m.y_old, h, tau, m.sampled)
-    if m.passed == 1:
+        responses(m.squares[r], m.losses[r], tau, m.sample_responses[r * RESPONSES :])
+    solution(m, m.sample_responses, m.y_old, h, tau, m.sampled)
+    if m.has_pulls == 1:
         m.sampled[2 * n + PRESCRIBED] += pulled_work(m, h, tau)
     return 0

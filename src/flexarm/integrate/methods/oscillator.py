@@ -17,9 +17,13 @@ def responses(square: float, loss: float, t: float, out: Array) -> None:
     out contains s and s', the response to a unit impulse and its rate, then X1 to X5, the responses
     to g = 1, t, t^2/2, t^3/6, t^4/24.  The rate of X1 is s, and the rate of X2 is X1, and so on.
     """
-    rest = square - 0.25 * loss * loss
+    stiffness = square - 0.25 * loss * loss
     # the closed form divides by square, where a large loss leaves differences of large numbers
-    if square * t * t >= 4.0 and square * t >= loss and (rest > 0.0 or rest * t * t < -1e-2):
+    if (
+        square * t * t >= 4.0
+        and square * t >= loss
+        and (stiffness > 0.0 or stiffness * t * t < -1e-2)
+    ):
         _closed_form(square, loss, t, out)
         return
     largest = max(math.sqrt(abs(square)), loss) * t
@@ -39,20 +43,20 @@ def responses(square: float, loss: float, t: float, out: Array) -> None:
 @kernel
 def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
     half = 0.5 * loss
-    rest = square - half * half
+    stiffness = square - half * half
     s = 0.0
     ds = 0.0
-    if rest > 0.0:
-        rate = math.sqrt(rest)
+    if stiffness > 0.0:
+        rate = math.sqrt(stiffness)
         decay = math.exp(-half * t)
         s = decay * math.sin(rate * t) / rate
         ds = decay * math.cos(rate * t) - half * s
     else:
-        rate = math.sqrt(-rest)
-        slow = math.exp((rate - half) * t)
-        fast = math.exp(-(rate + half) * t)
-        s = (slow - fast) / (2.0 * rate)
-        ds = ((rate - half) * slow + (rate + half) * fast) / (2.0 * rate)
+        rate = math.sqrt(-stiffness)
+        slow_decay = math.exp((rate - half) * t)
+        fast_decay = math.exp(-(rate + half) * t)
+        s = (slow_decay - fast_decay) / (2.0 * rate)
+        ds = ((rate - half) * slow_decay + (rate + half) * fast_decay) / (2.0 * rate)
     out[0] = s
     out[1] = ds
     out[2] = (1.0 - ds - loss * s) / square
@@ -66,22 +70,22 @@ def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
 @kernel
 def _series(square: float, loss: float, t: float, out: Array) -> None:
     """Sum the power series of X4 and X5; compute the other responses by the equation of motion."""
-    fall = loss * t
-    turn = square * t * t
+    loss_term = loss * t
+    square_term = square * t * t
     a = 1.0
-    before = 0.0
+    previous = 0.0
     factor = 1.0 / 120.0
     x4 = 0.0
     x5 = 0.0
     for j in range(RESPONSE_TERMS):
-        after = factor / (j + 6.0)
+        next_factor = factor / (j + 6.0)
         x4 += a * factor
-        x5 += a * after
-        factor = after
-        older = before
-        before = a
-        a = -fall * a - turn * older
-        if (abs(a) + abs(before)) * factor < 1e-19:
+        x5 += a * next_factor
+        factor = next_factor
+        second_previous = previous
+        previous = a
+        a = -loss_term * a - square_term * second_previous
+        if (abs(a) + abs(previous)) * factor < 1e-19:
             break
     power = t * t * t * t
     out[5] = x4 * power * t
@@ -108,14 +112,14 @@ def add_time(square: float, loss: float, t: float, begin: Array, out: Array) -> 
     """
     s = out[0]
     ds = out[1]
-    own = ds + loss * s
+    velocity_response = ds + loss * s
     for k in range(POWERS - 1, -1, -1):
-        total = own * begin[2 + k] + s * begin[k + 1 if k > 0 else 0]
+        total = velocity_response * begin[2 + k] + s * begin[k + 1 if k > 0 else 0]
         factor = 1.0
         for j in range(k + 1):
             total += factor * out[2 + k - j]
             factor *= t / (j + 1.0)
         out[2 + k] = total
-    free = own * begin[0] + s * begin[1]
+    displacement = velocity_response * begin[0] + s * begin[1]
     out[1] = ds * begin[1] - square * s * begin[0]
-    out[0] = free
+    out[0] = displacement

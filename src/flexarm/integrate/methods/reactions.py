@@ -44,28 +44,25 @@ class ExponentialState(IntegratorState):
     inverse: Array
     squares: Array
     losses: Array
-    measured: Array  # modes by rows, in coordinates of the error measure, (n, n)
+    error_modes: Array  # modes by rows, in coordinates of the error measure, (n, n)
     # forces, weights, nodes: by stage and, in the last rows, of the new state and the error:
     # coefficients of the polynomials that interpolate g, (8, 7, powers); their integrals, (8, 7);
     # nodes as fractions of the step, (8,).
     forces: Array
     weights: Array
     nodes: Array
-    # table_h, answers, part: step length for which oscillator responses are tabulated; responses at
-    # its quarters, (4, n, responses); responses at one more time.
-    table_h: float
-    answers: Array
-    part: Array
+    table_h: float  # step length for which the oscillator responses are tabulated [s]
+    responses: Array  # responses at the quarters of this step, (4, n, RESPONSES)
+    sample_responses: Array  # responses at the time of a sample, (n, RESPONSES)
     # masses, masses_at: mass matrix rows of prescribed coordinates at the step's begin and end, (2,
     # known, n), and these times [s].
     masses: Array
     masses_at: Array
-    # passed, pulls, swings: 1 if modes oscillate within the step while prescribed coordinates move;
-    # pulls at the step's begin, middle and end, (3, n): factors of modal accelerations in the power
-    # of prescribed coordinates; modal accelerations at the stages, (7, n).
-    passed: int
+    has_pulls: int  # 1 if modes oscillate within the step while prescribed coordinates move
+    # Factors of modal accelerations in the power of prescribed coordinates, at the step's begin,
+    # middle and end, (3, n).
     pulls: Array
-    swings: Array
+    swings: Array  # modal accelerations at the stages, (7, n)
     servoed: int  # 1 with servos: powers are also evaluated in mid-step
     # x, g, p: modal state at the step's begin, (2n,), whose first half is 0; modal forcing at the
     # stages and the new state, (7, n); rates of works and of servo states there, where the power of
@@ -73,14 +70,12 @@ class ExponentialState(IntegratorState):
     x: Array
     g: Array
     p: Array
-    ended: Array  # modal state at the end of the last trial, from its begin, (2n,)
-    # modal, trial, k, e, room: a modal state or error; a trial state; rates of the state; an error
-    # in coordinates of the error measure; work array for the eigenproblem.
-    modal: Array
-    trial: Array
-    k: Array
-    e: Array
-    room: Array
+    end_modal: Array  # modal state at the end of the last trial, from its begin, (2n,)
+    modal: Array  # modal state, or its error, (2n,)
+    trial: Array  # trial state, (size,)
+    k: Array  # rates of the state, (size,)
+    e: Array  # error, with coordinates and rates in the basis of the error measure, (size,)
+    scratch: Array  # work array of the eigenproblem, (n,)
     renewals: int  # number of modal bases computed so far
 
 
@@ -101,10 +96,10 @@ def _note(m: ExponentialState, row: int, t: float) -> None:
     ``row`` is BEGIN or END of the step.
     """
     n = m.system.n
-    for c in range(m.system.known):
+    for c in range(m.system.prescribed):
         k = m.system.coordinates[c]
         for i in range(n):
-            m.masses[(row * m.system.known + c) * n + i] = m.mass[k * n + i]
+            m.masses[(row * m.system.prescribed + c) * n + i] = m.mass[k * n + i]
     m.masses_at[row] = t
 
 
@@ -122,7 +117,7 @@ def _find_masses(m: ExponentialState) -> None:
     """
     if m.masses_at[BEGIN] != m.t:
         if m.masses_at[END] == m.t:
-            size = m.system.known * m.system.n
+            size = m.system.prescribed * m.system.n
             for i in range(size):
                 m.masses[BEGIN * size + i] = m.masses[END * size + i]
             m.masses_at[BEGIN] = m.t
@@ -143,12 +138,12 @@ def _speed(m: ExponentialState, c: int, t: float) -> float:
 @kernel
 def moves_past(m: ExponentialState) -> int:
     """Return 1 if modes oscillate within the step while prescribed coordinates move, else 0."""
-    swings = 0
+    oscillates = 0
     for r in range(m.system.n):
         if m.squares[r] * m.h * m.h > 1.0:
-            swings = 1
-    if swings == 1:
-        for c in range(m.system.known):
+            oscillates = 1
+    if oscillates == 1:
+        for c in range(m.system.prescribed):
             for k in range(3):
                 if _speed(m, c, m.t + 0.5 * k * m.h) != 0.0:
                     return 1
@@ -156,31 +151,31 @@ def moves_past(m: ExponentialState) -> int:
 
 
 @kernel
-def _find_pulls(m: ExponentialState, node: int, t: float, one: int, other: int) -> None:
+def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second_row: int) -> None:
     """Compute the pull of each fast mode: coupling mass times rates of prescribed coordinates.
 
     ``node`` selects the row of pulls (begin, middle or end of the step) and t [s] is the time
     there. Masses are the mean of the stored rows ``one`` and ``other``.
     """
     n = m.system.n
-    known = m.system.known
+    prescribed = m.system.prescribed
     for i in range(n):
-        m.room[i] = 0.0
-    for c in range(known):
-        half = 0.5 * _speed(m, c, t)
+        m.scratch[i] = 0.0
+    for c in range(prescribed):
+        half_rate = 0.5 * _speed(m, c, t)
         for i in range(n):
-            here = m.masses[(one * known + c) * n + i]
-            m.room[i] += half * (here + m.masses[(other * known + c) * n + i])
+            entry = m.masses[(first_row * prescribed + c) * n + i]
+            m.scratch[i] += half_rate * (entry + m.masses[(second_row * prescribed + c) * n + i])
     for r in range(n):
         pull = 0.0
         if m.squares[r] * m.h * m.h > 1.0:
             for i in range(n):
-                pull += m.modes[r * n + i] * m.room[i]
+                pull += m.modes[r * n + i] * m.scratch[i]
         m.pulls[node * n + r] = pull
 
 
 @kernel
-def _pulled(m: ExponentialState, part: float, swings: Array) -> float:
+def _pulled(m: ExponentialState, fraction: float, swings: Array) -> float:
     """Return the power of prescribed coordinates due to accelerations of fast modes.
 
     ``part`` is the fraction of the step, and ``swings`` contains the modal accelerations, (n,).
@@ -188,9 +183,9 @@ def _pulled(m: ExponentialState, part: float, swings: Array) -> float:
     n = m.system.n
     power = 0.0
     for r in range(n):
-        pull = (1.0 - part) * (1.0 - 2.0 * part) * m.pulls[r]
-        pull += 4.0 * part * (1.0 - part) * m.pulls[n + r]
-        pull += part * (2.0 * part - 1.0) * m.pulls[2 * n + r]
+        pull = (1.0 - fraction) * (1.0 - 2.0 * fraction) * m.pulls[r]
+        pull += 4.0 * fraction * (1.0 - fraction) * m.pulls[n + r]
+        pull += fraction * (2.0 * fraction - 1.0) * m.pulls[2 * n + r]
         power += pull * swings[r]
     return power
 
@@ -253,12 +248,12 @@ def pulled_work(m: ExponentialState, h: float, tau: float) -> float:
             end = m.pulls[2 * n + r]
             first = (4.0 * middle - 3.0 * begin - end) / h
             second = 4.0 * (begin - 2.0 * middle + end) / (h * h)
-            driven = 0.0
+            forcing_integral = 0.0
             for k in range(POWERS - 1, -1, -1):
-                driven = z * (driven + coefficient(m, NEW, k, r) / (k + 1.0))
+                forcing_integral = z * (forcing_integral + coefficient(m, NEW, k, r) / (k + 1.0))
             x = m.modal[r]
             v = m.modal[n + r]
-            area = (h * driven - (v - m.x[n + r]) - m.losses[r] * x) / m.squares[r]
-            here = begin + tau * (first + 0.5 * tau * second)
-            work += here * v - begin * m.x[n + r] - (first + tau * second) * x + second * area
+            area = (h * forcing_integral - (v - m.x[n + r]) - m.losses[r] * x) / m.squares[r]
+            pull = begin + tau * (first + 0.5 * tau * second)
+            work += pull * v - begin * m.x[n + r] - (first + tau * second) * x + second * area
     return work

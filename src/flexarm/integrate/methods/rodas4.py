@@ -52,9 +52,9 @@ def _begin(shared: dict[str, Any]) -> RosenbrockState:
     motion, buffers = shared["problem"].motion, shared["buffers"]
     compiled = motion.slopes()
     arrays = zeros({port.name: port.size for port in compiled.outputs} | {"a": n})
-    table, kept = table_of(compiled, buffers | arrays)
-    buffers["tangent work"] = kept[-1]
-    sizes = {"stages": STAGES * size, "right": size, "trial": size, "drift": size}
+    table, pointed = table_of(compiled, buffers | arrays)
+    buffers["tangent work"] = pointed[-1]
+    sizes = {"stages": STAGES * size, "rhs": size, "trial": size, "drift": size}
     return RosenbrockState(
         **shared,
         tangent=compiled.table_address,
@@ -76,8 +76,8 @@ def _proven(m: RosenbrockState) -> None:
     compiled = m.problem.motion.slopes("fast")
     names = ["a", *(port.name for port in compiled.outputs)]
     arrays = {name: getattr(m, FIELDS.get(name, name)) for name in names}
-    m.tangent_table, kept = table_of(compiled, m.buffers | arrays)
-    m.tangent, m.buffers["tangent work"] = compiled.table_address, kept[-1]
+    m.tangent_table, pointed = table_of(compiled, m.buffers | arrays)
+    m.tangent, m.buffers["tangent work"] = compiled.table_address, pointed[-1]
 
 
 RODAS4 = Method(

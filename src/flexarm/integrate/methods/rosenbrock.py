@@ -39,13 +39,11 @@ class RosenbrockState(IntegratorState):
     # matrix, pivots: LU factors and pivots of the matrix of the stages.
     matrix: Array
     pivots: Ints
-    # stages, right, trial, drift, polynomial: stage vectors, (6, size); right-hand side; trial
-    # state; partial derivative of the rates by time; dense output.
-    stages: Array
-    right: Array
-    trial: Array
-    drift: Array
-    polynomial: Array
+    stages: Array  # stage vectors, (6, size)
+    rhs: Array  # right-hand side of a stage, (size,)
+    trial: Array  # trial state, (size,)
+    drift: Array  # partial derivative of the rates by time, (size,)
+    polynomial: Array  # dense output, (2, size)
 
 
 @kernel
@@ -56,18 +54,18 @@ def factorise(n: int, a: Array, pivots: Ints) -> int:
     """
     for k in range(n):
         column = a[k * n :]
-        best = k
+        pivot = k
         for i in range(k + 1, n):
-            if abs(column[i]) > abs(column[best]):
-                best = i
-        pivots[k] = best
-        if column[best] == 0.0:
+            if abs(column[i]) > abs(column[pivot]):
+                pivot = i
+        pivots[k] = pivot
+        if column[pivot] == 0.0:
             return 1
-        if best != k:
+        if pivot != k:
             for j in range(n):
-                kept = a[j * n + k]
-                a[j * n + k] = a[j * n + best]
-                a[j * n + best] = kept
+                entry = a[j * n + k]
+                a[j * n + k] = a[j * n + pivot]
+                a[j * n + pivot] = entry
         scale = 1.0 / column[k]
         for i in range(k + 1, n):
             column[i] *= scale
@@ -89,10 +87,10 @@ def subtract(n: int, factor: float, x: Array, y: Array) -> None:
 def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
     """Solve a linear system for x in place, with the matrix and pivots from `factorise`."""
     for k in range(n):
-        best = pivots[k]
-        kept = x[k]
-        x[k] = x[best]
-        x[best] = kept
+        pivot = pivots[k]
+        entry = x[k]
+        x[k] = x[pivot]
+        x[pivot] = entry
     for k in range(n):
         subtract(n - k - 1, x[k], a[k * n + k + 1 :], x[k + 1 :])
     for k in range(n - 1, -1, -1):
@@ -113,7 +111,7 @@ def linearise(m: RosenbrockState) -> int:
         m.system.v[i] = m.y[n + i]
         m.acceleration[i] = m.f[n + i]
     run_equations(m.tangent, m.tangent_table)
-    for c in range(m.system.known):
+    for c in range(m.system.prescribed):
         k = m.system.coordinates[c]
         for i in range(n):
             m.mass[i * n + k] = 0.0
@@ -140,15 +138,15 @@ def find_drift(m: RosenbrockState) -> None:
         m.drift[r] = 0.0
     if m.timely == 0 and moving(m.system) == 0:
         return
-    small = 1e-2 * m.h  # [s]; for a shorter time rounding errors dominate the difference
+    dt = 1e-2 * m.h  # [s]; for a shorter time rounding errors dominate the difference
     for r in range(m.size):
         m.trial[r] = m.y[r]
-    rates(m.system, m.t + small, m.trial, m.drift)
+    rates(m.system, m.t + dt, m.trial, m.drift)
     for r in range(m.size):
         m.trial[r] = m.y[r]
-    rates(m.system, m.t - small, m.trial, m.right)
+    rates(m.system, m.t - dt, m.trial, m.rhs)
     for r in range(m.size):
-        m.drift[r] = (m.drift[r] - m.right[r]) / (2.0 * small)
+        m.drift[r] = (m.drift[r] - m.rhs[r]) / (2.0 * dt)
 
 
 @kernel
@@ -156,21 +154,21 @@ def solve_stage(m: RosenbrockState, u: Array) -> None:
     """Solve the linear system of a stage: first for rates, then for positions and works."""
     n = m.system.n
     g = 1.0 / (m.h * m.gamma)
-    weigh(n, n, m.mass, m.right[n:], u[n:])
-    weigh(n, n, m.by_q, m.right, u)
+    weigh(n, n, m.mass, m.rhs[n:], u[n:])
+    weigh(n, n, m.by_q, m.rhs, u)
     subtract(n, 1.0 / g, u, u[n:])
     back_substitute(n, m.matrix, m.pivots, u[n:])
     for i in range(n):
-        u[i] = (m.right[i] + u[n + i]) / g
-    for c in range(m.system.known):  # prescribed rates depend on time only
+        u[i] = (m.rhs[i] + u[n + i]) / g
+    for c in range(m.system.prescribed):  # prescribed rates depend on time only
         k = m.system.coordinates[c]
-        u[k] = m.right[k] / g
+        u[k] = m.rhs[k] / g
     for i in range(m.system.works):
-        value = m.right[2 * n + i]
+        value = m.rhs[2 * n + i]
         for j in range(n):
             value += m.power_by_q[i * n + j] * u[j] + m.power_by_v[i * n + j] * u[n + j]
             # contribution of the change of accelerations in the stage
-            value += m.power_by_a[i * n + j] * (g * u[n + j] - m.right[n + j])
+            value += m.power_by_a[i * n + j] * (g * u[n + j] - m.rhs[n + j])
         u[2 * n + i] = value / g
 
 
@@ -191,15 +189,15 @@ def rosenbrock_step(m: RosenbrockState) -> int:
                     m.trial[r] += weight * m.stages[j * size + r]
         if i == 0:
             for r in range(size):
-                m.right[r] = m.f[r]
+                m.rhs[r] = m.f[r]
         else:
-            rates(m.system, m.t + m.alpha[i] * m.h, m.trial, m.right)
+            rates(m.system, m.t + m.alpha[i] * m.h, m.trial, m.rhs)
         for j in range(i):
             weight = m.c[i * STAGES + j] / m.h
             for r in range(size):
-                m.right[r] += weight * m.stages[j * size + r]
+                m.rhs[r] += weight * m.stages[j * size + r]
         for r in range(size):
-            m.right[r] += m.d[i] * m.h * m.drift[r]
+            m.rhs[r] += m.d[i] * m.h * m.drift[r]
         solve_stage(m, m.stages[i * size :])
     last = m.stages[(STAGES - 1) * size :]
     for r in range(size):
@@ -221,7 +219,7 @@ def rosenbrock_sample(m: RosenbrockState) -> int:
                     total += m.dense[p * 5 + j] * m.stages[j * size + r]
                 m.polynomial[p * size + r] = total
         m.sample_ready = 1
-    x = (m.sample_time - m.t_old) / m.h_done
+    x = (m.sample_time - m.t_old) / m.last_step
     for r in range(size):
         inner = m.polynomial[r] + x * m.polynomial[size + r]
         m.sampled[r] = m.y_old[r] * (1.0 - x) + x * (m.y[r] + (1.0 - x) * inner)

@@ -37,9 +37,9 @@ class FreeBodyState:
         """Return the initial state of a free body of the model file."""
         pose = Pose(rotation_from_angles(body.rotation), np.array(body.position))
         inertia, spin = body_inertia(body.body), pose.rotation @ np.array(body.spin)
-        arm = pose.rotation @ inertia.first / inertia.mass
-        moved = body.velocity + np.cross(spin, arm)
-        return cls(inertia, 0.0, pose, moved, spin, np.array(model.gravity), model.orbit)
+        centre_offset = pose.rotation @ inertia.first / inertia.mass
+        velocity = body.velocity + np.cross(spin, centre_offset)
+        return cls(inertia, 0.0, pose, velocity, spin, np.array(model.gravity), model.orbit)
 
     @classmethod
     def named(cls, name: str, model: Model) -> "FreeBodyState":
@@ -48,9 +48,9 @@ class FreeBodyState:
         The pose of the payload is the tip frame.
         """
         if name == PAYLOAD:
-            inertia, still = body_inertia(model.arm.payload), np.zeros(3)
-            return cls(inertia, 0.0, IDENTITY, still, still, np.array(model.gravity), model.orbit)
-        return cls.of(next(each for each in model.arm.bodies if each.name == name), model)
+            inertia, zero = body_inertia(model.arm.payload), np.zeros(3)
+            return cls(inertia, 0.0, IDENTITY, zero, zero, np.array(model.gravity), model.orbit)
+        return cls.of(next(body for body in model.arm.bodies if body.name == name), model)
 
     @property
     def centre(self) -> Array:
@@ -91,10 +91,10 @@ class FreeBodyState:
         """
         turning = np.array([0.0, 0.0, self.orbit])
         linear = self.inertia.mass * (self.velocity + np.cross(turning, self.centre))
-        own = self.about_centre @ (self.spin + turning)
-        angular = np.cross(self.centre, linear) + own
-        turned = inertial_axes(self.orbit, ca.DM(self.begin), ca.DM(np.hstack([linear, angular])))
-        return np.array(turned).ravel()
+        spin_momentum = self.about_centre @ (self.spin + turning)
+        angular = np.cross(self.centre, linear) + spin_momentum
+        inertial = inertial_axes(self.orbit, ca.DM(self.begin), ca.DM(np.hstack([linear, angular])))
+        return np.array(inertial).ravel()
 
     def path(self) -> FixturePath:
         """Return the closed-form path of the body's fixture.
@@ -131,35 +131,40 @@ class FreeBodyState:
         """
         rotation = self.pose.rotation
         moments = self._own_inertia
-        own = np.asarray(np.linalg.pinv(moments, NEGLIGIBLE), dtype=float)
+        inverse_inertia = np.asarray(np.linalg.pinv(moments, NEGLIGIBLE), dtype=float)
         momentum = self.about_centre @ self.spin
         size = float(np.linalg.norm(momentum))
         if size == 0.0:
             return {0.0: (-rotation @ self._arm).astype(complex)}
         axis = momentum / size
-        period = tumbling_period(moments, own @ rotation.T @ momentum)
+        period = tumbling_period(moments, inverse_inertia @ rotation.T @ momentum)
         if period is None:  # a steady spin about the angular momentum
-            rate = float(axis @ rotation @ own @ rotation.T @ momentum)
+            rate = float(axis @ rotation @ inverse_inertia @ rotation.T @ momentum)
             return _turned_waves({0.0: (-rotation @ self._arm).astype(complex)}, axis, rate)
-        turned = _turned(
-            rotation, own, momentum, period * np.arange(1, SPIN_SAMPLES + 1) / SPIN_SAMPLES
+        rotations = _turned(
+            rotation,
+            inverse_inertia,
+            momentum,
+            period * np.arange(1, SPIN_SAMPLES + 1) / SPIN_SAMPLES,
         )
-        net = turned[-1] @ rotation.T  # a turn about the axis
+        last_rotation = rotations[-1] @ rotation.T  # a turn about the axis
         across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
-        angle = np.arctan2(np.cross(axis, across) @ net @ across, across @ net @ across)
-        back = [_turn_about(axis, -angle * k / SPIN_SAMPLES) for k in range(SPIN_SAMPLES)]
-        samples = np.array(back) @ np.concatenate([rotation[None], turned[:-1]]) @ -self._arm
+        angle = np.arctan2(
+            np.cross(axis, across) @ last_rotation @ across, across @ last_rotation @ across
+        )
+        untwist = [_turn_about(axis, -angle * k / SPIN_SAMPLES) for k in range(SPIN_SAMPLES)]
+        samples = np.array(untwist) @ np.concatenate([rotation[None], rotations[:-1]]) @ -self._arm
         series = np.fft.rfft(samples, axis=0) / SPIN_SAMPLES
         series[1:] *= 2
         tail = np.abs(series[-2:]).max() / np.linalg.norm(self._arm)
-        if max(np.abs(net @ axis - axis).max(), tail) > NEGLIGIBLE:
+        if max(np.abs(last_rotation @ axis - axis).max(), tail) > NEGLIGIBLE:
             raise SimulationError(
                 "the path of a body that spins this close to its unstable axis cannot be "
                 "predicted in double precision. Give the event a time."
             )
         rate = 2 * np.pi / period
         return _turned_waves(
-            {k * rate: each for k, each in enumerate(series)}, axis, angle / period
+            {k * rate: amplitude for k, amplitude in enumerate(series)}, axis, angle / period
         )
 
     def at(self, t: float) -> "FreeBodyState":
@@ -167,32 +172,34 @@ class FreeBodyState:
 
         Imaginary parts of the time and of the state are tangents, and transformed likewise.
         """
-        passed = t - self.begin
-        if passed == 0:
+        elapsed = t - self.begin
+        if elapsed == 0:
             return self
         if self.orbit:
             return self._in_orbit(t)
         momentum = self.about_centre @ self.spin
         rotation = self.pose.rotation
-        own = np.asarray(np.linalg.pinv(self._own_inertia, NEGLIGIBLE), float)
+        inverse_inertia = np.asarray(np.linalg.pinv(self._own_inertia, NEGLIGIBLE), float)
         if np.any(self.spin):
-            rotation = orthogonal(_turned(rotation, own, momentum, np.array([passed]))[0])
-        centre = self.centre + passed * self.velocity + passed**2 / 2 * self.gravity
-        velocity = self.velocity + passed * self.gravity
-        spin = rotation @ own @ rotation.T @ momentum
+            rotation = orthogonal(
+                _turned(rotation, inverse_inertia, momentum, np.array([elapsed]))[0]
+            )
+        centre = self.centre + elapsed * self.velocity + elapsed**2 / 2 * self.gravity
+        velocity = self.velocity + elapsed * self.gravity
+        spin = rotation @ inverse_inertia @ rotation.T @ momentum
         pose = Pose(rotation, centre - rotation @ self._arm)
         return FreeBodyState(self.inertia, t, pose, velocity, spin, self.gravity)
 
     def _in_orbit(self, t: float) -> "FreeBodyState":
         """Return the state at a time [s] in orbit: Clohessy-Wiltshire path, gravity torque."""
-        n, passed = self.orbit, t - self.begin
+        n, elapsed = self.orbit, t - self.begin
         a, b, c, s = hill_path(n, self.centre, self.velocity)
-        cos, sin = np.cos(n * passed), np.sin(n * passed)
-        centre = a + b * passed + c * cos + s * sin
+        cos, sin = np.cos(n * elapsed), np.sin(n * elapsed)
+        centre = a + b * elapsed + c * cos + s * sin
         velocity = b + n * (s * cos - c * sin)
         rotation = self.pose.rotation
-        own = self._own_inertia
-        rotation, spin = _turned_in_orbit(rotation, own, rotation.T @ self.spin, n, passed)
+        inertia = self._own_inertia
+        rotation, spin = _turned_in_orbit(rotation, inertia, rotation.T @ self.spin, n, elapsed)
         pose = Pose(rotation, centre - rotation @ self._arm)
         return replace(self, begin=t, pose=pose, velocity=velocity, spin=rotation @ spin)
 
@@ -233,29 +240,34 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
     from scipy.special import ellipkm1  # takes long to import
 
     # J3, J1 and J2 times twice the energy against the momentum squared, without differences.
-    most, least, middle = (
+    largest_excess, smallest_excess, middle_excess = (
         float(np.sum(inertia * (inertia[k] - inertia) * w**2)) for k in (2, 0, 1)
     )
-    stable = (inertia[2] - inertia[1]) * -least, (inertia[1] - inertia[0]) * most
-    about = max(stable)  # about the axis of largest or of least inertia
-    rest = (inertia[2] - inertia[0]) * abs(middle) / about
-    quarter = float(ellipkm1(max(rest, np.finfo(float).tiny)))
-    return 4 * quarter * float(np.sqrt(np.prod(inertia) / about))
+    stable = (
+        (inertia[2] - inertia[1]) * -smallest_excess,
+        (inertia[1] - inertia[0]) * largest_excess,
+    )
+    scale = max(stable)  # about the axis of largest or of least inertia
+    parameter = (inertia[2] - inertia[0]) * abs(middle_excess) / scale
+    quarter = float(ellipkm1(max(parameter, np.finfo(float).tiny)))
+    return 4 * quarter * float(np.sqrt(np.prod(inertia) / scale))
 
 
 def _turned_waves(waves: dict[float, Complex], axis: Array, rate: float) -> dict[float, Complex]:
     """Return waves (complex amplitudes by rate) rotated about an axis at a rate [rad/s]."""
-    found: dict[float, Complex] = {}
-    for own, amplitude in waves.items():
+    rotated: dict[float, Complex] = {}
+    for wave_rate, amplitude in waves.items():
         along = axis * (axis @ amplitude)
         across = amplitude - along
-        round_ = 1j * np.cross(axis, across)
-        for each, part in (
-            (own, along), (own + rate, (across - round_) / 2), (own - rate, (across + round_) / 2),
-        ):  # fmt: skip
-            part = part if each >= 0 else part.conj()
-            found[abs(each)] = found.get(abs(each), np.zeros(3)) + part
-    return found
+        perpendicular = 1j * np.cross(axis, across)
+        for new_rate, new_amplitude in (
+            (wave_rate, along),
+            (wave_rate + rate, (across - perpendicular) / 2),
+            (wave_rate - rate, (across + perpendicular) / 2),
+        ):
+            new_amplitude = new_amplitude if new_rate >= 0 else new_amplitude.conj()
+            rotated[abs(new_rate)] = rotated.get(abs(new_rate), np.zeros(3)) + new_amplitude
+    return rotated
 
 
 def _turn_about(axis: Array, angle: float) -> Array:
@@ -264,7 +276,7 @@ def _turn_about(axis: Array, angle: float) -> Array:
     return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
 
 
-def _turned(rotation: Array, own: Array, momentum: Array, times: Array) -> Array:
+def _turned(rotation: Array, inverse_inertia: Array, momentum: Array, times: Array) -> Array:
     """Return rotations (T, 3, 3) of a free body at T times [s], from R' = R skew(J^-1 R^T L).
 
     R is the rotation, `own` the inverse inertia J^-1 in body axes, L the constant angular momentum.
@@ -272,13 +284,13 @@ def _turned(rotation: Array, own: Array, momentum: Array, times: Array) -> Array
 
     def rate(_: float, y: Array) -> Array:
         R = y.reshape(3, 3)
-        return np.asarray((R @ skew_matrix(own @ R.T @ momentum)).ravel())
+        return np.asarray((R @ skew_matrix(inverse_inertia @ R.T @ momentum)).ravel())
 
     return _solved(rate, rotation.ravel(), times).reshape(-1, 3, 3)
 
 
 def _turned_in_orbit(
-    rotation: Array, own: Array, spin: Array, n: float, passed: float
+    rotation: Array, inertia: Array, spin: Array, n: float, duration: float
 ) -> tuple[Array, Array]:
     """Return rotation (3, 3) and spin [rad/s] (3,) of a body in a Hill frame after a time [s].
 
@@ -286,24 +298,24 @@ def _turned_in_orbit(
     follows from the torques ``-w x (J w)`` and ``3 n^2 x x (J x)``, with x the unit vector away
     from the planet.
     """
-    inverse = np.linalg.pinv(own, NEGLIGIBLE)
+    inverse = np.linalg.pinv(inertia, NEGLIGIBLE)
 
     def rate(_: float, y: Array) -> Array:
         R, w = y[:9].reshape(3, 3), y[9:]
-        torque = 3 * n**2 * np.cross(R[0], own @ R[0]) - np.cross(w, own @ w)
+        torque = 3 * n**2 * np.cross(R[0], inertia @ R[0]) - np.cross(w, inertia @ w)
         return np.concatenate([(R @ skew_matrix(w - n * R[2])).ravel(), inverse @ torque])
 
     start = np.concatenate([rotation.ravel(), spin + n * rotation[2]])
-    end = _solved(rate, start, np.array([passed]))[0]
-    turned = orthogonal(end[:9])
-    return turned, end[9:] - n * turned[2]
+    end = _solved(rate, start, np.array([duration]))[0]
+    new_rotation = orthogonal(end[:9])
+    return new_rotation, end[9:] - n * new_rotation[2]
 
 
 def _solved(rate: Callable[[float, Array], Array], start: Array, times: Array) -> Array:
     from scipy.integrate import solve_ivp  # takes long to import
 
     span = (0.0, float(times[-1].real))
-    found = solve_ivp(
+    states = solve_ivp(
         rate,
         span,
         start,
@@ -313,8 +325,10 @@ def _solved(rate: Callable[[float, Array], Array], start: Array, times: Array) -
         atol=SPIN_TOLERANCE,
     ).y.T
     if np.iscomplexobj(times):
-        found = found + 1j * times.imag[:, None] * np.array([rate(0.0, each) for each in found])
-    return np.asarray(found)
+        states = states + 1j * times.imag[:, None] * np.array(
+            [rate(0.0, state) for state in states]
+        )
+    return np.asarray(states)
 
 
 def orthogonal(numbers: Array) -> Array:
@@ -326,7 +340,7 @@ def orthogonal(numbers: Array) -> Array:
 
 
 def released_body(
-    body: FreeBodyState, tip: Pose, twist: Array, lies: Pose, t: float
+    body: FreeBodyState, tip: Pose, twist: Array, grip: Pose, t: float
 ) -> FreeBodyState:
     """Return the state of a body that the tip releases at a time [s].
 
@@ -341,6 +355,6 @@ def released_body(
     t
         The time [s].
     """
-    free = replace(body, begin=t, pose=tip @ lies, spin=twist[3:])
-    velocity = twist[:3] + np.cross(free.spin, free.centre - tip.position)
-    return replace(free, velocity=velocity)
+    released = replace(body, begin=t, pose=tip @ grip, spin=twist[3:])
+    velocity = twist[:3] + np.cross(released.spin, released.centre - tip.position)
+    return replace(released, velocity=velocity)

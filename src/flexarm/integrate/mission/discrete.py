@@ -60,14 +60,18 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
                 raise SimulationError(
                     f"locks: {name}: the interval from {begin:g} s to {end:g} s is empty"
                 )
-    times = instants([t for each in locks.values() for pair in each for t in pair], t_end)
-    held = {
-        name: [(_instant(times, begin), _instant(times, end)) for begin, end in each]
-        for name, each in locks.items()
+    times = instants([t for pairs in locks.values() for pair in pairs for t in pair], t_end)
+    locked_pairs = {
+        name: [(_instant(times, begin), _instant(times, end)) for begin, end in pairs]
+        for name, pairs in locks.items()
     }
     return [
         LockedPhase(
-            a, b, tuple(name for name, each in held.items() if any(x <= a < y for x, y in each))
+            a,
+            b,
+            tuple(
+                name for name, pairs in locked_pairs.items() if any(x <= a < y for x, y in pairs)
+            ),
         )
         for a, b in pairwise(times)
     ]
@@ -75,11 +79,11 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
 
 def instants(times: Iterable[float], t_end: float) -> list[float]:
     """Return the times 0, t_end and those between in order [s], merging times equal by rounding."""
-    found = [0.0]
+    merged = [0.0]
     for t in sorted(times):
-        if t - found[-1] > instant(t) and t_end - t > instant(t_end):
-            found.append(float(t))
-    return [*found, t_end]
+        if t - merged[-1] > instant(t) and t_end - t > instant(t_end):
+            merged.append(float(t))
+    return [*merged, t_end]
 
 
 def _instant(times: Sequence[float], t: float) -> float:
@@ -106,13 +110,13 @@ def lock(model: Model, names: Sequence[str]) -> Model:
             axes.append(axis)
         link = part.link.model_copy(update={"joint": joint})
         links.append(replace(part, link=link, axes=tuple(axes)))
-    held = [axis.index for axis in model.axes if axis.name in names]
+    locked = [axis.index for axis in model.axes if axis.name in names]
     arm = model.arm.model_copy(update={"links": tuple(part.link for part in links)})
     return replace(
         model,
         arm=arm,
         links=tuple(links),
-        prescribed=tuple(sorted({*model.prescribed, *held})),
+        prescribed=tuple(sorted({*model.prescribed, *locked})),
     )
 
 
@@ -121,16 +125,16 @@ def _held(acts: AnyActuated) -> AnyActuated:
 
     Servo, brake, motor and dry friction are left out.
     """
-    kept = acts.model_dump(
+    properties = acts.model_dump(
         exclude_unset=True,
         exclude={"input": True, "start": True, "actuation": True, "servo": True, "brake": True,
                  "drive": {"motor"}},
     )  # fmt: skip
-    for part in (kept, kept.get("drive") or {}):
-        if (part.get("friction") or {}).get("kind") == "dry":
-            del part["friction"]
-    still = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.0}}
-    return type(acts).model_validate(kept | still)
+    for section in (properties, properties.get("drive") or {}):
+        if (section.get("friction") or {}).get("kind") == "dry":
+            del section["friction"]
+    standstill = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.0}}
+    return type(acts).model_validate(properties | standstill)
 
 
 def _with(joint: Any, axis: Axis) -> Any:
@@ -167,8 +171,8 @@ class DiscreteState:
         braked = frozenset(axis.name for axis in model.axes if axis.is_braked)
         closed = {
             name: 0
-            for name, each in holders(model).items()
-            if each.frictions or each.axis.name in braked
+            for name, element in holders(model).items()
+            if element.frictions or element.axis.name in braked
         }
         return cls(locked, braked, closed, held=_held_at_start(model))
 
@@ -176,9 +180,9 @@ class DiscreteState:
     def key(self) -> str:
         """Text that is the same for discrete states in which the arm has the same model."""
         stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
-        held = [(name, each.rotation.tolist(), each.position.tolist())
-                for name, each in sorted(self.held.items())]  # fmt: skip
-        return f"{self.locked} {stuck} {held}"
+        poses = [(name, pose.rotation.tolist(), pose.position.tolist())
+                for name, pose in sorted(self.held.items())]  # fmt: skip
+        return f"{self.locked} {stuck} {poses}"
 
     def due(self, model: Model, t: float) -> list[int]:
         """Return indices of scheduled events that have not happened and are due at time t [s]."""
@@ -195,17 +199,17 @@ class DiscreteState:
     def holding(self, model: Model) -> dict[str, int]:
         """Return indices of the coordinates that locks, brakes or dry friction hold, by name."""
         axes = {axis.name: axis for axis in model.axes}
-        found = {name: axes[name].index for name in self.locked}
+        indices = {name: axes[name].index for name in self.locked}
         stuck = (name for name, slips in self.closed.items() if slips == 0)
-        return found | {name: model.names.index(name) for name in stuck}
+        return indices | {name: model.names.index(name) for name in stuck}
 
     def rigid(self, model: Model) -> list[int]:
         """Return indices of coordinates held without effort limit: by locks and ideal brakes."""
-        known = holders(model)
+        elements = holders(model)
         return [
             index
             for name, index in self.holding(model).items()
-            if name in self.locked or math.isinf(self.capacity(known[name]))
+            if name in self.locked or math.isinf(self.capacity(elements[name]))
         ]
 
     def capacity(self, holder: StickSlip) -> float:
@@ -214,9 +218,9 @@ class DiscreteState:
 
     def loosened(self, model: Model) -> "DiscreteState":
         """Return the state in which all elements of limited effort slip and resist no impulse."""
-        known = holders(model)
+        elements = holders(model)
         closed = {
-            name: slips or int(math.isfinite(self.capacity(known[name])))
+            name: slips or int(math.isfinite(self.capacity(elements[name])))
             for name, slips in self.closed.items()
         }
         return replace(self, closed=closed)
@@ -227,12 +231,12 @@ class DiscreteState:
 
     def model(self, model: Model) -> Model:
         """Return the arm's model in this discrete state; the given model if nothing differs."""
-        changed = lock(model, self.locked)
-        held = self.holding(model)
-        known = tuple(sorted({*changed.prescribed, *held.values()}))
-        if known != changed.prescribed:
-            changed = replace(changed, prescribed=known)
-        return self._loaded(changed) if self.loaded(model) else changed
+        locked_model = lock(model, self.locked)
+        indices = self.holding(model)
+        prescribed = tuple(sorted({*locked_model.prescribed, *indices.values()}))
+        if prescribed != locked_model.prescribed:
+            locked_model = replace(locked_model, prescribed=prescribed)
+        return self._loaded(locked_model) if self.loaded(model) else locked_model
 
     def free_body(self, name: str, model: Model) -> FreeBodyState:
         """Return the state of a free body, which the tip does not hold.
@@ -246,10 +250,12 @@ class DiscreteState:
             raise SimulationError(
                 f"{name} cannot be captured, since the tip holds it already. Release it first."
             )
-        own = FreeBodyState.named(name, model)
+        initial = FreeBodyState.named(name, model)
         if name not in self.freed:
-            return own
-        return replace(self.freed[name], inertia=own.inertia, gravity=own.gravity, orbit=own.orbit)
+            return initial
+        return replace(
+            self.freed[name], inertia=initial.inertia, gravity=initial.gravity, orbit=initial.orbit
+        )
 
     def target_times(self) -> dict[str, float]:
         """Return the time [s] from which each servo's target counts, by joint.
@@ -266,12 +272,14 @@ class DiscreteState:
 
     def servo_changes(self, name: str, model: Model) -> dict[str, Any]:
         """Return the servo settings of a joint that events have changed, by model-file key."""
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for k in self.servos[name][1]:
-            more = model.arm.events[k].servo[name]
-            kept = {key for key in found if not (FOLLOWED & set(more) and key in FOLLOWED)}
-            found = {key: found[key] for key in found if key in kept} | more
-        return found
+            changes = model.arm.events[k].servo[name]
+            unaffected = {
+                key for key in settings if not (FOLLOWED & set(changes) and key in FOLLOWED)
+            }
+            settings = {key: settings[key] for key in settings if key in unaffected} | changes
+        return settings
 
     def _servoed(self, part: Any, model: Model) -> Any:
         axes = tuple(self._with_servo(axis, model) for axis in part.axes)
@@ -285,8 +293,8 @@ class DiscreteState:
         return replace(axis, acts=axis.acts.model_copy(update={"servo": servo}))
 
     def _loaded(self, model: Model) -> Model:
-        bare = model.arm.model_copy(update={"payload": None})
-        total = tip_inertia(bare, len(model.links) - 1)
+        without_payload = model.arm.model_copy(update={"payload": None})
+        total = tip_inertia(without_payload, len(model.links) - 1)
         for name, pose in self.held.items():
             total = total + held_inertia(model, name, pose).moved(model.end_pose)
         freeze(total)
@@ -299,8 +307,8 @@ def _held_at_start(model: Model) -> dict[str, Pose]:
 
 def held_inertia(model: Model, name: str, pose: Pose) -> Inertia:
     """Return the inertia, about the tip frame, of a held body whose fixture pose there is given."""
-    named = {each.name: each.body for each in model.arm.bodies}
-    body = model.arm.payload if name == PAYLOAD else named[name]
+    bodies = {free_body.name: free_body.body for free_body in model.arm.bodies}
+    body = model.arm.payload if name == PAYLOAD else bodies[name]
     assert body is not None
     centre = Inertia(body.mass, np.zeros(3), central_inertia(body))
     return centre.moved(pose @ Pose(np.eye(3), np.array(body.com)))

@@ -54,14 +54,19 @@ class FixturePath:
 
         Waves with amplitudes of rounding size are left out.
         """
-        size = max((float(np.abs(each).max()) for each in waves.values()), default=0.0)
-        kept = {
-            rate: each for rate, each in waves.items() if np.abs(each).max() > ACCUMULATED * size
+        size = max((float(np.abs(vector).max()) for vector in waves.values()), default=0.0)
+        significant = {
+            rate: vector
+            for rate, vector in waves.items()
+            if np.abs(vector).max() > ACCUMULATED * size
         }
         return cls(
             begin,
-            tuple(_vector(each) for each in powers),
-            tuple((rate, _vector(each.real), _vector(-each.imag)) for rate, each in kept.items()),
+            tuple(_vector(vector) for vector in powers),
+            tuple(
+                (rate, _vector(vector.real), _vector(-vector.imag))
+                for rate, vector in significant.items()
+            ),
         )
 
     @property
@@ -71,11 +76,11 @@ class FixturePath:
 
     def trace(self, t: Expr) -> Expr:
         """Return an expression of the position [m] at T times [s] in a row, (3, T)."""
-        passed = t - self.begin
-        basis = [passed**k for k in range(len(self.powers))]
-        columns = [ca.DM(each) for each in self.powers]
+        elapsed = t - self.begin
+        basis = [elapsed**k for k in range(len(self.powers))]
+        columns = [ca.DM(coefficients) for coefficients in self.powers]
         for rate, cosine, sine in self.waves:
-            basis += [ca.cos(rate * passed), ca.sin(rate * passed)]
+            basis += [ca.cos(rate * elapsed), ca.sin(rate * elapsed)]
             columns += [ca.DM(cosine), ca.DM(sine)]
         return ca.horzcat(*columns) @ ca.vertcat(*basis)
 
@@ -104,13 +109,13 @@ class EventFunction:
     @classmethod
     def of(cls, model: Model, quantity: str) -> "EventFunction":
         """Build the event function of a quantity, given by a name that `quantities` lists."""
-        name, _, what = quantity.rpartition(".")
+        name, _, part = quantity.rpartition(".")
         if name == "distance":
-            return cls("distance", body=what)
+            return cls("distance", body=part)
         if name == "contact":
-            return cls("contact", model.arm.contact_names.index(what))
-        if name == "tip" and (what in XYZ or what == "speed"):
-            return cls("tip speed") if what == "speed" else cls("tip", XYZ.index(what))
+            return cls("contact", model.arm.contact_names.index(part))
+        if name == "tip" and (part in XYZ or part == "speed"):
+            return cls("tip speed") if part == "speed" else cls("tip", XYZ.index(part))
         if quantity in model.names:
             return cls("place", model.names.index(quantity))
         if quantity in currents(model):
@@ -141,23 +146,23 @@ class EventFunction:
         high = math.inf if when.above is None else float(when.above)
         return (low * abs(low), high * abs(high)) if self.squared else (low, high)
 
-    def trace(self, seen: EventArguments) -> Expr:
+    def trace(self, at: EventArguments) -> Expr:
         """Return an expression of the quantity, or of the square if `squared`."""
         if self.kind == "tip speed":
-            return ca.sumsqr(end_jacobian(seen.model, seen.q)[0] @ seen.v)
+            return ca.sumsqr(end_jacobian(at.model, at.q)[0] @ at.v)
         if self.kind == "tip":
-            return end_frame(seen.model, seen.q)[1][self.index]
+            return end_frame(at.model, at.q)[1][self.index]
         if self.kind == "distance":
             assert self.path is not None
-            return ca.sumsqr(end_frame(seen.model, seen.q)[1] - self.path.trace(seen.t))
+            return ca.sumsqr(end_frame(at.model, at.q)[1] - self.path.trace(at.t))
         if self.kind == "contact":
-            touch = touches(seen.model, seen.q, frames(seen.model, seen.q))[self.index]
-            return touch.forces(seen.v)[0]
+            touch = touches(at.model, at.q, frames(at.model, at.q))[self.index]
+            return touch.forces(at.v)[0]
         if self.kind == "wind-up":
-            return windup(seen.model, seen.model.axes[self.index], seen.q)
+            return windup(at.model, at.model.axes[self.index], at.q)
         if self.kind == "state":
-            return seen.x[self.body]
-        return {"place": seen.q, "speed": seen.v, "effort": seen.effort}[self.kind][self.index]
+            return at.x[self.body]
+        return {"place": at.q, "speed": at.v, "effort": at.effort}[self.kind][self.index]
 
     def values(self, run: RunData) -> Array:
         """Evaluate the quantity at the samples of a run, (T,)."""
@@ -166,8 +171,8 @@ class EventFunction:
             return np.asarray(np.linalg.norm(speeds, axis=1))
         if self.kind == "distance":
             assert self.path is not None
-            place = np.array(self.path.trace(ca.DM(run.t).T)).T
-            return np.asarray(np.linalg.norm(run.tip - place, axis=1))
+            fixture = np.array(self.path.trace(ca.DM(run.t).T)).T
+            return np.asarray(np.linalg.norm(run.tip - fixture, axis=1))
         if self.kind == "contact":
             return np.asarray(equation_of(run).contacts(run.q, run.v).normal[:, self.index])
         if self.kind == "state":
@@ -184,8 +189,8 @@ class EventFunction:
 
 def currents(model: Model) -> tuple[str, ...]:
     """Return the names of motor currents that are states: driven motors with an inductance."""
-    driven = [(x.name, x.acts.drive) for x in model.axes if x.driven]
-    motors = [(name, drive.motor) for name, drive in driven if drive is not None]
+    drives = [(x.name, x.acts.drive) for x in model.axes if x.driven]
+    motors = [(name, drive.motor) for name, drive in drives if drive is not None]
     return tuple(
         f"{name}.current" for name, motor in motors if motor is not None and motor.inductance
     )
@@ -193,8 +198,9 @@ def currents(model: Model) -> tuple[str, ...]:
 
 def quantities(model: Model) -> tuple[str, ...]:
     """Return the names of the quantities of a model that events can monitor."""
-    turned = {model.names[k + i] for k in model.attitudes for i in range(3)}  # from an anchor
-    places = [name for name in model.names if name not in turned]
+    # attitude angles count from an anchor
+    angles = {model.names[k + i] for k in model.attitudes for i in range(3)}
+    places = [name for name in model.names if name not in angles]
     tip = [f"tip.{axis}" for axis in XYZ]
     tip += [f"distance.{body.name}" for body in model.arm.bodies]
     tip += [f"contact.{name}" for name in model.arm.contact_names]
@@ -209,10 +215,10 @@ def require_quantities(model: Model) -> None:
     SimulationError
         If an event does.
     """
-    known = quantities(model)
+    available = quantities(model)
     for i, event in enumerate(model.arm.events):
-        if event.when is not None and event.when.quantity not in known:
+        if event.when is not None and event.when.quantity not in available:
             raise SimulationError(
                 f"events[{i + 1}].when: there is no quantity '{event.when.quantity}'. The "
-                f"quantities are {', '.join(known)}."
+                f"quantities are {', '.join(available)}."
             )

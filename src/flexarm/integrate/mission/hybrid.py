@@ -100,20 +100,20 @@ class HybridSimulation:
         Several brakes of limited effort stop their joints one after another; each dry friction
         element counts once.
         """
-        held, locked = self.start.braked, {leg.locked for leg in self._legs}
-        known, between = {held}, 0
+        braked, locked = self.start.braked, {leg.locked for leg in self._legs}
+        brake_sets, extra = {braked}, 0
         times = [event.earliest for event in self.events]
         for i in sorted(range(len(times)), key=times.__getitem__):
             event = self.events[i]
             if times[i] >= self.t_end:
                 break
-            slips = [h for h in self._holders.values() if h.able and h.axis.name in event.brake]
-            between += max(len([h for h in slips if h.axis.name not in held]) - 1, 0)
-            between += (event.attach is not None) + (event.detach is not None)
-            held = held - set(event.release) | set(event.brake)
-            known.add(held)
+            slipping = [h for h in self._holders.values() if h.able and h.axis.name in event.brake]
+            extra += max(len([h for h in slipping if h.axis.name not in braked]) - 1, 0)
+            extra += (event.attach is not None) + (event.detach is not None)
+            braked = braked - set(event.release) | set(event.brake)
+            brake_sets.add(braked)
         dry = sum(bool(holder.frictions) for holder in self._holders.values())
-        return len(known) + len(locked) - 2 + between + dry
+        return len(brake_sets) + len(locked) - 2 + extra + dry
 
     def leg(self, model: Model) -> RunLeg:
         """Return the record of the present phase: prescribed coordinates and changed tip body."""
@@ -122,20 +122,20 @@ class HybridSimulation:
 
     def _able(self) -> list[StickSlip]:
         """Return the elements that can slip: brakes and dry friction of unlocked joints."""
-        loose = (h for h in self._holders.values() if h.axis.name not in self.discrete.locked)
-        return [holder for holder in loose if holder.able]
+        unlocked = (h for h in self._holders.values() if h.axis.name not in self.discrete.locked)
+        return [holder for holder in unlocked if holder.able]
 
     def _look_for(self) -> tuple[Guard, ...]:
-        found = []
+        guards = []
         require_quantities(self.model)
         for i, event in enumerate(self.events):
             if event.when is not None:
-                found.append(Guard(EventFunction.of(self.model, event.when.quantity), event=i))
+                guards.append(Guard(EventFunction.of(self.model, event.when.quantity), event=i))
         for name, holder in self._holders.items():
             if holder.able:
-                found.append(Guard(EventFunction("effort", holder.index), holder=name))
-                found.append(Guard(EventFunction("speed", holder.index), holder=name))
-        return tuple(found)
+                guards.append(Guard(EventFunction("effort", holder.index), holder=name))
+                guards.append(Guard(EventFunction("speed", holder.index), holder=name))
+        return tuple(guards)
 
     def equation(self, anchor: Array, discrete: DiscreteState | None = None) -> Equation:
         """Return the equation of motion in the present discrete state, or in a given one.
@@ -144,8 +144,8 @@ class HybridSimulation:
         """
         discrete = discrete or self.discrete
         if discrete.key not in self._equations:
-            made = self._equation(replace(discrete.model(self.model), load_given=self._loads))
-            self._equations[discrete.key] = made
+            built = self._equation(replace(discrete.model(self.model), load_given=self._loads))
+            self._equations[discrete.key] = built
         return self._equations[discrete.key].anchored(anchor)
 
     def first(
@@ -168,10 +168,11 @@ class HybridSimulation:
         transition = self._transition(state)
         transition.turn_brakes()
         state = self.enter(self._after(transition, state))
-        ends = [k + 1 for k in sorted(self.discrete.done) if self.events[k].end]
-        if ends:
+        ending_events = [k + 1 for k in sorted(self.discrete.done) if self.events[k].end]
+        if ending_events:
             raise SimulationError(
-                f"events[{ends[0]}]: this event ends the run at time 0. Give it a later time."
+                f"events[{ending_events[0]}]: this event ends the run at time 0. Give it a later "
+                "time."
             )
         if law and any(event.servo for event in self.events):
             raise SimulationError(
@@ -182,11 +183,11 @@ class HybridSimulation:
 
     def leg_end(self, t: float) -> float:
         """Return the time [s] of the next scheduled change after t, or the end of the run."""
-        return next((each for each in self.instants if each - t > instant(t)), self.t_end)
+        return next((t_next for t_next in self.instants if t_next - t > instant(t)), self.t_end)
 
     def actuators(self, model: Model) -> Actuators:
         """Return the actuators and event functions of a model in the present discrete state."""
-        lookouts = tuple(self._placed(look) for look in self.looks)
+        lookouts = tuple(self._placed(guard) for guard in self.looks)
         slipping = [Slipping.of(holder) for holder in self._able()]
         ties = [
             SpringDamper(tie_account(name), float(tie.stiffness), float(tie.damping))
@@ -198,43 +199,43 @@ class HybridSimulation:
 
     def tied(self) -> list[Channel]:
         """Return the positions that the tip is tied to as functions of time, three per tie."""
-        found = []
+        channels = []
         for name, (tie, place, begin) in self.discrete.ties.items():
-            still = [Constant[float](kind="constant", value=float(x)) for x in place]
-            found += [Channel(f"tie {name}", path, begin) for path in tie.path or still]
-        return found
+            fixed = [Constant[float](kind="constant", value=float(x)) for x in place]
+            channels += [Channel(f"tie {name}", path, begin) for path in tie.path or fixed]
+        return channels
 
-    def _placed(self, look: Guard) -> EventFunction:
+    def _placed(self, guard: Guard) -> EventFunction:
         """Return the event function of a guard; for a distance, with the path of the free body.
 
         If the event can no longer happen, the path is that of the body from the start of the run.
         """
-        if look.lookout.kind != "distance":
-            return look.lookout
-        now = self.discrete if self._counts(look) else self.start
+        if guard.lookout.kind != "distance":
+            return guard.lookout
+        state = self.discrete if self._counts(guard) else self.start
         try:
-            path = now.free_body(look.lookout.body, self.model).path()
+            path = state.free_body(guard.lookout.body, self.model).path()
         except SimulationError as error:
-            raise SimulationError(f"events[{look.event + 1}].when: {error}") from None
-        return replace(look.lookout, path=path)
+            raise SimulationError(f"events[{guard.event + 1}].when: {error}") from None
+        return replace(guard.lookout, path=path)
 
-    def _counts(self, look: Guard) -> bool:
+    def _counts(self, guard: Guard) -> bool:
         """Return whether a guard's event can still happen.
 
         An event at a distance cannot happen while the tip holds the body.
         """
-        return look.event not in self.discrete.done and (
-            look.lookout.kind != "distance" or look.lookout.body not in self.discrete.held
+        return guard.event not in self.discrete.done and (
+            guard.lookout.kind != "distance" or guard.lookout.body not in self.discrete.held
         )
 
-    def sought(self, t: float) -> dict[int, EventFunction]:
+    def armed(self, t: float) -> dict[int, EventFunction]:
         """Return the event functions of a phase that begins at time t [s], by event index."""
         return {
-            look.event: self._placed(look)
-            for look in self.looks
-            if look.event >= 0
-            and self._counts(look)
-            and self.discrete.monitors(self.model, look.event, t)
+            guard.event: self._placed(guard)
+            for guard in self.looks
+            if guard.event >= 0
+            and self._counts(guard)
+            and self.discrete.monitors(self.model, guard.event, t)
         }
 
     def efforts(self) -> Array:
@@ -242,13 +243,13 @@ class HybridSimulation:
 
         The m elements are in the order of the slip data of the equations.
         """
-        found: list[float] = []
+        data: list[float] = []
         for holder in self._able():
-            way = -self.discrete.closed.get(holder.name, 0)
+            direction = -self.discrete.closed.get(holder.name, 0)
             braked = holder.axis.name in self.discrete.braked
-            brake = (holder.brake or 0.0) if braked and way else 0.0
-            found += [way * brake, way]
-        return np.array(found, dtype=float)
+            brake = (holder.brake or 0.0) if braked and direction else 0.0
+            data += [direction * brake, direction]
+        return np.array(data, dtype=float)
 
     def bounds(self, state: State) -> tuple[Array, Array]:
         """Return lower and upper bounds of all event functions, (m,) each.
@@ -257,25 +258,25 @@ class HybridSimulation:
         holding effort, a slipping coordinate by rate 0; the latter with a margin for rounding while
         the coordinate breaks away from standstill.
         """
-        rounded = ACCUMULATED * float(np.abs(state.v).max(initial=0.0))
+        rate_rounding = ACCUMULATED * float(np.abs(state.v).max(initial=0.0))
         low, high = np.full(len(self.looks), -np.inf), np.full(len(self.looks), np.inf)
-        sought = self.sought(state.t)
-        for k, look in enumerate(self.looks):
-            if look.event >= 0:
-                when = self.events[look.event].when
+        armed = self.armed(state.t)
+        for k, guard in enumerate(self.looks):
+            if guard.event >= 0:
+                when = self.events[guard.event].when
                 assert when is not None
-                if look.event in sought:
-                    low[k], high[k] = look.lookout.bounds(when)
+                if guard.event in armed:
+                    low[k], high[k] = guard.lookout.bounds(when)
                 continue
-            holder = self._holders[look.holder]
+            holder = self._holders[guard.holder]
             locked = holder.axis.name in self.discrete.locked
-            slipping = None if locked else self.discrete.closed.get(look.holder)
-            if look.lookout.kind == "effort" and slipping == 0:
+            slipping = None if locked else self.discrete.closed.get(guard.holder)
+            if guard.lookout.kind == "effort" and slipping == 0:
                 high[k] = self.discrete.capacity(holder)
                 low[k] = -high[k]
-            elif look.lookout.kind == "speed" and slipping:
-                rest = 0.0 if state.v[look.lookout.index] else rounded
-                low[k], high[k] = (-rest, np.inf) if slipping > 0 else (-np.inf, rest)
+            elif guard.lookout.kind == "speed" and slipping:
+                margin = 0.0 if state.v[guard.lookout.index] else rate_rounding
+                low[k], high[k] = (-margin, np.inf) if slipping > 0 else (-np.inf, margin)
         return low, high
 
     def enter(self, state: State) -> State:
@@ -285,32 +286,32 @@ class HybridSimulation:
         self.discrete = replace(self.discrete, locked=leg.locked)
         return self._happen(self.discrete.due(self.model, t), state)
 
-    def seen(self, looks: Sequence[int], value: float, state: State) -> State:
+    def triggered(self, indices: Sequence[int], value: float, state: State) -> State:
         """Return the state after guards were triggered: simultaneous events, or one stick or slip.
 
-        `looks` are indices of the guards, `value` the value of the first guard's event function.
+        `indices` are those of the guards, `value` the value of the first guard's event function.
         """
-        look = self.looks[looks[0]]
-        if look.event >= 0:
-            own = [self.looks[k] for k in looks if k < len(self.looks)]  # then nodes
-            due = [each.event for each in own if each.event >= 0]
-            return self._happen(due + self.discrete.due(self.model, state.t), state)
-        before, count = self._changes
-        count = count + 1 if state.t - before <= instant(state.t) else 0
+        guard = self.looks[indices[0]]
+        if guard.event >= 0:
+            guards = [self.looks[k] for k in indices if k < len(self.looks)]  # corners come after
+            events = [guard.event for guard in guards if guard.event >= 0]
+            return self._happen(events + self.discrete.due(self.model, state.t), state)
+        last_time, count = self._changes
+        count = count + 1 if state.t - last_time <= instant(state.t) else 0
         self._changes = (state.t, count)
         if count > MOST_SLIP_CHANGES:
             raise SimulationError(
-                f"{look.holder}: no solution was found in which the joint sticks, and none in "
+                f"{guard.holder}: no solution was found in which the joint sticks, and none in "
                 "which it slips. Check the loads there."
             )
-        holder, begins = self._holders[look.holder], look.lookout.kind == "effort"
-        what = "begins to slip" if begins else "holds"
+        holder, slips = self._holders[guard.holder], guard.lookout.kind == "effort"
+        action = "begins to slip" if slips else "holds"
         braked = holder.axis.name in self.discrete.braked and holder.brake is not None
-        which = f"brake of {holder.axis.name}" if braked else f"friction of {holder.name}"
-        self.log.append(EventRecord(state.t, f"{which} {what}"))
+        element = f"brake of {holder.axis.name}" if braked else f"friction of {holder.name}"
+        self.log.append(EventRecord(state.t, f"{element} {action}"))
         transition = self._transition(state)
-        effort, rate = (value, 0.0) if begins else (0.0, value)
-        transition.turn(look.holder, effort, rate)
+        effort, rate = (value, 0.0) if slips else (0.0, value)
+        transition.turn(guard.holder, effort, rate)
         return self._after(transition, state)
 
     def _happen(self, due: Sequence[int], state: State) -> State:
@@ -330,22 +331,24 @@ class HybridSimulation:
         equation = partial(self.equation, state.anchor)
         return Transition(self.model, equation, self.discrete, state.t, state.q, state.v)
 
-    def _after(self, found: Transition, state: State) -> State:
+    def _after(self, transition: Transition, state: State) -> State:
         """Return the state after a transition; adopt the transition's discrete state."""
-        self.discrete = found.discrete
-        for k, lost in found.lost.items():
+        self.discrete = transition.discrete
+        for k, loss in transition.lost.items():
             if k >= 0:
                 record = self.log[self._places[k]]
-                self.log[self._places[k]] = record._replace(lost=record.lost + float(lost))
+                self.log[self._places[k]] = record._replace(lost=record.lost + float(loss))
         works = state.works.copy()
         if not len(works):
             works = np.zeros(WORKS + len(self._accounts) + impulses(self.model))
-        works[2:WORKS] += (found.given, sum(found.lost.values()))
+        works[2:WORKS] += (transition.given, sum(transition.lost.values()))
         if impulses(self.model):
-            for body, share in found.exchanged:
-                works[-IMPULSES:] += share * body.inertial_momentum
-        brought = found.brought + sum(share * body.energy for body, share in found.exchanged)
-        return replace(state, v=found.v, works=works, brought=state.brought + brought)
+            for body, factor in transition.exchanged:
+                works[-IMPULSES:] += factor * body.inertial_momentum
+        brought = transition.brought + sum(
+            factor * body.energy for body, factor in transition.exchanged
+        )
+        return replace(state, v=transition.v, works=works, brought=state.brought + brought)
 
 
 def times_of(times: Array, begin: float, end: float) -> Array:
@@ -361,7 +364,7 @@ def leg_task(
     *,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
-    wanted: float = RTOL,
+    rtol: float = RTOL,
     acting: tuple[Acting, ...] = (),
     compiles: bool = True,
 ) -> InitialValueProblem:
@@ -373,48 +376,48 @@ def leg_task(
         If the phase cannot begin.
     """
     equation, discrete = hybrid.equation(state.anchor), hybrid.discrete
-    servoed = discrete.servoed(equation.model)
+    model = discrete.servoed(equation.model)
     return prepare(
-        servoed,
+        model,
         times_of(times, state.t, hybrid.leg_end(state.t)),
         inputs=inputs,
         control=control,
         equation=equation,
         locked=discrete.locked,
         start=state,
-        actuators=replace(hybrid.actuators(servoed), wrenches=acting),
+        actuators=replace(hybrid.actuators(model), wrenches=acting),
         home=hybrid.home,
         begins=discrete.target_times(),
         held=discrete.holding(hybrid.model).values(),
         ties=hybrid.tied(),
         efforts=hybrid.efforts(),
         bounds=hybrid.bounds(state),
-        wanted=wanted,
+        rtol=rtol,
         compiles=compiles,
     )
 
 
 def after(task: InitialValueProblem, solution: Solution) -> State:
     """Return the state at the end of a phase that was solved."""
-    before, n, last = task.start, task.equation.model.size, solution.states[-1]
+    start, n, final_state = task.start, task.equation.model.size, solution.states[-1]
     actuators = task.motion.actuators
     first = 2 * n + actuators.works + actuators.impulses
-    x = dict(zip(actuators.state_names, last[first:].tolist(), strict=True))
+    x = dict(zip(actuators.state_names, final_state[first:].tolist(), strict=True))
     return replace(
-        before,
-        q=last[:n].copy(),
-        v=last[n : 2 * n].copy(),
-        works=last[2 * n : first].copy(),
+        start,
+        q=final_state[:n].copy(),
+        v=final_state[n : 2 * n].copy(),
+        works=final_state[2 * n : first].copy(),
         t=float(solution.times[-1]),
         anchor=solution.anchors[-1],
-        x={**before.x, **x},
-        memory={**before.memory, **solution.memory},
+        x={**start.x, **x},
+        memory={**start.memory, **solution.memory},
         ranges=solution.ranges,
     )
 
 
 def pending_events(
-    hybrid: HybridSimulation, run: Run, sought: Sequence[tuple[float, Mapping[int, EventFunction]]]
+    hybrid: HybridSimulation, run: Run, armed: Sequence[tuple[float, Mapping[int, EventFunction]]]
 ) -> tuple[PendingEvent, ...]:
     """Return the events that did not happen in a run, and the nearest approach of each event.
 
@@ -427,16 +430,16 @@ def pending_events(
     sought
         By phase: begin [s], and event functions by index of the event.
     """
-    ends = [*(begin for begin, _ in sought[1:]), float(run.t[-1])]
-    found = []
+    phase_ends = [*(begin for begin, _ in armed[1:]), float(run.t[-1])]
+    pending = []
     for i in (i for i in range(len(hybrid.events)) if i not in hybrid.discrete.done):
         spans = [
-            (looks[i], (run.t >= begin) & (run.t <= end))
-            for (begin, looks), end in zip(sought, ends, strict=True)
-            if i in looks
+            (functions[i], (run.t >= begin) & (run.t <= end))
+            for (begin, functions), end in zip(armed, phase_ends, strict=True)
+            if i in functions
         ]
-        found.append(_pending(hybrid.events[i], run, spans))
-    return tuple(found)
+        pending.append(_pending(hybrid.events[i], run, spans))
+    return tuple(pending)
 
 
 def _pending(
@@ -452,11 +455,11 @@ def _pending(
     if not spans:
         return PendingEvent(event.title, f"the body of {event.when.quantity} was not free")
     rises = event.when.below is None
-    limit, far = (event.when.above, -np.inf) if rises else (event.when.below, np.inf)
-    values = np.full(len(run.t), far)
-    for look in {look for look, _ in spans}:
-        inside = np.any([mask for other, mask in spans if other == look], axis=0)
-        values = np.where(inside, look.values(run), values)
+    limit, worst = (event.when.above, -np.inf) if rises else (event.when.below, np.inf)
+    values = np.full(len(run.t), worst)
+    for function in {function for function, _ in spans}:
+        inside = np.any([mask for of_span, mask in spans if of_span == function], axis=0)
+        values = np.where(inside, function.values(run), values)
     k = int(np.argmax(values) if rises else np.argmin(values))
     value, t, unit = float(values[k]), float(run.t[k]), spans[0][0].unit(run.model)
     why = (

@@ -21,16 +21,16 @@ def way_moving(rate: float, largest: float) -> int:
 
 
 @kernel
-def way_closed(way: int, rate: float, most: float) -> int:
+def way_closed(way: int, rate: float, capacity: float) -> int:
     """Return the stick-slip state after a brake with the largest effort `most` has closed."""
-    if way == 0 or not math.isfinite(most):
+    if way == 0 or not math.isfinite(capacity):
         return 0
     way_at_rate: int = way_moving(rate, 0.0)
     return way_at_rate
 
 
 @kernel
-def way_next(way: int, effort: float, most: float, rate: float, change: float) -> int:
+def way_next(way: int, effort: float, capacity: float, rate: float, change: float) -> int:
     """Return the next stick-slip state of a coordinate that no lock holds.
 
     A sticking coordinate slips if its holding effort exceeds `most`.  A slipping coordinate sticks
@@ -38,6 +38,6 @@ def way_next(way: int, effort: float, most: float, rate: float, change: float) -
     direction.
     """
     if way == 0:
-        return -1 if effort > most else 1 if effort < -most else 0
-    slowed = float(way) * rate < 0.0 or (rate == 0.0 and float(way) * change <= 0.0)
-    return 0 if way != OPEN and slowed else way
+        return -1 if effort > capacity else 1 if effort < -capacity else 0
+    stops = float(way) * rate < 0.0 or (rate == 0.0 and float(way) * change <= 0.0)
+    return 0 if way != OPEN and stops else way

@@ -53,19 +53,19 @@ def first_state(
     return state, state.q
 
 
-def state_of(model: Model, found: Equilibrium) -> State:
+def state_of(model: Model, equilibrium: Equilibrium) -> State:
     """Return the initial state at an equilibrium, with prescribed coordinates of the model file."""
-    if found.model.names != model.names:
+    if equilibrium.model.names != model.names:
         raise SimulationError(
             "start: the equilibrium has coordinates that differ from this arm's, "
-            f"{', '.join(found.model.names)}. Compute an equilibrium of this arm."
+            f"{', '.join(equilibrium.model.names)}. Compute an equilibrium of this arm."
         )
     q, v = start_state(model)
-    known = list(model.prescribed)
-    at = found.point.q.copy(), found.point.v.copy()
-    for value, stated in zip(at, (q, v), strict=True):
-        value[known] = stated[known]
-    return State(*at, anchor=model.start_anchors)
+    prescribed = list(model.prescribed)
+    point = equilibrium.point.q.copy(), equilibrium.point.v.copy()
+    for value, model_value in zip(point, (q, v), strict=True):
+        value[prescribed] = model_value[prescribed]
+    return State(*point, anchor=model.start_anchors)
 
 
 def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], law: bool) -> State:
@@ -86,28 +86,32 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
             "start: an equilibrium cannot be computed for a base in orbit, since a base at rest "
             "need not stay there. Use 'start: stated'."
         )
-    felt = replace(model, gravity=np.zeros(3)) if model.floats else model  # all falls together
-    q, rates = start_state(felt)
-    for part in felt.links:
+    weightless = (
+        replace(model, gravity=np.zeros(3)) if model.floats else model
+    )  # all falls together
+    q, rates = start_state(weightless)
+    for part in weightless.links:
         rates[part.modes] = 0.0
-    read = read_inputs(model, inputs)
-    driven, _, _, followed = channels(model, read, q, {})
-    working = (
+    profiles = read_inputs(model, inputs)
+    input_channels, _, _, target_channels = channels(model, profiles, q, {})
+    acting_servos = (
         ()
         if law
         else tuple(  # all of them as if they sampled all the time
-            replace(each, servo=each.servo.model_copy(update={"period": None}))
-            for each in servos(model)
+            replace(servo, servo=servo.servo.model_copy(update={"period": None}))
+            for servo in servos(model)
         )
     )
-    u = np.array([evaluate(each.profile, 0.0)[0] for each in driven])
-    r = np.array([evaluate(each.profile, -each.begin)[:2] for each in followed]).reshape(-1, 2)
-    for k, each in enumerate(working):
-        if each.servo.rate is None and not each.row @ rates:
+    u = np.array([evaluate(servo.profile, 0.0)[0] for servo in input_channels])
+    r = np.array([evaluate(servo.profile, -servo.begin)[:2] for servo in target_channels]).reshape(
+        -1, 2
+    )
+    for k, servo in enumerate(acting_servos):
+        if servo.servo.rate is None and not servo.row @ rates:
             r[k, 1] = 0.0  # a target that moves off at time 0 was at rest before, as its joint is
-    by_name = {each.name: each for each in working}
-    holding = {name for name, each in by_name.items() if each.servo.integral_time is not None}
-    settle = [
+    by_name = {servo.name: servo for servo in acting_servos}
+    holding = {name for name, servo in by_name.items() if servo.servo.integral_time is not None}
+    free_joints = [
         axis.name
         for axis in model.axes
         if axis.name not in locked
@@ -115,40 +119,44 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
         and not rates[axis.index]
         and (
             not axis.driven
-            or (not law and (axis.name in by_name or axis.name in read or axis.acts.input))
+            or (not law and (axis.name in by_name or axis.name in profiles or axis.acts.input))
         )
     ]
-    kept = locked | {axis.name for axis in model.axes if axis.is_braked}
+    fixed = locked | {axis.name for axis in model.axes if axis.is_braked}
     goals = {
-        each.name: (each.row, float(r[k, 0]))
-        for k, each in enumerate(working)
-        if each.name in holding - kept and each.servo.rate is None
+        servo.name: (servo.row, float(r[k, 0]))
+        for k, servo in enumerate(acting_servos)
+        if servo.name in holding - fixed and servo.servo.rate is None
     }
-    pushed = _pushed(felt, working, u, rates, r)
-    found = _brought(Tangent(felt), goals, settle, lambda q: pushed(q)[1:], rates)
-    asked = pushed(found.point.q)[0]
-    acting = asked.copy()
-    for each in working:
-        if each.name in holding:
-            acting[each.column] = found.point.u[each.column]
-    _require_strength(model, working, acting, rates, holding - kept)
-    integrals = {e.name: float(acting[e.column] - asked[e.column]) for e in working}
+    forces_at = _pushed(weightless, acting_servos, u, rates, r)
+    equilibrium = _brought(
+        Tangent(weightless), goals, free_joints, lambda q: forces_at(q)[1:], rates
+    )
+    servo_inputs = forces_at(equilibrium.point.q)[0]
+    inputs_held = servo_inputs.copy()
+    for servo in acting_servos:
+        if servo.name in holding:
+            inputs_held[servo.column] = equilibrium.point.u[servo.column]
+    _require_strength(model, acting_servos, inputs_held, rates, holding - fixed)
+    integrals = {
+        e.name: float(inputs_held[e.column] - servo_inputs[e.column]) for e in acting_servos
+    }
     memory = {
-        each.name: ServoMemory(
-            integral=integrals[each.name], held=float(acting[each.column] - u[each.column])
+        servo.name: ServoMemory(
+            integral=integrals[servo.name], held=float(inputs_held[servo.column] - u[servo.column])
         )
-        for each in servos(model)
-        if each.name in by_name and each.servo.period is not None
+        for servo in servos(model)
+        if servo.name in by_name and servo.servo.period is not None
     }
     x = {name: integrals[name] for name in holding - set(memory)}
-    x |= {} if law else _currents(model, acting, rates)
-    return State(found.point.q, rates, anchor=model.start_anchors, x=x, memory=memory)
+    x |= {} if law else _currents(model, inputs_held, rates)
+    return State(equilibrium.point.q, rates, anchor=model.start_anchors, x=x, memory=memory)
 
 
 def _brought(
     tangent: Tangent,
     goals: Mapping[str, tuple[Array, float]],
-    settle: Sequence[str],
+    free_joints: Sequence[str],
     push: Push,
     rates: Array,
 ) -> Equilibrium:
@@ -157,16 +165,19 @@ def _brought(
     Joint positions are corrected iteratively by the difference between measured position and
     target.
     """
-    joints = {name: wanted for name, (_, wanted) in goals.items()}
+    joints = {name: target for name, (_, target) in goals.items()}
     try:
         for _ in range(TARGET_CORRECTIONS):
-            found = settle_down(tangent, joints, {}, settle, push=push, rates=rates)
-            off = {
-                name: wanted - float(row @ found.point.q) for name, (row, wanted) in goals.items()
+            equilibrium = settle_down(tangent, joints, {}, free_joints, push=push, rates=rates)
+            offsets = {
+                name: target - float(row @ equilibrium.point.q)
+                for name, (row, target) in goals.items()
             }
-            if all(abs(off[name]) <= TARGET_ERROR * max(1.0, abs(joints[name])) for name in off):
-                return found
-            joints = {name: joints[name] + each for name, each in off.items()}
+            if all(
+                abs(offsets[name]) <= TARGET_ERROR * max(1.0, abs(joints[name])) for name in offsets
+            ):
+                return equilibrium
+            joints = {name: joints[name] + offset for name, offset in offsets.items()}
     except FlexarmError as error:
         raise SimulationError(f"start: {error}") from None
     raise SimulationError(
@@ -176,12 +187,12 @@ def _brought(
 
 
 def _require_strength(
-    model: Model, working: tuple[Servoed, ...], u: Array, v: Array, holding: Set[str]
+    model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, holding: Set[str]
 ) -> None:
     """Raise an error if holding a joint exceeds the limit of its servo or of its motor current."""
-    for each in working:
-        if each.name in holding:
-            _require_within(each.name, float(u[each.column]), each.limit, "its servo's limit")
+    for servo in acting_servos:
+        if servo.name in holding:
+            _require_within(servo.name, float(u[servo.column]), servo.limit, "its servo's limit")
     for winding in windings(model):
         limit = winding.motor.current_limit
         if winding.joint in holding and limit is not None:
@@ -191,64 +202,66 @@ def _require_strength(
 
 def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
     """Return steady-state currents [A] for inputs u at rates v, within limits, by winding."""
-    found = {}
-    for each in windings(model):
-        limit = each.motor.current_limit or np.inf
-        found[each.name] = float(np.clip(each.settled(float(u[each.column]), v), -limit, limit))
-    return found
+    currents = {}
+    for winding in windings(model):
+        limit = winding.motor.current_limit or np.inf
+        currents[winding.name] = float(
+            np.clip(winding.settled(float(u[winding.column]), v), -limit, limit)
+        )
+    return currents
 
 
-def _require_within(name: str, value: float, limit: float, what: str) -> None:
+def _require_within(name: str, value: float, limit: float, limit_name: str) -> None:
     if abs(value) > limit:
         raise SimulationError(
             f"start: the arm has no equilibrium, since {name} needs {value:.4g} to stay, and "
-            f"{what} is {limit:g}. Raise that limit, or reduce the load."
+            f"{limit_name} is {limit:g}. Raise that limit, or reduce the load."
         )
 
 
-def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: Array) -> Any:
+def _pushed(model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, r: Array) -> Any:
     """Return a function of q for the inputs, the generalised forces (n,), and their Jacobian by q.
 
     The forces are those of inputs u and servos at rates v and targets r (target and rate by row).
     """
-    q, at_work = ca.SX.sym("q", model.size), Actuators(working)
-    targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if working else ca.DM(0, 1)
-    given = at_work.inputs(
-        ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(at_work.states, 1), ca.SX()
+    q, actuators = ca.SX.sym("q", model.size), Actuators(acting_servos)
+    targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if acting_servos else ca.DM(0, 1)
+    servo_inputs = actuators.inputs(
+        ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(actuators.states, 1), ca.SX()
     )[0]
-    at_once = [each.without_inductance() for each in windings(model)]
-    nothing = ca.SX(0, 1)
-    acting = Actuators(windings=tuple(at_once)).shares(
-        model, given, q, ca.SX(ca.DM(v)), nothing, nothing, nothing
+    steady_windings = [output.without_inductance() for output in windings(model)]
+    empty = ca.SX(0, 1)
+    effective_inputs = Actuators(windings=tuple(steady_windings)).shares(
+        model, servo_inputs, q, ca.SX(ca.DM(v)), empty, empty, empty
     )[1]
-    force = ca.DM(input_matrix(model)) @ acting
-    outputs = [ca.densify(given), ca.densify(force), ca.densify(ca.jacobian(force, q))]
+    force = ca.DM(input_matrix(model)) @ effective_inputs
+    outputs = [ca.densify(servo_inputs), ca.densify(force), ca.densify(ca.jacobian(force, q))]
     function = ca.Function("pushed", [q], outputs)
 
     def call(q: Array) -> tuple[Array, Array, Array]:
-        inputs, force, slope = (np.array(each) for each in function(q))
+        inputs, force, slope = (np.array(output) for output in function(q))
         return inputs.ravel(), force.ravel(), slope
 
     return call
 
 
-def continued(model: Model, state: State, other: RunData) -> State:
+def continued(model: Model, state: State, run: RunData) -> State:
     """Return the state at the end of another run, with prescribed coordinates of time 0."""
-    if other.model.names != model.names:
+    if run.model.names != model.names:
         raise SimulationError(
             "start: the run has coordinates that differ from this arm's, "
-            f"{', '.join(other.model.names)}. Use the same links, joints and shapes."
+            f"{', '.join(run.model.names)}. Use the same links, joints and shapes."
         )
-    held = other.legs[-1].tip if other.legs else None
-    if held is not None and not _is_same(held, model.links[-1].tip_body):
+    tip_body = run.legs[-1].tip if run.legs else None
+    if tip_body is not None and not _is_same(tip_body, model.links[-1].tip_body):
         raise SimulationError(
             "start: at the end of the run the tip holds other bodies than the payload of this "
             "arm. Give the arm a payload like these bodies."
         )
-    known = list(model.prescribed)
-    q, v = other.q[-1].copy(), other.v[-1].copy()
-    q[known], v[known] = state.q[known], state.v[known]
-    states = {} if other.drives is None else other.drives.states
+    prescribed = list(model.prescribed)
+    q, v = run.q[-1].copy(), run.v[-1].copy()
+    q[prescribed], v[prescribed] = state.q[prescribed], state.v[prescribed]
+    states = {} if run.drives is None else run.drives.states
     x = {name: float(values[-1]) for name, values in states.items()}
     memory = {}
     for axis in model.axes:
@@ -256,9 +269,9 @@ def continued(model: Model, state: State, other: RunData) -> State:
         x[axis.name] = integral
         if held_of(axis.name) in x:
             memory[axis.name] = ServoMemory(integral=integral, held=x[held_of(axis.name)])
-    return replace(state, q=q, v=v, anchor=other.anchors[-1], x=x, memory=memory)
+    return replace(state, q=q, v=v, anchor=run.anchors[-1], x=x, memory=memory)
 
 
-def _is_same(one: Inertia, other: Inertia) -> bool:
-    pairs = ((one.mass, other.mass), (one.first, other.first), (one.second, other.second))
+def _is_same(first: Inertia, second: Inertia) -> bool:
+    pairs = ((first.mass, second.mass), (first.first, second.first), (first.second, second.second))
     return all(np.allclose(a, b, rtol=1e-9) for a, b in pairs)

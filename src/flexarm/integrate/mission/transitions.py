@@ -109,23 +109,23 @@ class Transition:
 
     def turn(self, name: str, effort: float, rate: float) -> None:
         """Switch a coordinate between stick and slip, given its holding effort or its rate."""
-        most = self.discrete.capacity(self.holders[name])
-        way = way_next.python(self.discrete.closed[name], effort, most, rate, 0.0)
+        capacity = self.discrete.capacity(self.holders[name])
+        slip = way_next.python(self.discrete.closed[name], effort, capacity, rate, 0.0)
         self.v = self.v.copy()
         self.v[self.holders[name].index] = 0.0
-        self.discrete = replace(self.discrete, closed={**self.discrete.closed, name: way})
+        self.discrete = replace(self.discrete, closed={**self.discrete.closed, name: slip})
         self.arrest()
 
     def arrest(self) -> None:
         """Stop moving coordinates that locks or brakes of unlimited effort hold, by an impulse."""
-        held = self.discrete.rigid(self.model)
-        if not np.any(self.v[held]):
+        rigid = self.discrete.rigid(self.model)
+        if not np.any(self.v[rigid]):
             return
         equation = self._loose_equation()
-        found = impulse(equation, equation, self.q, self.v, held=held)
-        for index in held:
-            self._lose(self._cause(index), -self.v[index] * found.efforts[index] / 2)
-        self._follow(found)
+        result = impulse(equation, equation, self.q, self.v, stopped=rigid)
+        for index in rigid:
+            self._lose(self._cause(index), -self.v[index] * result.efforts[index] / 2)
+        self._follow(result)
 
     def release(self, _: int, names: Sequence[str]) -> None:
         """Open the brakes of the named joints; dry friction remains."""
@@ -147,8 +147,8 @@ class Transition:
             )
         equation, held = self.equation(self.discrete), dict(self.discrete.held)
         tip, twist = Pose(*equation.tip_pose(self.q)), equation.tip_velocity(self.q, self.v)
-        own = FreeBodyState.named(name, self.model)
-        body = released_body(own, tip, twist, held.pop(name), self.t)
+        initial = FreeBodyState.named(name, self.model)
+        body = released_body(initial, tip, twist, held.pop(name), self.t)
         freed = {**self.discrete.freed} if name == PAYLOAD else {**self.discrete.freed, name: body}
         self.discrete = replace(self.discrete, held=held, freed=freed)
         self.exchanged.append((body, -1.0))
@@ -156,16 +156,16 @@ class Transition:
     def capture(self, k: int, name: str) -> None:
         """Join a free body to the arm's tip by an impulse that conserves momentum."""
         body = self.discrete.free_body(name, self.model).at(self.t)
-        before = self._loose_equation()
-        tip = Pose(*before.tip_pose(self.q))
+        equation = self._loose_equation()
+        tip = Pose(*equation.tip_pose(self.q))
         self._require_reach(name, float(np.linalg.norm(tip.position - body.pose.position)))
         held = {**self.discrete.held, name: tip.inverse() @ body.pose}
-        freed = {key: each for key, each in self.discrete.freed.items() if key != name}
+        freed = {key: freed_body for key, freed_body in self.discrete.freed.items() if key != name}
         self.discrete = replace(self.discrete, held=held, freed=freed)
-        found = impulse(before, self._loose_equation(), self.q, self.v, body)
-        self._lose(k, found.lost)
+        result = impulse(equation, self._loose_equation(), self.q, self.v, body)
+        self._lose(k, result.lost)
         self.exchanged.append((body, 1.0))
-        self._follow(found)
+        self._follow(result)
 
     def detach(self, k: int, name: str) -> None:
         """Remove a tie; the energy that the tie stores counts as dissipated."""
@@ -175,7 +175,7 @@ class Transition:
                 "first."
             )
         self._lose(k, self._stored(name))
-        ties = {key: each for key, each in self.discrete.ties.items() if key != name}
+        ties = {key: tie for key, tie in self.discrete.ties.items() if key != name}
         self.discrete = replace(self.discrete, ties=ties)
 
     def attach(self, _: int, tie: Tie) -> None:
@@ -208,18 +208,18 @@ class Transition:
         closed = dict(self.discrete.closed)
         largest = float(np.abs(self.v).max(initial=0.0))
         for name, holder in self.holders.items():
-            loose = holder.able and holder.axis.name not in self.discrete.locked
-            if loose and name in closed and math.isfinite(self.discrete.capacity(holder)):
+            can_slip = holder.able and holder.axis.name not in self.discrete.locked
+            if can_slip and name in closed and math.isfinite(self.discrete.capacity(holder)):
                 closed[name] = way_moving.python(float(self.v[holder.index].real), largest)
         self.discrete = replace(self.discrete, closed=closed)
 
     def _loose_equation(self) -> Kinetics:
         return self.equation(self.discrete.loosened(self.model))
 
-    def _follow(self, found: "Impulse") -> None:
+    def _follow(self, result: "Impulse") -> None:
         """Adopt rates and work of an impulse, and update stick or slip of all coordinates."""
-        self.v = found.v
-        self.given += found.given
+        self.v = result.v
+        self.given += result.given
         self.turn_brakes()
 
     def _lose(self, k: int, energy: float) -> None:
@@ -227,24 +227,24 @@ class Transition:
 
     def _cause(self, index: int) -> int:
         """Return the index of the event that closed a coordinate's brake at this instant, or -1."""
-        names = {each.axis.name for each in self.holders.values() if each.index == index}
-        now = (k for k, t in self.discrete.done.items() if t == self.t)
-        return min((k for k in now if names & set(self.events[k].brake)), default=-1)
+        names = {holder.axis.name for holder in self.holders.values() if holder.index == index}
+        current = (k for k, t in self.discrete.done.items() if t == self.t)
+        return min((k for k in current if names & set(self.events[k].brake)), default=-1)
 
     def _stored(self, name: str) -> float:
         """Return the energy stored in the spring of a tie [J]."""
-        tie, place, begin = self.discrete.ties[name]
+        tie, point, begin = self.discrete.ties[name]
         if tie.path is not None:
-            place = np.array([evaluate(each, self.t - begin)[0] for each in tie.path])
-        off = self.equation(self.discrete).tip_pose(self.q)[1] - place
-        return float(tie.stiffness * off @ off) / 2
+            point = np.array([evaluate(profile, self.t - begin)[0] for profile in tie.path])
+        stretch = self.equation(self.discrete).tip_pose(self.q)[1] - point
+        return float(tie.stiffness * stretch @ stretch) / 2
 
-    def _require_reach(self, name: str, away: float) -> None:
+    def _require_reach(self, name: str, distance: float) -> None:
         """Raise an error if the distance `away` [m] from tip to body exceeds the body's reach."""
         reach = next(body.reach for body in self.model.arm.bodies if body.name == name)
-        if away > reach:
+        if distance > reach:
             raise SimulationError(
-                f"{name} cannot be captured: its fixture is {away:.4g} m from the tip, beyond "
+                f"{name} cannot be captured: its fixture is {distance:.4g} m from the tip, beyond "
                 f"the reach of {reach:g} m. Capture it at another time, or move the tip there."
             )
 
@@ -274,8 +274,8 @@ def commanded(discrete: DiscreteState, k: int, model: Model, t: float) -> Discre
     """
     servos, axes = dict(discrete.servos), {axis.name: axis for axis in model.axes}
     for name, changes in model.arm.events[k].servo.items():
-        begin, before = servos.get(name, (0.0, ()))
-        servos[name] = (t if FOLLOWED & set(changes) else begin, (*before, k))
+        begin, earlier = servos.get(name, (0.0, ()))
+        servos[name] = (t if FOLLOWED & set(changes) else begin, (*earlier, k))
     discrete = replace(discrete, servos=servos)
     for name in model.arm.events[k].servo:
         servo = axes[name].acts.servo
@@ -283,8 +283,8 @@ def commanded(discrete: DiscreteState, k: int, model: Model, t: float) -> Discre
         try:
             servo.changed(discrete.servo_changes(name, model))
         except ValidationError as error:
-            said = error.errors()[0]["msg"]
-            raise SimulationError(f"events: the servo of {name}: {said}") from None
+            message = error.errors()[0]["msg"]
+            raise SimulationError(f"events: the servo of {name}: {message}") from None
     return discrete
 
 
@@ -304,7 +304,7 @@ def impulse(
     q: Array,
     v: Array,
     body: FreeBodyState | None = None,
-    held: Sequence[int] = (),
+    stopped: Sequence[int] = (),
 ) -> Impulse:
     """Compute rates after a body joins the tip or coordinates stop, by conservation of momentum.
 
@@ -318,25 +318,25 @@ def impulse(
         Coordinates and rates before the impulse, (n,) each.
     body
         Body that the tip captures, if any.
-    held
+    stopped
         Indices of coordinates that stop; they are prescribed after the impulse.
     """
-    M, old = after.mass_matrix(q), before.mass_matrix(q)
-    total, moving = old @ v, np.zeros(())
+    M, mass_before = after.mass_matrix(q), before.mass_matrix(q)
+    total, twice_energy = mass_before @ v, np.zeros(())
     if body is not None:
         J = after.tip_jacobian(q)
         arm = body.centre - after.tip_pose(q)[1]
         linear = J[:3] - skew_matrix(arm) @ J[3:]
-        momentum, own = body.inertia.mass * body.velocity, body.about_centre @ body.spin
-        total = total + linear.T @ momentum + J[3:].T @ own
-        moving = momentum @ body.velocity + body.spin @ own
-    known = list(after.model.prescribed)
-    open_ = [i for i in range(len(q)) if i not in known]
-    found, efforts = np.array(v, dtype=np.result_type(v, M, total)), np.zeros_like(total)
-    found[list(held)] = 0.0
-    rest = total[open_] - M[np.ix_(open_, known)] @ found[known]
-    found[open_] = np.linalg.solve(M[np.ix_(open_, open_)], rest)
-    efforts[known] = (M @ found - total)[known]
-    given = (found @ efforts).item()
-    lost = ((v @ old @ v + moving - found @ M @ found) / 2).item() + given
-    return Impulse(found, efforts, given, lost)
+        momentum, spin_momentum = body.inertia.mass * body.velocity, body.about_centre @ body.spin
+        total = total + linear.T @ momentum + J[3:].T @ spin_momentum
+        twice_energy = momentum @ body.velocity + body.spin @ spin_momentum
+    prescribed = list(after.model.prescribed)
+    others = [i for i in range(len(q)) if i not in prescribed]
+    rates, efforts = np.array(v, dtype=np.result_type(v, M, total)), np.zeros_like(total)
+    rates[list(stopped)] = 0.0
+    momentum_left = total[others] - M[np.ix_(others, prescribed)] @ rates[prescribed]
+    rates[others] = np.linalg.solve(M[np.ix_(others, others)], momentum_left)
+    efforts[prescribed] = (M @ rates - total)[prescribed]
+    work = (rates @ efforts).item()
+    loss = ((v @ mass_before @ v + twice_energy - rates @ M @ rates) / 2).item() + work
+    return Impulse(rates, efforts, work, loss)

@@ -66,7 +66,7 @@ class StateWrench:
             object.__setattr__(self, "at", numbers[0] if len(numbers) == 1 else tuple(numbers))
 
 
-def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple[Acting, ...]]:
+def acting_on(arm: Arm, wrenches: Sequence[StateWrench] | None) -> tuple[Arm, tuple[Acting, ...]]:
     """Return an arm with six unit wrenches added per state wrench, and laws with factor indices.
 
     Raises
@@ -74,38 +74,40 @@ def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple
     SimulationError
         If a wrench names a link that the arm does not have.
     """
-    if given is None:
+    if wrenches is None:
         return arm, ()
-    if not isinstance(given, list | tuple) or not all(isinstance(x, StateWrench) for x in given):
-        raise refused("wrenches", given, "a list of flexarm.StateWrench", SimulationError)
+    if not isinstance(wrenches, list | tuple) or not all(
+        isinstance(x, StateWrench) for x in wrenches
+    ):
+        raise refused("wrenches", wrenches, "a list of flexarm.StateWrench", SimulationError)
     names = (*(("base",) if isinstance(arm.base, FreeBase) else ()), *arm.link_names)
-    for each in given:
-        if each.link not in names:
+    for wrench in wrenches:
+        if wrench.link not in names:
             raise SimulationError(
-                f"wrenches: there is no link {each.link!r}. The links are {', '.join(names)}."
+                f"wrenches: there is no link {wrench.link!r}. The links are {', '.join(names)}."
             )
-    found, first = [], 0
-    changed = {}
-    for name, known in _known(arm):
-        here = [each for each in given if each.link == name]
-        found += [Acting(x.law, first + len(known) + 6 * k) for k, x in enumerate(here)]
-        first += len(known) + 6 * len(here)
-        added = [Wrench(at=x.at, frame=x.frame, **unit) for x in here for unit in UNITS]
-        changed[name] = (*known, *added)
-    return validated(_with(arm, changed)), tuple(found)
+    acting, first = [], 0
+    wrenches_of = {}
+    for name, own_wrenches in _known(arm):
+        added = [wrench for wrench in wrenches if wrench.link == name]
+        acting += [Acting(x.law, first + len(own_wrenches) + 6 * k) for k, x in enumerate(added)]
+        first += len(own_wrenches) + 6 * len(added)
+        unit_wrenches = [Wrench(at=x.at, frame=x.frame, **unit) for x in added for unit in UNITS]
+        wrenches_of[name] = (*own_wrenches, *unit_wrenches)
+    return validated(_with(arm, wrenches_of)), tuple(acting)
 
 
 def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
     """Raise an error if arguments or result of a wrench's law do not have the sizes of the arm."""
-    for each in acting:
-        takes = [each.law.size_in(k) for k in range(each.law.n_in())]
-        gives = [each.law.size_out(k) for k in range(each.law.n_out())]
+    for wrench in acting:
+        arguments = [wrench.law.size_in(k) for k in range(wrench.law.n_in())]
+        results = [wrench.law.size_out(k) for k in range(wrench.law.n_out())]
         n = model.size
-        if takes != [(1, 1), (n, 1), (n, 1)] or gives != [(len(UNITS), 1)]:
+        if arguments != [(1, 1), (n, 1), (n, 1)] or results != [(len(UNITS), 1)]:
             raise SimulationError(
                 f"StateWrench: law must be a function of t, q and v, columns of 1, {n} and {n} "
                 "numbers, that returns force and torque as one column of 6, got one that takes "
-                f"{takes} and returns {gives}"
+                f"{arguments} and returns {results}"
             )
 
 
@@ -114,15 +116,15 @@ def told(run: Run, acting: Sequence[Acting]) -> Run:
     if not acting:
         return run
     arm, place = run.model.arm, 0
-    changed: dict[str, tuple[Wrench, ...]] = {}
+    wrenches_of: dict[str, tuple[Wrench, ...]] = {}
     tables = dict(_tables(run, acting))
-    for name, known in _known(arm):
-        own = [
+    for name, own_wrenches in _known(arm):
+        tabled = [
             x if place + k not in tables else _told(x, tables[place + k])
-            for k, x in enumerate(known)
+            for k, x in enumerate(own_wrenches)
         ]
-        changed[name], place = tuple(own), place + len(known)
-    arm = _with(arm, changed)
+        wrenches_of[name], place = tuple(tabled), place + len(own_wrenches)
+    arm = _with(arm, wrenches_of)
     links = [
         replace(part, link=link) for part, link in zip(run.model.links, arm.links, strict=True)
     ]
@@ -131,19 +133,19 @@ def told(run: Run, acting: Sequence[Acting]) -> Run:
 
 def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the index of each wrench factor, and its table of values at the samples of a run."""
-    for each in acting:
-        values = np.array(each.law(run.t[None, :], run.q.T, run.v.T))
-        known = np.all(np.isfinite(values), axis=0)  # a run ends where a law has no value
-        if not known.any():
-            values[:], known[:1] = 0.0, True
-        times = run.t[known].tolist()
-        for k, row in enumerate(values[:, known].tolist()):
-            yield each.first + k, {"kind": "table", "times": times, "values": row}
+    for wrench in acting:
+        values = np.array(wrench.law(run.t[None, :], run.q.T, run.v.T))
+        finite = np.all(np.isfinite(values), axis=0)  # a run ends where a law has no value
+        if not finite.any():
+            values[:], finite[:1] = 0.0, True
+        times = run.t[finite].tolist()
+        for k, row in enumerate(values[:, finite].tolist()):
+            yield wrench.first + k, {"kind": "table", "times": times, "values": row}
 
 
 def _told(unit: Wrench, factor: dict[str, Any]) -> Wrench:
-    known = {name: getattr(unit, name) for name in ("at", "frame", "force", "torque")}
-    return Wrench.model_validate(known | {"factor": factor})
+    fields = {name: getattr(unit, name) for name in ("at", "frame", "force", "torque")}
+    return Wrench.model_validate(fields | {"factor": factor})
 
 
 def _known(arm: Arm) -> list[tuple[str, tuple[Wrench, ...]]]:
@@ -158,7 +160,7 @@ def _with(arm: Arm, wrenches: dict[str, tuple[Wrench, ...]]) -> Arm:
         link.model_copy(update={"wrenches": wrenches[name]})
         for name, link in zip(arm.link_names, arm.links, strict=True)
     ]
-    changed: dict[str, Any] = {"links": tuple(links)}
+    changes: dict[str, Any] = {"links": tuple(links)}
     if isinstance(arm.base, FreeBase):
-        changed["base"] = arm.base.model_copy(update={"wrenches": wrenches["base"]})
-    return arm.model_copy(update=changed)  # a base that the file leaves out stays left out
+        changes["base"] = arm.base.model_copy(update={"wrenches": wrenches["base"]})
+    return arm.model_copy(update=changes)  # a base that the file leaves out stays left out

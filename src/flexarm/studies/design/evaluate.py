@@ -178,13 +178,13 @@ class Evaluator:
         name = self._options.method
         if name != "auto":
             return METHODS[name]
-        chosen, _ = choose(self._base, self._base.wanted, audit=False)
+        chosen, _ = choose(self._base, self._base.rtol, audit=False)
         return chosen if chosen.on_gpu or self.study.plan.device == "cpu" else ETD4
 
     def _prepared(self, model: Model) -> InitialValueProblem:
         """Return the initial-value problem of a model with the study's run options."""
         equation = equation_of(model, name=self._options.formulation)
-        return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
+        return prepare(model, self._times, equation=equation, rtol=self._options.rtol)
 
     def _variations(self, rows: Rows) -> tuple[Variations | None, Ints]:
         """Return the initial-value problems of designs, and the indices of these designs.
@@ -283,7 +283,7 @@ class Evaluator:
 
     def _effort(self, task: InitialValueProblem) -> Effort:
         duration = self._options.t_end
-        return solution(task, self._method, task.wanted, duration=duration, step=None, period=None)
+        return solution(task, self._method, task.rtol, duration=duration, step=None, period=None)
 
     def _reduce_all(self, rows: Rows, variations: Variations, which: Ints) -> None:
         """Store the quantities of the runs of designs, or the reasons why they ended early."""

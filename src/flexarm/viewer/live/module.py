@@ -23,7 +23,7 @@ from flexarm.spatial import Array
 from flexarm.viewer.live.equations import LiveArm
 
 # Numbers of the integrator's record that a page reads and writes, by its name for them.
-SLOTS = {"t": "t", "h": "wish", "steps": "steps", "watched": "watched"}
+SLOTS = {"t": "t", "h": "next_step", "steps": "steps", "watched": "watched"}
 
 
 @kernel
@@ -94,7 +94,7 @@ class LiveProblem(InitialValueProblem):
             channels=len(rows),
             inputs=len(driven),
             wrenches=len(pushed),
-            known=len(moved),
+            prescribed=len(moved),
             targets=len(arm.programme.targets),
             works=WORKS,
             states=arm.programme.states,
@@ -142,7 +142,7 @@ def live_task(arm: LiveArm) -> InitialValueProblem:
 
 def live_watches(task: InitialValueProblem) -> tuple[Watch, ...]:
     """Return the conditions that stop a simulation where its equations become invalid."""
-    return tuple(watches(task.equation.model, task.start.q, task.wanted, limits=False))
+    return tuple(watches(task.equation.model, task.start.q, task.rtol, limits=False))
 
 
 def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveModule:
@@ -174,7 +174,7 @@ def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveMod
         table=calls["motion"],
     )
     record: RungeKuttaState = RK4.begin(start_fields(problem, RK4, StepLimits(1.0, step)))
-    record.kept = record.wanted = 1  # the state now is all that is kept
+    record.recorded = record.sample_count = 1  # the state now is all that is kept
     record.step = 0  # called by its name
     record.obstacles.count = 0  # equal steps are short, and not looked along
     place = memory.record(record)
