@@ -596,7 +596,7 @@ static int advance(struct @NAME@ *a, struct RungeKuttaState *m, double t_end)
 int @NAME@_rk4(struct @NAME@ *a, double t_end, double step)
 {
     struct RungeKuttaState m = {.stages = 4, .a = rk4_a, .b = rk4_b, .c = rk4_c};
-    m.wish = step, m.largest = HUGE_VAL;
+    m.next_step = step, m.largest = HUGE_VAL;
     return advance(a, &m, t_end);
 }
 
@@ -606,8 +606,8 @@ int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance)
     int status;
     m.e = dop853_e, m.e3 = dop853_e3, m.adaptive = 1, m.order = 8, m.tolerance = tolerance;
     m.largest = largest_step, m.last_error = a->last_error;
-    m.wish = a->h > 0.0 ? a->h : 0.01 * largest_step;
+    m.next_step = a->h > 0.0 ? a->h : 0.01 * largest_step;
     status = advance(a, &m, t_end);
-    a->h = m.wish, a->last_error = m.last_error;
+    a->h = m.next_step, a->last_error = m.last_error;
     return status;
 }
