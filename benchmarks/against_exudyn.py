@@ -178,7 +178,10 @@ def _page(found: "Found") -> str:
     ]
     for outcome in found.outcomes:
         problem = outcome.problem
-        lasts = f" {problem.t_end:g} s, compared every {1e3 * problem.sample:g} ms."
+        lasts = (
+            f" The motion lasts {problem.t_end:g} s, and is compared every "
+            f"{1e3 * problem.sample:g} ms."
+        )
         parts += [f"## {problem.title}", _STORIES[problem.name] + lasts]
         if outcome.exudyn:
             parts += [_convergence(outcome), *_defaults(outcome), *_levels(outcome)]
@@ -190,7 +193,8 @@ def _page(found: "Found") -> str:
     if found.first_use:
         parts += [
             "## Besides the steps",
-            "CPU time [s] of the fall in a fresh process: imports, and all else but the steps.",
+            "The table has the CPU time [s] of the fall in a fresh process, without the steps: "
+            "imports, and preparation.",
             table(
                 ["code", "imports", "preparing"],
                 [
@@ -236,8 +240,9 @@ _STORIES = {
 rest at first.""",
     "driven": """The sample `driven-link-payload`: 1 m, EI = 10 N m^2, 1 kg/m, on a hub of
 0.1 kg m^2, with 0.25 kg at the tip; +2 N m for 0.5 s, -2 N m for 0.5 s, then none. The tip bends
-by a fifth of the length: more shapes and tighter tolerances leave a difference of the models.""",
-    "gentle": """The same with a tenth of the torque.""",
+by a fifth of the length: with more shapes and tighter tolerances a difference of the models
+remains.""",
+    "gentle": """The motion is the same, with a tenth of the torque.""",
 }
 
 

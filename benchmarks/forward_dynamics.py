@@ -146,9 +146,10 @@ def _page(found: "Found") -> str:
         "cache, with stiffening about as long as its second, which shows in the times.",
         _element_table(found),
         "## Until an arm can be used",
-        "CPU time in a fresh process [s], median of five. *First result* is from the built model "
-        "to the first accelerations: trace the equations, compile them quickly, call them; with a "
-        "filled cache, find them and call them. *Fast code* is what long runs wait for besides.",
+        "The table has CPU times in a fresh process [s], the median of five. *First result* is the "
+        "time from the built model to the first accelerations: the equations are traced, compiled "
+        "quickly and called, or found in a filled cache and called. *Fast code* is the further "
+        "time until the optimised code of long runs is ready.",
         _use_table(found),
     ]
     return "\n\n".join(parts) + "\n"
@@ -195,8 +196,9 @@ def _verdicts(found: "Found") -> list[str]:
         ratio = found.chains[FLEXIBLE, 6].median / peer.median
         stiff = found.chains[STIFFENED, 6].median / peer.median
         said.append(
-            "Six flexible links are to take no longer than pinocchio's six rigid ones: "
-            f"{_met(ratio <= 1)}, {ratio:.2f} times as long; with stiffening {stiff:.2f} times."
+            "The aim is that six flexible links take no longer than pinocchio's six rigid ones. "
+            f"They take {ratio:.2f} times as long ({_met(ratio <= 1)}), with stiffening "
+            f"{stiff:.2f} times."
         )
     few, many = GROWTH
     if (FLEXIBLE, many) in found.chains:
@@ -205,12 +207,12 @@ def _verdicts(found: "Found") -> list[str]:
             for name in (FLEXIBLE, LOADED, STIFFENED)
         }
         said.append(
-            f"{many} links are to take at most 11 times as long as {few}: "
-            f"{_met(growth[FLEXIBLE] <= 11)}, {growth[FLEXIBLE]:.1f} times; with a payload that "
-            f"has inertia and an offset {growth[LOADED]:.1f} times; with stiffening "
+            f"The aim is that {many} links take at most 11 times as long as {few}. They take "
+            f"{growth[FLEXIBLE]:.1f} times as long ({_met(growth[FLEXIBLE] <= 11)}), with a "
+            f"payload that has inertia and an offset {growth[LOADED]:.1f} times, with stiffening "
             f"{growth[STIFFENED]:.1f} times. The first and the last link take fewer operations "
-            "than those between, the last one only without a payload: "
-            "[operation counts](operation-counts.md) has the numbers."
+            "than those between, the last one only without a payload: [operation "
+            "counts](operation-counts.md) has the numbers."
         )
     return said
 
@@ -230,9 +232,10 @@ def _element_table(found: "Found") -> str:
         if len(chosen) > 1:
             work, spent = chosen[-1].powers(chosen[0])
             said.append(
-                f"Stiffening {'on' if stiffening else 'off'}, from {chosen[0].coordinates} to "
-                f"{chosen[-1].coordinates} coordinates: {work:.2f} in operations and {spent:.2f} "
-                f"in time; less than {limit} was aimed at: {_met(max(work, spent) < limit)}."
+                f"With stiffening {'on' if stiffening else 'off'}, from {chosen[0].coordinates} to "
+                f"{chosen[-1].coordinates} coordinates, the exponent is {work:.2f} in operations "
+                f"and {spent:.2f} in time. The aim is less than {limit} "
+                f"({_met(max(work, spent) < limit)})."
             )
     head = [
         "coordinates per link", "stiffening", "operations", "exponent", "microseconds", "exponent",

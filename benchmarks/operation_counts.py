@@ -154,14 +154,16 @@ def _page(found: dict[str, list[dict[str, Any]]]) -> str:
         _mass_table(found["mass_matrix"]),
         _WHY_NOT,
         "## Growth with the number of links",
-        "Chains of flexible links with three modes each, joint axes turned by 0 and 90 degrees in "
-        "turn, `articulated`. Every further link takes the same number of operations; the first "
-        "takes fewer than those between, and so does the last unless it carries a payload. With "
-        "stiffening links have more nodes the more they carry: in a longer chain more of them do.",
+        "The table is for chains of flexible links with three modes each, with joint axes turned "
+        "by 0 and 90 degrees alternately, by `articulated`. Every further link takes the same "
+        "number of operations. The first link takes fewer, and so does the last unless it carries "
+        "a payload. With stiffening, links that carry more have more nodes, so their number grows "
+        "with the chain.",
         _link_table(found["links"]),
         "## Growth with the number of coordinates per link",
-        "Two links of finite elements that bend in one plane, `articulated`. The exponent p says "
-        "that operations grow like the number of coordinates per link to the power p.",
+        "The table is for two links of finite elements that bend in one plane, by `articulated`. "
+        "The exponent p means that operations grow like the number of coordinates per link to the "
+        "power p.",
         _coordinate_table(found["coordinates"]),
     ]
     return "\n\n".join(parts) + "\n"

@@ -151,12 +151,13 @@ state, for bending out of the plane of rotation (flap) and in it (lag). The root
 (*hub*) of 0, 1 or 2 lengths. Without stiffening lag^2 = 3.516^2 - speed^2, so that there is a
 critical speed; with stiffening there is none."""
 
-SPUN_UP = """L = 10, EA = 2.8e7, EI = 1.4e4, rhoA = 1.2, rhoI = 6e-4, spun up to 6 rad/s in 15 s,
-which is faster than its first frequency: the sample `spin-up-beam`."""
+SPUN_UP = """The sample `spin-up-beam` (L = 10, EA = 2.8e7, EI = 1.4e4, rhoA = 1.2, rhoI = 6e-4)
+is spun up in 15 s to 6 rad/s, which is more than its first frequency."""
 
-FRAME = """Two links of 10 at a right angle, clamped, EA = 1e6, EI = GJ = 1e3, rhoA = 1, rotary
-inertia 20, 10, 10 about x, y, z; a force along z on the elbow, 0, 50, 0 at 0, 1, 2 s. The motion
-then goes on freely; no gravity."""
+FRAME = """The frame has two links of length 10 at a right angle, clamped at the root, with
+EA = 1e6, EI = GJ = 1e3, rhoA = 1 and rotary inertia 20, 10, 10 about x, y, z. A force along z acts
+on the elbow, linear between 0, 50 and 0 at 0, 1 and 2 s. The motion then continues freely, without
+gravity."""
 
 ARMS = """Frequencies are in Hz unless a row has another unit, without gravity, at rest, with joints
 locked or free. De Luca & Siciliano print 0.48, 1.80 Hz for link 1 with the elbow at 90 deg and

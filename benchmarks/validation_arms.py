@@ -15,9 +15,11 @@ HELD = "{kind: loaded, root: held, bending_y: 8, static: true}"
 FREE = "{kind: loaded, root: free, bending_y: 10, static: true}"
 RICH = "8 loaded modes, root held, static shapes"
 LOOSE = "10 loaded modes, root free, static shapes"
-SHAPES_WHY = "a few more shapes bring the last digits: frequencies come down to the exact ones"
+SHAPES_WHY = "with a few more shapes the last digits agree"
 ROUND_WHY = "the reference is rounded up; the frequency equation gives 56.898465"
-SAG_WHY = "by hand the twist is that of a straight arm; here the booms sag, and the lever shortens"
+SAG_WHY = (
+    "the calculation by hand is for a straight arm; here the booms sag, and the lever shortens"
+)
 
 
 def frequencies_of_arms() -> Iterator[Row]:

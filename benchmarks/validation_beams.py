@@ -18,12 +18,12 @@ from validation_data import Printed, Row
 
 ROUNDING_WHY = "the last of twelve digits is rounding"
 ROTATING_WHY = (
-    "modes of a link at rest converge more slowly the faster it turns; polynomials do not know the "
-    "difference"
+    "the faster a link rotates, the more slowly the modes of the link at rest converge; "
+    "polynomials converge at any speed"
 )
 MESH_WHY = (
-    "printed numbers are cut off, not rounded, and the first with 3 elements should be 208.66, as "
-    "elements assembled by hand confirm"
+    "printed numbers are truncated, not rounded, and the first with 3 elements should be 208.66, "
+    "as elements assembled by hand confirm"
 )
 SPAN = Span.of(Section.model_validate({"mass_per_length": 1, "EIz": 1}), 1.0)
 SPUN = 14  # polynomials

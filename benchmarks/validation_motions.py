@@ -29,21 +29,21 @@ from validation_data import Printed, Row
 Array = npt.NDArray[np.float64]
 BOOM = 6  # shapes of the boom
 SIZE = 1e-4  # of the boom's deflection: the problem is linear
-SHEAR_WHY = "the reference shears, flexarm's links do not"
-STRETCH_WHY = "4 modes of stretch come within 0.1 %"
+SHEAR_WHY = "the reference includes shear, flexarm's links do not"
+STRETCH_WHY = "4 modes of stretch have an error of 0.1 %"
 ORDER_WHY = (
-    "second-order theory cuts the energies, exact links do not; 0.6 mm are 0.1 % of the range, of "
-    "which little is left at 15 s"
+    "second-order theory truncates the energies, exact links do not; the difference of 0.6 mm is "
+    "0.1 % of the range, and large relative to the small deflection at 15 s"
 )
 EXACT_WHY = "8 shapes give the same: the last digit of the reference is not certain"
-CUT_WHY = "another model: flexarm's links are exact beams"
+CUT_WHY = "flexarm's links are exact beams, which is another model"
 FRAME_WHY = (
-    "the tip is within 0.06 % of its largest displacement, 8.44 m; 8, 8, 6 and 2 shapes come "
-    "within 0.03 %"
+    "errors of the tip are at most 0.06 % of its largest displacement, 8.44 m; with 8, 8, 6 and 2 "
+    "shapes they are at most 0.03 %"
 )
-SERIES_WHY = "6 shapes; the power series stands in the row above"
+SERIES_WHY = "these numbers are with 6 shapes; the row above has the power series"
 BEND_WHY = "the root's curvature converges more slowly with the shapes than the deflection"
-EARLY_WHY = "the reference is of the series, and rounded early"
+EARLY_WHY = "the reference is for second-order links, with few digits"
 LAST_WHY = "the last digits of the reference are not certain"
 
 
@@ -87,7 +87,7 @@ def spin_up() -> Iterator[Row]:
     run = _march(build(soft), 10.0, 0.5, 1e-9)
     yield Row(names[7], cases[names[7]], at(run, tip(run, "y"), (5, 7.5, 10)),
               "5 loaded modes, not stopped as `simulate` would",
-              "the reference is cut off at 1.4645, not rounded")  # fmt: skip
+              "the reference is truncated at 1.4645, not rounded")  # fmt: skip
 
 
 def right_angle() -> Iterator[Row]:

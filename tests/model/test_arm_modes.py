@@ -231,7 +231,7 @@ def test_check_says_what_default_shapes_are_of() -> None:
     assert link is not None
     why = {each.direction: each.why for each in link.directions}
     assert link.shapes == "arm-modes"
-    assert "with driven joints held weighed in" in why["bending_y"]
+    assert "including modes with driven joints held" in why["bending_y"]
     assert why["torsion"].startswith("1 mode:")  # the next link turns with its tip
     assert "the static twist by a torque at the tip" in why["torsion"]
     assert last is not None

@@ -186,7 +186,7 @@ def test_first_duration_counts_what_holding_leaves(monkeypatch: pytest.MonkeyPat
     assert took[1] == pytest.approx(2 * took[0], rel=0.05)
     with pytest.raises(
         flexarm.FlexarmError,
-        match="start: must be a position at which less than the largest input of joint1",
+        match="start: joint1 cannot hold the arm at this position",
     ):
         ask(limits=Limits(effort=0.9 * held))
 

@@ -123,7 +123,7 @@ def test_limits_that_no_design_keeps_are_told_and_nothing_is_written(
         ({"limits": {"first": {}}}, "'least', 'most' or both"),
         ({"limits": {"weight": {"least": 2, "most": 1}}}, "the limit 'least' must be below 'most'"),
         ({"parameters": {"payload.mass": {"values": [1.0, 2.0]}}}, "must have a range"),
-        ({"quantities": {"first": {"frequency": 1, "after": 1}}}, "used only for a curve of a run"),
+        ({"quantities": {"first": {"frequency": 1, "after": 1}}}, "used only for a curve"),
     ],
 )
 def test_a_plan_without_a_best_design_is_refused(changes: dict[str, Any], message: str) -> None:

@@ -105,7 +105,10 @@ def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
         each < (MOST_DAMPING if named else 1) for each, named in zip(most, by_name, strict=True)
     ):
         return (
-            f"for {given:.3g} there give links {more:.3g} times as much, by mode too ({by_mode}); "
-            + see
+            f"for a ratio of {given:.3g} there multiply the damping ratios of the links by "
+            f"{more:.3g}, or give them by mode ({by_mode}); {see}"
         )
-    return f"for {given:.3g} there name modes of links, which may have 1 or more ({by_mode}); {see}"
+    return (
+        f"for a ratio of {given:.3g} there give damping ratios by mode, which may be 1 or more "
+        f"({by_mode}); {see}"
+    )

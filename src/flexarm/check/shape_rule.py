@@ -18,14 +18,16 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
     text = f"{_counted(choice, motion, rule.number)}: {rule.reason}"
     if not isinstance(choice, ArmModes):
         return text
-    ridden = "; with what rides at stations all along it" if rides(arm, index + 1) else ""
+    ridden = (
+        "; computed with the carriage at stations all along it" if rides(arm, index + 1) else ""
+    )
     return text + ridden + _of_arm(arm, motion, rule.number)
 
 
 def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
     """Return text that explains how the modes of the arm were chosen as shapes."""
-    held = "; with driven joints held weighed in" if weighs_held(arm, count) else ""
-    static = "; the static twist by a torque at the tip is among them"
+    held = "; including modes with driven joints held" if weighs_held(arm, count) else ""
+    static = "; including the static twist by a torque at the tip"
     return held + (static if count and motion.direction == "twist" else "")
 
 

@@ -47,15 +47,15 @@ class Drives:
         A single number applies to all joints. Text is converted to the unit, see
         `flexarm.arguments.in_unit`.
         """
-        given = require_array(name, in_unit(name, value, unit))
-        if given.shape not in ((), (len(self.names),)):
+        values = require_array(name, in_unit(name, value, unit))
+        if values.shape not in ((), (len(self.names),)):
             raise FlexarmError(
                 f"{name}: must be one number or {len(self.names)} ({', '.join(self.names)}), "
-                f"got an array of shape {given.shape}"
+                f"got an array of shape {values.shape}"
             )
-        if not np.all(np.isfinite(given) & (given >= 0)):
-            raise FlexarmError(f"{name}: must be >= 0, got {given.tolist()}")
-        return np.broadcast_to(given, (len(self.names),)).copy()
+        if not np.all(np.isfinite(values) & (values >= 0)):
+            raise FlexarmError(f"{name}: must be >= 0, got {values.tolist()}")
+        return np.broadcast_to(values, (len(self.names),)).copy()
 
 
 def require_stiffness_error(value: object) -> float:

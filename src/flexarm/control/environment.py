@@ -118,10 +118,10 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         """
         self._require_open()
         low, high = self.action_space.low, self.action_space.high
-        given = require_array("actions", actions, SimulationError)
-        if given.size != low.size:
-            raise SimulationError(f"actions: must have the shape {low.shape}, got {given.shape}")
-        u = np.clip(given.reshape(low.shape), low, high)
+        inputs = require_array("actions", actions, SimulationError)
+        if inputs.size != low.size:
+            raise SimulationError(f"actions: must have the shape {low.shape}, got {inputs.shape}")
+        u = np.clip(inputs.reshape(low.shape), low, high)
         again = self._over
         ended = np.asarray(self._arms.step(u), dtype=bool)
         if np.any(again):

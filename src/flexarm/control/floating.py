@@ -154,9 +154,9 @@ def _integrated(rates: Callable[[float, Array], Array], first: Array) -> Along:
         max_step=PROGRESS_STEP, dense_output=True, events=steep,
     )  # fmt: skip
     if found.t[-1] < 1:
-        why = "turns the base too far" if found.status == 1 else "comes to a singular posture"
+        failure = "turns the base too far" if found.status == 1 else "comes to a singular posture"
         raise FlexarmError(
-            f"the motion {why} after {found.t[-1]:.0%} of the path. Make the path shorter, or "
+            f"the motion {failure} after {found.t[-1]:.0%} of the path. Make the path shorter, or "
             "choose another."
         )
     assert found.sol is not None

@@ -92,8 +92,8 @@ def sensors(
     moving = _encoders(model)
     if moving != _encoders(mine):
         raise FlexarmError(
-            f"known: must have an error for each of the joints {', '.join(moving)}, got "
-            f"{', '.join(_encoders(mine))}"
+            f"known: must be a model with the encoders {', '.join(moving)} of the arm, got one "
+            f"with {', '.join(_encoders(mine))}"
         )
     names = (*moving, *(f"{g.link} strain {g.axis} at {g.at:g}" for g in gauges))
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)

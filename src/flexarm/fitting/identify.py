@@ -223,18 +223,19 @@ def _limits(problem: FitProblem, bounds: Mapping[str, tuple[float, float] | None
     """
     rows = []
     for name, value in zip(problem.names, problem.first, strict=True):
-        known = bounds.get(name)
-        if known is None:
+        bounds_of_number = bounds.get(name)
+        if bounds_of_number is None:
             free = name not in bounds or value == 0
             low, high = sorted((value / FREE_FACTOR, value * FREE_FACTOR))
-            known = (-math.inf, math.inf) if free else (low, high)
-            known = (0.0, math.inf) if name.endswith(": lag") else known
-        if not known[0] <= value <= known[1]:
+            bounds_of_number = (-math.inf, math.inf) if free else (low, high)
+            bounds_of_number = (0.0, math.inf) if name.endswith(": lag") else bounds_of_number
+        if not bounds_of_number[0] <= value <= bounds_of_number[1]:
             raise FlexarmError(
-                f"fit: {name}: must start within its bounds {known[0]:g} to {known[1]:g}, got "
-                f"{value:g} in the arm. Widen the bounds, or change the arm."
+                f"fit: {name}: must start within its bounds {bounds_of_number[0]:g} to "
+                f"{bounds_of_number[1]:g}, got {value:g} in the arm. Widen the bounds, or change "
+                "the arm."
             )
-        rows.append(known)
+        rows.append(bounds_of_number)
     return np.array(rows).T
 
 

@@ -55,10 +55,10 @@ def read_response(
                     )
                 weights[k, :, s] = 1 / deviation
     if not weights.any():
-        wanted = [f"{c}/{i} real" for c in columns for i in inputs.values()]
+        missing_pairs = [f"{c}/{i} real" for c in columns for i in inputs.values()]
         raise FlexarmError(
             f"{recording.name}: has no frequency response of an output to an input. Name pairs "
-            f"of columns '{(wanted[0] if wanted else 'OUTPUT/INPUT real')}' and '... "
+            f"of columns '{(missing_pairs[0] if missing_pairs else 'OUTPUT/INPUT real')}' and '... "
             "imaginary', or '... magnitude' and '... phase [deg]', after outputs and inputs."
         )
     return stacked(responses), np.concatenate([weights, weights], axis=1).reshape(-1, len(columns))

@@ -435,12 +435,13 @@ class Differentiable:
         else:
             columns = real_numbers("inputs", inputs, (count, len(names))).T
             samples = dict(zip(names, columns, strict=True))
-        for what, given in (("inputs", samples), ("offsets", offsets)):
+        for argument, given in (("inputs", samples), ("offsets", offsets)):
             for name in given:
                 if name not in names:
-                    known = ", ".join(names) or "none"
+                    joint_names = ", ".join(names) or "none"
                     raise SimulationError(
-                        f"{what}: there is no driven joint '{name}'. The driven joints are {known}."
+                        f"{argument}: there is no driven joint '{name}'. The driven joints are "
+                        f"{joint_names}."
                     )
         channels = [
             replace(

@@ -79,9 +79,9 @@ def require_inertia(
     SimulationError
         If so, with the message of ``flexarm check``.
     """
-    found = weightless(model, mass, names, when=when)
-    if found is not None:
-        raise SimulationError(f"{found.place}: {found.message}. {found.remedy}")
+    notice = weightless(model, mass, names, when=when)
+    if notice is not None:
+        raise SimulationError(f"{notice.place}: {notice.message}. {notice.remedy}")
 
 
 def place_of(model: Model, coordinate: str) -> str:

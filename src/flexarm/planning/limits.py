@@ -203,22 +203,23 @@ def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:
 
     if not np.all(np.isfinite(measure(*(np.zeros((1, model.size)),) * 3))):
         raise FlexarmError(
-            "strain: cannot be limited, since a link has neither the shape of its section nor "
-            "EA to find its outer fibres by. Give one of them."
+            "strain: cannot be limited, since a link has neither a section shape nor EA, and the "
+            "distance of its outer fibres is unknown. Give one of them."
         )
     return [Limit("strain", "", top, measure)]
 
 
 def _base(problem: MotionProblem, limits: Limits) -> list[Limit]:
     asked = {"base_force": limits.base_force, "base_torque": limits.base_torque}
-    given = {
+    limits_in_use = {
         name: require_positive(name, top, unit=FORCES[name])
         for name, top in asked.items()
         if top is not None
     }
-    if given and problem.model.floats:
+    if limits_in_use and problem.model.floats:
         raise FlexarmError(
-            f"{min(given)}: must be left out, since a free base transmits nothing to the ground"
+            f"{min(limits_in_use)}: must be left out, since a free base transmits no force to the "
+            "ground"
         )
     composite = formulation("composite", problem.model)
 
@@ -229,7 +230,7 @@ def _base(problem: MotionProblem, limits: Limits) -> list[Limit]:
     parts = {"base_force": slice(0, 3), "base_torque": slice(3, 6)}
     return [
         Limit(name.replace("_", " "), FORCES[name], top, _part(wrench, parts[name]))
-        for name, top in given.items()
+        for name, top in limits_in_use.items()
     ]
 
 

@@ -328,12 +328,12 @@ def _first_duration(
 def _require_holds(problem: MotionProblem, most: Array) -> None:
     """Raise an error if the inputs that hold the arm at start or goal exceed their limits."""
     for where, holds in zip(("start", "to"), np.abs(problem.holds), strict=True):
-        for name, held, top in zip(problem.names, holds, most, strict=True):
-            if held >= top:
+        for name, effort, limit in zip(problem.names, holds, most, strict=True):
+            if effort >= limit:
                 raise FlexarmError(
-                    f"{where}: must be a position at which less than the largest input of "
-                    f"{name}, {top:.4g}, holds the arm, got one that takes {held:.4g}. Allow "
-                    "more effort, or choose another position."
+                    f"{where}: {name} cannot hold the arm at this position. That takes an input "
+                    f"of {effort:.4g}, and the limit is {limit:.4g}. Allow more effort, or choose "
+                    "another position."
                 )
 
 
@@ -366,26 +366,26 @@ class _Judged:
     count: int  # number of iterations
 
 
-def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) -> _Judged:
+def _judge(program: NonlinearProgram, plan: Iterate, after: float, count: int) -> _Judged:
     """Return a motion with its verification by simulation at a tight tolerance.
 
     Raise an error if the simulation stops early or misses the goal.
     """
     problem, row = program.problem, 2 * FINER * program.inputs.steps
     run = problem.simulate(
-        program.inputs, found.values, found.duration, rtol=TIGHT, after=after, finer=FINER
+        program.inputs, plan.values, plan.duration, rtol=TIGHT, after=after, finer=FINER
     )
-    tight = problem.tolerance(TIGHT, found.duration)
+    tight = problem.tolerance(TIGHT, plan.duration)
     miss = program.miss(run, row) if run.status == "finished" else np.inf
     if miss > NEAR_HIT:
-        why = (
+        failure = (
             f"it misses its goal by {miss:.1e} of its way"
             if run.status == "finished"
             else run.reason
         )
         raise FlexarmError(
             f"the planned motion is refused. Simulated at a tolerance of {tight:g}, "
-            f"{why}.{problem.friction} Take a longer duration or more intervals."
+            f"{failure}.{problem.friction} Take a longer duration or more intervals."
         )
     used = tuple(limit.peak(run.q, run.v, run.u) for limit in program.limits)
     efforts = np.abs(run.u).max(axis=0) / program.most
@@ -396,7 +396,7 @@ def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) 
     }
     names = (limit.name for limit in program.limits)
     return _Judged(
-        found, run, after, miss, used, margins | dict(zip(names, used, strict=True)), count
+        plan, run, after, miss, used, margins | dict(zip(names, used, strict=True)), count
     )
 
 

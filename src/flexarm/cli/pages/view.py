@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> None:
     if args.movie and args.picture:
         raise Misuse("--movie and --picture exclude each other. Give one of them.")
     if still and (args.out is not None or args.open):
-        what = "--movie" if args.movie else "--picture"
-        raise Misuse(f"{what} writes no page. Leave out {what}, or leave out --out and --open.")
+        option = "--movie" if args.movie else "--picture"
+        raise Misuse(f"{option} writes no page. Leave out {option}, or leave out --out and --open.")
     if args.at is not None and args.picture is None:
         raise Misuse("--at is used only with --picture. Add --picture, or leave out --at.")
     require_figure(args.picture, "--picture")

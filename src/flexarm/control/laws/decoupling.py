@@ -107,12 +107,12 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
     """Raise an error unless the value is a `Regulator` for the trajectory's arm."""
     require_kind("regulator", value, Regulator, "a Regulator, as lqr returns")
     assert isinstance(value, Regulator)
-    fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
-    if has != fits or not _is_same(value.arm, model):
+    expected_shape, gains_shape = (len(driven.names), 2 * model.size), value.gains.shape[1:]
+    if gains_shape != expected_shape or not _is_same(value.arm, model):
         raise FlexarmError(
             f"regulator: must be made for the arm of the trajectory, '{model.arm.name}', with "
-            f"gains of shape {fits}, got one for '{value.arm.arm.name}' with gains of shape "
-            f"{has}. Make it with lqr of this trajectory."
+            f"gains of shape {expected_shape}, got one for '{value.arm.arm.name}' with gains of "
+            f"shape {gains_shape}. Make it with lqr of this trajectory."
         )
 
 

@@ -73,14 +73,15 @@ def pd_law(
 def _require_feedforward(value: object, driven: Drives) -> None:
     """Raise an error unless the feedforward maps time to one input per driven joint."""
     count = len(driven.names)
-    what = f"a CasADi function of t that gives {count} inputs ({', '.join(driven.names)})"
-    require_kind("feedforward", value, ca.Function, what)
+    expected = f"a CasADi function of t that gives {count} inputs ({', '.join(driven.names)})"
+    require_kind("feedforward", value, ca.Function, expected)
     assert isinstance(value, ca.Function)
-    takes = [value.numel_in(k) for k in range(value.n_in())]
-    gives = [value.numel_out(k) for k in range(value.n_out())]
-    if takes != [1] or gives != [count]:
+    input_sizes = [value.numel_in(k) for k in range(value.n_in())]
+    output_sizes = [value.numel_out(k) for k in range(value.n_out())]
+    if input_sizes != [1] or output_sizes != [count]:
         raise FlexarmError(
-            f"feedforward: must be {what}, got one that takes {takes} and gives {gives} numbers"
+            f"feedforward: must be {expected}, got a function of {input_sizes} numbers that "
+            f"returns {output_sizes}"
         )
 
 

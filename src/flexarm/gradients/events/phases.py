@@ -158,10 +158,9 @@ def _refuse(model: Model, k: int, at: float) -> None:
     done = [name for name in ACTIONS if getattr(event, name)]
     if any(name not in DIFFERENTIATED for name in done):
         raise SimulationError(
-            f"gradients: '{event.title}' may happen from t = {at:g} s on, and such an event (it "
-            "ends the run by a quantity, or attaches or detaches a tip) is not differentiated. "
-            "End the run there (t_end). Begin another by at(q=..., v=...) with the arm as it is "
-            "after the event."
+            f"gradients: '{event.title}' may happen from t = {at:g} s on. Events that attach or "
+            "detach the tip, or end the run at a value of a quantity, are not differentiated. "
+            "End the run there (t_end), and begin another by at(q=..., v=...)."
         )
     if event.when is not None and event.when.quantity.startswith("distance."):
         raise SimulationError(

@@ -44,8 +44,8 @@ from flexarm.studies.design.read import ALLOWED, START, Study
 Columns = dict[str, NDArray[Any]]
 NO_RUN = RunOptions(t_end=1.0)  # of a study without runs, which only needs their defaults
 ON_PROCESSOR = (
-    "device: an arm with events, brakes or dry friction, or that starts at an "
-    "equilibrium, runs on the processor. Say device 'cpu', or leave them out."
+    "device: an arm with events, brakes or dry friction, or one that starts in equilibrium, "
+    "cannot run on a GPU. Write 'device: cpu', or leave these parts out."
 )
 FINISHED, FAILED = "finished", "failed"
 

@@ -133,8 +133,8 @@ class Sampling(Part):
             raise fault("the sampling must have a count of designs")
         if self.count is not None and self.kind == "grid":
             raise fault(
-                "a grid takes the levels of its parameters, such as "
-                "'{low: 1, high: 2, levels: 5}'. Leave count out.", "count",
+                "a grid has no count of designs, but levels of its parameters, such as "
+                "'{low: 1, high: 2, levels: 5}'. Leave 'count' out.", "count",
             )  # fmt: skip
         if self.kind in ("sobol", "saltelli") and (self.count or 0).bit_count() != 1:
             raise fault("the count of Sobol's points must be a power of 2", "count")
@@ -171,7 +171,7 @@ class DesignQuantity(Part):
             )
         if self.after and self.of is None:
             raise fault(
-                "this key is used only for a curve of a run, with 'of' and 'reduce'. Leave it out.",
+                "'after' is used only for a curve of a run ('of' and 'reduce'). Leave it out.",
                 "after",
             )
         return self

@@ -217,9 +217,9 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
     except FlexarmError as error:
         return Study(plan, folder, None, ()), [(("arm",), str(error))]
     axes = []
-    for name, each in plan.parameters.items():
+    for name, spec in plan.parameters.items():
         try:
-            axes.append(_axis(name, each, arm, model))
+            axes.append(_axis(name, spec, arm, model))
         except FlexarmError as error:
             problems.append((("parameters", name), str(error)))
     problems += _twice(axes, arm, model)
@@ -230,16 +230,17 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
             curves = _curves(plan, arm, model)
         except FlexarmError as error:
             problems.append((("run",), str(error)))
-    for name, wanted in plan.quantities.items():
+    for name, quantity_spec in plan.quantities.items():
         try:
-            if wanted.function is not None:
-                study.function(wanted)
-            if curves and wanted.of is not None and wanted.of not in curves:
+            if quantity_spec.function is not None:
+                study.function(quantity_spec)
+            if curves and quantity_spec.of is not None and quantity_spec.of not in curves:
                 raise ModelError(
-                    f"no run has the curve '{wanted.of}'. The curves are {', '.join(curves)}."
+                    f"no run has the curve '{quantity_spec.of}'. The curves are "
+                    f"{', '.join(curves)}."
                 )
-            if wanted.frequency is not None and model is not None:
-                _require_frequency(wanted, model, axes)
+            if quantity_spec.frequency is not None and model is not None:
+                _require_frequency(quantity_spec, model, axes)
         except FlexarmError as error:
             problems.append((("quantities", name), str(error)))
     if not problems and study.count > MOST_DESIGNS:
@@ -338,18 +339,18 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> P
         return value if arm is None or model is None else _common(arm, model, keys, value)
 
     def number(value: Any) -> float:
-        found = taken(value)
-        if not is_number(found):
+        value_in_arm = taken(value)
+        if not is_number(value_in_arm):
             raise ModelError(
                 "a parameter with a range must have a number in the arm, got "
-                f"{found!r}. Give numbers, or 'values: [...]'."
+                f"{value_in_arm!r}. Give numbers, or 'values: [...]'."
             )
-        if isinstance(found, int) and arm is not None:
+        if isinstance(value_in_arm, int) and arm is not None:
             raise ModelError(
                 "a parameter that takes whole numbers cannot have a range. Give "
-                f"'values: [{found}, ...]'."
+                f"'values: [{value_in_arm}, ...]'."
             )
-        return float(found)
+        return float(value_in_arm)
 
     if each.values is not None:
         values = tuple(map(taken, each.values))
@@ -384,15 +385,17 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
     Lists and mappings are returned unchanged.
     """
     in_si = {key: _taken(arm, model, key, value) for key in keys}
-    for key, each in in_si.items():
-        if not isinstance(each, CELLS):
+    for key, other_value in in_si.items():
+        if not isinstance(other_value, CELLS):
             return value
-        if each != in_si[keys[0]]:
+        if other_value != in_si[keys[0]]:
             raise ModelError(
                 f"the value {value!r} is {in_si[keys[0]]!r} in the unit of '{keys[0]}' and "
-                f"{each!r} in the unit of '{key}'. Give each a parameter of its own."
+                f"{other_value!r} in the unit of '{key}'. Give each a parameter of its own."
             )
-    return min(in_si.values(), key=lambda each: isinstance(each, float))  # 1 serves where 1.0 does
+    return min(
+        in_si.values(), key=lambda other_value: isinstance(other_value, float)
+    )  # 1 serves where 1.0 does
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:

@@ -113,10 +113,10 @@ class StudyTable:
             if not other:
                 return begun
             if begun.done:
-                why = study.untold or f"other {', '.join(other)}"
+                difference = study.untold or f"other {', '.join(other)}"
                 raise FlexarmError(
-                    f"{folder}: contains another study ({why}), which is left unchanged. Give "
-                    "another folder."
+                    f"{folder}: contains another study ({difference}), which is left unchanged. "
+                    "Give another folder."
                 )
         about = {
             "format": FORMAT,
