@@ -133,11 +133,11 @@ class LinearModel:
         drag = np.abs(damping) / np.sqrt(np.outer(size, size))
         symmetric = turn[np.ix_(moving, moving)].max(initial=0.0) < ASYMMETRY
         if symmetric and drag.max() < ASYMMETRY:
-            kept = np.flatnonzero(moving)
-            kept = kept[np.argsort(np.abs(squares[kept]), kind="stable")]
-            roots = np.sqrt(np.abs(squares[kept]))
-            values = np.where(squares[kept] > 0, 1j * roots, roots)
-            return ComplexModes(values, basis[:, kept].astype(complex), basis[:, nearly])
+            moving_modes = np.flatnonzero(moving)
+            moving_modes = moving_modes[np.argsort(np.abs(squares[moving_modes]), kind="stable")]
+            roots = np.sqrt(np.abs(squares[moving_modes]))
+            values = np.where(squares[moving_modes] > 0, 1j * roots, roots)
+            return ComplexModes(values, basis[:, moving_modes].astype(complex), basis[:, nearly])
         system = first_order(stiffness[:, moving] / size[moving], damping, size[moving], moving)
         return _complex_modes(system, basis, nearly, still)
 
@@ -224,21 +224,21 @@ def _complex_modes(
     n = len(nearly)
     m = len(system) - n
     values, vectors = np.linalg.eig(system)
-    kept = [
+    upper_half = [
         i
         for i, value in enumerate(values)
         if abs(value) > still and value.imag >= -NEGLIGIBLE * abs(value)
     ]
-    real = [i for i in kept if abs(values[i].imag) <= NEGLIGIBLE * abs(values[i])]
+    real = [i for i in upper_half if abs(values[i].imag) <= NEGLIGIBLE * abs(values[i])]
     for i in real:  # of a real pair, which no damping tells apart, only the growing one
         twin = [j for j in real if abs(values[i] + values[j]) < 1e-6 * abs(values[i])]
         if twin and values[i].real < 0:
-            kept.remove(i)
-    kept.sort(key=lambda i: abs(values[i]))
-    found = values[kept]
+            upper_half.remove(i)
+    upper_half.sort(key=lambda i: abs(values[i]))
+    eigenvalues = values[upper_half]
     # An undamped arm that turns has no damping: not that of the last digit either.
-    found.real[np.abs(found.real) <= ROUNDING * np.abs(found)] = 0.0
-    moved = vectors[m:, kept] / found
+    eigenvalues.real[np.abs(eigenvalues.real) <= ROUNDING * np.abs(eigenvalues)] = 0.0
+    moved = vectors[m:, upper_half] / eigenvalues
     shapes, rigid = basis @ (moved / np.linalg.norm(moved, axis=0)), basis[:, nearly]
     if rigid.shape[1]:
         import scipy.linalg  # a quarter of a second, which not all need
@@ -247,7 +247,7 @@ def _complex_modes(
         kernel = scipy.linalg.null_space(system, rcond=ASYMMETRY)
         spanned = scipy.linalg.orth(kernel[m:][nearly], rcond=1e-8)
         rigid = rigid @ spanned if kernel.shape[1] else rigid[:, :0]
-    return ComplexModes(found, shapes, rigid)
+    return ComplexModes(eigenvalues, shapes, rigid)
 
 
 def _signs(stiffness: Array) -> tuple[int, int]:
@@ -328,18 +328,18 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
     while True:
         U, rank = _compressed(D)
         C, D = U.T @ C, U.T @ D
-        held = C[rank:]
+        constraint = C[rank:]
         C, D = C[:rank], D[:rank]
-        if not len(held):
+        if not len(constraint):
             break
-        V, count = _compressed(held.T)
-        if count < len(held):
+        V, count = _compressed(constraint.T)
+        if count < len(constraint):
             raise FlexarmError(
                 "zeros: an input does not reach the outputs, or two inputs reach them in the "
                 "same way. Choose other outputs."
             )
-        gone, left = V[:, :count], V[:, count:]
-        C, D = np.vstack([C @ left, gone.T @ A @ left]), np.vstack([D, gone.T @ B])
+        eliminated, left = V[:, :count], V[:, count:]
+        C, D = np.vstack([C @ left, eliminated.T @ A @ left]), np.vstack([D, eliminated.T @ B])
         A, B = left.T @ A @ left, left.T @ B
     return np.asarray(np.linalg.eigvals(A - B @ np.linalg.solve(D, C)), dtype=np.complex128)
 

@@ -110,7 +110,7 @@ def rotation_z_to(axis: tuple[float, float, float]) -> Array:
 def unit_vector(vector: tuple[float, float, float]) -> Array:
     """Return the unit vector along a nonzero vector, (3,)."""
     # Scaled first, since the squares of its components could over- or underflow.
-    scaled = np.array(vector) / max(abs(each) for each in vector)
+    scaled = np.array(vector) / max(abs(component) for component in vector)
     return np.asarray(scaled / np.linalg.norm(scaled))
 
 
@@ -201,7 +201,7 @@ class Inertia:
         """Inertia about the centre of mass [kg m^2]: xx, yy, zz, xy, xz, yz."""
         cross = skew_matrix(self.centre)
         xx, xy, xz, _, yy, yz, _, _, zz = (self.second + self.mass * cross @ cross).ravel()
-        return tuple(float(each) for each in (xx, yy, zz, xy, xz, yz))
+        return tuple(float(entry) for entry in (xx, yy, zz, xy, xz, yz))
 
     def moved(self, pose: Pose) -> "Inertia":
         """Return the body's inertia in a frame A in which ``pose`` places the body's frame B."""
@@ -277,15 +277,15 @@ def rotations_between(anchors: Array, angles: Array, others: Array, other_angles
 
     Each attitude is an anchor, of T rotations (T, 3, 3), rotated by angles, (T, 3).
     """
-    found = np.zeros_like(angles)
+    rotations = np.zeros_like(angles)
     for k, (anchor, other) in enumerate(zip(anchors, others, strict=True)):
         here = anchor @ base_rotation_matrix(angles[k])
         R = here.T @ other @ base_rotation_matrix(other_angles[k])
         sine = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
         size = float(np.linalg.norm(sine))
         angle = np.arctan2(size, (np.trace(R) - 1) / 2)
-        found[k] = sine * (angle / size if size else 1.0)
-    return found
+        rotations[k] = sine * (angle / size if size else 1.0)
+    return rotations
 
 
 def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
@@ -306,8 +306,8 @@ def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
 
 def rebase(reference: Array, angles: Array, rates: Array) -> None:
     """Reset reference attitude, angles and rates in place, as `rebased` computes them."""
-    found = rebased(*map(ca.DM, (reference, angles, rates)))
-    reference[:], rates[:] = np.array(found[0]), np.array(found[1]).ravel()
+    rebased_state = rebased(*map(ca.DM, (reference, angles, rates)))
+    reference[:], rates[:] = np.array(rebased_state[0]), np.array(rebased_state[1]).ravel()
     angles[:] = 0.0
 
 

@@ -198,24 +198,36 @@ def _read(text: str, unit: str, name: str) -> float:
 
 
 def _factor(text: str, written: str, unit: str, name: str) -> Fraction:
-    wanted = _scale(unit).dimension
+    expected_dimension = _scale(unit).dimension
     try:
-        factor, given = _scale(written)
+        factor, dimension = _scale(written)
     except ValueError as error:
-        hint = _suggestion(error.args[1], wanted) if len(error.args) > 1 else ""
+        hint = _suggestion(error.args[1], expected_dimension) if len(error.args) > 1 else ""
         raise ModelError(
             f"{_quoted(text)}: {error.args[0]}{hint}; {_expected(unit, name)}"
         ) from None
     # Radians may be left out only in the denominator beside a mass or a length, as in N m/rad; in
     # rad/m they tell radians from turns.
-    left_out = given.rad == 0 and wanted.rad < 0 and (wanted.kg, wanted.m) != (0, 0)
-    if given[:3] == wanted[:3] and (given.rad == wanted.rad or left_out):
+    left_out = (
+        dimension.rad == 0
+        and expected_dimension.rad < 0
+        and (expected_dimension.kg, expected_dimension.m) != (0, 0)
+    )
+    if dimension[:3] == expected_dimension[:3] and (
+        dimension.rad == expected_dimension.rad or left_out
+    ):
         return factor
-    what = next((_named(u) for u in _QUANTITIES if _scale(u).dimension == given), None)
-    is_what = f"is {what}" if what else f"has the unit [{written}]"
-    if what is None and wanted.rad > 0 and given == wanted._replace(rad=0):
+    quantity = next((_named(u) for u in _QUANTITIES if _scale(u).dimension == dimension), None)
+    is_what = f"is {quantity}" if quantity else f"has the unit [{written}]"
+    if (
+        quantity is None
+        and expected_dimension.rad > 0
+        and dimension == expected_dimension._replace(rad=0)
+    ):
         is_what += ", which does not say whether radians, turns or degrees"
-    if all(a == -b for a, b in zip(given, wanted, strict=True)) and any(wanted):
+    if all(a == -b for a, b in zip(dimension, expected_dimension, strict=True)) and any(
+        expected_dimension
+    ):
         is_what += ", the inverse of the expected unit; write 1 over it"
     raise ModelError(f"{_quoted(text)} {is_what}; {_expected(unit, name)}")
 

@@ -93,7 +93,7 @@ def check(arm: Arm) -> Report:
         notices += unexcited_notices(model, links, unexcited(model, traced, linear, pose))
     open_ = [i for i in range(model.size) if i not in model.prescribed]
     free = linear.along(open_)
-    held = lock_drives(model, linear)
+    locked = lock_drives(model, linear)
     mass = total_mass(model)
     x, y, z = traced(undeformed(model, pose), np.zeros(model.size))[5].full().ravel().tolist()
     base_mass = arm.base.body.mass if isinstance(arm.base, FreeBase) else 0.0
@@ -104,9 +104,9 @@ def check(arm: Arm) -> Report:
         notices += held_notices(model, traced, linear, pose)
         modes = free.elastic_modes()
         rigid_motions, step = modes.rigid, _step(free, modes)
-        modes_free, modes_held = _arm_modes(free, modes), _arm_modes(held, held.elastic_modes())
+        modes_free, modes_held = _arm_modes(free, modes), _arm_modes(locked, locked.elastic_modes())
         notices += [*unstable_notice(modes), *step_notices(model, free, modes, step)]
-        notices += arm_damping_notice(model, held, pose)
+        notices += arm_damping_notice(model, locked, pose)
     else:
         notices.append(Notice("warning", "no-inertia", idle.place, idle.message, idle.remedy))
     return Report(
@@ -127,7 +127,7 @@ def check(arm: Arm) -> Report:
         modes_held=modes_held,
         step=step,
         costs=costs(model, linear) if idle is None else (),
-        notices=tuple(sorted(notices, key=lambda each: SEVERITIES.index(each.severity))),
+        notices=tuple(sorted(notices, key=lambda notice: SEVERITIES.index(notice.severity))),
     )
 
 
@@ -182,9 +182,9 @@ def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkRep
     sides = (joint.hub.inboard, joint.hub.outboard)
     hub_mass = [0.0 if body is None else body.mass for body in sides]
     axis: Vector | None = None
-    given = JOINTS[joint.kind].direction(joint)
-    if given is not None:
-        x, y, z = unit_vector(given).tolist()
+    direction = JOINTS[joint.kind].direction(joint)
+    if direction is not None:
+        x, y, z = unit_vector(direction).tolist()
         axis = (x, y, z)
     return LinkReport(
         name=part.name,
@@ -192,9 +192,12 @@ def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkRep
             name=part.joint_name,
             kind=joint.kind,
             axis=axis,
-            turns=any(each.turns for each in part.axes),
-            actuation=", ".join(dict.fromkeys(each.acts.actuation for each in part.axes)) or None,
-            elastic=any(each.motor is not None for each in part.axes),
+            turns=any(joint_axis.turns for joint_axis in part.axes),
+            actuation=", ".join(
+                dict.fromkeys(joint_axis.acts.actuation for joint_axis in part.axes)
+            )
+            or None,
+            elastic=any(joint_axis.motor is not None for joint_axis in part.axes),
             reflected_inertia=reflected_rotor(link),
         ),
         length=link_length(link),

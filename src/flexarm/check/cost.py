@@ -37,8 +37,8 @@ def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
     own, counts = _cost(model, linear, 0.0, {}), half_the_shapes(model.arm)
     if own is None or not counts:
         return () if own is None else (own,)
-    changed = {f"links.{index + 1}.shapes": _with_counts(model.arm, index, each)
-               for index, each in counts.items()}  # fmt: skip
+    changed = {f"links.{index + 1}.shapes": _with_counts(model.arm, index, count)
+               for index, count in counts.items()}  # fmt: skip
     try:
         fewer = build(change_arm(model.arm, changed))
         theirs = linearise_elastic(fewer, trace(fewer), start_state(fewer)[0])
@@ -46,7 +46,7 @@ def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
         return (own,)
     slowest = _slowest(model, linear)
     change = abs(_slowest(fewer, theirs) / slowest - 1) if slowest else 0.0
-    names = {model.arm.link_names[index]: each for index, each in counts.items()}
+    names = {model.arm.link_names[index]: count for index, count in counts.items()}
     half = _cost(fewer, theirs, change, names)
     return (own,) if half is None else (own, half)
 
@@ -56,7 +56,9 @@ def half_the_shapes(arm: Arm) -> dict[int, dict[str, int]]:
     halves = {}
     for index, link in enumerate(arm.links):
         if link.modal is None and link.flexible and isinstance(link.shapes, Counted):
-            now = {key: each.number for key, each in chosen_counts(arm, index, link.shapes).items()}
+            now = {
+                key: count.number for key, count in chosen_counts(arm, index, link.shapes).items()
+            }
             if max(now.values()) > 1:
                 halves[index] = {key: math.ceil(now[key] / 2) for key in KEYS}
     return halves
@@ -89,8 +91,8 @@ def _cost(
     motion = InterpretedMotion(equation, None, actuators)
     groups, times = channels(model, {}, q, {}), np.array([0.0, 1.0])
     task = InitialValueProblem(equation, motion, groups, times, State(q, v), RTOL, shaken=[shaken])
-    found = forecast(task, RTOL)
-    if found is None:
+    forecast_of_run = forecast(task, RTOL)
+    if forecast_of_run is None:
         return None
-    method, steps, seconds = found
+    method, steps, seconds = forecast_of_run
     return CostReport(model.size, method.name, steps, seconds, change, shapes)

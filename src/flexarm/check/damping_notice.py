@@ -32,29 +32,29 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
     strain = vectors * (held.stiffness @ vectors)
     for k in np.flatnonzero(squares > RIGID_MODE * squares.max()):
         shares = {index: strain[mine, k].sum() / strain[:, k].sum() for index, mine in rows.items()}
-        index = max(shares, key=lambda each: float(shares[each]))
+        index = max(shares, key=lambda index_of_link: float(shares[index_of_link]))
         if shares[index] > NAMED_SHARE:
             break
     else:
         return
     omega, moved = float(np.sqrt(squares[k])), vectors[:, k]
     stiffness = held.stiffness[np.ix_(rows[index], rows[index])]
-    given, mode = _strained_most(model, index, pose, stiffness, moved[rows[index]])
+    ratio_in_file, mode = _strained_most(model, index, pose, stiffness, moved[rows[index]])
     ratio = float(moved @ held.damping @ moved) / (2 * omega)
-    if ratio >= LESS_DAMPING * given:
+    if ratio >= LESS_DAMPING * ratio_in_file:
         return
     links = sum(
-        float(moved[mine] @ _ratio_damping(model, each, pose) @ moved[mine])
-        for each, mine in rows.items()
+        float(moved[mine] @ _ratio_damping(model, index_of_link, pose) @ moved[mine])
+        for index_of_link, mine in rows.items()
     ) / (2 * omega)  # fmt: skip
     yield Notice(
         "note",
         "less-damping",
         f"links[{index + 1}].damping",
-        f"the damping ratio {given:.3g} applies to mode {mode} of {model.links[index].name} "
-        "alone, clamped at its root; the slowest mode of the whole arm's links, "
-        f"{omega / (2 * np.pi):.4g} Hz with driven joints locked, has {ratio:.2g}",
-        _more_damping(model.arm, given, (given - (ratio - links)) / links, mode),
+        f"the damping ratio {ratio_in_file:.3g} applies to mode {mode} of "
+        f"{model.links[index].name} alone, clamped at its root; the slowest mode of the whole "
+        f"arm's links, {omega / (2 * np.pi):.4g} Hz with driven joints locked, has {ratio:.2g}",
+        _more_damping(model.arm, ratio_in_file, (ratio_in_file - (ratio - links)) / links, mode),
     )
 
 
@@ -102,7 +102,7 @@ def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
     by_name = [isinstance(link.damping, dict) for link in arm.links]
     most = [more * max(link.damping_ratios, default=0.0) for link in arm.links]
     if all(
-        each < (MOST_DAMPING if named else 1) for each, named in zip(most, by_name, strict=True)
+        ratio < (MOST_DAMPING if named else 1) for ratio, named in zip(most, by_name, strict=True)
     ):
         return (
             f"for a ratio of {given:.3g} there multiply the damping ratios of the links by "

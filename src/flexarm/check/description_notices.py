@@ -189,7 +189,7 @@ def _outside(place: str, name: str, values: str) -> Notice:
 
 def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
     """Yield notices of damping ratios that are large, or fewer than a link's modes."""
-    place, given = f"links[{index + 1}].damping", part.link.damping
+    place, damping = f"links[{index + 1}].damping", part.link.damping
     largest = max(part.link.damping_ratios, default=0.0)
     modes = part.modes.stop - part.modes.start
     if largest > HIGH_DAMPING:
@@ -200,13 +200,13 @@ def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
             f"a damping ratio of {largest:.4g} in {part.name} is above {HIGH_DAMPING:g}",
             "damping ratios of structures are 0.002 to 0.05; a ratio of 2 % is 0.02",
         )
-    if isinstance(given, tuple) and len(given) < modes:
+    if isinstance(damping, tuple) and len(damping) < modes:
         yield Notice(
             "warning",
             "missing-damping",
             place,
-            f"{len(given)} damping ratios are given for the {modes} modes of {part.name}, so "
-            f"that the {modes - len(given)} highest modes are undamped",
+            f"{len(damping)} damping ratios are given for the {modes} modes of {part.name}, so "
+            f"that the {modes - len(damping)} highest modes are undamped",
             f"give {modes} damping ratios, or one number for all modes",
         )
 

@@ -117,7 +117,13 @@ def _reached(model: Model, part: LinkModel, q: Array) -> float:
     length = span.length
     x = np.union1d(np.linspace(0.0, length, FIT_STATIONS), shapes.edges)
     columns = (shapes.displacement(x) / length, shapes.rotation(x))
-    return max(float(np.abs(each @ q[part.modes]).max(initial=0.0)) for each in columns) or 1.0
+    return (
+        max(
+            float(np.abs(columns_of_end @ q[part.modes]).max(initial=0.0))
+            for columns_of_end in columns
+        )
+        or 1.0
+    )
 
 
 def _random_joint(part: LinkModel, start: float, generator: np.random.Generator) -> float:

@@ -83,8 +83,8 @@ def _spans(model: Model, start: Array) -> list[HeldInterval]:
     now, begin, intervals = DiscreteState.at_start(model), 0.0, []
 
     def span(end: float) -> HeldInterval:
-        known = {each.name: each for each in servos(now.servoed(model))}
-        return HeldInterval(begin, end, now.braked, known, now.target_times())
+        servos_by_name = {servo.name: servo for servo in servos(now.servoed(model))}
+        return HeldInterval(begin, end, now.braked, servos_by_name, now.target_times())
 
     for event in timed:
         at = float(event.at or 0.0)
@@ -94,8 +94,8 @@ def _spans(model: Model, start: Array) -> list[HeldInterval]:
         braked = now.braked - set(event.release) | set(event.brake)
         now, begin = replace(now, braked=braked), at
     last, end = span(begin), begin
-    for name, each in last.servos.items():
-        profile, since = each.profile(start), last.begins.get(name, 0.0)
+    for name, servo in last.servos.items():
+        profile, since = servo.profile(start), last.begins.get(name, 0.0)
         rest = max((since + t for t in breakpoints(profile)), default=since)
         end = max(end, rest + (CHECKED_DURATION if evaluate(profile, rest - since)[1] else 0.0))
     return [*intervals, span(end)]
@@ -111,8 +111,8 @@ def _places(model: Model, spans: list[HeldInterval], start: Array) -> list[dict[
     positions = []
     for span in spans:
         places = {name: np.full(len(span.times), place) for name, place in now.items()}
-        for name, each in span.servos.items():
-            if each.servo.rate is None and name not in span.braked:
+        for name, servo in span.servos.items():
+            if servo.servo.rate is None and name not in span.braked:
                 places[name] = span.follows(name, start)
         now = {name: float(values[-1]) for name, values in places.items()}
         positions.append(places)
@@ -126,11 +126,11 @@ def _fighting(
     pushes = {}
     for span, here in zip(spans, places, strict=True):
         if axis.name in span.braked:
-            each, target = span.servos[axis.name], span.follows(axis.name, start)
-            away = np.abs(target - (here[axis.name] if each.servo.rate is None else 0.0)).max()
+            servo, target = span.servos[axis.name], span.follows(axis.name, start)
+            away = np.abs(target - (here[axis.name] if servo.servo.rate is None else 0.0)).max()
             if away > NEGLIGIBLE * max(1.0, float(np.abs(target).max())):
-                gain = each.servo.stiffness if each.servo.rate is None else each.servo.damping
-                limit = min(each.limit * abs(each.gain), _by_speed(each))
+                gain = servo.servo.stiffness if servo.servo.rate is None else servo.servo.damping
+                limit = min(servo.limit * abs(servo.gain), _by_speed(servo))
                 pushes[span.begin] = min(float(gain or 0.0) * float(away), limit)
     if not pushes:
         return
@@ -168,8 +168,8 @@ def _weak(
     limited = {
         name
         for span in spans
-        for name, each in span.servos.items()
-        if name not in span.braked and min(_by_speed(each), each.limit) < math.inf
+        for name, servo in span.servos.items()
+        if name not in span.braked and min(_by_speed(servo), servo.limit) < math.inf
     }
     if not limited:
         return
@@ -181,13 +181,13 @@ def _weak(
             if axis.name in span.servos and axis.name not in span.braked
             for shortage in _shortages(model, axis, span, here, start, holding)
         ]
-        lacks, said = max(tried)
+        lacks, message = max(tried)
         if lacks > 0:
             yield Notice(
                 "warning",
                 "weak-servo",
                 f"{axis_place(axis)}.servo",
-                f"{axis.name} {said}",
+                f"{axis.name} {message}",
                 "raise the servo's effort (or limits.effort), or its speed times damping; add "
                 "integral_time or an input; or reduce the load",
             )
@@ -202,22 +202,22 @@ def _shortages(
     holding: Callable[[Array], Array],
 ) -> Iterator[tuple[float, str]]:
     """Yield for each sample time the effort that a servo lacks (negative if none), and text."""
-    each, row = span.servos[axis.name], np.zeros(model.size)
+    servo, row = span.servos[axis.name], np.zeros(model.size)
     row[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
-    gain = float(row @ input_matrix(model)[:, each.column])
+    gain = float(row @ input_matrix(model)[:, servo.column])
     rubs = sum(
         holder.capacity(braked=False)
         for holder in holders(model).values()
         if holder.axis.name == axis.name
     )
-    most, at_speed = each.limit * abs(gain), _by_speed(each)
+    most, at_speed = servo.limit * abs(gain), _by_speed(servo)
     for k, t in enumerate(span.times.tolist()):
         q = start.copy()
         for other in model.axes:
             q[[i for i in (other.index, other.motor) if i is not None]] = places[other.name][k]
         effort = float(row @ holding(q))
-        given = 0.0 if axis.acts.input is None else gain * evaluate(axis.acts.input, t)[0]
-        low, high = max(-most, given - at_speed), min(most, given + at_speed)
+        feedforward = 0.0 if axis.acts.input is None else gain * evaluate(axis.acts.input, t)[0]
+        low, high = max(-most, feedforward - at_speed), min(most, feedforward + at_speed)
         lacks = max(effort - high, low - effort) - rubs - NEGLIGIBLE * abs(effort)
         yield (
             lacks,
@@ -232,15 +232,15 @@ def _straight(
 ) -> Iterator[Notice]:
     """Yield a notice if links start straight under gravity, with the static tip deflection."""
     bends = [k for part in model.links for k in range(part.modes.start, part.modes.stop)]
-    held = all(axis.prescribed or axis.is_braked or axis.acts.servo for axis in model.axes)
-    if model.arm.start != "stated" or not held or not bends or np.any(start[bends]):
+    all_held = all(axis.prescribed or axis.is_braked or axis.acts.servo for axis in model.axes)
+    if model.arm.start != "stated" or not all_held or not bends or np.any(start[bends]):
         return
-    kept, columns = moves(model, {axis.name for axis in model.axes})
+    moving, columns = moves(model, {axis.name for axis in model.axes})
     load = columns.T @ _holding(model, traced)(start)
     stiffness = columns.T @ linear.stiffness @ columns
     sag = columns @ np.linalg.lstsq(stiffness, load, rcond=None)[0]
     tip = float(np.linalg.norm(np.array(end_jacobian(model, ca.DM(start))[0]) @ sag))
-    if kept and tip > NEGLIGIBLE * sum(part.length for part in model.links):
+    if moving and tip > NEGLIGIBLE * sum(part.length for part in model.links):
         yield Notice(
             "note",
             "straight-start",

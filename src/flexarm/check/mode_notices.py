@@ -93,9 +93,9 @@ def unexcited_notices(
         if not mine or facts.flexible is None:
             continue
         whole = [
-            f"{each.direction}: 0"
-            for each in facts.flexible.directions
-            if each.coordinates and set(each.coordinates) <= set(mine)
+            f"{direction.direction}: 0"
+            for direction in facts.flexible.directions
+            if direction.coordinates and set(direction.coordinates) <= set(mine)
         ]
         kind = facts.flexible.shapes
         saves = (

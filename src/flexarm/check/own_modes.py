@@ -89,8 +89,8 @@ def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
         return undamped(mass, stiffness)[1]
     # A twist that rotates only bodies on other links has no mass here and is no mode of this link.
     flexibility, vectors = undamped(stiffness, mass)
-    kept = flexibility > DIGITS * flexibility.max()
-    return vectors[:, kept][:, ::-1]
+    significant = flexibility > DIGITS * flexibility.max()
+    return vectors[:, significant][:, ::-1]
 
 
 def span_frequencies(
@@ -99,12 +99,12 @@ def span_frequencies(
     """Compute the lowest ``count`` natural frequencies of a span, or all if it has fewer."""
     conditions = Conditions.of(ends, motion)
     if not np.any(span.table[motion.inertia] > 0):
-        held = conditions.support == "clamped-free" or conditions.hub > 0
-        count = min(count, int(held and conditions.tip_mass > 0))
+        clamped = conditions.support == "clamped-free" or conditions.hub > 0
+        count = min(count, int(clamped and conditions.tip_mass > 0))
     if count == 0:
         return ()
-    found = modes(span, motion, conditions, count).frequencies
-    return tuple(frequency(float(omega)) for omega in found)
+    frequencies = modes(span, motion, conditions, count).frequencies
+    return tuple(frequency(float(omega)) for omega in frequencies)
 
 
 def _directions(

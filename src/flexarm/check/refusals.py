@@ -33,9 +33,9 @@ def _placed(model: Model, message: str) -> tuple[str, str]:
     The path is found at the beginning of the message, or from the name of a joint, link or body
     there.
     """
-    found = PLACE.match(message)
-    if found and found[1].split("[")[0].split(".")[0] in type(model.arm).model_fields:
-        return found[1], message[found.end() :]
+    match = PLACE.match(message)
+    if match and match[1].split("[")[0].split(".")[0] in type(model.arm).model_fields:
+        return match[1], message[match.end() :]
     places = {body.name: f"bodies[{k}]" for k, body in enumerate(model.arm.bodies, 1)}
     for k, part in enumerate(model.links, 1):
         places[part.name] = f"links[{k}]"

@@ -26,9 +26,9 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
 
 def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
     """Return text that explains how the modes of the arm were chosen as shapes."""
-    held = "; including modes with driven joints held" if weighs_held(arm, count) else ""
+    with_held = "; including modes with driven joints held" if weighs_held(arm, count) else ""
     static = "; including the static twist by a torque at the tip"
-    return held + (static if count and motion.direction == "twist" else "")
+    return with_held + (static if count and motion.direction == "twist" else "")
 
 
 def _counted(choice: Counted, motion: BeamDirection, count: int) -> str:

@@ -38,11 +38,13 @@ def unheld_notices(
     moves = [unit[axis.index] + (0 if axis.motor is None else unit[axis.motor]) for axis in loose]
     moves += [unit[k] for k in range(6) if model.floats]
     columns = np.array(moves).T
-    last = max((t for each in inputs if each for t in breakpoints(each)), default=0.0)
-    if any(evaluate(each, last)[0] for each in inputs if each):
+    last = max((t for profile in inputs if profile for t in breakpoints(profile)), default=0.0)
+    if any(evaluate(profile, last)[0] for profile in inputs if profile):
         last += CHECKED_DURATION
     times = np.linspace(0.0, last, INPUT_SAMPLES)
-    u = [[evaluate(each, t)[0] if each else 0.0 for each in inputs] for t in times.tolist()]
+    u = [
+        [evaluate(profile, t)[0] if profile else 0.0 for profile in inputs] for t in times.tolist()
+    ]
     force = np.array(u) @ input_matrix(model).T @ columns
     a = np.linalg.solve(columns.T @ linear.mass @ columns, force.T).T
     v = cumulative_trapezoid(a, times, axis=0, initial=0)
@@ -64,7 +66,7 @@ def _notice(axis: Axis, times: Array, place: Array, moving: Array) -> Iterator[N
         reached |= {"lower": place < low, "upper": place > high}
     first = {name: times[np.argmax(beyond)] for name, beyond in reached.items() if beyond.any()}
     if first:
-        name = min(first, key=lambda each: first[each])
+        name = min(first, key=lambda joint: first[joint])
         yield Notice(
             "warning",
             "unheld-joint",

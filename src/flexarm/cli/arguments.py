@@ -34,8 +34,8 @@ def arg(*flags: str, **settings: Any) -> Argument:
 
 def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[str | Argument]) -> None:
     """Add arguments to a command's parser; a string is the flag of an option shared by commands."""
-    for each in arguments:
-        flags, settings = SHARED[each] if isinstance(each, str) else each
+    for argument in arguments:
+        flags, settings = SHARED[argument] if isinstance(argument, str) else argument
         parser.add_argument(*flags, **settings)
 
 

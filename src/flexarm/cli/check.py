@@ -52,8 +52,8 @@ def _with_lines(report: "Report", arm: str) -> "Report":
 
     source = read(read_content(arm_path(arm)), arm)
     notices = (
-        dataclasses.replace(each, line=source.locate(read_place(each.place.split(", ")[0]))[0])
-        for each in report.notices
+        dataclasses.replace(notice, line=source.locate(read_place(notice.place.split(", ")[0]))[0])
+        for notice in report.notices
     )
     return dataclasses.replace(report, notices=tuple(notices))
 
@@ -186,30 +186,30 @@ def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -
 def _print_coordinates(console: "Console", report: "Report") -> None:
     rows = [
         {
-            "#": str(k), "coordinate": each.name,
-            "kind": each.kind + (", prescribed" if each.prescribed else ""),
-            "unit": each.unit, "start": _number(each.start),
-            "start speed": _number(each.start_speed),
+            "#": str(k), "coordinate": coordinate.name,
+            "kind": coordinate.kind + (", prescribed" if coordinate.prescribed else ""),
+            "unit": coordinate.unit, "start": _number(coordinate.start),
+            "start speed": _number(coordinate.start_speed),
         }
-        for k, each in enumerate(report.coordinates, 1)
+        for k, coordinate in enumerate(report.coordinates, 1)
     ]  # fmt: skip
     print_table(console, "Coordinates", rows)
 
 
 def _print_slowest(console: "Console", report: "Report") -> None:
-    free, held = report.modes_free, report.modes_held
-    if not free or held is None:
+    free, locked = report.modes_free, report.modes_held
+    if not free or locked is None:
         return
-    slowest = list(zip_longest(free, held))
+    slowest = list(zip_longest(free, locked))
     rows = [
         {
             "#": str(k),
-            "free [Hz]": "" if one is None else _number(one.frequency.hz),
-            "mostly": _mostly(one),
+            "free [Hz]": "" if free_mode is None else _number(free_mode.frequency.hz),
+            "mostly": _mostly(free_mode),
             "locked [Hz]": "" if other is None else _number(other.frequency.hz),
             "mostly ": _mostly(other),
         }
-        for k, (one, other) in enumerate(slowest, 1)
+        for k, (free_mode, other) in enumerate(slowest, 1)
     ]  # fmt: skip
     title = "Slowest modes of the arm at its start, driven joints free and locked"
     print_table(console, _counted(title, rows, PRINTED_SLOWEST), rows[:PRINTED_SLOWEST])
@@ -220,10 +220,10 @@ def _mostly(mode: "ArmMode | None") -> str:
 
 
 def _print_modes(console: "Console", report: "Report") -> None:
-    free, held = report.modes_free, report.modes_held
-    if free is None or held is None:
+    free, locked = report.modes_free, report.modes_held
+    if free is None or locked is None:
         return
-    for state, modes in {"free": free, "locked": held}.items():
+    for state, modes in {"free": free, "locked": locked}.items():
         if modes and (state == "free" or modes != free):
             title = f"Modes of the arm at its start, links straight, driven joints {state}"
             rows = [
@@ -262,18 +262,18 @@ def _print_step(console: "Console", report: "Report") -> None:
 def _cost_lines(report: "Report") -> list[str]:
     """Return lines on the CPU time of 1 s of a run, with the arm's shapes and with half of them."""
     lines = []
-    for each in report.costs:
-        speed = f"{each.seconds:.2g} s of CPU"
-        if not each.shapes:
-            steps = f"{_about(each.steps)} steps of {each.method}"
+    for cost in report.costs:
+        speed = f"{cost.seconds:.2g} s of CPU"
+        if not cost.shapes:
+            steps = f"{_about(cost.steps)} steps of {cost.method}"
             lines.append(f"Estimated cost of 1 s of a run: {speed} ({steps}).")
             continue
         listed = [f"{link} " + ", ".join(f"{key} {n}" for key, n in numbers.items() if n)
-                  for link, numbers in each.shapes.items()]  # fmt: skip
+                  for link, numbers in cost.shapes.items()]  # fmt: skip
         counts = "; ".join(listed[:PRINTED_ESTIMATES]) + (
             "; ..." if len(listed) > PRINTED_ESTIMATES else ""
         )
-        change = max(100 * each.frequency_change, LEAST_CHANGE)
+        change = max(100 * cost.frequency_change, LEAST_CHANGE)
         lines.append(
             f"With half the shapes ({counts}): {speed}, and an error of the slowest frequency of "
             f"{change:.2g} %{' or less' if change == LEAST_CHANGE else ''}."
@@ -300,9 +300,9 @@ def _print_notices(console: "Console", report: "Report", *, everything: bool) ->
     """Print one line per notice, warnings first; only the first few unless ``everything``."""
     console.print()
     lines = [
-        f"{each.severity}: {each.place} (line {each.line}): {each.message}. "
-        f"{each.remedy[:1].upper()}{each.remedy[1:]}. [{each.code}]"
-        for each in sorted(report.notices, key=lambda each: each.severity != "warning")
+        f"{notice.severity}: {notice.place} (line {notice.line}): {notice.message}. "
+        f"{notice.remedy[:1].upper()}{notice.remedy[1:]}. [{notice.code}]"
+        for notice in sorted(report.notices, key=lambda notice: notice.severity != "warning")
     ]
     lines += [] if everything else _notes_of_files(report)
     if not lines:

@@ -161,8 +161,8 @@ def run(args: argparse.Namespace) -> None:
         })  # fmt: skip
         return
     print(fit)
-    for one in predicted:
-        print(f"Predicted, {one.run}: {one.sensor}: {one.error:.3g} of its standard deviation")
+    for test in predicted:
+        print(f"Predicted, {test.run}: {test.sensor}: {test.error:.3g} of its standard deviation")
     for trial in suggested:
         print(f"Suggested input: {trial.words()}")
     if args.out is None:

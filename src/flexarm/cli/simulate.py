@@ -236,7 +236,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everythi
     console.print(f"{result.model.arm.name}: {result.status} at t = {reached:g} s", style="bold")
     warnings = list(filter(None, (result.unbalanced, result.missed, *result.validity.warnings)))
     shown = warnings if everything else warnings[:PRINTED_NOTICES]
-    lines = [result.reason, *(f"warning: {each}" for each in shown)]
+    lines = [result.reason, *(f"warning: {warning}" for warning in shown)]
     left = len(warnings) - len(shown)
     lines.append(f"... {left} more warnings: --all prints them" if left else "")
     for text in filter(None, lines):
@@ -284,7 +284,7 @@ def _motion_lines(result: "Run") -> dict[str, str]:
     bent = {part.name: np.linalg.norm(tip_deflection(result.model, part, result.q), axis=1)
             for part in flexible_links(result.model)}  # fmt: skip
     if bent:
-        name = max(bent, key=lambda each: float(bent[each].max()))
+        name = max(bent, key=lambda link: float(bent[link].max()))
         t = result.t[bent[name].argmax()]
         lines["deflection"] = (
             f"{1e3 * bent[name].max():.3g} mm at most, at the tip of {name}, at t = {t:.4g} s"
@@ -295,10 +295,10 @@ def _motion_lines(result: "Run") -> dict[str, str]:
 def _print_events(console: "Console", result: "Run", most: int | None) -> None:
     """Print at most ``most`` lines on events that occurred, events that did not, and losses."""
     lines = [
-        f"t = {each.t:.6g} s: {each.what}" + (f" ({each.lost:.3g} J lost)" if each.lost else "")
-        for each in result.happenings
+        f"t = {event.t:.6g} s: {event.what}" + (f" ({event.lost:.3g} J lost)" if event.lost else "")
+        for event in result.happenings
     ]
-    lines += [f"did not happen: {each.what}: {each.why}" for each in result.pending]
+    lines += [f"did not happen: {event.what}: {event.why}" for event in result.pending]
     lines += [f"lost in {name}: {values[-1]:.6g} J" for name, values in result.losses.items()]
     for line in lines[:most]:
         print_line(console, line, style="yellow" if line.startswith("did not") else "")

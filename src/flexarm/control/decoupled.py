@@ -18,8 +18,8 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
     free base has no effect on the arm's motion about rest, so it is left out.
     """
     model = tangent.model
-    kept, (free, columns) = remaining(model), moves(model, set())
-    n, rows = len(kept), driven.motors[:, kept]
+    states, (free, columns) = remaining(model), moves(model, set())
+    n, rows = len(states), driven.motors[:, states]
     point = OperatingPoint(q, np.zeros(model.size), effort)
     a = tangent.accelerations(point, columns)
     whole = tangent.matrices(point, a).along(free, columns).state_space()
@@ -37,9 +37,9 @@ def carried_mass(model: Model, mass: Array) -> Array:
 
     A free base is eliminated by its momentum balance.
     """
-    kept = remaining(model)
-    found: Array = mass[np.ix_(kept, kept)]
+    states = remaining(model)
+    reduced: Array = mass[np.ix_(states, states)]
     if model.floats:
-        pulled = np.linalg.solve(mass[:6, :6], mass[:6][:, kept])
-        found = found - mass[kept][:, :6] @ pulled
-    return found
+        pulled = np.linalg.solve(mass[:6, :6], mass[:6][:, states])
+        reduced = reduced - mass[states][:, :6] @ pulled
+    return reduced

@@ -174,16 +174,16 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
 
 def _ranges(starts: object, names: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Return validated ranges (low, high) of initial values, keyed by coordinate or rate."""
-    given = require_mapping("starts", starts, "ranges by name", SimulationError)
+    stated = require_mapping("starts", starts, "ranges by name", SimulationError)
     ranges = {}
-    for name, pair in given.items():
+    for name, pair in stated.items():
         if name.removesuffix(".rate") not in names:
             raise SimulationError(
                 f"starts: there is no coordinate '{name}'. The names are {', '.join(names)}, "
                 "and NAME.rate for each."
             )
         ends = listed(pair)
-        if ends is None or len(ends) != 2 or not all(is_number(each) for each in ends):
+        if ends is None or len(ends) != 2 or not all(is_number(end) for end in ends):
             raise refused(f"starts: {name}", pair, "a pair of numbers, low and high",
                           SimulationError)  # fmt: skip
         if ends[0] > ends[1]:

@@ -106,14 +106,14 @@ class Floating:
         projector = self._still(first, statics.moved_by_joints(first))
         if np.linalg.norm(projector @ direction) <= NEGLIGIBLE * np.linalg.norm(direction):
             left = round(float(np.trace(projector)))
-            what = (
+            reason = (
                 f"{left} motions of {', '.join(names)} do not turn the base, and none of them "
                 "moves the arm towards the goal"
             )
             if not left:
-                what = f"every motion of {', '.join(names)} turns the base"
+                reason = f"every motion of {', '.join(names)} turns the base"
             raise FlexarmError(
-                f"to: no path without reaction on the base exists, since {what}. Use an arm "
+                f"to: no path without reaction on the base exists, since {reason}. Use an arm "
                 "with more joints."
             )
         return _integrated(rates, first)
@@ -149,15 +149,17 @@ def _integrated(rates: Callable[[float, Array], Array], first: Array) -> Along:
         return float(LARGEST_PITCH - abs(q[4]))
 
     steep.terminal = True  # type: ignore[attr-defined]
-    found = solve_ivp(
+    solution = solve_ivp(
         rates, (0.0, 1.0), first, method="DOP853", rtol=ACCUMULATED, atol=ACCUMULATED,
         max_step=PROGRESS_STEP, dense_output=True, events=steep,
     )  # fmt: skip
-    if found.t[-1] < 1:
-        failure = "turns the base too far" if found.status == 1 else "comes to a singular posture"
-        raise FlexarmError(
-            f"the motion {failure} after {found.t[-1]:.0%} of the path. Make the path shorter, or "
-            "choose another."
+    if solution.t[-1] < 1:
+        failure = (
+            "turns the base too far" if solution.status == 1 else "comes to a singular posture"
         )
-    assert found.sol is not None
-    return found.sol
+        raise FlexarmError(
+            f"the motion {failure} after {solution.t[-1]:.0%} of the path. Make the path shorter, "
+            "or choose another."
+        )
+    assert solution.sol is not None
+    return solution.sol

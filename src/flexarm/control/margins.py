@@ -51,12 +51,14 @@ def margins_of(A: Array, b: Array, c: Array) -> Margins:
         return _response(A, b, c, frequency)
 
     steady = loop(0.0)
-    real = [each.real for each in _crossings(loop, np.imag, _real_at(A, b, c))]
+    real = [response.real for response in _crossings(loop, np.imag, _real_at(A, b, c))]
     real += [steady.real] if math.isfinite(abs(steady)) else []
     ones = _crossings(loop, lambda x: abs(x) - 1.0, _hamiltonian(A, b, c, 0.0, 1.0))
     return Margins(
-        min((-1 / each for each in real if -1 < each < 0), default=math.inf),
-        min((float(np.angle(each) + np.pi) % (2 * np.pi) for each in ones), default=math.inf),
+        min((-1 / response for response in real if -1 < response < 0), default=math.inf),
+        min(
+            (float(np.angle(response) + np.pi) % (2 * np.pi) for response in ones), default=math.inf
+        ),
         1 / _largest_sensitivity(A, b, c),
     )
 

@@ -85,9 +85,9 @@ def sensors(
     differences of readings instead.
     """
     mine = model if known is None else known
-    for name, each in (("model", model), ("known", mine)):
-        require_kind(name, each, Model, "a Model, as flexarm.build(arm) returns")
-    if not isinstance(gauges, Sequence) or not all(isinstance(each, Gauge) for each in gauges):
+    for name, value in (("model", model), ("known", mine)):
+        require_kind(name, value, Model, "a Model, as flexarm.build(arm) returns")
+    if not isinstance(gauges, Sequence) or not all(isinstance(value, Gauge) for value in gauges):
         raise refused("gauges", gauges, "a list of Gauge")
     moving = _encoders(model)
     if moving != _encoders(mine):
@@ -172,10 +172,10 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
     driven = drives(model)
     if limits is not None:
         return driven.gains("limits", limits, "N m|N|A|V")
-    found = input_limits(model)
-    if not np.any(np.isfinite(found)):
+    limits_of_file = input_limits(model)
+    if not np.any(np.isfinite(limits_of_file)):
         raise FlexarmError("limits: the model file has no joint.limits.effort. Give numbers.")
-    return found
+    return limits_of_file
 
 
 def _encoders(model: Model) -> tuple[str, ...]:

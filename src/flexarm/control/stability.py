@@ -180,8 +180,8 @@ class FrozenLoop:
             effort = body_of(self.model, part).effort(x)
             for i, column in enumerate(part.own):
                 force[column] += effort[i]
-        found = ca.Function("links", [x], [ca.densify(ca.jacobian(force, x))])(q)
-        return np.array(found)[np.ix_(self._kept, self._kept)]
+        stiffness = ca.Function("links", [x], [ca.densify(ca.jacobian(force, x))])(q)
+        return np.array(stiffness)[np.ix_(self._kept, self._kept)]
 
 
 @renamed(stiffness="kp", damping="kd")
@@ -285,8 +285,8 @@ def closed_loop_eigenvalues(
     states = zip(run.t, run.q, run.v, run.anchors, strict=True)
     for t, q, v, anchor in itertools.islice(states, 0, None, every):
         anchored = (anchor,) if run.model.attitudes else ()
-        given = prescribed_accelerations(run.model, float(t))
-        by_q, by_v = tangent.call(np.array([t]), q, v, wrenches, given, *anchored)[:2]
+        prescribed = prescribed_accelerations(run.model, float(t))
+        by_q, by_v = tangent.call(np.array([t]), q, v, wrenches, prescribed, *anchored)[:2]
         by_v = by_v.reshape(n, n)
         excess = slope_of_run.damping(run.model, v) - dry.damping(run.model, v)
         if np.any(excess[open_]):

@@ -80,9 +80,9 @@ class Statics:
         Array
             Coordinates of the bent arm.
         """
-        what = "positions of driven joints by name"
-        require_mapping("at", at, what, optional=False)
-        joints = require_numbers("at", at, what, units=self.model.axis_units)
+        expected = "positions of driven joints by name"
+        require_mapping("at", at, expected, optional=False)
+        joints = require_numbers("at", at, expected, units=self.model.axis_units)
         unknown = set(joints) - set(self.drives.names)
         if unknown:
             raise FlexarmError(
@@ -90,10 +90,10 @@ class Statics:
                 f"{', '.join(self.drives.names)}."
             )
         q = self._begin(guess)
-        held = self.drives.hubs @ q
+        positions = self.drives.hubs @ q
         for k, name in enumerate(self.drives.names):
-            held[k] = joints.get(name, held[k])
-        return self._solve(self._hubs, held, q, "the joints")
+            positions[k] = joints.get(name, positions[k])
+        return self._solve(self._hubs, positions, q, "the joints")
 
     def at_tip(self, point: Array, axes: str = "xyz", guess: Array | None = None) -> Array:
         """Return the equilibrium coordinates with the tip at a given point, shape (n,).
@@ -145,19 +145,19 @@ class Statics:
     def _held(self, function: Push, target: Array) -> Constraint:
         return Constraint(function, target, self.drives.inputs, self.reach)
 
-    def _solve(self, function: Push, target: Array, q: Array, what: str) -> Array:
+    def _solve(self, function: Push, target: Array, q: Array, name: str) -> Array:
         """Return the equilibrium coordinates q with ``function(q) = target``, shape (n,).
 
-        The generalised force at q is balanced by the inputs; ``what`` names the target in an error
-        message.
+        The generalised force at q is balanced by the inputs; error messages contain ``name``, the
+        name of the target.
         """
         q = q if self.loaded else undeformed(self.model, q)
-        held = self._held(function, target)
+        constraint = self._held(function, target)
         try:
-            q = balance(self.tangent, self._rest(q), self.columns, held=held)[0].q
+            q = balance(self.tangent, self._rest(q), self.columns, held=constraint)[0].q
         except FlexarmError:
             raise FlexarmError(
-                f"no equilibrium was found with {what} at {np.round(target, 6).tolist()}. The "
+                f"no equilibrium was found with {name} at {np.round(target, 6).tolist()}. The "
                 "point may be out of reach, or the arm may be singular there. Start from "
                 "another posture."
             ) from None
@@ -175,7 +175,7 @@ class Statics:
         tip = ca.Function("tip", [q], [where, ca.densify(ca.jacobian(where, q))])
 
         def evaluate(q: Array) -> tuple[Array, Array]:
-            value, slope = (np.array(each) for each in tip(q))
+            value, slope = (np.array(result) for result in tip(q))
             return value.ravel(), slope
 
         return evaluate

@@ -42,8 +42,8 @@ class Timing:
         if not is_word(self.kind, KINDS):
             raise FlexarmError(f"timing: must be one of {', '.join(KINDS)}, got {shown(self.kind)}")
         for name, unit in (("duration", "s"), ("begin", "s"), ("ramp", "1")):
-            given = require_number(f"timing: {name}", getattr(self, name), unit=unit)
-            object.__setattr__(self, name, given)
+            number = require_number(f"timing: {name}", getattr(self, name), unit=unit)
+            object.__setattr__(self, name, number)
         require_positive("timing: duration", self.duration)
         require_number("timing: duration", self.duration, least=NEGLIGIBLE, largest=LONGEST_RUN)
         if self.begin < 0:

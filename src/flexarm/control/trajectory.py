@@ -90,7 +90,7 @@ class Trajectory(Summarised):
     def at(self, times: Array | float) -> tuple[Array, Array, Array]:
         """Return coordinates, rates and accelerations at times [s], shape (T, n) each."""
         row = np.atleast_1d(_line("times", times))[None, :]
-        q, v, a = (np.array(each).T for each in self.motion(row))
+        q, v, a = (np.array(column).T for column in self.motion(row))
         return q, v, a
 
     def tip(self, times: Array | float) -> Array:
@@ -311,12 +311,12 @@ def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
     q = path.trace(s)
     slope = ca.jacobian(q, s)
     bend = ca.jacobian(slope, s)
-    shape = ca.Function("path", [s], [ca.densify(each) for each in (q, slope, bend)])
+    shape = ca.Function("path", [s], [ca.densify(derivative) for derivative in (q, slope, bend)])
     progress, rate, change = timing.trace(t)
     posture, along, curved = shape.call([progress], True, False)
     results = [posture, along * rate, curved * rate**2 + along * change]
-    for result, given in zip(results, trace_prescribed(model, t), strict=True):
-        result[list(model.prescribed)] = given
+    for result, prescribed in zip(results, trace_prescribed(model, t), strict=True):
+        result[list(model.prescribed)] = prescribed
     return Trajectory(
         model, path, timing, ca.Function("motion", [t], results, ["t"], ["q", "v", "a"])
     )
@@ -343,11 +343,11 @@ def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
         size = max(float(np.abs(rows).max()), 1e-9)
         error = float(np.abs(series[-2:]).max()) / size
         if error <= PATH_ERROR:
-            kept = 1 + max(
+            degree = 1 + max(
                 (k for k in range(count) if np.abs(series[k]).max() > PATH_ERROR * size / 100),
                 default=0,
             )
-            return Path(np.asarray(series[: max(kept, 2)], dtype=float))
+            return Path(np.asarray(series[: max(degree, 2)], dtype=float))
     raise FlexarmError(
         f"the postures along the path are not smooth enough: {error:.1e} of their size is left "
         f"after {PATH_NODES[-1]} nodes. The path may pass close to a singular posture. Choose "

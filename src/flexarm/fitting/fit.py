@@ -119,17 +119,17 @@ class Fit:
     @property
     def values(self) -> dict[str, float]:
         """The fitted values by name."""
-        return {each.name: each.value for each in self.estimates}
+        return {estimate.name: estimate.value for estimate in self.estimates}
 
     @property
     def unclear(self) -> tuple[str, ...]:
         """Descriptions of the parameter combinations that the data leave uncertain."""
-        return tuple(each.words() for each in self.combinations if each.open)
+        return tuple(combination.words() for combination in self.combinations if combination.open)
 
     def readings(self) -> list[Array]:
         """Return the simulated sensor readings of the fitted model, (T, sensors) for each run."""
-        values = np.array([each.value for each in self.estimates])
-        return [each.readings for each in self.problem.at(values)]
+        values = np.array([run.value for run in self.estimates])
+        return [run.readings for run in self.problem.at(values)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as a dictionary of plain data, as for JSON."""
@@ -140,18 +140,18 @@ class Fit:
             "evaluations": self.evaluations,
             "correlated": self.correlated,
             "estimates": {
-                each.name: {
-                    "before": each.before,
-                    "value": each.value,
-                    "error": each.error,
-                    "interval": [each.low, each.high],
-                    "at_bound": each.at_bound,
-                    "by_steps": each.by_steps,
+                estimate.name: {
+                    "before": estimate.before,
+                    "value": estimate.value,
+                    "error": estimate.error,
+                    "interval": [estimate.low, estimate.high],
+                    "at_bound": estimate.at_bound,
+                    "by_steps": estimate.by_steps,
                 }
-                for each in self.estimates
+                for estimate in self.estimates
             },
             "unclear": list(self.unclear),
-            "residuals": [asdict(each) for each in self.residuals],
+            "residuals": [asdict(estimate) for estimate in self.residuals],
             "noise": self.noise,
         }
 
@@ -172,11 +172,11 @@ class Fit:
         first = problem.runs[0]
         start = "model" if first.start is None else "measured"
         runs = [
-            measured(first.runs, each, first.columns, problem.sensors, start)
-            for each in read_recordings(data)
+            measured(first.runs, recording, first.columns, problem.sensors, start)
+            for recording in read_recordings(data)
         ]
         other = replace(problem, runs=runs, _last={})
-        return tests_of(other, np.array([each.value for each in self.estimates]))
+        return tests_of(other, np.array([recording.value for recording in self.estimates]))
 
     def excitation(self) -> tuple[Excitation, ...]:
         """Suggest sinusoidal inputs that would reduce the parameter uncertainty, best first."""
@@ -212,7 +212,7 @@ def fitted_arm(
     )
     lines += [f"  {e.name}: {e.fitted}, {e.interval}; before {e.before:.6g}" for e in estimates]
     notes = "\n".join(filter(None, [arm.notes.rstrip(), *lines]))
-    changed = {each.name: each.value for each in estimates if each.name in keys}
+    changed = {estimate.name: estimate.value for estimate in estimates if estimate.name in keys}
     return change_arm(arm, {**changed, "notes": notes[-NOTES_LENGTH:] + "\n"})
 
 
@@ -226,20 +226,20 @@ def suggest(fit: Fit) -> tuple[Excitation, ...]:
         raise FlexarmError(
             "excitation: is for time histories, and all data are frequency responses. Leave it out."
         )
-    values = np.array([each.value for each in fit.estimates])
+    values = np.array([estimate.value for estimate in fit.estimates])
     noise = np.array(list(fit.noise.values()))
-    known = fit.problem.jacobian(values, noise)
+    jacobian = fit.problem.jacobian(values, noise)
     noise = noise[: len(fit.problem.sensors)]
     errors = np.sqrt(np.diag(fit.covariance))
     sizes = np.maximum(np.abs(values), np.where(np.isfinite(errors), errors, 1.0))
-    information = known.T @ known
+    information = jacobian.T @ jacobian
     t = run.recording.t[:TRIAL_SAMPLES]
     tones = np.geomspace(2 / float(t[-1]), 0.1 / float(np.median(np.diff(t))), TONES)
     units = list(input_units(run.runs.equation.model))
     trials = []
     for k, joint in enumerate(units):
         amplitude = float(np.sqrt(2) * np.concatenate(
-            [each.inputs[:, k] for each in fit.problem.runs]).std()) or 1.0  # fmt: skip
+            [estimate.inputs[:, k] for estimate in fit.problem.runs]).std()) or 1.0  # fmt: skip
         for tone in tones:
             inputs = np.zeros((len(t), len(units)))
             inputs[:, k] = amplitude * np.sin(2 * np.pi * tone * t)
@@ -247,7 +247,7 @@ def suggest(fit: Fit) -> tuple[Excitation, ...]:
             if more is not None:
                 trials.append(_compared(fit, information, more, sizes,
                                        (joint, float(tone), amplitude)))  # fmt: skip
-    return tuple(sorted(trials, key=lambda each: -each.gain))
+    return tuple(sorted(trials, key=lambda estimate: -estimate.gain))
 
 
 def _information(
@@ -280,11 +280,11 @@ def _compared(
 ) -> Excitation:
     scale = np.outer(sizes, sizes)
     before, after = (
-        np.linalg.eigvalsh(each * scale)[0] for each in (information, information + more)
+        np.linalg.eigvalsh(matrix * scale)[0] for matrix in (information, information + more)
     )
     inverse = np.linalg.pinv((information + more) * scale, hermitian=True)
     errors = sizes * np.sqrt(np.maximum(np.diag(inverse), 0.0))
-    names = (each.name for each in fit.estimates)
+    names = (matrix.name for matrix in fit.estimates)
     gain = float(np.sqrt(max(after, 1e-300) / max(before, 1e-300)))
     return Excitation(*what, gain, dict(zip(names, errors.tolist(), strict=True)))
 
@@ -301,51 +301,59 @@ def estimate_rows(fit: Fit) -> list[tuple[str, ...]]:
 def residual_rows(fit: Fit) -> list[tuple[str, ...]]:
     """Return the table rows of the residual tests, one per run and sensor, as texts."""
     return [
-        (each.run, each.sensor, f"{each.error:.3g}", f"{each.rms:.3g}",
-         "noise" if each.white else "correlated in time",
-         f"{each.from_inputs:.2g}")
-        for each in fit.residuals
+        (residual.run, residual.sensor, f"{residual.error:.3g}", f"{residual.rms:.3g}",
+         "noise" if residual.white else "correlated in time",
+         f"{residual.from_inputs:.2g}")
+        for residual in fit.residuals
     ]  # fmt: skip
 
 
 def judgement(fit: Fit) -> list[str]:
     """Return sentences that assess the reliability of a fit."""
-    said = [f"The search {'converged' if fit.converged else 'did NOT converge'}: {fit.message}"]
+    sentences = [
+        f"The search {'converged' if fit.converged else 'did NOT converge'}: {fit.message}"
+    ]
     if not fit.converged:
-        said.append(
+        sentences.append(
             "Continue from these numbers (most_evaluations, --most), start with short "
             "pieces (horizon, --horizon), or fit fewer numbers, first those that the "
             "data determine best."
         )
-    without = [each.name for each in fit.estimates if math.isinf(each.error)]
+    without = [estimate.name for estimate in fit.estimates if math.isinf(estimate.error)]
     if without:
-        said.append(
+        sentences.append(
             f"These numbers have no effect on the readings: {', '.join(without)}. Leave them out."
         )
     if fit.unclear:
-        said.append("The data leave uncertain: " + "; ".join(fit.unclear) + ".")
+        sentences.append("The data leave uncertain: " + "; ".join(fit.unclear) + ".")
     else:
         worst = fit.combinations[0].words()
-        said.append(f"The data determine all numbers. The least certain combination is {worst}.")
+        sentences.append(
+            f"The data determine all numbers. The least certain combination is {worst}."
+        )
     if fit.correlated:
-        said.append(
+        sentences.append(
             "The residuals are correlated in time, so the model does not explain all of "
             "the readings. The intervals include that correlation, but not that the "
             "model may be wrong."
         )
-    moved = [(each.by_steps / each.error, each.name) for each in fit.estimates if each.error > 0]
+    moved = [
+        (estimate.by_steps / estimate.error, estimate.name)
+        for estimate in fit.estimates
+        if estimate.error > 0
+    ]
     if moved and max(moved)[0] > NOTED_SHIFT:
-        said.append(
+        sentences.append(
             f"The steps of the runs may change {max(moved)[1]} by {max(moved)[0]:.2g} "
             "standard errors. The intervals include that. Give a smaller step (step, "
             "--step)."
         )
-    bound = [each.name for each in fit.estimates if each.at_bound]
+    bound = [estimate.name for estimate in fit.estimates if estimate.at_bound]
     if bound:
-        said.append(
+        sentences.append(
             f"These numbers are at a bound, so their intervals are not valid: {', '.join(bound)}."
         )
-    return said
+    return sentences
 
 
 def text(fit: Fit) -> str:
@@ -395,15 +403,15 @@ def _draw_response(axes: Any, fit: Fit, run: MeasuredRun, model: Array) -> None:
     """Draw frequency response magnitudes by input: measured as points, simulated as lines."""
     axes[0].set_title(drawable(Path(run.recording.name).name))
     axes[-1].set_xlabel("frequency [Hz]")
-    measured, found, counts = (
-        unstacked(each, len(run.columns)) for each in (run.outputs, model, run.counts)
+    measured, fitted, counts = (
+        unstacked(values, len(run.columns)) for values in (run.outputs, model, run.counts)
     )
     for s, name in enumerate(fit.problem.sensors):
         for k, joint in enumerate(run.columns):
             if counts[k, :, s].any():
                 colour, t = COLOURS[k % len(COLOURS)], run.recording.t
                 axes[s].loglog(t, abs(measured[k, :, s]), ".", color=colour, label=f"from {joint}")
-                axes[s].loglog(t, abs(found[k, :, s]), color=colour, linewidth=1.0)
+                axes[s].loglog(t, abs(fitted[k, :, s]), color=colour, linewidth=1.0)
         axes[s].set_ylabel(drawable(name))
         axes[s].grid(visible=True, alpha=0.3)
     axes[0].legend(loc="upper right", fontsize="small")
@@ -415,17 +423,17 @@ def write_report(fit: Fit, path: str | Path, *, force: bool = False) -> None:
     draw(fit).savefig(picture, format="png", dpi=110)
     image = base64.b64encode(picture.getvalue()).decode("ascii")
     title = f"{fit.arm.name}: fitted to measured runs"
-    said = "".join(f"<p>{escape(each)}</p>" for each in judgement(fit))
-    known = [(each.words(),) for each in fit.combinations]
+    text = "".join(f"<p>{escape(each)}</p>" for each in judgement(fit))
+    combinations = [(each.words(),) for each in fit.combinations]
     page = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         "<style>body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
         "td,th{padding:.2em .8em;text-align:left;border-bottom:1px solid #ccc}"
         "img{max-width:100%}</style>"
-        f"<h1>{escape(title)}</h1>{said}<h2>Numbers</h2>{_table(ESTIMATES, estimate_rows(fit))}"
+        f"<h1>{escape(title)}</h1>{text}<h2>Numbers</h2>{_table(ESTIMATES, estimate_rows(fit))}"
         f"<h2>What is left</h2>{_table(RESIDUALS, residual_rows(fit))}"
         f'<p><img alt="measured and fitted readings" src="data:image/png;base64,{image}"></p>'
-        f"<h2>What the data know, worst first</h2>{_table(('combination',), known)}</html>\n"
+        f"<h2>What the data know, worst first</h2>{_table(('combination',), combinations)}</html>\n"
     )
     write_whole(path, page.encode("utf-8"), force=force)
 

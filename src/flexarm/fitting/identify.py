@@ -143,7 +143,9 @@ def identify(
     sensors = _sensors(outputs)
     recordings = read_recordings(data)
     _warn_of_many_shapes(arm)
-    lasting = next((float(each.t[-1]) for each in recordings if not each.is_response), 1.0)
+    lasting = next(
+        (float(recording.t[-1]) for recording in recordings if not recording.is_response), 1.0
+    )
     runs = differentiable(
         arm, t_end=lasting, parameters=list(bounds), rtol=rtol, step=step,
         formulation=formulation,
@@ -151,7 +153,7 @@ def identify(
     model = runs.equation.model
     offsets = tuple(require_names("input_offsets", input_offsets, "names of driven joints"))
     problem = FitProblem(
-        [measured(runs, each, inputs, sensors, start) for each in recordings],
+        [measured(runs, recording, inputs, sensors, start) for recording in recordings],
         tuple(bounds), sensors, offsets,
     )  # fmt: skip
     for name in offsets:
@@ -160,7 +162,7 @@ def identify(
         if name not in input_units(model):
             raise FlexarmError(f"input_offsets: there is no driven joint '{name}'. The driven "
                                f"joints are {', '.join(input_units(model))}.")  # fmt: skip
-    if not all(each.is_response for each in recordings):  # responses are without servos
+    if not all(recording.is_response for recording in recordings):  # responses are without servos
         _warn_of_servos(model, inputs or {})
     if not problem.names:
         raise FlexarmError("fit: must name at least one number of the model file to be fitted")
@@ -172,9 +174,9 @@ def identify(
     if length is not None:
         _require_samples(float(length), problem)
         short = [
-            each
+            recording
             for run in problem.runs
-            for each in (
+            for recording in (
                 [run] if run.recording.is_response else pieces(run, sensors, float(length))
             )
         ]
@@ -196,7 +198,7 @@ def _pair(key: str, pair: object) -> tuple[float, float] | None:
     if pair is None:
         return None
     ends = listed(pair)
-    numbers = [float(each) for each in ends or () if is_number(each, finite=False)]
+    numbers = [float(end) for end in ends or () if is_number(end, finite=False)]
     if ends is None or len(numbers) != len(ends) or len(ends) != 2 or not ends[0] < ends[1]:
         raise refused(f"fit: {key}", pair, "a pair of bounds, low < high")
     return numbers[0], numbers[1]
@@ -210,8 +212,8 @@ def _sensors(outputs: object) -> dict[str, Sensor]:
             "outputs", outputs, "a mapping from at least one column to the sensor that measured it"
         )
     return {
-        str(column): each if isinstance(each, Sensor) else Sensor(each)
-        for column, each in outputs.items()
+        str(column): sensor if isinstance(sensor, Sensor) else Sensor(sensor)
+        for column, sensor in outputs.items()
     }
 
 
@@ -290,22 +292,22 @@ def _searched(
     from scipy.optimize import least_squares
 
     low, high = limits
-    known = {column: sensor.noise for column, sensor in problem.sensors.items()}
-    given = np.array([known.get(name) or math.nan for name in problem.noises])
-    noise = np.where(np.isnan(given), _spread(problem), given)
+    stated_noise = {column: sensor.noise for column, sensor in problem.sensors.items()}
+    start_noise = np.array([stated_noise.get(name) or math.nan for name in problem.noises])
+    noise = np.where(np.isnan(start_noise), _spread(problem), start_noise)
     values, evaluations = begin.copy(), 0
     for k in range(PASSES):
         problem.at(values)  # raises an error if it cannot be run
         _refuse_overflow(problem, values, noise)
-        what = f"{'whole runs' if whole else 'pieces'}, search {k + 1}"
+        stage = f"{'whole runs' if whole else 'pieces'}, search {k + 1}"
         result = least_squares(
-            _telling(problem, say, what, _scale(given, k)), np.clip(values, low, high),
+            _telling(problem, say, stage, _scale(start_noise, k)), np.clip(values, low, high),
             problem.jacobian, (low, high), args=(noise,), x_scale="jac", loss=loss,
             f_scale=1.0 if loss == "linear" else OUTLIER,
             max_nfev=most, xtol=1e-9, ftol=1e-9, gtol=1e-12,
         )  # fmt: skip
         values, evaluations = result.x, evaluations + int(result.nfev)
-        before, noise = noise, _noise(problem, values, given, loss)
+        before, noise = noise, _noise(problem, values, start_noise, loss)
         by_steps, rough = np.zeros(len(values)), 0.0
         if whole:
             off = problem.step_errors(values, noise)
@@ -316,7 +318,7 @@ def _searched(
             problem = problem.finer(parts)
         elif np.all(np.abs(noise / before - 1) < NOISE_CHANGE):
             break
-    return SearchEnd(problem, values, noise, given, result, evaluations, by_steps)
+    return SearchEnd(problem, values, noise, start_noise, result, evaluations, by_steps)
 
 
 def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
@@ -326,7 +328,7 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
     if math.isfinite(total) and np.isfinite(noise).all():
         return
     sizes = [(float(np.abs(run.outputs).max()), run) for run in problem.runs]
-    size, run = max(sizes, key=lambda each: each[0])
+    size, run = max(sizes, key=lambda pair: pair[0])
     raise FlexarmError(
         f"{run.recording.name}: has readings up to {size:.3g}, whose squared errors overflow. "
         "Check the columns and their units, or leave such samples out."
@@ -381,10 +383,14 @@ def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Arra
     share = max(1e-3, 1 - len(values) / max(sum(map(len, left)), 1))
     if loss == "linear":
         estimated = [
-            math.sqrt(float(np.mean(each**2)) / share) if len(each) else 1.0 for each in left
+            math.sqrt(float(np.mean(residuals**2)) / share) if len(residuals) else 1.0
+            for residuals in left
         ]
     else:
-        estimated = [1.4826 * float(np.median(np.abs(each))) if len(each) else 1.0 for each in left]
+        estimated = [
+            1.4826 * float(np.median(np.abs(residuals))) if len(residuals) else 1.0
+            for residuals in left
+        ]
     return np.where(np.isnan(given), np.maximum(estimated, 1e-300), given)
 
 
@@ -394,7 +400,7 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
     problem, values, noise = search.problem, search.values, search.noise
     residuals, jacobian = problem.residuals(values, noise), problem.jacobian(values, noise)
     tests = tests_of(problem, values)
-    correlated = not all(each.white for each in tests)
+    correlated = not all(test.white for test in tests)
     lengths = [len(run.outputs) for run in problem.runs for _ in problem.sensors]
     spread = covariance(jacobian, residuals, lengths, white=not correlated)
     errors = np.sqrt(np.diag(spread))

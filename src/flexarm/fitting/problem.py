@@ -58,13 +58,13 @@ class FitProblem:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the fitted values: model parameters, input offsets, sensor adjustments."""
-        adjusted = [f"{c}: {each}" for c, s in self.sensors.items() for each in s.fit]
+        adjusted = [f"{c}: {adjustment}" for c, s in self.sensors.items() for adjustment in s.fit]
         return (*self.keys, *(f"{name}: input offset" for name in self.input_offsets), *adjusted)
 
     @cached_property
     def first(self) -> Array:
         """Initial guess of the fitted values, shape (k,)."""
-        adjusted = [getattr(s, each) for s in self.sensors.values() for each in s.fit]
+        adjusted = [getattr(s, adjustment) for s in self.sensors.values() for adjustment in s.fit]
         values = self.runs[0].runs.values
         return np.concatenate([values, np.zeros(len(self.input_offsets)), adjusted])
 
@@ -137,12 +137,12 @@ class FitProblem:
                 "step: the result of the fit depends on the step, and the fitted arm cannot be "
                 f"run with half of it ({error}). Give a smaller 'step'."
             ) from None
-        off = self._readings(values) - flat([each.readings for each in closer])
+        off = self._readings(values) - flat([run.readings for run in closer])
         return HALVING_ERROR * self._over_noise(off, noise)
 
     def _readings(self, values: Array) -> Array:
         """Return the simulated readings of all runs, shape (N,), in the order of the residuals."""
-        return flat([each.readings for each in self.at(values)])
+        return flat([run.readings for run in self.at(values)])
 
     def left(self, values: Array) -> list[Array]:
         """Return the residuals times their weights, one array per noise level in `noises`.
@@ -179,7 +179,7 @@ class FitProblem:
             If the derivatives grow without bound.
         """
         _, counts, places = self.measured
-        slopes = flat([each.slopes for each in self.at(values)])
+        slopes = flat([run.slopes for run in self.at(values)])
         jacobian = np.asarray(slopes * (counts / noise[places])[:, None])
         if np.abs(jacobian).max(initial=0.0) < DIVERGED:  # false of NaN too
             return jacobian
@@ -234,8 +234,8 @@ class Driven:
         slopes = by[:, :, :size] @ moved
         slopes[:, :, :count] += self._direct(states)
         slopes[:, :, count:] += by[:, :, size:] if wide else 0.0
-        kept = [*range(count), *(count + place for place in self._places)]
-        return self._adjusted(slopes[:, :, kept])[1]
+        columns = [*range(count), *(count + place for place in self._places)]
+        return self._adjusted(slopes[:, :, columns])[1]
 
     def _direct(self, states: Array) -> Array:
         """Return the derivatives of the readings by model parameters at fixed states.
@@ -245,11 +245,11 @@ class Driven:
         """
         sensors = list(self._problem.sensors.values())
         slopes = np.zeros((len(states), len(sensors), len(self._problem.keys)))
-        if any(_of_shapes(each) for each in sensors):
+        if any(_of_shapes(sensor) for sensor in sensors):
             for k, (near, readings) in enumerate(
                 zip(self._first.nearby.values(), self._near, strict=True)
             ):
-                there = [each.at(states, self._inputs) - self._read for each in readings]
+                there = [sensor.at(states, self._inputs) - self._read for sensor in readings]
                 slopes[:, :, k] = np.tensordot(near.weights, np.array(there), 1)
         return slopes
 
@@ -345,7 +345,9 @@ def flat(by_run: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
     The order is by run, then sensor, then sample.
     """
-    return np.concatenate([np.swapaxes(each, 0, 1).reshape(-1, *each.shape[2:]) for each in by_run])
+    return np.concatenate(
+        [np.swapaxes(values, 0, 1).reshape(-1, *values.shape[2:]) for values in by_run]
+    )
 
 
 def _of_shapes(sensor: Sensor) -> bool:
@@ -363,7 +365,7 @@ def read_recordings(data: object) -> list[Recording]:
     sources = [data] if several is None else several
     if not sources:
         raise refused("data", data, "at least one measured run")
-    return [read_recording(each, f"data[{k}]") for k, each in enumerate(sources)]
+    return [read_recording(source, f"data[{k}]") for k, source in enumerate(sources)]
 
 
 def measured(
@@ -388,16 +390,16 @@ def measured(
         still = np.zeros((len(outputs), len(units)))
         return MeasuredRun(recording, runs, still, outputs, weights, columns=columns)
     own = replace(runs, times=recording.t)
-    given = own.input_samples.copy()
+    samples = own.input_samples.copy()
     for name, column in columns.items():
-        given[:, list(units).index(name)] = recording.column(column, units[name])
-    read = [recording.column(column, *each.units(model)) for column, each in sensors.items()]
+        samples[:, list(units).index(name)] = recording.column(column, units[name])
+    read = [recording.column(column, *sensor.units(model)) for column, sensor in sensors.items()]
     outputs = np.array(read).T
     begin = None
     if start == "measured":
         begin = _measured_start(model, list(sensors.values()), outputs[0])
-    counts = np.array([each.counts(recording.t) for each in sensors.values()]).T
-    return MeasuredRun(recording, own, given, outputs, counts, begin, None, columns)
+    counts = np.array([sensor.counts(recording.t) for sensor in sensors.values()]).T
+    return MeasuredRun(recording, own, samples, outputs, counts, begin, None, columns)
 
 
 def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Array:
@@ -413,9 +415,9 @@ def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Ar
 def tests_of(problem: FitProblem, values: Array) -> tuple[ResidualTest, ...]:
     """Return the statistical tests of the residuals, one per run and sensor."""
     tests = []
-    for run, each in zip(problem.runs, problem.at(values), strict=True):
+    for run, simulated in zip(problem.runs, problem.at(values), strict=True):
         for s, column in enumerate(problem.sensors):
-            left = (run.outputs[:, s] - each.readings[:, s])[run.counts[:, s] > 0]
+            left = (run.outputs[:, s] - simulated.readings[:, s])[run.counts[:, s] > 0]
             rms = float(np.sqrt(np.mean(left**2)))
             size = max(float(run.outputs[run.counts[:, s] > 0, s].std()), 1e-300)
             tests.append(

@@ -140,10 +140,10 @@ def read_recording(source: object, name: str = "data") -> Recording:
     columns = (
         _csv(path, content, lines) if path.suffix.lower() == ".csv" else _arrays(path, content)
     )
-    found = _checked(
+    recording = _checked(
         str(path), columns, lambda row: f"line {lines[row]}" if lines else f"row {row + 1}"
     )
-    return replace(found, digest=hashlib.sha256(content).hexdigest())
+    return replace(recording, digest=hashlib.sha256(content).hexdigest())
 
 
 def _csv(path: Path, content: bytes, lines: list[int]) -> dict[str, Any]:
@@ -167,8 +167,8 @@ def _arrays(path: Path, content: bytes) -> dict[str, Any]:
     kind, file = path.suffix.lower(), io.BytesIO(content)
     try:
         if kind == ".npz":
-            with np.load(file, allow_pickle=False) as found:
-                return {name: found[name] for name in found.files}
+            with np.load(file, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files}
         if kind == ".mat":
             from scipy.io import loadmat
 

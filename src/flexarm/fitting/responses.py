@@ -38,9 +38,9 @@ def read_response(
     """
     responses = np.zeros((len(inputs), len(recording.t), len(columns)), dtype=complex)
     weights = np.zeros(responses.shape)
-    for k, given in enumerate(inputs.values()):
+    for k, input_spec in enumerate(inputs.values()):
         for s, column in enumerate(columns):
-            name = f"{column}/{given}"
+            name = f"{column}/{input_spec}"
             value = _response(recording, name)
             if value is None:
                 continue

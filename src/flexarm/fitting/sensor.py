@@ -73,7 +73,7 @@ class Sensor:
         if type(self.poles) is not int or self.poles < 1:
             raise refused("sensor: poles", self.poles, "a whole number >= 1")
         require_kind("sensor: fit", self.fit, tuple, ASKED)
-        if any(each not in ADJUSTED for each in self.fit):
+        if any(adjustment not in ADJUSTED for adjustment in self.fit):
             raise refused("sensor: fit", self.fit, ASKED)
         if self.noise is not None and require_number("sensor: noise", self.noise) <= 0:
             raise refused("sensor: noise", self.noise, "a number > 0, or None")
@@ -149,7 +149,7 @@ class Readings:
         n, more = model.size, actuators_of(model).states
         y, u = ca.SX.sym("y", 2 * n + more), ca.SX.sym("u", len(input_names(model)))
         q, v, x = y[:n], y[n : 2 * n], y[2 * n :]
-        read = ca.vertcat(*(each.trace(model, q, v, x, u) for each in sensors))
+        read = ca.vertcat(*(sensor.trace(model, q, v, x, u) for sensor in sensors))
         slopes = ca.densify(ca.jacobian(read, ca.vertcat(y, u)))
         values = ca.Function("values", [y, u], [ca.densify(read)])
         return cls(values, ca.Function("slopes", [y, u], [slopes]), len(sensors))

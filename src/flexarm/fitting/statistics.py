@@ -43,11 +43,11 @@ class ParameterCombination:
     def words(self) -> str:
         """Return a description of the combination and of its relative error."""
         main = {k: v for k, v in self.shares.items() if abs(v) > NAMED_SHARE}
-        known = f"to {100 * self.error:.2g} %" if self.error < 100 else "not at all"
+        uncertainty = f"to {100 * self.error:.2g} %" if self.error < 100 else "not at all"
         if len(main) == 1:
-            return f"{next(iter(main))}: known {known}"
+            return f"{next(iter(main))}: known {uncertainty}"
         signs = " and ".join(f"{k} {'up' if v > 0 else 'down'}" for k, v in main.items())
-        return f"{signs} together: known {known}"
+        return f"{signs} together: known {uncertainty}"
 
 
 def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, white: bool) -> Array:
@@ -170,7 +170,7 @@ def combinations(
                              strict=True)), float(error))
         for row, error in zip(shares, errors, strict=True)
     ]  # fmt: skip
-    return tuple(sorted(listed, key=lambda each: -each.error))
+    return tuple(sorted(listed, key=lambda combination: -combination.error))
 
 
 def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
@@ -202,8 +202,8 @@ def _seen(jacobian: Array) -> tuple[Array, Array, Array]:
     """
     sizes = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-150)
     rows, values, shares = np.linalg.svd(jacobian / sizes, full_matrices=False)
-    seen = values > 1e-12 * values.max(initial=1e-150)
-    return rows[:, seen], values[seen], shares[seen] / sizes
+    significant = values > 1e-12 * values.max(initial=1e-150)
+    return rows[:, significant], values[significant], shares[significant] / sizes
 
 
 def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:

@@ -245,13 +245,13 @@ def pull(s: Adjoint) -> None:
         last = s.starts[segment + 1]
         for r in range(s.size):
             s.y[r] = s.saved[segment * s.size + r]
-        known = 0
+        reached = 0
         for j in range(first, last):
             if s.renewed[j] == 1:
                 take_modes(s)
                 for r in range(width):
-                    s.bases[known * width + r] = s.basis[r]
-                known += 1
+                    s.bases[reached * width + r] = s.basis[r]
+                reached += 1
             step(s, j, s.places[(j - first) * block :])
         for behind in range(last - first):
             j = last - 1 - behind
@@ -259,9 +259,9 @@ def pull(s: Adjoint) -> None:
             pull_step(s, j, places)
             if s.renewed[j] == 1:
                 pull_modes(s, places)
-                known -= 1
-                for r in range(width if known > 0 else 0):
-                    s.basis[r] = s.bases[(known - 1) * width + r]
+                reached -= 1
+                for r in range(width if reached > 0 else 0):
+                    s.basis[r] = s.bases[(reached - 1) * width + r]
                 s.table_h = 0.0
             sow(s, j)
     hold_known(s, s.adjoint)

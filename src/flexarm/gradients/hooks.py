@@ -48,22 +48,24 @@ def jax_function(runs: TracedRuns) -> Callable[..., Any]:
 
     @cache
     def function(names: tuple[str, ...]) -> Any:
-        def gradients(given: tuple[Any, ...], seeds: tuple[Any, ...]) -> Any:
-            like = tuple(jax.ShapeDtypeStruct(each.shape, kind) for each in given)
+        def gradients(arguments: tuple[Any, ...], seeds: tuple[Any, ...]) -> Any:
+            like = tuple(jax.ShapeDtypeStruct(argument.shape, kind) for argument in arguments)
             back = partial(_cast, kind, partial(_back, runs, names))
-            return jax.pure_callback(back, like, *given, *seeds)
+            return jax.pure_callback(back, like, *arguments, *seeds)
 
         @jax.custom_vjp  # type: ignore[untyped-decorator]
-        def run(*given: Any) -> Any:
+        def run(*arguments: Any) -> Any:
             forward = partial(_cast, kind, partial(_run, runs, names))
-            return jax.pure_callback(forward, twice, *given)
+            return jax.pure_callback(forward, twice, *arguments)
 
-        run.defvjp(lambda *given: (run(*given), given), gradients)
+        run.defvjp(lambda *arguments: (run(*arguments), arguments), gradients)
         return run
 
     def of(values: Any, q: Any = None, v: Any = None, inputs: Any = None) -> Any:
-        given = _given(runs, values, q, v, inputs)
-        return function(tuple(given))(*(jax.numpy.asarray(each) for each in given.values()))
+        arguments = _given(runs, values, q, v, inputs)
+        return function(tuple(arguments))(
+            *(jax.numpy.asarray(argument) for argument in arguments.values())
+        )
 
     return of
 
@@ -73,26 +75,30 @@ def torch_function(runs: TracedRuns) -> Callable[..., Any]:
     torch = _imported("torch")
 
     def tensors(arrays: tuple[Array, ...], like: Any) -> tuple[Any, ...]:
-        return tuple(torch.as_tensor(each, dtype=like.dtype, device=like.device) for each in arrays)
+        return tuple(
+            torch.as_tensor(array, dtype=like.dtype, device=like.device) for array in arrays
+        )
 
     class TorchRun(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
-        def forward(context: Any, names: tuple[str, ...], *given: Any) -> Any:
+        def forward(context: Any, names: tuple[str, ...], *arguments: Any) -> Any:
             context.names = names
-            context.save_for_backward(*given)
-            return tensors(_run(runs, names, *(_plain(each) for each in given)), given[0])
+            context.save_for_backward(*arguments)
+            return tensors(_run(runs, names, *(_plain(array) for array in arguments)), arguments[0])
 
         @staticmethod
         def backward(context: Any, *seeds: Any) -> Any:
-            given = context.saved_tensors
-            plain = (_plain(each) for each in (*given, *seeds))
-            return None, *tensors(_back(runs, context.names, *plain), given[0])
+            arguments = context.saved_tensors
+            plain = (_plain(array) for array in (*arguments, *seeds))
+            return None, *tensors(_back(runs, context.names, *plain), arguments[0])
 
     def of(values: Any, q: Any = None, v: Any = None, inputs: Any = None) -> Any:
         values = torch.as_tensor(values)
-        given = _given(runs, values, q, v, inputs)
+        arguments = _given(runs, values, q, v, inputs)
         like = {"dtype": values.dtype, "device": values.device}
-        return TorchRun.apply(tuple(given), *(torch.as_tensor(x, **like) for x in given.values()))
+        return TorchRun.apply(
+            tuple(arguments), *(torch.as_tensor(x, **like) for x in arguments.values())
+        )
 
     return of
 
@@ -105,29 +111,34 @@ def _given(runs: TracedRuns, values: Any, q: Any, v: Any, inputs: Any) -> dict[s
     if q is not None or v is not None:
         q, v = (own if x is None else x for own, x in zip(runs.start, (q, v), strict=True))
     every = {"values": values, "q": q, "v": v, "inputs": inputs}
-    return {name: each for name, each in every.items() if each is not None}
+    return {name: argument for name, argument in every.items() if argument is not None}
 
 
 def _at(runs: TracedRuns, names: tuple[str, ...], arrays: tuple[Any, ...]) -> HybridTrajectory:
     """Return the trajectory of the arm for arguments given by name; others have their defaults."""
-    numbers = (np.asarray(each, dtype=float) for each in arrays)
+    numbers = (np.asarray(array, dtype=float) for array in arrays)
     return runs.at(**dict(zip(names, numbers, strict=True)))
 
 
 def _run(runs: TracedRuns, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
-    found = _at(runs, names, arrays)
-    return found.q, found.v
+    run = _at(runs, names, arrays)
+    return run.q, run.v
 
 
 def _back(runs: TracedRuns, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
-    seeds = (np.asarray(each, dtype=float) for each in arrays[len(names) :])
-    found = _at(runs, names, arrays[: len(names)]).gradient(*seeds)
-    by = {"values": found.parameters, "q": found.q, "v": found.v, "inputs": found.inputs}
+    seeds = (np.asarray(array, dtype=float) for array in arrays[len(names) :])
+    gradient = _at(runs, names, arrays[: len(names)]).gradient(*seeds)
+    by = {
+        "values": gradient.parameters,
+        "q": gradient.q,
+        "v": gradient.v,
+        "inputs": gradient.inputs,
+    }
     return tuple(by[name] for name in names)
 
 
 def _cast(kind: Any, function: Callable[..., tuple[Array, ...]], *arrays: Any) -> tuple[Any, ...]:
-    return tuple(np.asarray(each, dtype=kind) for each in function(*arrays))
+    return tuple(np.asarray(result, dtype=kind) for result in function(*arrays))
 
 
 def _plain(tensor: Any) -> Any:

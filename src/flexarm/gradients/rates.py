@@ -39,8 +39,8 @@ class RateFunctions:
         prefix ``pushed `` gives the change along tangents of state, inputs and numbers.  ``others``
         returns further arms that the code is valid for.
         """
-        how, _, what = name.rpartition(" ")
-        trace = {"rates": self._trace, "matrices": self._matrices, "seen": self._seen}[what]
+        how, _, kind = name.rpartition(" ")
+        trace = {"rates": self._trace, "matrices": self._matrices, "seen": self._seen}[kind]
         along = {TANGENT: STATE, PULSE: ("u",), DIRECTION: (NUMBERS,)}
         derived: dict[str, Derive] = {
             "": lambda f: f,
@@ -48,22 +48,22 @@ class RateFunctions:
             "pushed": lambda f: pushed(f, along),
         }
         law = "" if self.law is None else self.law.serialize()
-        seen = repr(self.lookouts) if what == "seen" else ""
+        event_key = repr(self.lookouts) if kind == "seen" else ""
         return kernel(
-            f"gradients {name} {law}{seen}", formulation, lambda f: derived[how](trace(f)),
+            f"gradients {name} {law}{event_key}", formulation, lambda f: derived[how](trace(f)),
             common_pattern([formulation.model, *others()]),
         )  # fmt: skip
 
     def _matrices(self, formulation: Formulation) -> ca.Function:
         function = matrices_of(formulation, self._actuators(formulation))
         symbols = function.sx_in()
-        results = [ca.vec(ca.densify(each)) for each in function.call(symbols, True, False)]
+        results = [ca.vec(ca.densify(result)) for result in function.call(symbols, True, False)]
         return ca.Function("matrices", symbols, results, function.name_in(), function.name_out())
 
     def _actuators(self, formulation: Formulation) -> Actuators:
         """Return the servos and drive trains; no servos if a control law replaces them."""
-        found = replace(actuators_of(formulation.model), lookouts=(), accounts=(), impulses=0)
-        return found if self.law is None else replace(found, servos=())
+        actuators = replace(actuators_of(formulation.model), lookouts=(), accounts=(), impulses=0)
+        return actuators if self.law is None else replace(actuators, servos=())
 
     def _trace(self, formulation: Formulation) -> ca.Function:
         """Return the symbolic rates (a, dx), with numbers of servos and drive trains as symbols."""
@@ -79,17 +79,17 @@ class RateFunctions:
         """Return a symbolic function of the wanted outputs of the motion, without empty ones."""
         motion = motion_of(formulation, self.law, actuators)
         symbols = motion.sx_in()
-        found = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))
-        names = [name for name in wanted if name in found and found[name].numel()]
+        outputs = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))
+        names = [name for name in wanted if name in outputs and outputs[name].numel()]
         return ca.Function(
-            "rates", symbols, [ca.densify(found[name]) for name in names], motion.name_in(), names
+            "rates", symbols, [ca.densify(outputs[name]) for name in names], motion.name_in(), names
         )
 
 
 def _taken_apart(rates: ca.Function) -> tuple[dict[str, ca.SX], ca.SX]:
     symbols = dict(zip(rates.name_in(), rates.sx_in(), strict=True))
     results = rates.call(list(symbols.values()), True, False)
-    return symbols, ca.densify(ca.vertcat(*(ca.vec(each) for each in results)))
+    return symbols, ca.densify(ca.vertcat(*(ca.vec(result) for result in results)))
 
 
 def _pulled(rates: ca.Function) -> ca.Function:
@@ -100,11 +100,11 @@ def _pulled(rates: ca.Function) -> ca.Function:
         symbols.get("u", ca.SX(0, 1)),
         symbols[NUMBERS],
     ]
-    sizes = [0, *(int(each.shape[0]) for each in by)]
+    sizes = [0, *(int(symbol.shape[0]) for symbol in by)]
     slopes = ca.densify(ca.jtimes(result, ca.vertcat(*by), weight, True))
     parts = ca.vertsplit(slopes, [sum(sizes[: k + 1]) for k in range(4)])
-    found = dict(zip(("by_state", "by_input", "by_number"), parts, strict=True))
-    return _function("pulled", symbols, {WEIGHT: weight}, found)
+    products = dict(zip(("by_state", "by_input", "by_number"), parts, strict=True))
+    return _function("pulled", symbols, {WEIGHT: weight}, products)
 
 
 def pushed(
@@ -117,10 +117,10 @@ def pushed(
     """
     symbols, result = _taken_apart(function)
     by = {
-        name: ca.vertcat(*(symbols.get(each, ca.SX(0, 1)) for each in inputs))
+        name: ca.vertcat(*(symbols.get(symbol, ca.SX(0, 1)) for symbol in inputs))
         for name, inputs in along.items()
     }
-    more = {name: ca.SX.sym(name, each.shape[0]) for name, each in by.items()}
+    more = {name: ca.SX.sym(name, symbol.shape[0]) for name, symbol in by.items()}
     change = ca.jtimes(result, ca.vertcat(*by.values()), ca.vertcat(*more.values()))
     results = {"change": ca.densify(change)} | ({"values": result} if values else {})
     return _function("pushed", symbols, more, results)

@@ -93,29 +93,29 @@ def recorded(
     end of the task.
     """
     m, tries = make_ready(new_state(task, method, rtol, step)), method.renewed_after
-    found, renewed, seen = [task.times[:1]], [], bool(beyond(m) >= 0)
-    while m.t < m.t_end and not seen:
+    step_ends, renewed, event_seen = [task.times[:1]], [], bool(beyond(m) >= 0)
+    while m.t < m.t_end and not event_seen:
         begins, ends = np.full(RECORDED_STEPS, np.inf), np.full(RECORDED_STEPS * tries, np.inf)
         code = record(m, RECORDED_STEPS, tries, begins, ends)
         if code == SEEN:
-            seen = at_sight(m, np.array(task.equation.anchor)) is not None
+            event_seen = at_sight(m, np.array(task.equation.anchor)) is not None
         # The event is not confirmed, or the equations have a corner, after which the motion goes
         # on.
-        if code > FINISHED and not seen and (code != SEEN or m.last_step == 0.0):
+        if code > FINISHED and not event_seen and (code != SEEN or m.last_step == 0.0):
             raise SimulationError(
                 f"gradients: the run stops early, at t = {m.t:.4g} s. Run flexarm.simulate, "
                 "which prints the reason."
             )
-        found += [ends[ends < m.t], np.array([m.t])]
+        step_ends += [ends[ends < m.t], np.array([m.t])]
         renewed.append(begins[begins < m.t])
     out = (
         np.flatnonzero((m.event_values < m.event_low) | (m.event_values > m.event_high)).tolist()
-        if seen
+        if event_seen
         else []
     )
     events = tuple(list(looks(task.equation.model))[k] for k in out)
     refuse_at_once(task.equation.model, events, m.t)
-    return np.concatenate(found), np.concatenate([*renewed, []]), events, m.t
+    return np.concatenate(step_ends), np.concatenate([*renewed, []]), events, m.t
 
 
 def divided(stops: Array, taken: Array, count: Array, finer: int = 1) -> Array:
@@ -137,9 +137,9 @@ def apart(times: Array) -> Array:
     """Return sorted times [s] without duplicates that differ by rounding only."""
     times = np.unique(times)
     near = np.append(True, np.diff(times) > roundings(times[1:]))
-    kept = np.asarray(times[near])
-    kept[-1] = times[-1]
-    return kept
+    distinct = np.asarray(times[near])
+    distinct[-1] = times[-1]
+    return distinct
 
 
 def _refuse_jumps(model: Model, times: Array) -> None:
@@ -151,13 +151,13 @@ def _refuse_jumps(model: Model, times: Array) -> None:
     refuse_events(model, float(times[-1]))
     start = DiscreteState.at_start(model)
     refuse_at_start(model, start.due(model, float(times[0])))
-    held, v = start.rigid(model), start_state(model)[1]
+    rigid_coordinates, v = start.rigid(model), start_state(model)[1]
     if model.arm.start != "stated":
         raise SimulationError(
             "gradients: the run must begin at the start in the model file, not in an "
             "equilibrium. Use 'start: stated' (--set start=stated)."
         )
-    if len(held) < len(start.closed) or np.any(v[held]):
+    if len(rigid_coordinates) < len(start.closed) or np.any(v[rigid_coordinates]):
         raise SimulationError(JUMPS)
 
 
@@ -244,7 +244,7 @@ class Differentiable:
         HybridTrajectory
             The run, with methods that compute its derivatives.
         """
-        model, arms, known = (
+        model, arms, known_slopes = (
             self._arms(values) if like is None else self._near(like.parts[0].task.equation.model)
         )
         plans = self._plans(model, steps)
@@ -287,16 +287,16 @@ class Differentiable:
                 partial(nearby_in, discrete, model, arms),
                 not parts and q is None and v is None, held_at,
                 next((part for part in others if part.plan.discrete.done.keys() == happened), None),
-                {} if len(carried(discrete)) else known.setdefault(tuple(happened), {}),
+                {} if len(carried(discrete)) else known_slopes.setdefault(tuple(happened), {}),
             )  # fmt: skip
             leg = leg.begun(entered) if parts else leg
-            found, seen, t = self._again(leg, t) if plans else self._legs(leg)
-            parts += found
-            entries += [entry, None][: len(found)]
-            if found:
-                before, due = discrete, seen
+            phases, events_seen, t = self._again(leg, t) if plans else self._legs(leg)
+            parts += phases
+            entries += [entry, None][: len(phases)]
+            if phases:
+                before, due = discrete, events_seen
             else:
-                due = (*due, *seen)
+                due = (*due, *events_seen)
         return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
 
     def _goes_on(self, t: float) -> bool:
@@ -308,9 +308,9 @@ class Differentiable:
         plan, end = leg.plan, float(leg.plan.ends[-1])
         if plan.ended < 0:
             return [leg.by(plan.between(t, end))], (), end
-        found = reached(leg, partial(plan.between, t), end)
-        refuse_passed(leg.model, plan, self.times, end, float(found.t[-1]))
-        return [found], (), float(found.t[-1])
+        phase = reached(leg, partial(plan.between, t), end)
+        refuse_passed(leg.model, plan, self.times, end, float(phase.t[-1]))
+        return [phase], (), float(phase.t[-1])
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
         """Return the model at parameter values, a builder of perturbed models, and a cache.
@@ -318,14 +318,14 @@ class Differentiable:
         The last is a cache of derivatives.  The result for the latest values is reused.
         """
         key, model = repr(np.array(values).tolist()), self.equation.model
-        found = self._last.get(key)
-        if found is None:
+        arms = self._last.get(key)
+        if arms is None:
             if values is not None and self.parameters:
                 model = changed_model(model, self.parameters, values)
-            found = self._near(model)
+            arms = self._near(model)
             self._last.clear()
-            self._last[key] = found
-        return found
+            self._last[key] = arms
+        return arms
 
     def _near(self, model: Model) -> tuple[Model, Arms, Known]:
         """Return the model, a builder of perturbed models, and an empty cache of derivatives.
@@ -435,8 +435,8 @@ class Differentiable:
         else:
             columns = real_numbers("inputs", inputs, (count, len(names))).T
             samples = dict(zip(names, columns, strict=True))
-        for argument, given in (("inputs", samples), ("offsets", offsets)):
-            for name in given:
+        for argument, argument_values in (("inputs", samples), ("offsets", offsets)):
+            for name in argument_values:
                 if name not in names:
                     joint_names = ", ".join(names) or "none"
                     raise SimulationError(
@@ -475,8 +475,10 @@ class Differentiable:
         stay = [model.names[k] for k in held]
         for key, near in nearby(model, self.parameters).items():
             other = near.models[0]
-            one, two = ([(e.at, e.after) for e in m.arm.events] for m in (model, other))
-            if one != two:
+            event_times, other_times = (
+                [(e.at, e.after) for e in m.arm.events] for m in (model, other)
+            )
+            if event_times != other_times:
                 raise FlexarmError(
                     f"parameters: '{key}' is the time of an event, which cannot "
                     "be a parameter. Leave it out."
@@ -507,11 +509,11 @@ class Differentiable:
                 refuse_at_once(model, [*seen, *now], begin)
                 refuse_released(model, discrete, begin, seen)
                 return [], seen, begin
-            found = ended(leg, plan, seen[0], t)
-            guess, t = t, float(found[-1].t[-1])
+            phases = ended(leg, plan, seen[0], t)
+            guess, t = t, float(phases[-1].t[-1])
             if np.diff(np.searchsorted(leg.t, [guess, t]))[0] == 0:  # no sample between
                 break
-        return found, seen, t
+        return phases, seen, t
 
     def _plan(
         self, task: InitialValueProblem, phase: StepSequence

@@ -102,21 +102,21 @@ class RecordedTrajectory:
         """
         self._rewind()
         advance(self._steps)
-        found = self._steps.samples.reshape(len(self.t), -1)
-        if not np.isfinite(found).all():
-            late = self.t[np.flatnonzero(~np.isfinite(found).all(axis=1))[0]]
+        states = self._steps.samples.reshape(len(self.t), -1)
+        if not np.isfinite(states).all():
+            late = self.t[np.flatnonzero(~np.isfinite(states).all(axis=1))[0]]
             raise SimulationError(
                 f"the motion grew without bound before t = {late:.4g} s. Use smaller steps, or "
                 "check the inputs and the numbers of the arm."
             )
         for first in self.model.attitudes:
-            if np.abs(found[:, first + 1]).max() > MOST_MIDDLE_ANGLE:
+            if np.abs(states[:, first + 1]).max() > MOST_MIDDLE_ANGLE:
                 raise SimulationError(
                     f"gradients: {self.model.names[first + 1]} turns by more than "
                     f"{MOST_MIDDLE_ANGLE:g} rad, where the simulation changes its reference "
                     "attitude. Use a run that turns less."
                 )
-        return found
+        return states
 
     def state_sensitivities(self, inputs: int = 0, first: Array | None = None) -> Array:
         """Compute derivatives of the states at the samples by the parameters, shape (T, size, k).
@@ -248,13 +248,13 @@ class RecordedTrajectory:
         _, buffers = self._at(sample)
         place = list(looks(self.model)).index(event)
         buffers[WEIGHT] = np.eye(len(self.functions.lookouts))[place]
-        found: dict[str, Array] = {}
+        results: dict[str, Array] = {}
         for name in ("seen", "pulled seen"):
             member = self._member(name)
-            given = member.inputs[: len(member.inputs) - len(member.constants)]
-            values = member.call(*(buffers[port.name].reshape(port.shape) for port in given))
-            found |= {port.name: v for port, v in zip(member.outputs, values, strict=True)}
-        return float(found["seen"][place]), found["by_state"], found["by_number"]
+            inputs = member.inputs[: len(member.inputs) - len(member.constants)]
+            values = member.call(*(buffers[port.name].reshape(port.shape) for port in inputs))
+            results |= {port.name: v for port, v in zip(member.outputs, values, strict=True)}
+        return float(results["seen"][place]), results["by_state"], results["by_number"]
 
     def _at(self, sample: int) -> tuple[Array, dict[str, Array]]:
         """Return the rates at the first or last sample, and buffers of the compiled function."""
@@ -262,10 +262,10 @@ class RecordedTrajectory:
             self.task.equation, self._member("rates"), self.task.groups, works=0
         )
         begin = self.steps[-2 if sample else 0]
-        found = np.zeros(self.size)
+        state = np.zeros(self.size)
         enter_pieces(system, begin + float(roundings(begin)))
-        rates(system, self.t[sample], self.states[sample].copy(), found)
-        return found, buffers
+        rates(system, self.t[sample], self.states[sample].copy(), state)
+        return state, buffers
 
     @cached_property
     def nearby(self) -> Mapping[str, Nearby]:
@@ -326,8 +326,8 @@ class RecordedTrajectory:
         member = self._member(name)
         for port in (*member.inputs, *member.outputs):
             buffers.setdefault(port.name, np.zeros(port.size))
-        table, kept = table_of(member, buffers)
-        buffers[f"work of {name}"] = kept[-1]
+        table, buffers_in_use = table_of(member, buffers)
+        buffers[f"work of {name}"] = buffers_in_use[-1]
         return member.table_address, table
 
     def along(self, name: str) -> Array:
@@ -401,14 +401,14 @@ class RecordedTrajectory:
         if self.like is not None and self.like.started == self.started:
             return self.like._start_slopes
         if self.started not in self.known:
-            found = np.zeros((len(self.nearby), self.size))
+            slopes = np.zeros((len(self.nearby), self.size))
             here = np.concatenate(start_state(self.model))
-            for k, each in enumerate(self.nearby.values() if self.started else ()):
-                there = np.array([np.concatenate(start_state(m)) for m in each.models])
-                found[k, : 2 * self.n] = each.weights @ (there - here)
-            self.known[self.started] = found  # stored only when complete
+            for k, nearby_arm in enumerate(self.nearby.values() if self.started else ()):
+                there = np.array([np.concatenate(start_state(m)) for m in nearby_arm.models])
+                slopes[k, : 2 * self.n] = nearby_arm.weights @ (there - here)
+            self.known[self.started] = slopes  # stored only when complete
         return self.known[self.started]
 
 
 def _models(nearby: Mapping[str, Nearby]) -> list[Model]:
-    return [model for each in nearby.values() for model in each.models]
+    return [model for pair in nearby.values() for model in pair.models]

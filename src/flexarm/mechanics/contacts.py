@@ -64,12 +64,12 @@ class Touch:
 
 def touches(model: Model, q: Expr, placed: tuple[LinkFrames, ...]) -> list[Touch]:
     """Compute point, depth and normal of all contacts of an arm at coordinates q."""
-    found = []
+    touching = []
     for contact, point in zip(model.arm.contacts, model.points.contacts, strict=True):
         attached = attach(model, q, placed, point)
         distance, normal = distance_from(contact.obstacle, attached.position)
-        found.append(Touch(contact, attached, contact.radius - distance, normal))
-    return found
+        touching.append(Touch(contact, attached, contact.radius - distance, normal))
+    return touching
 
 
 def distance_from(obstacle: Obstacle, point: Expr) -> tuple[Expr, Expr]:

@@ -95,9 +95,9 @@ def tip_rows(model: Model, name: str, q: Array) -> Array:
 
 def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
     """Return the shape functions and amplitudes of a flexible link at coordinates q, (T, n)."""
-    found = body_of(model, part).deformed(q)
-    assert found is not None
-    return found
+    deformation = body_of(model, part).deformed(q)
+    assert deformation is not None
+    return deformation
 
 
 def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
@@ -177,14 +177,14 @@ def fibre_strain(
     ``bends`` is the pair of curvatures [1/m] along y and z, (T, S) each.
     """
     bend_y, bend_z = bends
-    shape, known = None if section is None else section.shape, link.span
+    shape, span = None if section is None else section.shape, link.span
     if isinstance(shape, Tube):
         bent = np.hypot(bend_y, bend_z) * shape.diameter / 2
     elif isinstance(shape, Rectangle | RectangularTube | IBeam):
         bent = (np.abs(bend_y) * shape.width + np.abs(bend_z) * shape.height) / 2
-    elif known.has("EA"):  # fibres as far out as those of a solid round section
+    elif span.has("EA"):  # fibres as far out as those of a solid round section
         radii = [
-            np.sqrt(known.at(name, places) / known.at("EA", places)) if known.has(name) else 0.0
+            np.sqrt(span.at(name, places) / span.at("EA", places)) if span.has(name) else 0.0
             for name in ("EIz", "EIy")
         ]
         bent = 2 * (np.abs(bend_y) * radii[0] + np.abs(bend_z) * radii[1])

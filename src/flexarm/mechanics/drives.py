@@ -44,7 +44,7 @@ def input_limit(axis: Axis) -> float:
     amperes = math.inf
     if motor is not None and motor.input != "voltage":
         amperes = motor.current_limit or math.inf
-    return min((each for each in (most, amperes) if each != math.inf), default=math.inf)
+    return min((limit for limit in (most, amperes) if limit != math.inf), default=math.inf)
 
 
 def input_limits(model: Model) -> Array:
@@ -82,12 +82,12 @@ def rubbing(model: Model, axis: Axis) -> dict[str, tuple[Array, AnyFriction]]:
 
     Each friction is paired with the row (n,) that selects the coordinate on which it acts.
     """
-    found: dict[str, tuple[Array, AnyFriction]] = {}
+    frictions: dict[str, tuple[Array, AnyFriction]] = {}
     if axis.acts.friction is not None:
-        found[LINK_SIDE] = (hub_row(model, axis), axis.acts.friction)
+        frictions[LINK_SIDE] = (hub_row(model, axis), axis.acts.friction)
     if axis.acts.drive is not None and axis.acts.drive.friction is not None:
-        found[MOTOR_SIDE] = (motor_row(model, axis), axis.acts.drive.friction)
-    return found
+        frictions[MOTOR_SIDE] = (motor_row(model, axis), axis.acts.drive.friction)
+    return frictions
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,13 @@ def coulomb_frictions(model: Model, *, smooth: bool = True) -> list[Coulomb]:
 
     With ``smooth`` false, other Coulomb frictions are included as if they were smooth.
     """
-    found = []
+    frictions = []
     for axis in () if model.driveless else model.axes:
         for row, friction in rubbing(model, axis).values():
             if friction.coulomb and (friction.kind == "smooth" or not smooth):
                 smoothing = friction.smoothing or axis.smoothing
-                found.append(Coulomb(axis, row, float(friction.coulomb), smoothing))
-    return found
+                frictions.append(Coulomb(axis, row, float(friction.coulomb), smoothing))
+    return frictions
 
 
 def axis_loss(model: Model, axis: Axis, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
@@ -267,11 +267,11 @@ def rubbed(model: Model, axis: Axis, q: Expr, v: Expr) -> dict[str, Expr]:
 
     Keys are the names of the motor side, link side and gear.
     """
-    found: dict[str, Expr] = {}
+    efforts: dict[str, Expr] = {}
     for side, (row, friction) in rubbing(model, axis).items():
         rate = ca.dot(constant(row), v)
-        found[side] = rate * smooth_friction(friction, axis, rate)
+        efforts[side] = rate * smooth_friction(friction, axis, rate)
     drive = axis.acts.drive
     if axis.motor is not None and drive is not None and drive.efficiency < 1:
-        found[GEAR] = v[axis.motor] * gear_loss(model, axis, q, v[axis.motor])
-    return found
+        efforts[GEAR] = v[axis.motor] * gear_loss(model, axis, q, v[axis.motor])
+    return efforts

@@ -50,8 +50,8 @@ def elastic_force(
     the arm's tip are omitted.
     """
     result = _own_elastic_force(model, q, known or {})
-    for each in point_forces(model, q, ends=ends):
-        result -= each.attached.effort(each.stored, each.torque)
+    for point_force in point_forces(model, q, ends=ends):
+        result -= point_force.attached.effort(point_force.stored, point_force.torque)
     return result
 
 
@@ -62,9 +62,9 @@ def elastic_stiffness(model: Model, q: Expr) -> Expr:
     direction is a geometric stiffness, like that of any load.
     """
     result = ca.jacobian(_own_elastic_force(model, q, {}), q)
-    for each in point_forces(model, q):
-        along = each.attached.effort(each.direction, each.torque)
-        result -= along @ ca.jacobian(each.elastic, q)
+    for point_force in point_forces(model, q):
+        along = point_force.attached.effort(point_force.direction, point_force.torque)
+        result -= along @ ca.jacobian(point_force.elastic, q)
     return result
 
 
@@ -131,8 +131,8 @@ def dissipative_force(
             result += axis_loss(model, axis, q, v, coulomb=coulomb)
             if axis.acts.stops is not None:
                 result += hub * stop_loss(axis, ca.dot(hub, q), ca.dot(hub, v))
-    for each in point_forces(model, q, v, friction=coulomb, ends=ends):
-        result -= each.attached.effort(each.lost, each.torque)
+    for point_force in point_forces(model, q, v, friction=coulomb, ends=ends):
+        result -= point_force.attached.effort(point_force.lost, point_force.torque)
     return result
 
 
@@ -202,8 +202,13 @@ def outer_loads(
     A load is a link's index, a point, a force and a torque.
     """
     return wrench_loads(model, q, placed, factors) + [
-        (each.link, each.attached.position, each.stored + each.lost, each.torque)
-        for each in point_forces(model, q, v)
+        (
+            point_force.link,
+            point_force.attached.position,
+            point_force.stored + point_force.lost,
+            point_force.torque,
+        )
+        for point_force in point_forces(model, q, v)
     ]
 
 

@@ -39,8 +39,8 @@ def point_forces(
     """
     if not model.arm.contacts and not model.arm.springs:
         return []
-    found = zip(_contact_forces(model, q, v, friction), model.points.contacts, strict=True)
-    touched = [force for force, point in found if ends or point.x != "end"]
+    contacts = zip(_contact_forces(model, q, v, friction), model.points.contacts, strict=True)
+    touched = [force for force, point in contacts if ends or point.x != "end"]
     return [*touched, *_spring_forces(model, q, v)]
 
 
@@ -56,7 +56,7 @@ def point_energy(model: Model, q: Expr) -> Expr:
 
 
 def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> list[PointForce]:
-    found, none = [], type(q)(3, 1)
+    forces, none = [], type(q)(3, 1)
     for touch, point in zip(
         touches(model, q, frames(model, q)), model.points.contacts, strict=True
     ):
@@ -65,10 +65,10 @@ def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> li
             normal, rubbed = touch.forces(v, friction=friction)
             lost = (normal - touch.elastic) * touch.normal + rubbed
             torque = ca.cross(touch.lever, rubbed) if touch.contact.radius else none
-        found.append(
+        forces.append(
             PointForce(point.link, touch.attached, touch.elastic, touch.normal, lost, torque)
         )
-    return found
+    return forces
 
 
 @dataclass(frozen=True)
@@ -93,23 +93,23 @@ class Line:
 
 def lines(model: Model, q: Expr) -> list[Line]:
     """Compute the ends, direction and length of all point springs at coordinates q."""
-    placed, found = frames(model, q), []
+    placed, lines_of_springs = frames(model, q), []
     for spring, (a, b) in zip(model.arm.springs, model.points.springs, strict=True):
         first, second = attach(model, q, placed, a), attach(model, q, placed, b)
         between = second.position - first.position
         length = ca.sqrt(ca.fmax(ca.sumsqr(between), SMALLEST_LENGTH))
-        found.append(Line(spring, (first, second), between / length, length))
-    return found
+        lines_of_springs.append(Line(spring, (first, second), between / length, length))
+    return lines_of_springs
 
 
 def _spring_forces(model: Model, q: Expr, v: Expr | None) -> list[PointForce]:
-    found, none = [], type(q)(3, 1)
+    forces, none = [], type(q)(3, 1)
     for line, points in zip(lines(model, q), model.points.springs, strict=True):
         lost = none if v is None else line.drag(v) * line.direction
         for sign, point, end in zip((1, -1), points, line.ends, strict=True):
             if point.link > -2:
                 direction = sign * line.direction
-                found.append(
+                forces.append(
                     PointForce(point.link, end, line.tension, direction, sign * lost, none)
                 )
-    return found
+    return forces

@@ -36,7 +36,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
     part, rail_part = model.links[index], model.links[index - 1]
     rail = part.rail
     assert rail is not None
-    (s,), (rate,) = ([each[k] for k in part.coordinates] for each in (q, v))
+    (s,), (rate,) = ([values[k] for k in part.coordinates] for values in (q, v))
     at = _Curves(rail, s - rail.root)
     d, rates = own_values(rail_part, q), own_values(rail_part, v)
     if rail_part.exact is None:
@@ -91,7 +91,7 @@ class _Curves:
 
         Coefficients have shape (orders, panels, terms, m).
         """
-        return [self.row(each) for each in series]
+        return [self.row(coefficients) for coefficients in series]
 
     def _polynomial(self, k: int) -> Expr:
         while len(self.basis) <= k:

@@ -46,8 +46,8 @@ def weightless(
         Time of the state, in words for the message.
     """
     if names is None:
-        kept = [i for i in range(model.size) if i not in model.prescribed]
-        names, mass = [model.names[i] for i in kept], mass[np.ix_(kept, kept)]
+        moving = [i for i in range(model.size) if i not in model.prescribed]
+        names, mass = [model.names[i] for i in moving], mass[np.ix_(moving, moving)]
     if not np.all(np.isfinite(mass)):
         return Weightless(
             "links",
@@ -106,16 +106,16 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
     Upper bounds of mass, first and second moments of everything a joint carries are accumulated
     from the arm's tip inwards.
     """
-    found: dict[str, float] = {}
+    roundings: dict[str, float] = {}
     carried = np.zeros(3)
     for part in reversed(model.links):
         carried = _carried(carried, part.tip_body, part.length)
         root = float(np.linalg.norm(part.pose_JL.position))
         carried = _carried(carried, own_inertia(part.link), root)
-        found |= {a.name: DUST * carried[2] for a in part.axes if a.turns}
+        roundings |= {a.name: DUST * carried[2] for a in part.axes if a.turns}
         joint = float(np.linalg.norm(part.pose_FJ.position))
         carried = _carried(carried, NO_INERTIA, joint)
-    return np.array([found.get(name, 0.0) for name in names])
+    return np.array([roundings.get(name, 0.0) for name in names])
 
 
 def _carried(moments: Array, body: Inertia, distance: float) -> Array:

@@ -22,9 +22,9 @@ def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
         above.plot(run.t, run.u[:, k], color=COLOURS[k % len(COLOURS)], label=drawable(name))
     above.set_ylabel("inputs")
     above.legend(frameon=False)
-    for k, (each, label) in enumerate(((unshaped, "unshaped"), (run, "planned"))):
-        away = np.linalg.norm(each.tip - each.tip[each.t >= duration].mean(axis=0), axis=1)
-        below.semilogy(each.t, np.maximum(away, 1e-9), color=COLOURS[k], label=label)
+    for k, (motion, label) in enumerate(((unshaped, "unshaped"), (run, "planned"))):
+        away = np.linalg.norm(motion.tip - motion.tip[motion.t >= duration].mean(axis=0), axis=1)
+        below.semilogy(motion.t, np.maximum(away, 1e-9), color=COLOURS[k], label=label)
     below.axvline(duration, color="#6d7884", linewidth=0.8, linestyle=":")
     below.set(xlabel="t [s]", ylabel="tip from its final place [m]", xlim=(0, run.t[-1]))
     below.legend(frameon=False)

@@ -69,12 +69,12 @@ class Limit:
         Derivatives are finite differences.
         """
         value, slopes = self.measure(q, v, u), []
-        for k, given in enumerate((q, v, u)):
+        for k, values in enumerate((q, v, u)):
             columns = []
-            for i in range(given.shape[1]):
-                size = NUDGE * max(float(np.abs(given[:, i]).max()), 1e-3)
+            for i in range(values.shape[1]):
+                size = NUDGE * max(float(np.abs(values[:, i]).max()), 1e-3)
                 moved = [q, v, u]
-                moved[k] = given.copy()
+                moved[k] = values.copy()
                 moved[k][:, i] += size
                 columns.append((self.measure(*moved) - value) / size)
             slopes.append(np.stack(columns, axis=2))
@@ -83,9 +83,10 @@ class Limit:
 
 def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Array:
     """Return the largest allowed input of each driven joint, infinite if unlimited, shape (k,)."""
-    given = _by_name("effort", limits.effort, names, "N m|N|A|V")
+    limit_by_name = _by_name("effort", limits.effort, names, "N m|N|A|V")
     return np.array([
-        given.get(name, top) for name, top in zip(names, input_limits(model).tolist(), strict=True)
+        limit_by_name.get(name, top)
+        for name, top in zip(names, input_limits(model).tolist(), strict=True)
     ])  # fmt: skip
 
 
@@ -116,8 +117,8 @@ def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array,
         low += [-limit.share] * len(by_q)
         top += [limit.share] * len(by_q)
     for axis in problem.model.axes:
-        known = axis.acts.limits if axis.driven else None
-        sides = (None, None) if known is None else (known.lower, known.upper)
+        joint_range = axis.acts.limits if axis.driven else None
+        sides = (None, None) if joint_range is None else (joint_range.lower, joint_range.upper)
         if sides != (None, None):
             rows.append(np.eye(1, 2 * n, axis.index))
             low.append(-np.inf if sides[0] is None else float(sides[0]))
@@ -132,8 +133,8 @@ def _positions(problem: MotionProblem) -> list[Limit]:
     """
     listed = []
     for axis in problem.model.axes:
-        known = axis.acts.limits if axis.driven else None
-        sides = () if known is None else ((1.0, known.upper), (-1.0, known.lower))
+        joint_range = axis.acts.limits if axis.driven else None
+        sides = () if joint_range is None else ((1.0, joint_range.upper), (-1.0, joint_range.lower))
         for sign, bound in sides:
             if bound is not None:
                 ends = sign * np.array([problem.start[axis.index], problem.goal[axis.index]])
@@ -166,11 +167,11 @@ def _beyond(index: int, sign: float, begin: float) -> Measure:
 
 def _speeds(problem: MotionProblem, limits: Limits) -> list[Limit]:
     model, names = problem.model, problem.names
-    given = _by_name("speed", limits.speed, names, "rad/s|m/s")
+    speeds = _by_name("speed", limits.speed, names, "rad/s|m/s")
     listed = []
     for axis in (axis for axis in model.axes if axis.driven):
         stated = axis.acts.limits
-        top = given.get(axis.name, None if stated is None else stated.speed)
+        top = speeds.get(axis.name, None if stated is None else stated.speed)
         if top is not None:
             rate = _linear(np.zeros((1, model.size)), np.eye(1, model.size, axis.index))
             listed.append(Limit(f"speed of {axis.name}", f"{axis.unit}/s", float(top), rate))
@@ -180,11 +181,11 @@ def _speeds(problem: MotionProblem, limits: Limits) -> list[Limit]:
 def _deflections(problem: MotionProblem, limits: Limits) -> list[Limit]:
     model = problem.model
     names = tuple(part.name for part in flexible_links(model))
-    given = _by_name("deflection", limits.deflection, names, "m")
-    rows = {name: tip_rows(model, name, problem.start) for name in given}
+    deflections = _by_name("deflection", limits.deflection, names, "m")
+    rows = {name: tip_rows(model, name, problem.start) for name in deflections}
     return [
         Limit(f"deflection of {name}", "m", top, _linear(rows[name], 0 * rows[name]))
-        for name, top in given.items()
+        for name, top in deflections.items()
     ]
 
 
@@ -210,10 +211,10 @@ def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:
 
 
 def _base(problem: MotionProblem, limits: Limits) -> list[Limit]:
-    asked = {"base_force": limits.base_force, "base_torque": limits.base_torque}
+    base_limits = {"base_force": limits.base_force, "base_torque": limits.base_torque}
     limits_in_use = {
         name: require_positive(name, top, unit=FORCES[name])
-        for name, top in asked.items()
+        for name, top in base_limits.items()
         if top is not None
     }
     if limits_in_use and problem.model.floats:

@@ -164,7 +164,7 @@ class Mpc(Summarised):
             Inputs of the driven joints [N m], [N].
         """
         now = np.concatenate(
-            [require_shaped(name, each, (self._n,)) for name, each in (("q", q), ("v", v))]
+            [require_shaped(name, value, (self._n,)) for name, value in (("q", q), ("v", v))]
         )
         goal = self._goal(target)
         begun = round(require_number("t", t) / self.period)
@@ -181,8 +181,8 @@ class Mpc(Summarised):
         """Return the reference trajectory and weights for a target, cached for the last target."""
         key: Any = id(target)
         if not isinstance(target, Plan):
-            what = "positions of driven joints by name, or a Plan"
-            key = tuple(sorted(require_mapping("target", target, what, optional=False).items()))
+            expected = "positions of driven joints by name, or a Plan"
+            key = tuple(sorted(require_mapping("target", target, expected, optional=False).items()))
         if key not in self._goals:
             self._goals = {key: self._find_goal(target)}
         return self._goals[key]
@@ -191,20 +191,25 @@ class Mpc(Summarised):
         problem, n = self._problem, self._n
         if isinstance(target, Plan):
             x, u = _follow(target, problem, self.period)
-            held = x[-1, :n]
+            posture = x[-1, :n]
         else:
-            what, units = "positions of driven joints by name", problem.model.axis_units
-            held = self._statics.at_joints(require_numbers("target", target, what, units=units))
-            x, u = np.append(held, np.zeros(n))[None], self._statics.effort(held)[None]
+            expected, units = "positions of driven joints by name", problem.model.axis_units
+            posture = self._statics.at_joints(
+                require_numbers("target", target, expected, units=units)
+            )
+            x, u = np.append(posture, np.zeros(n))[None], self._statics.effort(posture)[None]
         still, tangent = np.zeros(n), problem.tangent
-        linear = tangent.matrices(OperatingPoint(held, still, u[-1]), still)
+        linear = tangent.matrices(OperatingPoint(posture, still, u[-1]), still)
         plant = linear.state_space()
-        weights = self._weights[0] or self._energies(linear, held)
+        weights = self._weights[0] or self._energies(linear, posture)
         Ad, Bd, (Q, R, N) = sampled_costs(plant, weights, self.period)
         P = None
-        for kept in (1.0, FORGETS):  # undamped motions that no input reaches have an infinite cost
+        for discount in (
+            1.0,
+            FORGETS,
+        ):  # undamped motions that no input reaches have an infinite cost
             with contextlib.suppress(np.linalg.LinAlgError, ValueError):
-                P = scipy.linalg.solve_discrete_are(kept * Ad, kept * Bd, Q, R, s=N)
+                P = scipy.linalg.solve_discrete_are(discount * Ad, discount * Bd, Q, R, s=N)
                 break
         if P is None:
             raise FlexarmError(
@@ -263,8 +268,8 @@ class Mpc(Summarised):
         """
         k = len(self.names)
         self._hessian -= self._ended
-        for each in (self.u, self.x, self._own, self._integrals, self._pushed):
-            each[:-1] = each[1:]
+        for sequence in (self.u, self.x, self._own, self._integrals, self._pushed):
+            sequence[:-1] = sequence[1:]
         self._by, self._other = self._other, self._by
         self._by[:-1, :, :-k], self._by[:-1, :, -k:] = self._other[1:, :, k:], 0.0
         self._hessian[:-k, :-k] = self._hessian[k:, k:]
@@ -334,8 +339,8 @@ class Mpc(Summarised):
             u = self.u + change.reshape(self.u.shape)
             self.u[:] = np.minimum(np.maximum(u, -self.most), self.most)
         ahead, (low, top) = self.x[1:] @ self._rows.T, self._sides
-        kept = np.all((low - BROKEN <= ahead) & (ahead <= top + BROKEN))
-        self._left = not (self._begun and kept)
+        within = np.all((low - BROKEN <= ahead) & (ahead <= top + BROKEN))
+        self._left = not (self._begun and within)
 
     def _foresee(self, now: Array) -> Array:
         """Return the states predicted from the state ``now`` with unchanged inputs, (N + 1, 2n)."""
@@ -413,7 +418,7 @@ def mpc(
     period = require_positive("period", period, unit="s")
     require_count("intervals", intervals, 2, most=1000)
     require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")
-    asked = (
+    chosen_bandwidth = (
         None
         if bandwidth is None
         else require_number(
@@ -428,10 +433,12 @@ def mpc(
     problem = MotionProblem.staying(arm, {}, {})
     if weights is not None:
         require_fitting(weights, 2 * problem.model.size, len(problem.names))
-    if asked is None:
+    if chosen_bandwidth is None:
         slow = vibrations(problem.tangent, {}).frequency[:1].tolist()
-        asked = min([BANDWIDTH, PER_PERIOD / period, *(BELOW * each for each in slow)])
-    return Mpc(problem, period, intervals, limits, (weights, asked))
+        chosen_bandwidth = min(
+            [BANDWIDTH, PER_PERIOD / period, *(BELOW * frequency for frequency in slow)]
+        )
+    return Mpc(problem, period, intervals, limits, (weights, chosen_bandwidth))
 
 
 def _root(weight: Array) -> Array:

@@ -208,27 +208,27 @@ def plan(
     judged = _within_limits(program, first, 2 * np.pi / float(fast[0]))
     if aim == "time":
         judged = _shortest(program, judged)
-    found, run = judged.found, judged.run
-    unshaped = _unshaped(problem, found.duration, float(run.t[-1]))
-    before, left = (each.settling(found.duration).swing for each in (unshaped, run))
+    iterate, run = judged.found, judged.run
+    unshaped = _unshaped(problem, iterate.duration, float(run.t[-1]))
+    before, left = (motion.settling(iterate.duration).swing for motion in (unshaped, run))
     require_clear(arm, problem.arm, run)
     tolerated = max(tolerance * before, anyway)
     if left > tolerated:
-        share, size = (float(f"{1.05 * each:.1e}") for each in (left / before, left))
+        share, size = (float(f"{1.05 * motion:.1e}") for motion in (left / before, left))
         warnings.warn(
             f"plan: the tip vibrates by {left:.3g} m afterwards, more than the {tolerated:.2g} m "
             f"tolerated.{problem.friction} Take a longer duration or other intervals, or allow it: "
             f"tolerance={share:g} (--tolerance {share:g}), or atol={size:g} (--atol {size:g}).",
             stacklevel=2,
         )
-    planned = problem.profiles(program.inputs, found.values, found.duration)
+    planned = problem.profiles(program.inputs, iterate.values, iterate.duration)
     keys = {axis.name: f"{joint_key(axis)}.input" for axis in problem.model.axes}
-    shown = np.linspace(0.0, found.duration, intervals + 1)
+    shown = np.linspace(0.0, iterate.duration, intervals + 1)
     tables = [np.array(planned[name]["values"]) for name in problem.names]
-    u = np.array([each[:: program.inputs.fine][: len(shown)] for each in tables]).T
+    u = np.array([motion[:: program.inputs.fine][: len(shown)] for motion in tables]).T
     return Plan(
-        change_arm(problem.arm, {keys[name]: each for name, each in planned.items()}),
-        aim, found.duration, shown, u, run, unshaped, left, before, tolerated, judged.miss,
+        change_arm(problem.arm, {keys[name]: motion for name, motion in planned.items()}),
+        aim, iterate.duration, shown, u, run, unshaped, left, before, tolerated, judged.miss,
         judged.margins, 2 * np.pi / problem.fastest, judged.count, time.process_time() - begun,
     )  # fmt: skip
 
@@ -250,9 +250,9 @@ def _pose(
     if duration is not None:
         duration = require_positive("duration", duration, unit="s")
     model = build(arm)
-    what, units = "positions of driven joints by name", model.axis_units
+    expected, units = "positions of driven joints by name", model.axis_units
     to, places = (
-        require_numbers(k, x, what, units=units) for k, x in (("to", to), ("start", start))
+        require_numbers(k, x, expected, units=units) for k, x in (("to", to), ("start", start))
     )
     problem = MotionProblem.of(validated(arm), to, places)
     require_rest(model, problem.start)
@@ -269,8 +269,8 @@ def _pose(
     values = _rigid_inputs(problem, to, places, length, inputs.shares)
     _require_effort(problem, values, most, length)
     values = np.clip(values, -most, most)
-    for ends, held in zip(inputs.fixed, problem.holds, strict=True):
-        values[ends] = held
+    for ends, holding in zip(inputs.fixed, problem.holds, strict=True):
+        values[ends] = holding
     sizes = np.where(np.isfinite(most), most, np.abs(values).max())
     spread = np.abs(values).max(axis=0) / sizes
     spread = np.maximum(spread, LEAST_SPREAD * spread.max())
@@ -407,14 +407,14 @@ def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _
     """
     total = 0
     for _ in range(TIGHTER):
-        found, count = program.solve(first)
+        iterate, count = program.solve(first)
         total += count
-        judged = _judge(program, found, after, total)
+        judged = _judge(program, iterate, after, total)
         if max(judged.used, default=0.0) <= 1.0:
             return judged
         pairs = zip(program.limits, judged.used, strict=True)
         tighter = tuple(limit.tightened(peak) for limit, peak in pairs)
-        program, first = replace(program, limits=tighter), found
+        program, first = replace(program, limits=tighter), iterate
     worst = int(np.argmax(judged.used))
     raise FlexarmError(
         "limits: the planned motion is refused. In a simulation the "

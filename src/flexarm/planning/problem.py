@@ -53,7 +53,7 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
     if arm.contacts and not planned.contacts:
         listed = arm.model_dump(exclude_unset=True, mode="json")["contacts"]
         with_them = replace(run, model=build(change_arm(planned, {"contacts": listed})))
-        variables = {each.name: each.values for each in contact_variables(with_them)}
+        variables = {variable.name: variable.values for variable in contact_variables(with_them)}
         depth = variables["penetration"].max(axis=0)
         if np.any(depth > 0):
             raise FlexarmError(
@@ -135,13 +135,13 @@ class MotionProblem:
         their position limits.
         """
         ranged = {part.exposed for part in self.model.links if part.range is not None}
-        gone: dict[str, None] = {}
+        no_limits: dict[str, None] = {}
         for axis in self.model.axes:
-            kept = axis.acts.stops is not None or axis.index in ranged
-            for name in ("speed",) if kept else ("lower", "upper", "speed"):
+            needs_limits = axis.acts.stops is not None or axis.index in ranged
+            for name in ("speed",) if needs_limits else ("lower", "upper", "speed"):
                 if getattr(axis.acts.limits, name, None) is not None:
-                    gone[f"{joint_key(axis)}.limits.{name}"] = None
-        return change_arm(self.arm, gone) if gone else self.arm
+                    no_limits[f"{joint_key(axis)}.limits.{name}"] = None
+        return change_arm(self.arm, no_limits) if no_limits else self.arm
 
     @cached_property
     def tangent(self) -> Tangent:
@@ -164,8 +164,8 @@ class MotionProblem:
     def friction(self) -> str:
         """A sentence that names Coulomb friction as a cause of failure; empty without friction."""
         forces = {
-            each.axis.name: f"{each.force:.3g} {each.axis.effort_unit}"
-            for each in coulomb_frictions(self.model, smooth=False)
+            friction.axis.name: f"{friction.force:.3g} {friction.axis.effort_unit}"
+            for friction in coulomb_frictions(self.model, smooth=False)
         }
         if not forces:
             return ""

@@ -67,9 +67,9 @@ class NonlinearProgram:
 
         Scales are the ranges in a run, with a lower bound.
         """
-        kept = self.problem.kept
+        with_goal = self.problem.kept
         ranges = []
-        for rows in (run.q[:, kept], run.v[:, kept]):
+        for rows in (run.q[:, with_goal], run.v[:, with_goal]):
             spread = np.abs(rows - rows[0]).max(axis=0)
             ranges.append(np.maximum(spread, LEAST_RANGE * max(spread.max(), 1e-12)))
         return np.concatenate(ranges)
@@ -111,17 +111,17 @@ class NonlinearProgram:
 
         The second array contains the share of each limit that may be used; both have shape (N,).
         """
-        q, v, u = (each[2::2] for each in (run.q, run.v, run.u))
+        q, v, u = (samples[2::2] for samples in (run.q, run.v, run.u))
         used = [limit.measure(q, v, u).ravel() / limit.allowed for limit in self.limits]
         shares = [limit.share for limit in self.limits]
-        return np.concatenate([[], *used]), np.repeat(shares, [len(each) for each in used])
+        return np.concatenate([[], *used]), np.repeat(shares, [len(samples) for samples in used])
 
     def slopes(self, now: Iterate) -> tuple[Array, Array]:
         """Return Jacobians of the goal deviation and of the limited quantities.
 
         They are derivatives by the input values, shape (rows, count k).
         """
-        run, n, kept = now.run, self.problem.model.size, self.problem.kept
+        run, n, with_goal = now.run, self.problem.model.size, self.problem.kept
         states = sensitivity(self.problem, self.inputs, now.duration, run)
         limited = [np.zeros((0, states.shape[2]))]
         for limit in self.limits:
@@ -129,7 +129,7 @@ class NonlinearProgram:
             rows = np.concatenate([by_q, by_v], axis=2) @ states[1:]
             rows += np.einsum("tru,tc->trcu", by_u, self.inputs.at_ends).reshape(rows.shape)
             limited.append(rows.reshape(-1, rows.shape[2]) / limit.allowed)
-        return states[-1][[*kept, *(n + i for i in kept)]], np.concatenate(limited)
+        return states[-1][[*with_goal, *(n + i for i in with_goal)]], np.concatenate(limited)
 
 
 class MotionResiduals:

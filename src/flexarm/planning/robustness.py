@@ -36,7 +36,7 @@ def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
         parameters=list(listed.values()),
     )  # fmt: skip
     pairs = zip(listed, runs, strict=True)
-    return tuple(Variation(name, each.settling(duration).swing) for name, each in pairs)
+    return tuple(Variation(name, varied.settling(duration).swing) for name, varied in pairs)
 
 
 def _stiffnesses(arm: Arm, factor: float) -> dict[str, Any]:

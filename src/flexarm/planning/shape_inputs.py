@@ -85,20 +85,24 @@ class ShapedInputs(Summarised):
     kind: ShaperKind
 
     def _summary(self) -> Summary:
-        found, shaper = self.vibrations[-1], self.shapers[-1]
-        left = 100 * shaper.residual(found.frequency, found.damping)
-        swings = np.where(found.swing > NEGLIGIBLE * found.swing.max(), 1e3 * found.swing, 0.0)
+        at_end, shaper = self.vibrations[-1], self.shapers[-1]
+        left = 100 * shaper.residual(at_end.frequency, at_end.damping)
+        swings = np.where(
+            at_end.swing > NEGLIGIBLE * at_end.swing.max(),
+            1e3 * at_end.swing,
+            0.0,
+        )
         left[left < 100 * NEGLIGIBLE] = 0.0
         rows = [
             (name, f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{swing:.3g}",
-             "yes" if k in found.order[: self.modes] else "", f"{share:.3g}")
+             "yes" if k in at_end.order[: self.modes] else "", f"{share:.3g}")
             for k, (name, w, z, swing, share) in enumerate(zip(
-                found.names, found.frequency, found.damping, swings, left, strict=True))
+                at_end.names, at_end.frequency, at_end.damping, swings, left, strict=True))
         ]  # fmt: skip
         named = ", ".join(f"{name} ({hertz} Hz)" for name, hertz, *_, yes, _ in rows if yes)
         # The vibrations that are shaped for, and the largest residual ones, come first.
         worst = np.argsort(-swings * left, kind="stable")
-        first = list(dict.fromkeys([*found.order[: self.modes], *worst]))[:PRINTED]
+        first = list(dict.fromkeys([*at_end.order[: self.modes], *worst]))[:PRINTED]
         rest = set(range(len(rows))) - set(first)
         rows = [rows[k] for k in (*sorted(first), *sorted(rest))]
         simulated = self.__dict__.get("residuals")
@@ -160,29 +164,32 @@ class ShapedInputs(Summarised):
     @cached_property
     def cause(self) -> str:
         """A sentence on the dominant part of the residual tip motion, with a remedy."""
-        found, name = self.vibrations[-1], max(self.left, key=lambda each: self.left[each])
+        at_end, name = (
+            self.vibrations[-1],
+            max(self.left, key=lambda part: self.left[part]),
+        )
         head = f"most of it is {name}"
         axes = self.runs[1].model.axes
-        held = [axis.name for axis in axes if axis.acts.servo is None and not axis.prescribed]
-        if held and self.left[BEYOND] > DOUBTED * self.left[name]:
+        no_servo = [axis.name for axis in axes if axis.acts.servo is None and not axis.prescribed]
+        if no_servo and self.left[BEYOND] > DOUBTED * self.left[name]:
             return (
-                f"much of it is {BEYOND}, which holds {', '.join(held)} for want of a servo: give "
-                f"{'it' if len(held) == 1 else 'each'} one, or take a slower motion"
+                f"much of it is {BEYOND}, which holds {', '.join(no_servo)} for want of a servo: "
+                f"give {'it' if len(no_servo) == 1 else 'each'} one, or take a slower motion"
             )
-        if name in found.lags:
-            lasts = -1 / found.lags[name].real
+        if name in at_end.lags:
+            lasts = -1 / at_end.lags[name].real
             return (
                 f"{head}, which comes to rest without ringing, with a time constant of "
                 f"{lasts:.3g} s: no shaper shortens that. Raise the servo's stiffness or "
                 "lower its damping."
             )
-        if name not in found.names:
+        if name not in at_end.names:
             return f"{head}: take a slower motion"
-        k = found.names.index(name)
-        hertz = f"{found.frequency[k] / (2 * np.pi):.4g} Hz"
-        rank = found.order.tolist().index(k) + 1
+        k = at_end.names.index(name)
+        hertz = f"{at_end.frequency[k] / (2 * np.pi):.4g} Hz"
+        rank = at_end.order.tolist().index(k) + 1
         if rank > self.modes:
-            hardly = "" if k in found.excited else ", which the targets alone hardly excite"
+            hardly = "" if k in at_end.excited else ", which the targets alone hardly excite"
             return f"{head} ({hertz}){hardly}, not shaped for: take modes={rank} (--modes {rank})"
         helps = [] if self.kind == "zvdd" else ["'zvdd'"]
         helps += [] if len(self.shapers) > 1 else ["follow_posture (--follow-posture)"]
@@ -200,18 +207,18 @@ class ShapedInputs(Summarised):
         The tip's curve is fitted, by least squares, by a constant and motions ``exp(s t)`` of the
         arm's eigenvalues s; the remainder is listed separately.
         """
-        run, found = self.runs[1], self.vibrations[-1]
+        run, at_end = self.runs[1], self.vibrations[-1]
         t, tip = (x[run.t >= self.end - 1e-9] for x in (run.t, run.tip))
-        rings = found.frequency * (-found.damping + 1j * np.sqrt(1 - found.damping**2))
-        every = dict(zip(found.names, rings.tolist(), strict=True)) | found.lags
+        rings = at_end.frequency * (-at_end.damping + 1j * np.sqrt(1 - at_end.damping**2))
+        every = dict(zip(at_end.names, rings.tolist(), strict=True)) | at_end.lags
         step = float(t[1] - t[0])
-        seen = {name: np.exp(s * (t - t[0])) for name, s in every.items() if abs(s) * step < 1}
-        columns = np.array([part for x in seen.values() for part in (x.real, x.imag)])
+        responses = {name: np.exp(s * (t - t[0])) for name, s in every.items() if abs(s) * step < 1}
+        columns = np.array([part for x in responses.values() for part in (x.real, x.imag)])
         columns = np.vstack([np.ones(len(t)), columns]).T
         sizes = np.linalg.lstsq(columns, tip, rcond=SEEN)[0]
         moved = {
             name: columns[:, [k, k + 1]] @ sizes[[k, k + 1]]
-            for name, k in zip(seen, range(1, len(sizes), 2), strict=True)
+            for name, k in zip(responses, range(1, len(sizes), 2), strict=True)
         }
         moved[BEYOND] = tip - columns @ sizes
         return {name: float(np.ptp(x, axis=0).max() / 2) for name, x in moved.items()}
@@ -270,18 +277,26 @@ def shape_inputs(
     named = motions(model)
     end = max(breakpoints(profile)[-1] for _, profile in named.values())
     times = np.unique(np.linspace(0.0, end, POSTURES))
-    found = _along(model, named, times, every=follow_posture)
+    at_postures = _along(model, named, times, every=follow_posture)
     if not follow_posture:
-        times, found = times[-1:], found[-1:]
-    followed = [each.first(modes) for each in found]
-    made = [shaper_of_modes(kind, each, vibration=vibration) for each in followed]
+        times, at_postures = times[-1:], at_postures[-1:]
+    followed = [at_posture.first(modes) for at_posture in at_postures]
+    posture_shapers = [
+        shaper_of_modes(kind, at_posture, vibration=vibration) for at_posture in followed
+    ]
     if kind == "ei":
-        _require_ringing([mode for each in followed for mode in each], vibration)
-    single = made if len(made) == 1 else [impulses(kind, x, vibration=vibration) for x in followed]
-    later = float(times[-1]) + max(each.duration for each in made)
+        _require_ringing([mode for at_posture in followed for mode in at_posture], vibration)
+    single = (
+        posture_shapers
+        if len(posture_shapers) == 1
+        else [impulses(kind, x, vibration=vibration) for x in followed]
+    )
+    later = float(times[-1]) + max(at_posture.duration for at_posture in posture_shapers)
     along = times * (later / end if end else 1.0)  # the shaped arm passes the postures later
     changes = {key: _shaped(profile, along, single, later) for key, profile in named.values()}
-    return ShapedInputs(change_arm(arm, changes), arm, later, tuple(made), tuple(found), kind)
+    return ShapedInputs(
+        change_arm(arm, changes), arm, later, tuple(posture_shapers), tuple(at_postures), kind
+    )
 
 
 def _along(
@@ -291,15 +306,15 @@ def _along(
 
     Unless ``every`` posture is needed, those without an equilibrium are left out, except the last.
     """
-    tangent, found = Tangent(model), []
+    tangent, at_postures = Tangent(model), []
     ways = {name: _way(profile) for name, (_, profile) in named.items()}
     for t in times.tolist():
         try:
-            found.append(vibrations(tangent, _places(named, t), ways))
+            at_postures.append(vibrations(tangent, _places(named, t), ways))
         except FlexarmError:
             if every or t == times[-1]:
                 raise
-    return line_up(found)
+    return line_up(at_postures)
 
 
 def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> None:
@@ -331,25 +346,25 @@ def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
     FlexarmError
         If no joint has such a motion, or a motion never ends.
     """
-    found: dict[str, tuple[str, AnyProfile]] = {}
+    profiles: dict[str, tuple[str, AnyProfile]] = {}
     for axis in model.axes:
         servo = axis.acts.servo
-        given = axis.acts.motion if servo is None else servo.target
-        if given is None or len(pieces(given)) < 2:
+        profile = axis.acts.motion if servo is None else servo.target
+        if profile is None or len(pieces(profile)) < 2:
             continue
-        if np.any(pieces(given)[-1, 3:7]):
+        if np.any(pieces(profile)[-1, 3:7]):
             raise FlexarmError(
                 f"{axis.name}: the motion never ends, and only a motion that comes to rest can "
                 "be shaped. Use a step, a cycloid or a table."
             )
         key = "motion" if servo is None else "servo.target"
-        found[axis.name] = (f"{joint_key(axis)}.{key}", given)
-    if not found:
+        profiles[axis.name] = (f"{joint_key(axis)}.{key}", profile)
+    if not profiles:
         raise FlexarmError(
             "arm: no joint has an input that could be shaped. Give a joint a servo with a "
             "target, or a prescribed motion."
         )
-    return found
+    return profiles
 
 
 def joint_key(axis: Axis) -> str:
@@ -384,8 +399,8 @@ def _shaped(
     else:
         instants, kind = np.linspace(0.0, end, TABLE_POINTS + 1), "cubic"
         instants = np.append(instants, end + REST_SHARE * end)  # at rest since the end
-    delays = np.array([each.times for each in shapers])
-    sizes = np.array([each.amplitudes for each in shapers])
+    delays = np.array([shaper.times for shaper in shapers])
+    sizes = np.array([shaper.amplitudes for shaper in shapers])
     values = [
         sum(
             float(np.interp(t, times, sizes[:, k]))

@@ -154,20 +154,20 @@ def _ei(half: float, damping: float, v: float) -> Shaper:
         return Shaper(times, np.array([x[0], 1 - x[0] - x[1], x[1]]), "EI")
 
     def left(x: Array, z: float) -> Array:
-        found, w = made(x), math.pi / (half * math.sqrt(1 - z**2))
+        solution, w = made(x), math.pi / (half * math.sqrt(1 - z**2))
         poles = w * x[3:] * complex(z, math.sqrt(1 - z**2))
-        sums = np.exp(np.outer(poles, found.times - 2 * half)) @ found.amplitudes
-        return np.array([float(found.residual(w, z)) - v, *sums.real, *sums.imag])
+        sums = np.exp(np.outer(poles, solution.times - 2 * half)) @ solution.amplitudes
+        return np.array([float(solution.residual(w, z)) - v, *sums.real, *sums.imag])
 
     side = math.acos((1 - v) / (1 + v)) / math.pi
     guess = np.array([(1 + v) / 4, (1 + v) / 4, 1.0, 1 - side, 1 + side])
     for z in np.linspace(0.0, damping, 2 + int(50 * damping))[1:] if damping else ():
-        found = root(left, guess, args=(float(z),), tol=1e-13)
-        if np.abs(left(found.x, float(z))).max() > NEGLIGIBLE:
+        solution = root(left, guess, args=(float(z),), tol=1e-13)
+        if np.abs(left(solution.x, float(z))).max() > NEGLIGIBLE:
             raise FlexarmError(
                 f"damping: no EI shaper was found for a damping ratio of {damping:g}. Use zvd."
             )
-        guess = found.x
+        guess = solution.x
     return made(guess)
 
 
@@ -180,8 +180,8 @@ def shaper_of_modes(
     """Return the shaper of several modes, given as natural frequency [rad/s] and damping ratio."""
     if not modes:
         raise FlexarmError("modes: must be at least one mode, got none")
-    made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
-    return reduce(Shaper.then, made)
+    mode_shapers = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
+    return reduce(Shaper.then, mode_shapers)
 
 
 def impulses(
@@ -192,10 +192,14 @@ def impulses(
     The order of impulses does not depend on the frequencies, so that shapers of different postures
     can be interpolated.
     """
-    made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
-    times = reduce(np.add.outer, [each.times for each in made])
-    sizes = reduce(np.multiply.outer, [each.amplitudes for each in made])
-    return Shaper(np.ravel(times), np.ravel(sizes), " * ".join(each.label for each in made))
+    mode_shapers = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
+    times = reduce(np.add.outer, [mode_shaper.times for mode_shaper in mode_shapers])
+    sizes = reduce(np.multiply.outer, [mode_shaper.amplitudes for mode_shaper in mode_shapers])
+    return Shaper(
+        np.ravel(times),
+        np.ravel(sizes),
+        " * ".join(mode_shaper.label for mode_shaper in mode_shapers),
+    )
 
 
 def plot_robustness(
@@ -218,9 +222,9 @@ def plot_robustness(
     """
     shares = np.linspace(*band, CURVE_POINTS)
     figure, ((panel,),) = panels((7, 4))
-    for k, (name, each) in enumerate(shapers.items()):
-        require_kind("shapers", each, Shaper, "Shapers by name")
-        left = 100 * each.residual(shares * frequency, damping)
+    for k, (name, shaper) in enumerate(shapers.items()):
+        require_kind("shapers", shaper, Shaper, "Shapers by name")
+        left = 100 * shaper.residual(shares * frequency, damping)
         panel.plot(shares, left, color=COLOURS[k % len(COLOURS)], label=drawable(name))
     panel.axhline(5, color="#6d7884", linewidth=0.8, linestyle=":")
     panel.set(

@@ -55,8 +55,10 @@ class Vibrations:
                 f"modes: must be at most {len(self.frequency)}, the number of vibrations with "
                 f"the joints held, got {count}"
             )
-        kept = self.order[:count]
-        return list(zip(self.frequency[kept].tolist(), self.damping[kept].tolist(), strict=True))
+        shaped = self.order[:count]
+        return list(
+            zip(self.frequency[shaped].tolist(), self.damping[shaped].tolist(), strict=True)
+        )
 
 
 def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
@@ -68,19 +70,19 @@ def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
     from scipy.optimize import linear_sum_assignment  # takes long to import
 
     lined = [found[-1]]
-    for each in reversed(found[:-1]):
+    for earlier in reversed(found[:-1]):
         after = lined[-1]
-        alike = np.abs(after.shapes.conj().T @ each.shapes)
+        alike = np.abs(after.shapes.conj().T @ earlier.shapes)
         rows, columns = linear_sum_assignment(-alike)
         same = alike[rows, columns] >= SAME_SHAPE
         rows, columns = rows[same], columns[same]
         frequency, damping = after.frequency.copy(), after.damping.copy()
         swing, shapes = np.zeros(len(frequency)), after.shapes.copy()
-        frequency[rows], damping[rows] = each.frequency[columns], each.damping[columns]
-        swing[rows], shapes[:, rows] = each.swing[columns], each.shapes[:, columns]
-        lined.append(Vibrations(frequency, damping, after.names, swing, each.lags, shapes))
-    most = np.max([each.swing for each in lined], axis=0)
-    return [replace(each, swing=most) for each in reversed(lined)]
+        frequency[rows], damping[rows] = earlier.frequency[columns], earlier.damping[columns]
+        swing[rows], shapes[:, rows] = earlier.swing[columns], earlier.shapes[:, columns]
+        lined.append(Vibrations(frequency, damping, after.names, swing, earlier.lags, shapes))
+    most = np.max([earlier.swing for earlier in lined], axis=0)
+    return [replace(earlier, swing=most) for earlier in reversed(lined)]
 
 
 def vibrations(
@@ -104,28 +106,28 @@ def vibrations(
     """
     model = tangent.model
     point = settle_down(tangent, at, {}).point
-    served = {each.name: each for each in servos(model)}
-    kept, columns = moves(model, {axis.name for axis in model.axes if axis.name not in served})
+    served = {servo.name: servo for servo in servos(model)}
+    moving, columns = moves(model, {axis.name for axis in model.axes if axis.name not in served})
     full = tangent.matrices(point, np.zeros(model.size))
     stiffness, damping = full.stiffness.copy(), full.damping.copy()
-    for each in served.values():
-        push, stiff, viscous = _servo(tangent, each)
-        stiffness += np.outer(push, each.row) * stiff
-        damping += np.outer(push, each.row) * viscous
+    for servo in served.values():
+        push, stiff, viscous = _servo(tangent, servo)
+        stiffness += np.outer(push, servo.row) * stiff
+        damping += np.outer(push, servo.row) * viscous
     whole = LinearModel(full.mass, stiffness, damping, model.names)
-    linear = whole.along(kept, columns)
-    found = linear.modes()
-    values, ratio = found.values, -found.values.real / np.abs(found.values)
+    linear = whole.along(moving, columns)
+    modes = linear.modes()
+    values, ratio = modes.values, -modes.values.real / np.abs(modes.values)
     rings = (np.abs(values.imag) > NEGLIGIBLE * np.abs(values)) & (ratio < RINGS)
     speed, less = np.abs(values[rings]), np.maximum(ratio[rings], 0.0)
     if ways is None:
-        return Vibrations(speed, less, (), np.zeros(len(speed)), {}, found.vectors[:, rings])
-    shapes = columns @ found.vectors
+        return Vibrations(speed, less, (), np.zeros(len(speed)), {}, modes.vectors[:, rings])
+    shapes = columns @ modes.vectors
     groups = strain_groups(model, tangent.elastic(point), point.q)
-    energies = place_energies(groups, values, shapes, linear.mass, kept)
+    energies = place_energies(groups, values, shapes, linear.mass, moving)
     names = np.array(mode_names(model, groups, energies, values, shapes, full.mass), dtype=object)
     by_q = tangent.tip(point, np.zeros(model.size))[1]
-    x, s = found.vectors[:, rings], values[rings]
+    x, s = modes.vectors[:, rings], values[rings]
     inertia = 2 * s * (linear.mass @ x) + linear.damping @ x
     moved = np.linalg.norm(np.abs(by_q[:3] @ shapes[:, rings]), axis=0)
     rung = 2 * moved / np.abs(s * np.einsum("ik,ik->k", x, inertia))
@@ -151,10 +153,10 @@ def _force(tangent: Tangent, whole: LinearModel, name: str, s: Complex) -> Compl
 
     The target is a servo's or a prescribed coordinate.
     """
-    for each in servos(tangent.model):
-        if each.name == name:
-            push, stiff, viscous = _servo(tangent, each)
-            jumps = each.servo.target and not np.any(pieces(each.servo.target)[:, 3:7])
+    for servo in servos(tangent.model):
+        if servo.name == name:
+            push, stiff, viscous = _servo(tangent, servo)
+            jumps = servo.servo.target and not np.any(pieces(servo.servo.target)[:, 3:7])
             return np.asarray(np.outer(push, stiff + (0.0 if jumps else viscous) * s))
     i = next(axis.index for axis in tangent.model.axes if axis.name == name)
     mass, drag, stiffness = (m[:, i] for m in (whole.mass, whole.damping, whole.stiffness))

@@ -62,8 +62,8 @@ def enriched(arm: Arm) -> Arm:
             return 2 * n
         return n + (2 if isinstance(choice, HAVE_STATIC) else 1)
 
-    two, one = _counted(arm, lambda _, n: n + 2), next_member(arm)
-    return _buildable(_counted(arm, more, static=True), two, one)
+    next_arm_basis, next_basis = _counted(arm, lambda _, n: n + 2), next_member(arm)
+    return _buildable(_counted(arm, more, static=True), next_arm_basis, next_basis)
 
 
 def numbers(arm: Arm) -> dict[int, Counts]:

@@ -115,11 +115,11 @@ class Comparison(Summarised):
 
     def _summary(self) -> Summary:
         rows = []
-        for name, each in self.formulations.items():
-            found = each.errors and each.errors.acceleration
-            error = "" if found is None else f"{found:.2g}"
-            time_ = "" if each.microseconds is None else f"{each.microseconds:.3g}"
-            rows.append((name, error, time_, each.refusal or each.singular or ""))
+        for name, compared in self.formulations.items():
+            acceleration_error = compared.errors and compared.errors.acceleration
+            error = "" if acceleration_error is None else f"{acceleration_error:.2g}"
+            time_ = "" if compared.microseconds is None else f"{compared.microseconds:.3g}"
+            rows.append((name, error, time_, compared.refusal or compared.singular or ""))
         title = f"{self.arm}: {self.coordinates} coordinates, {self.states} states compared"
         columns = ("formulation", "error of accelerations", "[us]", "")
         return Summary(title, (f"rounding may make {self.allowed:.1g}",), columns, rows)
@@ -310,10 +310,10 @@ def _traced(eq: Equation) -> ca.Function:
     """
     model, form = eq.model, eq.formulation
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
-    still, given = ca.SX(model.size, 1), ca.SX.ones(len(model.prescribed), 1)
+    still, accelerations = ca.SX(model.size, 1), ca.SX.ones(len(model.prescribed), 1)
     coriolis = form.inertial_expression(q, v, None, gravity=False)
     gravity = form.inertial_expression(q, still, None, gravity=True)
-    a, _ = form.forward_expression(q, v, given, still)
+    a, _ = form.forward_expression(q, v, accelerations, still)
     return ca.Function("compared", [q, v], [form.mass_expression(q), coriolis, gravity, a])
 
 
@@ -372,12 +372,12 @@ def _repeat(address: int, table: Ints, times: int) -> None:
 
 def _microseconds(eq: Equation, q: Array, v: Array) -> float:
     compiled = eq.compiled("forward_dynamics")
-    given = {"q": q, "v": v, "anchor": np.array(eq.anchor, dtype=float)}
+    inputs = {"q": q, "v": v, "anchor": np.array(eq.anchor, dtype=float)}
     buffers = {
-        port.name: np.ascontiguousarray(given.get(port.name, np.zeros(port.shape)), dtype=float)
+        port.name: np.ascontiguousarray(inputs.get(port.name, np.zeros(port.shape)), dtype=float)
         for port in (*compiled.inputs, *compiled.outputs)
     }
-    table, kept = table_of(compiled, buffers)
+    table, buffers_in_use = table_of(compiled, buffers)
     _repeat(compiled.table_address, table, 1)
     times, spent = 1, 0.0
     while spent < TIMED:
@@ -385,7 +385,7 @@ def _microseconds(eq: Equation, q: Array, v: Array) -> float:
         begun = time.perf_counter()
         _repeat(compiled.table_address, table, times)
         spent = time.perf_counter() - begun
-    del kept
+    del buffers_in_use
     return 1e6 * spent / times
 
 

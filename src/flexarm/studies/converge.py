@@ -220,15 +220,15 @@ def converge(
     listed = _bases(arm, others=others)
     truth, _ = frequencies(reference(arm))
     say("enriched")
-    made = ShapeRuns(t_end, wish)
-    best = made.of(listed["enriched"])
+    runs = ShapeRuns(t_end, wish)
+    best = runs.of(listed["enriched"])
     if best.status != "finished":
         raise FlexarmError(f"the run with additional shapes {best.status}: {best.reason}")
     rows = []
     for name, other in listed.items():
         say(name)
-        rows.append(_row(name, other, made.of(other), best, truth))
-    given, grown = made.of(arm), made.of(listed["one more"])
+        rows.append(_row(name, other, runs.of(other), best, truth))
+    given, grown = runs.of(arm), runs.of(listed["one more"])
     by_link = differences(given, best)
     estimate = max(by_link.values(), default=None)
     steps = None
@@ -240,12 +240,12 @@ def converge(
     validity = best.validity
     answer = None
     if others and estimate is not None and estimate > wish:
-        search = ShapeSearch(made, want=wish, trials=trials or TRIALS, say=say)
+        search = ShapeSearch(runs, want=wish, trials=trials or TRIALS, say=say)
         answer = search.cheapest(_erring_least(listed, rows))
     say("one more stretch shape")
     result = Convergence(
         arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
-        _model_error(arm, best), _stretch(arm, given, made), tuple(rows), answer, (),
+        _model_error(arm, best), _stretch(arm, given, runs), tuple(rows), answer, (),
     )  # fmt: skip
     return replace(result, advice=tuple(advice(result, arm)))
 
@@ -321,7 +321,7 @@ def _model_error(arm: Arm, run: Run) -> float | None:
     return SERIES_ERROR * validity.slope**2 * (1.0 if damped else UNDAMPED_FACTOR)
 
 
-def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
+def _stretch(arm: Arm, given: Run, runs: ShapeRuns) -> float | None:
     """Return the change of the tip deflections due to one more axial shape function.
 
     The largest change over all links is relative to the range of the deflections. Return None if no
@@ -331,7 +331,7 @@ def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
     if other is None:
         return None
     try:
-        run = made.of(other)
+        run = runs.of(other)
     except FlexarmError:  # a family that has no such shapes
         return None
     if {run.status, given.status} != {"finished"}:
@@ -364,14 +364,14 @@ def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
         return listed
     less = fewer(arm)
     listed |= {"one fewer": less} if less is not None else {}
-    known = {_same(other) for other in listed.values()}
+    listed_shapes = {_same(other) for other in listed.values()}
     for name, other in families(arm).items():
         try:
             shapes = _same(other)
         except ModelError:  # a family that this link cannot have
             continue
-        if shapes not in known:
-            known.add(shapes)
+        if shapes not in listed_shapes:
+            listed_shapes.add(shapes)
             listed[name] = other
     return listed
 
@@ -497,10 +497,10 @@ def _answered(answer: Answer, result: Convergence) -> str:
 
 
 def _other_family(arm: Arm) -> str:
-    held = all(
+    joints_held = all(
         acts.actuation == "prescribed" for link in arm.links for acts in link.joint.axes.values()
     )
-    if held:
+    if joints_held:
         return "The joints are held. Use loaded modes with 'root: held'."
     return (
         "The boundary conditions of the shapes do not match the joints. Use loaded "

@@ -75,7 +75,7 @@ class Optimum(Summarised):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes except the arm, keyed by name."""
-        names = [each.name for each in fields(self) if each.name != "arm"]
+        names = [field.name for field in fields(self) if field.name != "arm"]
         return {name: getattr(self, name) for name in names}
 
     def _summary(self) -> Summary:
@@ -86,21 +86,21 @@ class Optimum(Summarised):
         return Summary(f"Optimum {self.name}", tuple(self._said()), ("", "first", "best"), rows)
 
     def _said(self) -> list[str]:
-        said = [f"{self.designs} designs were computed"]
+        lines = [f"{self.designs} designs were computed"]
         if not self.kept:
-            said.append("no design that keeps all limits was found. Widen ranges or limits.")
+            lines.append("no design that keeps all limits was found. Widen ranges or limits.")
         elif self.refuted:
-            said.append(
+            lines.append(
                 f"no optimum. After {SEARCHES} searches a design near it is still better by "
                 f"{100 * self.refuted:.2g} %. Use a smaller rtol, or narrow the ranges."
             )
         else:
-            said.append(f"none of those within {100 * NEAR:g} % of the ranges around it is better")
+            lines.append(f"none of those within {100 * NEAR:g} % of the ranges around it is better")
         if self.limits:
-            said.append(f"at its limit: {', '.join(self.limits)}")
+            lines.append(f"at its limit: {', '.join(self.limits)}")
         if self.ends:
-            said.append(f"at the end of its range: {', '.join(self.ends)}. Widen it to search on.")
-        return said
+            lines.append(f"at the end of its range: {', '.join(self.ends)}. Widen it to search on.")
+        return lines
 
 
 def optimise(
@@ -163,8 +163,8 @@ def optimise(
                 f"{designs.count} designs"
             )
 
-    found = search(designs, np.asarray(begin), tell)
-    return _result(study, designs, begin, found)
+    optimum = search(designs, np.asarray(begin), tell)
+    return _result(study, designs, begin, optimum)
 
 
 def _first(study: Study) -> Array:
@@ -336,14 +336,14 @@ def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> A
     """
     from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
-    known: dict[bytes, tuple[float, Array]] = {}
+    cache: dict[bytes, tuple[float, Array]] = {}
 
     def at(place: Array) -> tuple[float, Array]:
         key = np.clip(place, 0.0, 1.0).tobytes()
-        if key not in known:
+        if key not in cache:
             aims, margins = designs.judged(np.frombuffer(key)[None])
-            known[key] = float(aims[0]), margins[0]
-        return known[key]
+            cache[key] = float(aims[0]), margins[0]
+        return cache[key]
 
     scale = abs(at(begin)[0]) or 1.0
     limits = NonlinearConstraint(lambda x: at(x)[1], 0.0, np.inf)
@@ -358,8 +358,8 @@ def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> A
     )  # fmt: skip
     # A parameter that ends next to an end of its range may as well be there.
     at(np.where(np.abs(end.x - np.round(end.x)) < 10 * SEARCH_ACCURACY, np.round(end.x), end.x))
-    aims, margins = map(np.array, zip(*known.values(), strict=True))
-    return np.frombuffer(list(known)[designs.best(aims, margins)])
+    aims, margins = map(np.array, zip(*cache.values(), strict=True))
+    return np.frombuffer(list(cache)[designs.best(aims, margins)])
 
 
 def _result(study: Study, designs: Designs, begin: Array, result: Found) -> Optimum:

@@ -69,8 +69,8 @@ class ShapeRuns:
     def of(self, arm: Arm, rtol: float | None = None) -> Run:
         """Return the run of an arm at relative tolerance ``rtol``; it is simulated only once."""
         rtol = rtol or self.tolerance
-        for known, tolerance, run in self._made:
-            if tolerance == rtol and known == arm:
+        for other, tolerance, run in self._made:
+            if tolerance == rtol and other == arm:
                 return run
         run = simulate_whole(arm, t_end=self.t_end, dt=self.t_end / DEFAULT_INTERVALS, rtol=rtol)
         self._made.append((arm, rtol, run))
@@ -240,7 +240,7 @@ class ShapeSearch:
                 for d in DIRECTIONS
                 if n.of(d) and (i, d) not in blocked
             }
-            place = min(last, key=lambda each: last[each], default=None)
+            place = min(last, key=lambda key: last[key], default=None)
             if place is None or self.spent or last[place] > NEEDED * self.want:
                 return arm
             i, d = place
@@ -254,7 +254,10 @@ class ShapeSearch:
 
     def _loosest(self, arm: Arm) -> tuple[float, float]:
         """Return the loosest tolerance that meets the requested error, and the resulting error."""
-        for rtol in (*(each for each in RTOLS if each > self.runs.tolerance), self.runs.tolerance):
+        for rtol in (
+            *(tolerance for tolerance in RTOLS if tolerance > self.runs.tolerance),
+            self.runs.tolerance,
+        ):
             self.say(f"tolerance {rtol:g}: {title(arm)}")
             error = self.error(arm, rtol)
             if error is not None and error <= self.want:

@@ -78,7 +78,9 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argpa
 
 def _fixed(parser: argparse.ArgumentParser) -> list[str]:
     """Return the possible words of a command's positional arguments."""
-    return [word for each in parser._actions if not each.option_strings for word in _words(each)]
+    return [
+        word for action in parser._actions if not action.option_strings for word in _words(action)
+    ]
 
 
 def _words(action: argparse.Action) -> list[str]:

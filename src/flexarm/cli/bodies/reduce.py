@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
     parts = (args.stiffness, args.mass, args.nodes)
     if (args.model is None) == (None in parts) and args.model is None:
         raise Misuse("no body is given. Give FILE, or --stiffness, --mass and --nodes.")
-    if args.model is not None and any(each is not None for each in parts):
+    if args.model is not None and any(part is not None for part in parts):
         raise Misuse(
             "the body is given twice. Give FILE, or --stiffness, --mass and --nodes, not both."
         )

@@ -57,21 +57,21 @@ def run(args: argparse.Namespace) -> None:
         linearise(arm).to_mat(args.matlab, force=args.force)
         written["matlab"] = str(args.matlab)
     if any((args.c, args.fmu, args.casadi)):
-        made = plant(arm)
-        for what in ("states", "inputs"):
-            written[what] = [name for name, _ in getattr(made, what)]
+        exported_plant = plant(arm)
+        for part in ("states", "inputs"):
+            written[part] = [name for name, _ in getattr(exported_plant, part)]
     if args.casadi is not None:
         from flexarm.io.whole_file import write_whole
 
-        write_whole(args.casadi, made.casadi_file(), force=args.force)
+        write_whole(args.casadi, exported_plant.casadi_file(), force=args.force)
         written["casadi"] = str(args.casadi)
     if args.c is not None:
-        written["c"] = [str(path) for path in write_c(made, args.c, force=args.force)]
+        written["c"] = [str(path) for path in write_c(exported_plant, args.c, force=args.force)]
     if args.fmu is not None:
         from flexarm.exports.fmu import write_fmu
 
         written["fmu"] = str(args.fmu)
-        written["binary"] = write_fmu(made, args.fmu, fmi=args.fmi, force=args.force)
+        written["binary"] = write_fmu(exported_plant, args.fmu, fmi=args.fmi, force=args.force)
     if args.json:
         print_json(written)
     else:

@@ -55,7 +55,7 @@ def _document(result: "Comparison") -> dict[str, Any]:
         "states": result.states,
         "deflections": list(result.deflections),
         "allowed": result.allowed,
-        "formulations": {name: _row(each) for name, each in result.formulations.items()},
+        "formulations": {name: _row(compared) for name, compared in result.formulations.items()},
     }
 
 
@@ -88,21 +88,21 @@ def _print(result: "Comparison") -> None:
     console = open_console()
     rows = [
         {
-            "formulation": name, **_cells(HEADS, each.errors),
+            "formulation": name, **_cells(HEADS, compared.errors),
             "operations": str(counts.multiplications + counts.additions + counts.divisions),
-            "us": f"{each.microseconds:.2f}",
+            "us": f"{compared.microseconds:.2f}",
         }
-        for name, each in result.formulations.items()
-        if each.errors is not None and each.counts is not None
-        for counts in [each.counts["forward_dynamics"]]
+        for name, compared in result.formulations.items()
+        if compared.errors is not None and compared.counts is not None
+        for counts in [compared.counts["forward_dynamics"]]
     ]  # fmt: skip
     title = f"{result.arm}: {result.coordinates} coordinates, {result.states} states"
     print_table(console, f"{title}, beside composite", rows)
-    for name, each in result.formulations.items():
-        if each.refusal:
-            print_line(console, f"{name}: {each.refusal}", indent=0)
-        if each.singular:
-            print_line(console, f"no accelerations at {each.singular}", indent=0)
+    for name, compared in result.formulations.items():
+        if compared.refusal:
+            print_line(console, f"{name}: {compared.refusal}", indent=0)
+        if compared.singular:
+            print_line(console, f"no accelerations at {compared.singular}", indent=0)
     for line in _footer(result.allowed, result.deflections):
         print_line(console, line, indent=0)
     if len(result.deflections) > 1:
@@ -120,12 +120,12 @@ def _print_curves(console: "Console", result: "Comparison") -> None:
     shares = [f"{share:g}" for share in result.deflections]
     rows = [
         {
-            "formulation": name, "of": what, **_cells(shares, errors),
+            "formulation": name, "of": quantity, **_cells(shares, errors),
             "power": "-" if power is None else f"{power:.2f}",
         }
-        for name, each in result.formulations.items()
-        if each.exponents is not None
-        for what, power, *errors in zip(HEADS, each.exponents, *each.curve, strict=True)
+        for name, compared in result.formulations.items()
+        if compared.exponents is not None
+        for quantity, power, *errors in zip(HEADS, compared.exponents, *compared.curve, strict=True)
         if any(error is None or error > result.allowed for error in errors)
     ]  # fmt: skip
     title = "Errors over tip deflection, of each link's length, and the power that they grow with"

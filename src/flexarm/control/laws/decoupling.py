@@ -123,13 +123,15 @@ def _is_same(one: Model, other: Model) -> bool:
     if one.names != other.names or np.any(one.gravity != other.gravity):
         return False
     q, v = start_state(other)
-    seen = [
-        formulation("composite", each).function("matrices")(
-            q, v, *([each.start_anchors] if each.attitudes else [])
+    descriptions = [
+        formulation("composite", model).function("matrices")(
+            q, v, *([model.start_anchors] if model.attitudes else [])
         )
-        for each in (one, other)
+        for model in (one, other)
     ]
-    return all(np.allclose(np.array(a), np.array(b), rtol=1e-9) for a, b in zip(*seen, strict=True))
+    return all(
+        np.allclose(np.array(a), np.array(b), rtol=1e-9) for a, b in zip(*descriptions, strict=True)
+    )
 
 
 def decoupled_input(

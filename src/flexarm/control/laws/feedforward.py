@@ -38,13 +38,13 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
     inverse = ca.Function("inverse", symbols, [force])
     joints, left = rigid_motions(model), set(remaining(model))
     # The base, joints, and what goes along with them: not the amplitudes.
-    kept = [axis.index for axis in model.axes]
+    indices = [axis.index for axis in model.axes]
     unbent = np.eye(model.size)
     unbent[:, sorted(left)] = 0.0
-    unbent[:, kept] = joints
+    unbent[:, indices] = joints
     q, v, a = trajectory.motion(t)
     force = inverse(q, ca.DM(unbent) @ v, ca.DM(unbent) @ a)
     # What the rigid motions feel of the inputs, and of everything else.
-    moving = joints[:, [index in left for index in kept]]
+    moving = joints[:, [index in left for index in indices]]
     weak = ca.DM(np.linalg.pinv(moving.T @ driven.inputs))
     return ca.Function("feedforward", [t], [weak @ (ca.DM(moving.T) @ force)], ["t"], ["u"])

@@ -157,10 +157,10 @@ def stable_inversion(
     t = np.linspace(0.0, 2 * lead - timing.begin + timing.duration, points)
     _require_resolved(timing, float(t[1]))
     shifted = Timing(timing.kind, timing.duration, lead)
-    s, rate, change = (np.array(each).ravel() for each in _course(shifted)(t[None, :]))
+    s, rate, change = (np.array(values).ravel() for values in _course(shifted)(t[None, :]))
     course = np.array([first + (last - first) * s, (last - first) * rate, (last - first) * change])
     x, count = _bounded(link, A, t, course, rest, tolerance)
-    q, v, u = (np.array(each) for each in link.whole(x, *(row[None, :] for row in course)))
+    q, v, u = (np.array(values) for values in link.whole(x, *(row[None, :] for row in course)))
     return Inversion(model, t, q.T, v.T, u.ravel(), course[0], lead, zeros, count)
 
 
@@ -231,8 +231,8 @@ class _Link:
         unturned = ca.SX(q)
         unturned[self.joint] = 0
         frame = frames(self.model, unturned)[self.model.axes[0].link]
-        seen = frame.R_WJ.T @ (end_frame(self.model, unturned)[1] - frame.p_WJ)
-        return ca.Function("bearing", [q], [q[self.joint] + ca.atan2(seen[1], seen[0])])
+        tip = frame.R_WJ.T @ (end_frame(self.model, unturned)[1] - frame.p_WJ)
+        return ca.Function("bearing", [q], [q[self.joint] + ca.atan2(tip[1], tip[0])])
 
     def _input(self, bearing: ca.Function, q: Expr, v: Expr, acceleration: Expr) -> Expr:
         """Return the symbolic input that gives the tip's angle a prescribed acceleration."""

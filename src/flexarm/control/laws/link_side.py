@@ -93,6 +93,6 @@ def _polynomial(poles: object) -> Array:
 
 def _derivatives(trajectory: Trajectory, t: Expr, rows: ca.DM) -> list[Expr]:
     """Return the symbolic link-side reference positions and their first four derivatives."""
-    q, v, a = (rows @ each for each in trajectory.motion(t))
+    q, v, a = (rows @ derivative for derivative in trajectory.motion(t))
     jerk = ca.jacobian(a, t)
     return [q, v, a, jerk, ca.jacobian(jerk, t)]

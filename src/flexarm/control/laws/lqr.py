@@ -58,18 +58,18 @@ class Weights:
         """Raise an error unless ``state`` is positive semidefinite and ``input`` definite."""
         for field in ("state", "input"):
             name = f"weights.{field}"
-            given = require_array(name, getattr(self, field))
-            if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
-                raise FlexarmError(f"{name}: must be a square matrix, got shape {given.shape}")
-            size = float(np.abs(given).max())
-            if np.abs(given - given.T).max() > NEGLIGIBLE * size:
-                raise refused(name, given, "symmetric")
-            least = float(np.linalg.eigvalsh(given).min())
+            weight = require_array(name, getattr(self, field))
+            if weight.ndim != 2 or weight.shape[0] != weight.shape[1] or not weight.size:
+                raise FlexarmError(f"{name}: must be a square matrix, got shape {weight.shape}")
+            size = float(np.abs(weight).max())
+            if np.abs(weight - weight.T).max() > NEGLIGIBLE * size:
+                raise refused(name, weight, "symmetric")
+            least = float(np.linalg.eigvalsh(weight).min())
             if least < -NEGLIGIBLE * size:
-                raise refused(name, given, "without negative eigenvalues")
+                raise refused(name, weight, "without negative eigenvalues")
             if field == "input" and least <= 0:
-                raise refused(name, given, "positive definite")
-            object.__setattr__(self, field, given)
+                raise refused(name, weight, "positive definite")
+            object.__setattr__(self, field, weight)
 
 
 @dataclass(frozen=True, repr=False)
@@ -211,9 +211,9 @@ def lqr(
     dry = DryFriction(friction, friction_speed)
     arm = trajectory.model
     tangent = Tangent(felt_by_joints(arm), wrenches=False, friction=dry)
-    driven, kept = drives(arm), remaining(arm)
+    driven, states = drives(arm), remaining(arm)
     if weights is not None:
-        require_fitting(weights, 2 * len(kept), len(driven.names))
+        require_fitting(weights, 2 * len(states), len(driven.names))
     statics = Statics(trajectory.model)
     models, used, costs, gains = [], [], [], []
     for s in places:
@@ -225,7 +225,7 @@ def lqr(
         used.append(chosen)
         costs.append(cost)
         gains.append(np.zeros((len(gain), 2 * arm.size)))
-        gains[-1][:, [*kept, *(arm.size + i for i in kept)]] = gain
+        gains[-1][:, [*states, *(arm.size + i for i in states)]] = gain
     return Regulator(
         places,
         np.array(gains),
@@ -250,9 +250,9 @@ def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float)
     """Return the default weights of `lqr`, derived from the arm's elastic and kinetic energy."""
     still = np.zeros(tangent.model.size)
     point = OperatingPoint(q, still, np.zeros(len(driven.names)))
-    kept = remaining(tangent.model)
+    states = remaining(tangent.model)
     mass = carried_mass(tangent.model, tangent.matrices(point, still).mass)
-    stiffness, rows = tangent.elastic(point)[np.ix_(kept, kept)], driven.motors[:, kept]
+    stiffness, rows = tangent.elastic(point)[np.ix_(states, states)], driven.motors[:, states]
     felt = np.linalg.inv(rows @ np.linalg.solve(mass, rows.T))
     springs = rows.T @ felt @ rows * bandwidth**2
     state = scipy.linalg.block_diag((stiffness + stiffness.T) / 2 + springs, (mass + mass.T) / 2)

@@ -91,18 +91,18 @@ class Observer(Summarised):
     estimate: Array
 
     def _summary(self) -> Summary:
-        seen = self.A @ (np.eye(len(self.A)) - self.correction @ self.space.C)
-        kept = {
+        estimator = self.A @ (np.eye(len(self.A)) - self.correction @ self.space.C)
+        matrices = {
             "errors of the state": self.A - self.B @ self.gain,
-            "errors of the estimate": seen,
+            "errors of the estimate": estimator,
         }
         lines = (
             f"sees {', '.join(self.space.outputs)}",
             f"drives {', '.join(self.space.inputs)}",
             *(
-                f"{what}: {np.abs(np.linalg.eigvals(matrix)).max(initial=0.0):.6g} of the slowest "
+                f"{label}: {np.abs(np.linalg.eigvals(matrix)).max(initial=0.0):.6g} of the slowest "
                 "are left after a period"
-                for what, matrix in kept.items()
+                for label, matrix in matrices.items()
             ),
         )
         title = f"Regulator with an observer of {self.space.model.arm.name}"
@@ -116,9 +116,9 @@ class Observer(Summarised):
         """Update the state estimate with the outputs measured at (q, v); return the inputs."""
         point, free = self.space.point, _free(self.space)
         y = self.space.C @ np.concatenate([(q - point.q)[free], (v - point.v)[free]])
-        seen = self.estimate + self.correction @ (y - self.space.C @ self.estimate)
-        change = -self.gain @ seen
-        self.estimate = self.A @ seen + self.B @ change
+        corrected = self.estimate + self.correction @ (y - self.space.C @ self.estimate)
+        change = -self.gain @ corrected
+        self.estimate = self.A @ corrected + self.B @ change
         return np.asarray(point.u + change)
 
 
@@ -249,8 +249,8 @@ def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
             "space: a free base must be at rest in the state that the model is "
             "linearised about. Linearise about an equilibrium."
         )
-    free, kept = _free(space), set(remaining(space.model))
-    left = [k for k, i in enumerate(free) if i in kept]
+    free, carried = _free(space), set(remaining(space.model))
+    left = [k for k, i in enumerate(free) if i in carried]
     chosen = [*left, *(len(free) + k for k in left)]
     return left, chosen, StateMatrices(space.A[np.ix_(chosen, chosen)], space.B[chosen])
 
@@ -276,8 +276,8 @@ def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
     unit = float(np.abs(weight).max() / max(np.abs(balanced).max(), 1e-300)) or 1.0
     doubled = math.ceil(math.log2(max(float(np.abs(np.linalg.eigvals(A)).max()) * period, 1.0)))
     block = np.block([[-balanced.T, weight / unit], [np.zeros((n, n)), balanced]])
-    found = scipy.linalg.expm(period / 2**doubled * block)
-    forward, total = found[n:, n:], found[n:, n:].T @ found[:n, n:]
+    exponential = scipy.linalg.expm(period / 2**doubled * block)
+    forward, total = exponential[n:, n:], exponential[n:, n:].T @ exponential[:n, n:]
     for _ in range(doubled):
         total = total + forward.T @ total @ forward
         forward = forward @ forward

@@ -53,11 +53,11 @@ class Crossing:
 
     def pushed(self, slopes: Array) -> Array:
         """Return derivatives after the event from those before, one column per direction."""
-        late, found = self.off_before @ slopes, self.by_before @ slopes
+        late, change = self.off_before @ slopes, self.by_before @ slopes
         count = len(self.off_number)
         late[:count] += self.off_number
-        found[:, :count] += self.by_number
-        return np.asarray(found + np.outer(self.gap, late))
+        change[:, :count] += self.by_number
+        return np.asarray(change + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
         """Return derivatives by the values before the event, and by parameters (reverse mode).
@@ -90,11 +90,11 @@ class Entry:
 
     def state(self, y: Array) -> tuple[Array, DiscreteState]:
         """Return the state, shape (size,), and the discrete state after the events."""
-        n, found = self.model.size, y.copy()
-        found[n : 2 * n], after = self._entered(
+        n, state = self.model.size, y.copy()
+        state[n : 2 * n], after = self._entered(
             self.model, self.before, y[:n], y[n : 2 * n], self.t
         )
-        return found, after
+        return state, after
 
     def crossing(self, y: Array) -> Crossing:
         """Return derivatives of the state after events at a fixed time; the gap is that by time.
@@ -103,21 +103,22 @@ class Entry:
         derivatives by parameters.
         """
         n, size, numbers = self.model.size, len(y), carried(self.before)
-        given = np.concatenate([y[: 2 * n], numbers, [self.t]])
+        point = np.concatenate([y[: 2 * n], numbers, [self.t]])
 
-        def found(model: Model, given: Array) -> Array:
-            q, v, held, t = np.split(given, [n, 2 * n, len(given) - 1])
-            rates, after = self._entered(model, carrying(self.before, held), q, v, t.item())
+        def result(model: Model, point: Array) -> Array:
+            q, v, pose_numbers, t = np.split(point, [n, 2 * n, len(point) - 1])
+            rates, after = self._entered(model, carrying(self.before, pose_numbers), q, v, t.item())
             return np.concatenate([q, rates, y[2 * n :], carried(after)])
 
-        here = found(self.model, given)
-        ways = 1j * COMPLEX_STEP * np.eye(len(given))
-        tangents = np.array([found(self.model, given + way).imag for way in ways]).T / COMPLEX_STEP
+        here = result(self.model, point)
+        ways = 1j * COMPLEX_STEP * np.eye(len(point))
+        tangents = np.array([result(self.model, point + way).imag for way in ways]).T / COMPLEX_STEP
         by_state = np.eye(len(here), size + len(numbers))
         by_state[:, [*range(2 * n), *range(size, size + len(numbers))]] = tangents[:, :-1]
         changed = [
-            each.weights @ (np.array([found(model, given) for model in each.models]) - here)
-            for each in self.arms().values()
+            nearby_arm.weights
+            @ (np.array([result(model, point) for model in nearby_arm.models]) - here)
+            for nearby_arm in self.arms().values()
         ]
         by_parameters = np.array(changed).reshape(-1, len(here)).T
         late, off = np.zeros(by_state.shape[1]), np.zeros(len(changed))
@@ -137,7 +138,7 @@ class Entry:
         transition = Transition(model, equation_in, discrete, t, q, v)
         transition.apply(self.due)
         again, after = caught_again(model), transition.discrete
-        freed = {name: each for name, each in after.freed.items() if name in again}
+        freed = {name: body for name, body in after.freed.items() if name in again}
         return transition.v, replace(after, freed=freed)
 
 
@@ -148,13 +149,13 @@ def crossing_between(
     event, y, k = before.plan.ended, before.states[-1], len(before.parameters)
     size = len(y) + len(carried(before.plan.discrete))
     none = np.zeros(size)
-    found = Crossing(np.eye(size), np.zeros((size, k)), none, np.zeros(k), none)
+    crossing = Crossing(np.eye(size), np.zeros((size, k)), none, np.zeros(k), none)
     if entry.jumps:
-        found = entry.crossing(y)
+        crossing = entry.crossing(y)
     elif event < 0:
         return None
     if event < 0:
-        return found
+        return crossing
     begin, rates = after.plan.discrete.done[event], before.rates_at(-1)
     for channel in after.task.groups[3]:
         if channel.begin == begin and np.any(channel.pieces[:, 3:7]):
@@ -162,17 +163,17 @@ def crossing_between(
                 f"gradients: the target of {channel.name} moves from the time of an event "
                 "that depends on the motion. Give a constant target."
             )
-    _, by_state, seen = before.looked(-1, event)
-    off = seen @ before.along("pulled seen")
+    _, by_state, by_numbers = before.looked(-1, event)
+    off = by_numbers @ before.along("pulled seen")
     here = value_of(before.model, event)
-    for i, each in enumerate(before.nearby.values()):
-        there = np.array([value_of(model, event) for model in each.models])
-        off[i] -= each.weights @ (there - here)
+    for i, nearby_arm in enumerate(before.nearby.values()):
+        there = np.array([value_of(model, event) for model in nearby_arm.models])
+        off[i] -= nearby_arm.weights @ (there - here)
     rate = -float(by_state @ rates)
-    gap = found.by_before[:, : len(y)] @ rates + found.gap
+    gap = crossing.by_before[:, : len(y)] @ rates + crossing.gap
     gap[: len(y)] -= after.rates_at(0)
     late = np.append(by_state, off[k:]) / rate
-    return replace(found, off_before=late, off_number=off[:k] / rate, gap=gap)
+    return replace(crossing, off_before=late, off_number=off[:k] / rate, gap=gap)
 
 
 def reached(
@@ -186,13 +187,13 @@ def reached(
     event, model, moved = plan(t).ended, leg.model, np.inf
     value = value_of(model, event)
     while True:
-        found = leg.by(plan(t))
-        off, rate = _beyond(found, -1, event, value)
+        phase = leg.by(plan(t))
+        off, rate = _beyond(phase, -1, event, value)
         step = -off / rate if rate else np.nan
         if not abs(step) < moved / 2:
             break
         t, moved = t + step, abs(step)
-    first, last = _beyond(found, 0, event, value), abs(found.t[-1] - found.t[0])
+    first, last = _beyond(phase, 0, event, value), abs(phase.t[-1] - phase.t[0])
     depth = rate**2 / 2 / max(abs(rate - first[1]) / last, 1e-300)
     size = max(abs(value), abs(first[0]))
     if not moved <= EVENT_TIME_ERROR * last or depth < LEAST_OVERSHOOT * size:
@@ -202,7 +203,7 @@ def reached(
             "value without crossing, so that its time has no derivative. Choose a value that "
             "the quantity passes at a speed."
         )
-    return found
+    return phase
 
 
 def ended(
@@ -212,19 +213,19 @@ def ended(
 
     The first part has the whole steps before the event, the second a partial step to the event.
     """
-    ends, found = plan.ends[plan.ends < t - 2 * instant(t)], []
+    ends, phases = plan.ends[plan.ends < t - 2 * instant(t)], []
     last = float(ends[-1])
     if len(ends) > 1:
         times = times_of(plan.times, float(ends[0]), last)
         whole = replace(plan, ends=ends, times=times, renewed=plan.renewed[: len(ends) - 1])
-        found = [leg.by(whole)]
-        leg = replace(leg, like=leg.like or found[0]).begun(found[0].states[-1])
+        phases = [leg.by(whole)]
+        leg = replace(leg, like=leg.like or phases[0]).begun(phases[0].states[-1])
 
     def until(t: float) -> StepSequence:
         ends = np.array([last, t])
         return replace(plan, ends=ends, times=ends, ended=event, renewed=plan.renewed[:1])
 
-    return [*found, reached(leg, until, t)]
+    return [*phases, reached(leg, until, t)]
 
 
 def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> tuple[float, float]:
@@ -232,14 +233,14 @@ def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> t
 
     The residual is the event function less ``value``.
     """
-    found, by_state, _ = leg.looked(sample, event)
-    return found - value, float(by_state @ leg.rates_at(sample))
+    quantity_value, by_state, _ = leg.looked(sample, event)
+    return quantity_value - value, float(by_state @ leg.rates_at(sample))
 
 
 def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None:
     """Raise SimulationError if the servos of two phases have different states."""
-    one, two = (task.motion.actuators.state_names for task in (first, other))
-    if one != two:
+    names, other_names = (task.motion.actuators.state_names for task in (first, other))
+    if names != other_names:
         raise SimulationError(
             "gradients: an event must not add or remove the integral term of a servo. Give the "
             "servo a long integral_time instead."
@@ -273,25 +274,27 @@ class HybridTrajectory:
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
         """Jump of derivatives at the begin of each part; None where there is no jump."""
-        found: list[Crossing | None] = [None]
+        crossings: list[Crossing | None] = [None]
         for a, b, entry in zip(self.parts, self.parts[1:], self.entries, strict=False):
-            found.append(None if entry is None else crossing_between(a, b, entry))
-        return found
+            crossings.append(None if entry is None else crossing_between(a, b, entry))
+        return crossings
 
     def state_sensitivities(self, inputs: int = 0) -> Array:
         """Compute derivatives of the states at the samples by the parameters, shape (T, size, k).
 
         ``inputs`` further columns contain derivatives by constants added to the inputs.
         """
-        found: list[Array] = []
+        sensitivities: list[Array] = []
         slopes: Array | None = None
         for part, crossing in zip(self.parts, self._crossings, strict=True):
             if slopes is not None and crossing is not None:
                 slopes = crossing.pushed(slopes)
-            found.append(part.state_sensitivities(inputs, slopes))
-            held = np.zeros((0, found[-1].shape[2])) if slopes is None else slopes[part.size :]
-            slopes = np.concatenate([found[-1][-1], held])
-        return self._joined(found)
+            sensitivities.append(part.state_sensitivities(inputs, slopes))
+            held_slopes = (
+                np.zeros((0, sensitivities[-1].shape[2])) if slopes is None else slopes[part.size :]
+            )
+            slopes = np.concatenate([sensitivities[-1][-1], held_slopes])
+        return self._joined(sensitivities)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
         """Compute the product of ``seeds`` with the Jacobian of the samples, by the adjoint.
@@ -362,13 +365,13 @@ class HybridTrajectory:
 
         A boundary between two parts belongs to the later part.
         """
-        found = []
+        indices = []
         for part in self.parts:
             near = np.minimum(np.searchsorted(self.t, part.t - roundings(part.t)), len(self.t) - 1)
             own = np.abs(self.t[near] - part.t) <= roundings(part.t)
             own[-1] &= part is self.parts[-1]
-            found.append(own)
-        return found
+            indices.append(own)
+        return indices
 
     def _joined(self, rows: list[Array]) -> Array:
-        return np.concatenate([each[own] for each, own in zip(rows, self._own, strict=True)])
+        return np.concatenate([values[own] for values, own in zip(rows, self._own, strict=True)])

@@ -61,8 +61,8 @@ class ComplexKinetics:
         The arrays are complex if the coordinates are complex or the load has a tangent.
         """
         function, n = self.equation.compile("kinetics, pushed", _trace, level="quick"), len(q)
-        found = function.call(q.real, *self.equation.given, q.imag, self.load)
-        change, values = (each.ravel() for each in found)
+        results = function.call(q.real, *self.equation.given, q.imag, self.load)
+        change, values = (result.ravel() for result in results)
         if np.iscomplexobj(q) or self.load.any():
             values = values + 1j * change
         return np.split(values, np.cumsum([n * n, 6 * n, 9]))
@@ -75,7 +75,7 @@ def _trace(formulation: Formulation) -> ca.Function:
     """
     functions = [trace(formulation, name) for name in QUANTITIES]
     symbols, names = functions[0].sx_in(), functions[0].name_in()
-    values = [each for function in functions for each in function.call(symbols, True, False)]
+    values = [output for function in functions for output in function.call(symbols, True, False)]
     outputs = [f"out{k}" for k in range(len(values))]
     whole = ca.Function("kinetics", symbols, values, names, outputs)
     return pushed(whole, {"q_tangent": ("q",), "load_tangent": ("load",)}, values=True)

@@ -25,14 +25,14 @@ LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body
 
 def next_stop(model: Model, t: float, end: float) -> float:
     """Return the next time after t [s] at which an event may occur or become active, or the end."""
-    marks = [each.earliest for each in model.arm.events]
+    marks = [event.earliest for event in model.arm.events]
     stops = instants([mark for mark in marks if mark > 0], end)
-    return next(each for each in stops if each - t > instant(t))
+    return next(event for event in stops if event - t > instant(t))
 
 
 def _captured_poses(discrete: DiscreteState) -> dict[str, Pose]:
     """Return the poses of captured bodies in the tip frame, by body name."""
-    return {name: each for name, each in discrete.held.items() if name != PAYLOAD}
+    return {name: pose for name, pose in discrete.held.items() if name != PAYLOAD}
 
 
 def carried(discrete: DiscreteState) -> Array:
@@ -40,12 +40,12 @@ def carried(discrete: DiscreteState) -> Array:
 
     A pose in the tip frame has 12 numbers, and the state of a drifting body 19.
     """
-    held = [_lies(each) for each in _captured_poses(discrete).values()]
+    poses = [_lies(pose) for pose in _captured_poses(discrete).values()]
     freed = [
         np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin])
         for d in discrete.freed.values()
     ]
-    return np.concatenate([np.zeros(0), *held, *freed])
+    return np.concatenate([np.zeros(0), *poses, *freed])
 
 
 def carrying(discrete: DiscreteState, numbers: Array) -> DiscreteState:
@@ -53,12 +53,12 @@ def carrying(discrete: DiscreteState, numbers: Array) -> DiscreteState:
     poses = _captured_poses(discrete)
     rows, more = np.split(numbers, [LIES * len(poses)])
     rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
-    held = {name: _pose(row) for name, row in zip(poses, rows, strict=True)}
+    held_poses = {name: _pose(row) for name, row in zip(poses, rows, strict=True)}
     freed = {}
     for (name, body), row in zip(discrete.freed.items(), more, strict=True):
         pose = _pose(row[1:13])
         freed[name] = replace(body, begin=row[0], pose=pose, velocity=row[13:16], spin=row[16:])
-    return replace(discrete, held={**discrete.held, **held}, freed=freed)
+    return replace(discrete, held={**discrete.held, **held_poses}, freed=freed)
 
 
 def situated(discrete: DiscreteState, model: Model) -> Model:
@@ -74,8 +74,8 @@ def nearby_in(
     The parameters come first, then the numbers of captured and drifting bodies (``carried 0``).
     """
     found = {
-        key: replace(each, models=tuple(situated(discrete, model) for model in each.models))
-        for key, each in arms().items()
+        key: replace(arm, models=tuple(situated(discrete, model) for model in arm.models))
+        for key, arm in arms().items()
     }
     numbers, poses = carried(discrete), LIES * len(_captured_poses(discrete))
     for k, step in enumerate(CARRIED_STEP * np.eye(len(numbers))):
@@ -92,11 +92,11 @@ def bounds_in(discrete: DiscreteState, model: Model, t: float) -> tuple[Array, A
 
     Bounds of inactive events are infinite.
     """
-    found = [
+    bounds = [
         look.bounds(_when(model, k)) if discrete.monitors(model, k, t) else (-np.inf, np.inf)
         for k, look in looks(model).items()
     ]
-    low, high = np.array(found).reshape(-1, 2).T
+    low, high = np.array(bounds).reshape(-1, 2).T
     return low, high
 
 
@@ -141,7 +141,7 @@ def value_of(model: Model, event: int) -> float:
 
 def until_the_end(model: Model, times: Array) -> Array:
     """Return the samples [s] up to the first event that ends the run at a given time."""
-    ends = [each.at for each in model.arm.events if each.end and each.at]
+    ends = [event.at for event in model.arm.events if event.end and event.at]
     return times_of(times, 0.0, min([float(times[-1]), *ends]))
 
 
@@ -155,8 +155,8 @@ def refuse_events(model: Model, end: float) -> None:
 
 def _refuse(model: Model, k: int, at: float) -> None:
     event = model.arm.events[k]
-    done = [name for name in ACTIONS if getattr(event, name)]
-    if any(name not in DIFFERENTIATED for name in done):
+    actions = [name for name in ACTIONS if getattr(event, name)]
+    if any(name not in DIFFERENTIATED for name in actions):
         raise SimulationError(
             f"gradients: '{event.title}' may happen from t = {at:g} s on. Events that attach or "
             "detach the tip, or end the run at a value of a quantity, are not differentiated. "
@@ -167,7 +167,7 @@ def _refuse(model: Model, k: int, at: float) -> None:
             f"gradients: '{event.title}' depends on the distance of a free body. Use a quantity "
             "of the arm, such as tip.x, or leave the event out."
         )
-    if any(each.axis.name in event.brake and each.able for each in holders(model).values()):
+    if any(holder.axis.name in event.brake and holder.able for holder in holders(model).values()):
         raise SimulationError(
             f"gradients: '{event.title}' closes a brake that can slip, and stick-slip motion is "
             "not differentiated. Leave the 'effort' of the brake out."
@@ -192,7 +192,7 @@ def refuse_passed(
     ``there`` is the event's time [s] in the run whose steps are used, ``here`` in the present run.
     """
     apart = instant(max(there, here))
-    marks = [each.earliest for each in model.arm.events]
+    marks = [event.earliest for event in model.arm.events]
     low, high = min(there, here) - apart, max(there, here) + apart
     stops = np.concatenate([times, [t for t in marks if t > 0], list(plan.discrete.done.values())])
     passed = stops[(stops >= low) & (stops <= high)]
@@ -209,8 +209,8 @@ def refuse_released(
     model: Model, discrete: DiscreteState, begin: float, seen: Sequence[int]
 ) -> None:
     """Raise SimulationError if two events at one instant close and release the same brake."""
-    events, done = model.arm.events, discrete.done.items()
-    before = [events[k] for k, t in done if abs(t - begin) <= 4 * instant(begin)]
+    events, passed_events = model.arm.events, discrete.done.items()
+    before = [events[k] for k, t in passed_events if abs(t - begin) <= 4 * instant(begin)]
     for late, event in product((events[k] for k in seen), before):
         for name in sorted({*late.release} & {*event.brake}):
             raise SimulationError(
@@ -222,8 +222,12 @@ def refuse_released(
 
 def refuse_at_once(model: Model, events: Sequence[int], t: float) -> None:
     """Raise SimulationError if events with different conditions occur at the same time t [s]."""
-    found = [each for each in (model.arm.events[k].when for k in events) if each is not None]
-    if any(each != found[0] for each in found):
+    conditions = [
+        condition
+        for condition in (model.arm.events[k].when for k in events)
+        if condition is not None
+    ]
+    if any(condition != conditions[0] for condition in conditions):
         raise SimulationError(
             f"gradients: several events reach their values at the same time t = {t:.6g} s. "
             "Their order depends on the parameters, so that there is no derivative. Change the "

@@ -36,7 +36,7 @@ class MaterialPoints:
         place, bias, new = moving.value, moving.bias, type(omega)
         speed = moving.speed(rates)
         square = ca.skew(omega) @ ca.skew(omega)
-        here, flown, pushed = (basis.weighed(each) for each in (place, speed, bias))
+        here, flown, pushed = (basis.weighed(field) for field in (place, speed, bias))
         second = mass * here.moment(place)
         inertia = ca.triu2symm(ca.triu(ca.trace(second) * new.eye(3) - second))
         moments = [mass * here.moment(c) for c in moving.columns]

@@ -28,8 +28,8 @@ class Moments(NamedTuple):
 def span_moments(points: list[MaterialPoints], sections: Terms) -> Moments:
     """Compute the moments of a span from its mass points and the rotary inertia of its sections."""
     total = _turned(sections)
-    for each in points:
-        total = joined(total, _moved(each))
+    for point in points:
+        total = joined(total, _moved(point))
     return total
 
 

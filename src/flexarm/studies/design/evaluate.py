@@ -108,8 +108,12 @@ class Evaluator:
     def __init__(self, study: Study) -> None:
         self.study = study
         quantities = study.plan.quantities
-        self._of_runs = {name: each for name, each in quantities.items() if each.needs_run}
-        self._of_arms = {name: each for name, each in quantities.items() if each.needs_arm}
+        self._of_runs = {
+            name: quantity for name, quantity in quantities.items() if quantity.needs_run
+        }
+        self._of_arms = {
+            name: quantity for name, quantity in quantities.items() if quantity.needs_arm
+        }
         functions = {k: study.function(q) for k, q in quantities.items() if q.function is not None}
         self._of_run_functions = {k: f for k, f in functions.items() if k in self._of_runs}
         self._of_values = {k: f for k, f in functions.items() if k not in self._of_runs}
@@ -156,15 +160,15 @@ class Evaluator:
         if run.status != FINISHED:
             rows.fail(k, run.reason, run.status)
             return
-        for name, each in self._of_runs.items():
-            if each.of is not None:
-                rows.found[name][k] = self._reduced(each, curve(run, each.of)[None])[0]
+        for name, quantity in self._of_runs.items():
+            if quantity.of is not None:
+                rows.found[name][k] = self._reduced(quantity, curve(run, quantity.of)[None])[0]
         self._ask(rows, k, run, self._of_run_functions)
 
-    def _reduced(self, each: DesignQuantity, x: Array) -> Array:
-        assert each.reduce is not None
-        kept = self._times >= each.after
-        return REDUCTIONS[each.reduce](self._times[kept], x[:, kept], each.band)
+    def _reduced(self, quantity: DesignQuantity, x: Array) -> Array:
+        assert quantity.reduce is not None
+        late = self._times >= quantity.after
+        return REDUCTIONS[quantity.reduce](self._times[late], x[:, late], quantity.band)
 
     @cached_property
     def _base(self) -> InitialValueProblem:
@@ -220,12 +224,12 @@ class Evaluator:
         ]
         units = coordinate_units(bases[0].equation.model)
         starts = columns_of("starts", named, units) if self._starts else {}
-        found = Variations(bases, base_of[which], starts, {})
-        faults = dict(found.faults())
+        variations = Variations(bases, base_of[which], starts, {})
+        faults = dict(variations.faults())
         for k, fault in faults.items():
             rows.fail(int(which[k]), str(fault))
         left = np.array([k for k in range(len(which)) if k not in faults], dtype=np.int64)
-        return (found.some(left) if len(left) else None), which[left]
+        return (variations.some(left) if len(left) else None), which[left]
 
     def _arm(self, design: dict[str, Any]) -> tuple[Arm, InitialValueProblem]:
         """Return the arm of a design and its initial-value problem, at the start of the arm."""
@@ -239,8 +243,8 @@ class Evaluator:
         """Simulate equal designs one by one, and store their quantities."""
         for k in which.tolist():
             try:
-                for name, each in self._of_arms.items():
-                    rows.found[name][k] = of_arm(base, each)
+                for name, quantity in self._of_arms.items():
+                    rows.found[name][k] = of_arm(base, quantity)
                 self._reduce(rows, k, run_whole(arm, self._options))
             except FlexarmError as error:
                 rows.fail(k, str(error))
@@ -250,19 +254,19 @@ class Evaluator:
         variations, which = given
         if variations is None:
             return
-        kept = np.ones(len(which), dtype=bool)
+        computable = np.ones(len(which), dtype=bool)
         for k in range(len(which)) if self._of_arms else ():
             try:
-                for name, each in self._of_arms.items():
-                    rows.found[name][which[k]] = of_arm(variations.of_run(k), each)
+                for name, quantity in self._of_arms.items():
+                    rows.found[name][which[k]] = of_arm(variations.of_run(k), quantity)
             except FlexarmError as error:
                 rows.fail(int(which[k]), str(error))
-                kept[k] = False
+                computable[k] = False
         if self._of_runs:
             for k, reason in self._too_long(variations):
                 rows.fail(int(which[k]), reason)
-                kept[k] = False
-            self._reduce_all(rows, variations.some(np.flatnonzero(kept)), which[kept])
+                computable[k] = False
+            self._reduce_all(rows, variations.some(np.flatnonzero(computable)), which[computable])
 
     def _too_long(self, variations: Variations) -> Iterator[tuple[int, str]]:
         """Yield runs that would take over an hour of CPU time, with the reason, unless allowed.
@@ -300,10 +304,10 @@ class Evaluator:
             for k in range(len(which)) if len(which) > 1 else ():
                 self._reduce_all(rows, variations.some(np.array([k])), which[k : k + 1])
             return
-        for name, each in self._of_runs.items():
-            if each.of is not None:
-                how = {"after": each.after, "band": each.band}
-                rows.found[name][which] = runs.reduce(each.of, str(each.reduce), **how)
+        for name, quantity in self._of_runs.items():
+            if quantity.of is not None:
+                how = {"after": quantity.after, "band": quantity.band}
+                rows.found[name][which] = runs.reduce(quantity.of, str(quantity.reduce), **how)
         for k in np.flatnonzero(~runs.finished).tolist():
             rows.fail(int(which[k]), runs.reasons[k], str(runs.status[k]))
         for k in np.flatnonzero(runs.finished).tolist() if self._of_run_functions else ():

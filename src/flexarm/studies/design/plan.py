@@ -106,9 +106,9 @@ class Parameter(Part):
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
         pairs = ((self.low, self.high), (self.mean, self.deviation), (self.values, self.values))
-        given = [any(each is not None for each in pair) for pair in pairs]
-        whole = [all(each is not None for each in pair) for pair in pairs]
-        if given.count(True) != 1 or given != whole:
+        stated_kinds = [any(value is not None for value in pair) for pair in pairs]
+        whole = [all(value is not None for value in pair) for pair in pairs]
+        if stated_kinds.count(True) != 1 or stated_kinds != whole:
             raise fault(
                 "a parameter must have either low and high, or mean and deviation, or values"
             )
@@ -248,8 +248,8 @@ class StudyFile(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        runs = [name for name, each in self.quantities.items() if each.needs_run]
-        modes = [name for name, each in self.quantities.items() if each.needs_arm]
+        runs = [name for name, parameter in self.quantities.items() if parameter.needs_run]
+        modes = [name for name, parameter in self.quantities.items() if parameter.needs_arm]
         if runs and self.run is None:
             raise fault(
                 f"the quantity '{runs[0]}' needs a run. Add 'run: {{t_end: 1 s}}'.",
@@ -258,8 +258,8 @@ class StudyFile(Part):
         if (runs or modes) and self.arm is None:
             raise fault(f"the quantity '{(runs or modes)[0]}' needs an arm. Give 'arm'.", "arm")
         grid = self.sampling.kind == "grid"
-        for name, each in self.parameters.items():
-            if grid and each.values is None and each.levels is None:
+        for name, parameter in self.parameters.items():
+            if grid and parameter.values is None and parameter.levels is None:
                 raise fault(
                     "a grid needs the levels of each parameter, such as 'levels: 5'",
                     "parameters",
@@ -275,8 +275,8 @@ class StudyFile(Part):
                 "Choose another name.",
                 "quantities",
             )
-        wanted = [("limits", name) for name in self.limits]
-        for key, name in wanted + ([("aim", self.aim.quantity)] if self.aim else []):
+        required = [("limits", name) for name in self.limits]
+        for key, name in required + ([("aim", self.aim.quantity)] if self.aim else []):
             if name not in self.quantities:
                 there = ", ".join(self.quantities)
                 raise fault(f"there is no quantity '{name}'. The quantities are {there}.", key)

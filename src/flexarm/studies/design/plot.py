@@ -56,8 +56,8 @@ def means(x: Array, y: Array) -> tuple[Array, Array]:
     """
     from scipy.stats import rankdata
 
-    known = np.isfinite(y)
-    x, y = x[known], y[known]
+    finite = np.isfinite(y)
+    x, y = x[finite], y[finite]
     if not len(x):
         return x, y
     kinds, group = np.unique(x, return_inverse=True)
@@ -89,17 +89,17 @@ def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
 def indices(found: Mapping[str, SobolIndices]) -> "Figure":
     """Draw first-order and total Sobol indices of each quantity as bars with bootstrap bounds."""
     figure, axes = _axes(len(found), 1)
-    for row, (name, each) in enumerate(found.items()):
+    for row, (name, sobol_indices) in enumerate(found.items()):
         at: Axes = axes[row, 0]
-        places = np.arange(len(each.parameters))
+        places = np.arange(len(sobol_indices.parameters))
         for shift, label, value, bounds in (
-            (-0.2, "first order", each.first, each.first_bounds),
-            (0.2, "total", each.total, each.total_bounds),
+            (-0.2, "first order", sobol_indices.first, sobol_indices.first_bounds),
+            (0.2, "total", sobol_indices.total, sobol_indices.total_bounds),
         ):
             error = np.abs(bounds - value)
             colour = COLOURS[0 if shift < 0 else 1]
             at.bar(places + shift, value, 0.38, yerr=error, label=label, color=colour, capsize=3)
-        at.set_xticks(places, [drawable(parameter) for parameter in each.parameters])
+        at.set_xticks(places, [drawable(parameter) for parameter in sobol_indices.parameters])
         at.set_ylabel(f"share of the variance of\n{drawable(name)}")
     axes[0, 0].legend()
     return figure

@@ -124,10 +124,10 @@ class Study:
 
         It is a user function for which no digest can be computed.
         """
-        for name, each in self.plan.quantities.items():
+        for name, spec in self.plan.quantities.items():
             try:
-                if each.function is not None:
-                    identity(each.function, self.folder)
+                if spec.function is not None:
+                    identity(spec.function, self.folder)
             except ModelError as error:
                 return f"the function of '{name}' cannot be identified: {error}"
         return ""
@@ -152,8 +152,8 @@ def _restored(
     parts: dict[str, str],
 ) -> Study:
     """Return the study that was pickled by `Study.__reduce__`."""
-    made = parse(Arm, arm[0], name="arm", files=SideFiles(kept=arm[1])) if arm else None
-    study = Study(plan, folder, made, axes)
+    arm_of_study = parse(Arm, arm[0], name="arm", files=SideFiles(kept=arm[1])) if arm else None
+    study = Study(plan, folder, arm_of_study, axes)
     return study.as_begun(study.chunk, parts)
 
 
@@ -178,7 +178,7 @@ def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
     study, problems = _resolved(plan, path.parent.resolve())
     if problems:
         source = read(content, str(path))
-        listed = [Diagnostic(_locate(source, where), where, said) for where, said in problems]
+        listed = [Diagnostic(_locate(source, where), where, message) for where, message in problems]
         raise ModelError(report(str(path), listed))
     return study
 
@@ -195,12 +195,12 @@ def _of_mapping(given: Mapping[str, Any]) -> Study:
     try:
         plan = StudyFile.model_validate(data)
     except ValidationError as error:
-        found = explain_data(error, StudyFile, data)
-        said = [f"{show_path(each.path)}: {each.message}" for each in found]
-        raise ModelError("plan: " + "; ".join(said)) from None
+        mistakes = explain_data(error, StudyFile, data)
+        messages = [f"{show_path(mistake.path)}: {mistake.message}" for mistake in mistakes]
+        raise ModelError("plan: " + "; ".join(messages)) from None
     study, problems = _resolved(plan, Path.cwd())
     if problems:
-        lines = [f"{show_path(where)}: {said}" for where, said in problems]
+        lines = [f"{show_path(where)}: {messages}" for where, messages in problems]
         raise ModelError("plan: " + "; ".join(lines))
     return study
 
@@ -247,11 +247,11 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
         problems.append((("sampling",), f"{study.count:,} designs are too many, the limit is 1e9"))
     whole = plan.sampling.kind == "latin-hypercube" and study.count * len(axes)
     if whole > MOST_HYPERCUBE:
-        said = (
+        message = (
             "a Latin hypercube is drawn as a whole and takes at most "
             f"{MOST_HYPERCUBE:.0e} numbers, got {whole:.2g}. Take 'sobol' or 'random'."
         )
-        problems.append((("sampling", "count"), said))
+        problems.append((("sampling", "count"), message))
     return study, problems
 
 
@@ -261,15 +261,15 @@ def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None
     A mistake is a path in the study file with a message.
     """
     problems: Problems = []
-    taken: list[tuple[str, Place]] = []
+    keys_in_use: list[tuple[str, Place]] = []
     for axis in axes if arm is not None and model is not None else ():
         for key in axis.keys:
             place = _place(arm, model, key)  # type: ignore[arg-type]
-            for other, there in taken:
+            for other, there in keys_in_use:
                 if overlap(place, there):
-                    said = f"'{key}' is set by '{other}' already. Vary one of them."
-                    problems.append((("parameters", axis.name), said))
-            taken.append((key, place))
+                    message = f"'{key}' is set by '{other}' already. Vary one of them."
+                    problems.append((("parameters", axis.name), message))
+            keys_in_use.append((key, place))
     return problems
 
 
@@ -282,9 +282,9 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
     index, rate = model.names.index(plain), name != plain
     for axis in model.axes:
         if index in (axis.index, axis.motor):
-            what = ("motor_" if index == axis.motor else "") + ("speed" if rate else "position")
+            prefix = ("motor_" if index == axis.motor else "") + ("speed" if rate else "position")
             label = (axis.label,) if axis.label else ()
-            return ("links", axis.link, "joint", *label, "start", what)
+            return ("links", axis.link, "joint", *label, "start", prefix)
     for k, part in enumerate(model.links):
         if part.modes.start <= index < part.modes.stop:
             own = plain.removeprefix(f"{part.name}.")
@@ -303,7 +303,7 @@ def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
     samples = int(run.t_end / run.dt) + 1 if run.dt else DEFAULT_INTERVALS + 1
     consider([preparation(arm, samples)], allow_long=run.allow_long, remedy=ALLOWED)
     equation = equation_of(model, name=run.formulation)
-    if not any(each.of is not None for each in plan.quantities.values()):
+    if not any(spec.of is not None for spec in plan.quantities.values()):
         return []
     task = prepare(equation.model, np.array([0.0, 1e-3]), equation=equation)
     return curve_names(task, METHODS["dop853"])
@@ -480,7 +480,7 @@ def _described(value: Any, seen: dict[int, Any]) -> Iterator[str]:
         return
     yield kind.__qualname__
     if kind in (set, frozenset):
-        yield from sorted(repr([*_described(each, {})]) for each in value)
+        yield from sorted(repr([*_described(element, {})]) for element in value)
         return
     if kind not in CONTAINERS:
         if id(value) in seen:
@@ -516,7 +516,7 @@ def _parts(value: Any) -> list[Any]:
     reduced = value.__reduce_ex__(4)
     if isinstance(reduced, str):
         return [type(value), reduced]
-    return [list(each) if isinstance(each, Iterator) else each for each in reduced]
+    return [list(element) if isinstance(element, Iterator) else element for element in reduced]
 
 
 def _used(function: FunctionType) -> list[Any]:
@@ -532,5 +532,5 @@ def _used(function: FunctionType) -> list[Any]:
 
 
 def _names(code: CodeType) -> set[str]:
-    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names, inner))

@@ -82,8 +82,8 @@ class StudyResult(Summarised):
 
         columns = {name: ("design", values) for name, values in self.columns.items()}
         labels = ["index", *self.parameters]
-        found = xarray.Dataset(columns, attrs={"name": self.table.about["name"]})
-        return found.set_coords(labels)
+        dataset = xarray.Dataset(columns, attrs={"name": self.table.about["name"]})
+        return dataset.set_coords(labels)
 
     def failures(self) -> dict[str, int]:
         """Return the number of failed designs by reason, most frequent first."""
@@ -164,23 +164,23 @@ class StudyResult(Summarised):
         return figure
 
     def _summary(self) -> Summary:
-        said = self.table.about
-        done, count = self.done, self.table.count
+        description = self.table.about
+        computed, count = self.done, self.table.count
         failed = self.failures()
         reasons = list(failed.items())[:LISTED_REASONS]
-        none = ": none has finished" if done and sum(failed.values()) == done else ""
+        none = ": none has finished" if computed and sum(failed.values()) == computed else ""
         lines = [
-            f"{done:,} of {count:,} designs in {self.table.folder}{none}",
-            f"{said['sampling']['kind']} over {', '.join(self.parameters)}",
+            f"{computed:,} of {count:,} designs in {self.table.folder}{none}",
+            f"{description['sampling']['kind']} over {', '.join(self.parameters)}",
             *(f"{number} without numbers: {reason}" for reason, number in reasons),
         ]
         rows = []
-        if done:
+        if computed:
             columns = self.columns
             for name in (*self.parameters, *self.quantities):
                 rows.append((name, *_spread(columns[name])))
         header = ("column", "least", "median", "most")
-        return Summary(f"Study {said['name']}", tuple(lines), header, rows)
+        return Summary(f"Study {description['name']}", tuple(lines), header, rows)
 
 
 def _spread(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[str, str, str]:
@@ -188,8 +188,8 @@ def _spread(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[str
     if values.dtype.kind not in "iuf":
         kinds = sorted(set(map(str, values)))
         return kinds[0], "", kinds[-1]
-    known = values[np.isfinite(values)]
-    if not len(known):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return "", "", ""
-    least, middle, most = (f"{x:.6g}" for x in (known.min(), np.median(known), known.max()))
+    least, middle, most = (f"{x:.6g}" for x in (finite.min(), np.median(finite), finite.max()))
     return least, middle, most

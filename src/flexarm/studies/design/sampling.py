@@ -113,7 +113,7 @@ def _saltelli(sampling: Sampling, size: int, first: int, last: int) -> Array:
 
     The blocks are matrices A and B, then A with each column in turn replaced by that of B.
     """
-    count, found = sampling.count or 0, []
+    count, blocks = sampling.count or 0, []
     while first < last:
         block, begin = divmod(first, count)
         end = min(last - block * count, count)
@@ -121,6 +121,6 @@ def _saltelli(sampling: Sampling, size: int, first: int, last: int) -> Array:
         part = both[:, size:].copy() if block == 1 else both[:, :size].copy()
         if block > 1:
             part[:, block - 2] = both[:, size + block - 2]
-        found.append(part)
+        blocks.append(part)
         first = block * count + end
-    return np.concatenate(found)
+    return np.concatenate(blocks)

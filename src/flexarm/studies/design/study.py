@@ -85,19 +85,19 @@ def study(
     read = read_study(plan)
     table = StudyTable.of(folder, read)
     read = read.as_begun(int(table.about["chunk"]), table.about["parts"])
-    done = table.done
-    missing = sorted(set(range(table.chunks)) - set(done))
-    kept = sum(map(table.size, done))
+    chunks = table.done
+    missing = sorted(set(range(table.chunks)) - set(chunks))
+    stored = sum(map(table.size, chunks))
     began, fresh = time.perf_counter(), 0
-    made = _made(read, missing, str(table.about["kind"]), workers)
+    results = _made(read, missing, str(table.about["kind"]), workers)
     table.begin()
-    for number, data in made:
+    for number, data in results:
         table.write(number, data)
         fresh += table.size(number)
         if progress is not None:
             rate = fresh / max(time.perf_counter() - began, 1e-9)
-            rest = table.count - kept - fresh
-            progress(Progress(kept + fresh, table.count, rate, rest / rate))
+            rest = table.count - stored - fresh
+            progress(Progress(stored + fresh, table.count, rate, rest / rate))
     return StudyResult(table)
 
 

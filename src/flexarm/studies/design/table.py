@@ -147,7 +147,7 @@ class StudyTable:
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            parts = [each for each in folder.iterdir() if UNFINISHED.fullmatch(each.name)]
+            parts = [file for file in folder.iterdir() if UNFINISHED.fullmatch(file.name)]
             if len(parts) < len([*folder.iterdir()]) and not begun:
                 raise FlexarmError(f"{folder}: is neither empty nor a study. Give another folder.")
             for part in parts:

@@ -38,8 +38,8 @@ def compute_here(evaluator: Evaluator, numbers: Iterable[int], kind: str) -> Ite
 
 def pack(study: Study) -> bytes | None:
     """Return the pickled study, or None if other processes could not import its functions."""
-    functions = [each.function for each in study.plan.quantities.values()]
-    if any(getattr(each, "__module__", "") == "__main__" for each in functions):
+    functions = [quantity.function for quantity in study.plan.quantities.values()]
+    if any(getattr(quantity, "__module__", "") == "__main__" for quantity in functions):
         return None
     try:
         pickle.dumps(functions)
@@ -94,10 +94,10 @@ class _Line:
                 assert process.stdin is not None
                 assert process.stdout is not None
                 _send(process.stdin, number)
-                found = pickle.load(process.stdout)
-                if isinstance(found, BaseException):
-                    raise found
-                return bytes(found)
+                result = pickle.load(process.stdout)
+                if isinstance(result, BaseException):
+                    raise result
+                return bytes(result)
             self.end()
             if self.stopped:
                 raise KeyboardInterrupt
@@ -138,10 +138,10 @@ def _serve() -> None:
         while True:
             number = pickle.load(sys.stdin.buffer)
             try:
-                found: object = compute(packed, number, kind)
+                result: object = compute(packed, number, kind)
             except Exception as error:
-                found = error if isinstance(error, FlexarmError) else FlexarmError(repr(error))
-            _send(answers, found)
+                result = error if isinstance(error, FlexarmError) else FlexarmError(repr(error))
+            _send(answers, result)
 
 
 def compute_on_dask(

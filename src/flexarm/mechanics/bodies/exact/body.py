@@ -66,8 +66,8 @@ class Exact(BeamBody):
         """Compute the pose, velocity and acceleration bias of the tip relative to the root."""
         nodes, own, rates = self.nodes, own_values(self.part, q), own_values(self.part, v)
         rows, per = (
-            [constant(row[None]) for row in (*each.tip_bend, each.tip_twist)]
-            for each in (nodes, self._moved)
+            [constant(row[None]) for row in (*points.tip_bend, points.tip_twist)]
+            for points in (nodes, self._moved)
         )
         plain = self.basis is None
         few = plain and len(self.part.own) < nodes.count
@@ -87,7 +87,7 @@ class Exact(BeamBody):
             [(1 - s) ** n * parents.values(axis, where, order + n) for axis, order in SLOPES]
             for n in range(len(reach))
         ]
-        rows = [[constant(row) for row in each] for each in slopes]
+        rows = [[constant(row) for row in slope_rows] for slope_rows in slopes]
         at = AxisPoint(list(settled(reach)), rows)
         if self.slides:
             per = type(own)(1, m.e.k)
@@ -150,13 +150,13 @@ class Exact(BeamBody):
         """Return the tangents at the nodes and the sections' unit vectors that have masses."""
         if self.slides:
             return []
-        moving, found = self.material(own, 0 * own).moving, list[Vector]()
+        moving, vectors = self.material(own, 0 * own).moving, list[Vector]()
         masses = vector_masses(self.nodes)
         for g in np.flatnonzero(masses).tolist():
             turned = [ca.vertcat(*[c.of(a)[g] for a in AXES]) for c in moving.columns]
             place = ca.vertcat(*[moving.value.of(a)[g] for a in AXES])
-            found.append(Vector(float(masses[g]), place, ca.horzcat(*turned)))
-        return found
+            vectors.append(Vector(float(masses[g]), place, ca.horzcat(*turned)))
+        return vectors
 
     def strain_energy(self, e: Amounts) -> Expr:
         """Compute the elastic energy [J] beyond linear theory."""

@@ -31,8 +31,8 @@ def grown_rotary_terms(nodes: Collocation, e: Amounts, rates: Expr, omega: Expr)
         bias = ca.vertcat(rows @ e.bias, 0)
         left = constant(1 - nodes.x[g : g + 1])
         weight = constant(nodes.rotary[:, g])
-        found = _section()(place, columns @ rates, bias, omega, weight, left)
-        inertia, pulled, pushed = found
+        terms = _section()(place, columns @ rates, bias, omega, weight, left)
+        inertia, pulled, pushed = terms
         second += inertia[:3, :3]
         angular += inertia[:3, 3:] @ columns
         modal += columns.T @ inertia[3:, 3:] @ columns
@@ -52,7 +52,7 @@ def _section() -> ca.Function:
     omega, weight, left = ca.SX.sym("omega", 3), ca.SX.sym("weight", 3), ca.SX.sym("left")
     length, none = place[6], ca.SX(1, 1)
     change = rate[:3] + left * rate[6] / length * place[3:6]
-    angles = (Angles(each[0], each[1], each[2], none) for each in (place, change))
+    angles = (Angles(values[0], values[1], values[2], none) for values in (place, change))
     at = turned(*angles)
     turning = at.rotation.T @ (omega + at.spin)
     first = omega + ca.vertcat(change[2], -change[1], change[0])

@@ -101,19 +101,19 @@ class AxisMotion:
         Of a sliding link they are those of ``I, (1 - xi) l, (1 - xi)^2 dl/dxi``.  ``turning`` has
         values, biases and Jacobians, for each axis of the link, of further functions.
         """
-        e, t, one = self.e, self.t, np.eye(self.place.shape[1])
+        e, t, identity = self.e, self.t, np.eye(self.place.shape[1])
         value, bias = [self.place], [self.bias]
-        columns = [self.columns(a, one) for a in XYZ]
+        columns = [self.columns(a, identity) for a in XYZ]
         if e.columns is not None:
             none = type(e.length)(*t.place.shape)
             value += [none, none]
             bias += [2 * e.out * t.rate, e.out**2 / e.length * t.place]
             for a in XYZ:
-                passed = type(e.length)(2 * len(one), e.k)
-                passed[: len(one), 0] = t.place[a, :].T
+                passed = type(e.length)(2 * len(identity), e.k)
+                passed[: len(identity), 0] = t.place[a, :].T
                 columns[a] = ca.vertcat(columns[a], passed)
         rows: list[Expr] = [ca.horzcat(*parts) for parts in (value, bias)]
-        here, gained = ([each[a, :].T for a in XYZ] for each in rows)
+        here, gained = ([row[a, :].T for a in XYZ] for row in rows)
         for a, (place, gain, swept) in enumerate(turning):
             here[a], gained[a] = ca.vertcat(here[a], place), ca.vertcat(gained[a], gain)
             columns[a] = ca.vertcat(columns[a], swept)

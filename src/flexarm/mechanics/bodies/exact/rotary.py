@@ -54,8 +54,8 @@ def rotary_terms(
     torque += turned[1] @ felt[1] + turned[2] @ felt[2]
     shapes = (*moved.turn[:, used], moved.twist[used])
     angular, modal, effort = new(3, k), new(k, k), new(k, 1)
-    one, none = new.ones(*F.shape), new(*F.shape)
-    ways = list(zip(shapes, (bent.by_a, bent.by_b, (one, none, none)), strict=True))
+    ones, none = new.ones(*F.shape), new(*F.shape)
+    ways = list(zip(shapes, (bent.by_a, bent.by_b, (ones, none, none)), strict=True))
     for i, (rows, by) in enumerate(ways):
         heavy = inertia @ by
         momentum = sum((turned[j] @ ca.diag(heavy[j]) for j in range(3)), new(3, len(still)))

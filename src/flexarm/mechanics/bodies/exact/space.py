@@ -53,12 +53,14 @@ class Passing:
         Keys are an axis and the function space of the coefficients.
         """
         own, e, P = self.nodes.spaces, self.m.e, self.along
-        found = {(a, s): type(e.out)(self.nodes.count, 1) for a in XYZ for s in own}
+        accelerations = {(a, s): type(e.out)(self.nodes.count, 1) for a in XYZ for s in own}
         for a in XYZ:
-            found[a, own[a]] += 2 * e.out * (self.m.t.rate[a, :].T + e.out / e.length * P[a])
+            accelerations[a, own[a]] += (
+                2 * e.out * (self.m.t.rate[a, :].T + e.out / e.length * P[a])
+            )
             for b in {0, 1, 2} - {a}:
-                found[a, own[b]] += 2 * e.out * self.spin[a, b] * P[b]
-        return found
+                accelerations[a, own[b]] += 2 * e.out * self.spin[a, b] * P[b]
+        return accelerations
 
     @cached_property
     def slowed(self) -> Sums:
@@ -165,10 +167,10 @@ def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], 
 
     Both are given per function space; the means are integrals of the functions over the mass.
     """
-    one = np.eye(nodes.count)
+    identity = np.eye(nodes.count)
     if nodes.even:
-        return {s: constant(one) for s in spaces}, {s: constant(nodes.mean[s]) for s in spaces}
-    first = constant(one[0])
+        return {s: constant(identity) for s in spaces}, {s: constant(nodes.mean[s]) for s in spaces}
+    first = constant(identity[0])
     return (
         {s: constant(nodes.factor[s]) for s in spaces},
         {s: nodes.lever[s] * first for s in spaces},

@@ -31,12 +31,12 @@ class Measured:
     def of(cls, nodes: Collocation) -> "list[Measured]":
         """Return the measures of bending and of shear whose energy differs from linear theory."""
         turn = nodes.bend - nodes.lean if nodes.leaning else nodes.bend
-        found = [cls((*turn, nodes.twist, *nodes.curve, nodes.torsion), nodes.stiffness[:3])]
+        measures = [cls((*turn, nodes.twist, *nodes.curve, nodes.torsion), nodes.stiffness[:3])]
         if nodes.leaning:
             none = 0 * nodes.torsion
             shear = np.concatenate([nodes.stiffness[3:], none[:, :1].T])
-            found.append(cls((*turn, nodes.twist, *nodes.lean, none), shear))
-        return [each for each in found if each.used]
+            measures.append(cls((*turn, nodes.twist, *nodes.lean, none), shear))
+        return [measure for measure in measures if measure.used]
 
     @property
     def used(self) -> tuple[bool, ...]:
@@ -63,12 +63,12 @@ def strains(nodes: Collocation) -> bool:
 def strain_energy(nodes: Collocation, d: Expr) -> Expr:
     """Compute the elastic energy beyond linear theory [J]."""
     total = type(d)(0)
-    for each in Measured.of(nodes):
+    for measured in Measured.of(nodes):
         for g in range(nodes.count):
-            measures = [constant(rows[g][None, :]) @ d for rows in each.rows]
+            measures = [constant(rows[g][None, :]) @ d for rows in measured.rows]
             values = Entire.of(measures[0] * measures[0] + measures[1] * measures[1]).values
-            node = _node(each.used, each.alike)[0]
-            total += node(*measures, *each.stiffness[:, g].tolist(), *values)
+            node = _node(measured.used, measured.alike)[0]
+            total += node(*measures, *measured.stiffness[:, g].tolist(), *values)
     return total
 
 
@@ -78,17 +78,17 @@ def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire[Expr]] = (
     ``known`` are the trigonometric functions at the nodes, if already computed.
     """
     effort = type(d)(d.shape[0], 1)
-    for each in Measured.of(nodes):
-        measures = [constant(row) @ d for row in each.rows]
-        slopes: list[list[Expr]] = [[] for _ in each.rows]
+    for measured in Measured.of(nodes):
+        measures = [constant(row) @ d for row in measured.rows]
+        slopes: list[list[Expr]] = [[] for _ in measured.rows]
         for g in range(nodes.count):
             at = [measure[g] for measure in measures]
             f = known[g] if known else Entire.of(at[0] * at[0] + at[1] * at[1])
-            node = _node(each.used, each.alike)[1]
-            found = node(*at, *each.stiffness[:, g].tolist(), *f.values)
-            for column, value in zip(slopes, found, strict=True):
+            node = _node(measured.used, measured.alike)[1]
+            efforts = node(*at, *measured.stiffness[:, g].tolist(), *f.values)
+            for column, value in zip(slopes, efforts, strict=True):
                 column.append(value)
-        for row, column in zip(each.rows, slopes, strict=True):
+        for row, column in zip(measured.rows, slopes, strict=True):
             effort += constant(row.T) @ ca.vertcat(*column)
     return effort
 
@@ -102,8 +102,8 @@ def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function
     symbols = [ca.SX.sym(name) for name in ("a", "b", "f", "da", "db", "df")]
     a, b, f, da, db, df = (s if on else ca.SX(1, 1) for s, on in zip(symbols, used, strict=True))
     EIz, EIy, GJ = (ca.SX.sym(name) for name in ("EIz", "EIy", "GJ"))
-    known = [ca.SX.sym(name) for name in ("G", "T", "S", "G1", "T1", "S1")]
-    G, T, S = known[:3]
+    functions = [ca.SX.sym(name) for name in ("G", "T", "S", "G1", "T1", "S1")]
+    G, T, S = functions[:3]
     k_a, k_b, extra = da, db, ca.SX(0)
     if used[0] and used[1]:
         w = a * db - b * da
@@ -121,8 +121,8 @@ def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function
         # EIz (k_z^2 - k_a^2) + EIy (k_y^2 - k_b^2) with the curvatures turned by the twist
         extra += (EIz - EIy) * sine * (sine * (k_b * k_b - k_a * k_a) + 2 * cosine * k_a * k_b) / 2
     felt = GJ if used[2] else ca.SX(1, 1)
-    slopes = _slopes((a, b, f, da, db, df), (EIz, EIy, felt), known, alike)
-    inputs = [*symbols, EIz, EIy, GJ, *known]
+    slopes = _slopes((a, b, f, da, db, df), (EIz, EIy, felt), functions, alike)
+    inputs = [*symbols, EIz, EIy, GJ, *functions]
     return (
         ca.Function("energy", inputs, [extra], {"always_inline": True}),
         ca.Function("effort", inputs, slopes, {"always_inline": True}),

@@ -261,14 +261,14 @@ class Bent:
     def of(cls, at: Angles, rates: Angles) -> "Bent":
         """Compute the bending rotations of n sections at given angles and rates."""
         a, b, A, B = at.a, at.b, rates.a, rates.b
-        one, none = type(a).ones(*a.shape), type(a)(*a.shape)
+        ones, none = type(a).ones(*a.shape), type(a)(*a.shape)
         still = (none, none, none)
         if not (a.nnz() and b.nnz()):
-            c, s = (ca.cos(a + b), ca.sin(a + b)) if a.nnz() or b.nnz() else (one, none)
-            axes = ((c, s, none), (-s, c, none), (none, none, one))
+            c, s = (ca.cos(a + b), ca.sin(a + b)) if a.nnz() or b.nnz() else (ones, none)
+            axes = ((c, s, none), (-s, c, none), (none, none, ones))
             if b.nnz():
-                axes = ((c, none, s), (none, one, none), (-s, none, c))
-            by = ((none, none, one), (none, -one, none))
+                axes = ((c, none, s), (none, ones, none), (-s, none, c))
+            by = ((none, none, ones), (none, -ones, none))
             return cls(axes, *by, (none, -B, A), still, (none, none))
         f = Entire.of(a * a + b * b)
         S, T, G = f.S, f.T, f.G
