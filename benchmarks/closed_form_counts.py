@@ -166,7 +166,7 @@ out.
 - *composite*: the recursion, without closed-form expressions."""
 
 _NEAREST = """The paper says that numbers are inserted before entries are formed, and that matrices
-of elements are summed. It does not say how terms were joined, factored or truncated. So the
+of elements are summed. The paper does not say how terms were joined, factored or truncated. So the
 integrals of its Algorithm 1 are computed again, by independent code
 (`flexarm_papers.theodore.robot`), under all combinations of these choices: terms joined per entry,
 body or element; first or all orders in the deflections; factored or not; tip angles named or

@@ -190,11 +190,11 @@ _MASS = """Multiplications and additions of the upper triangle of M by `composit
 and section 4.4 of Theodore & Ghosal (1995): links of two modes or two elements, no stiffening. A
 division counts as a multiplication.
 
-The paper does not say whether its links bend in one plane or in two. Its Algorithm 1 written out
-for RR with every entry multiplied out takes 421 multiplications and 172 additions in one plane and
-1754 and 578 in two; it prints 405 and 168. So arms that bend in one plane are compared with the
-paper; arms that bend in two are listed beside them. The paper's tip rotation is I + skew(angles);
-flexarm's is an exact rotation, which takes a division and a few products more."""
+The paper does not say whether its links bend in one plane or in two. Algorithm 1 of the paper,
+written out for RR with every entry multiplied out, takes 421 multiplications and 172 additions in
+one plane and 1754 and 578 in two; the paper prints 405 and 168. So arms that bend in one plane are
+compared with the paper; arms that bend in two are listed beside them. The paper's tip rotation is I
++ skew(angles); flexarm's is an exact rotation, which takes a division and a few products more."""
 
 _WHY_NOT = """For some arms with a sliding link flexarm takes more operations than the paper prints,
 since it keeps more terms. Points of the beam travel along the shapes as it slides out, the part

@@ -163,10 +163,10 @@ ARMS = """Frequencies are in Hz unless a row has another unit, without gravity, 
 locked or free. De Luca & Siciliano print 0.48, 1.80 Hz for link 1 with the elbow at 90 deg and
 2.18, 15.91 Hz for link 2."""
 
-SLIDING = """A cantilever of length sqrt(1 + 2 t) vibrates as L^s f(xi/L), xi from the tip, K =
-EI/(rhoA kap^2). It starts with that shape and velocity, scaled to 1e-4 of its length; Im s is
-fitted to the tip's motion. At a constant speed V the energy of bending falls by V EI
-w''(root)^2/2 per second. The sample is `telescope`."""
+SLIDING = """A cantilever of length sqrt(1 + 2 t) vibrates as L^s f(xi/L), with xi from the tip and
+K = EI/(rhoA kap^2). The run starts with the shape and velocity of this solution, scaled to 1e-4 of
+the length; Im s is fitted to the tip's motion. At a constant speed V the energy of bending falls by
+V EI w''(root)^2/2 per second. The sample is `telescope`."""
 
 MOTIONS = """Angles of the double pendulum are from the downward vertical; the falling arm of
 Korayem & Shafei has one clamped-free mode per link, scaled to a unit tip; the driven link is the

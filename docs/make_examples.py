@@ -13,8 +13,8 @@ PROGRAMS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem
 HEAD = """# Examples
 
 Each of these short programs computes a number that is known from a textbook or paper, and fails if
-it misses it. They are the files in `examples/`; `python examples/spin_up.py` runs one. Made by
-`python -m docs.make_examples`; do not edit.
+it misses it. The programs are the files in `examples/`; `python examples/spin_up.py` runs one.
+Made by `python -m docs.make_examples`; do not edit.
 """
 
 

@@ -51,7 +51,7 @@ def test_a_small_study_is_cut_for_several_cores(count: int, chunk: int) -> None:
 
 
 def test_a_grid_is_counted_by_its_levels() -> None:
-    with pytest.raises(ModelError, match=r"levels: 5}'. Leave count out"):
+    with pytest.raises(ModelError, match=r"levels: 5}'. Leave 'count' out"):
         read_study(counted(sampling={"kind": "grid", "count": 2}))
     with pytest.raises(ModelError, match="sampling: the sampling must have a count"):
         read_study(counted(sampling={"kind": "random"}))
