@@ -15,9 +15,9 @@ from scipy.optimize import least_squares, root
 import validation_data as data
 from flexarm import build, example_arm, formulation, modes, simulate
 from flexarm.arm import Arm
-from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.problem import Watch
+from flexarm.integrate.problem import StateLimit
+from flexarm.integrate.results import run_of
 from flexarm.integrate.solve import new_state, solve
 from flexarm.integrate.task import InitialValueProblem, prepare, sample_times
 from flexarm.io.model_file import loads
@@ -285,7 +285,7 @@ class _Unwatched(InitialValueProblem):
     """A motion that nothing ends before its time."""
 
     @cached_property
-    def watches(self) -> tuple[Watch, ...]:
+    def state_limits(self) -> tuple[StateLimit, ...]:
         """No bounds."""
         return ()
 

@@ -134,14 +134,14 @@ def draw_mission_steps() -> Figure:
     """Draw the arm of a mission from above at its four stages, with the canister."""
     arm = arm_of("how-to/mission.md")
     run = simulate(arm, t_end=42)
-    drifts, caught = arm.bodies[0], run.happenings[1].t
+    drifts, caught = arm.bodies[0], run.event_records[1].t
     begin, rate = (np.array(each, dtype=float) for each in (drifts.position, drifts.velocity))
     figure = Figure(figsize=(10, 3.0), layout="constrained")
     panels = figure.subplots(1, 4, sharey=True)
     stages = {"start": 0.0, "slewed and braked": 16.0, "caught": caught, "carried away": 42.0}
     for panel, (title, t) in zip(panels, stages.items(), strict=True):
         k = int(np.searchsorted(run.t, t - 1e-9))
-        equation = formulation("articulated", run.model).anchored(run.anchors[k])
+        equation = formulation("articulated", run.model).with_reference(run.reference_attitudes[k])
         placed = equation.link_frames(run.q[k])
         x, y = np.vstack([placed.root_position[:1], placed.tip_position])[:, :2].T
         panel.plot([run.q[k, 0], x[0]], [run.q[k, 1], y[0]], color="0.6", lw=6)

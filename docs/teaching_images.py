@@ -109,7 +109,7 @@ def draw_floating_frame() -> Figure:
         straight[model.names.index(part.joint_name)] = q[part.modes.start - 1] = turned
         q[part.modes.start] = bent
     for pose, look, title in ((q, "-", "the arm"), (straight, ":", "amplitudes 0")):
-        points = outline(model, pose[None], np.zeros((1, *model.start_anchors.shape)), 30)[0]
+        points = outline(model, pose[None], np.zeros((1, *model.start_references.shape)), 30)[0]
         panel.plot(points[:, 0], points[:, 1], look, color=COLOURS[0], label=title)
     frames = flexarm.formulation("articulated", model).link_frames(q)
     for k, root in enumerate(frames.root_position):

@@ -52,11 +52,11 @@ def test_arguments_are_known_by_their_old_names_too(model: flexarm.model.Model) 
         before = flexarm.equilibrium(model, joints={"joint1": 0.5})  # type: ignore[call-arg]
     assert said[0].filename == __file__
     assert np.array_equal(before.point.q, now.point.q)
-    with pytest.raises(FlexarmError, match=r"joints: is the old name of 'at', and both are given"):
+    with pytest.raises(FlexarmError, match="'joints' and 'at' are the same argument"):
         flexarm.equilibrium(model, at={}, joints={})  # type: ignore[call-arg]
-    with pytest.raises(FlexarmError, match=r"joints: is the old name of 'at', and both are given"):
+    with pytest.raises(FlexarmError, match="'joints' and 'at' are the same argument"):
         Statics(model).at_joints({}, joints={})  # type: ignore[call-arg]
-    with pytest.raises(FlexarmError, match=r"at: is the old name of 'about', and both are given"):
+    with pytest.raises(FlexarmError, match="'at' and 'about' are the same argument"):
         hold(now, at=now)  # type: ignore[call-arg]
     with pytest.warns(DeprecationWarning, match="^equilibrium: 'joints' is 'at' now$"):
         before = flexarm.equilibrium(model, at={"joint1": 0.5}, joints=None)  # type: ignore[call-arg]
@@ -68,6 +68,16 @@ def test_arguments_are_known_by_their_old_names_too(model: flexarm.model.Model) 
         assert np.array_equal(
             np.array(old(0.1, q, q)), np.array(law(motion, kp=7, kd=2)(0.1, q, q))
         )
+
+
+def test_attributes_are_known_by_their_old_names_too() -> None:
+    run = flexarm.simulate(ARM, t_end="1 ms", dt="1 ms")
+    names = {"works": "work_integrals", "legs": "phases", "happenings": "event_records"}
+    for old, name in names.items():
+        with pytest.warns(DeprecationWarning, match=f"^Run.{old} is Run.{name} now$"):
+            assert getattr(run, old) is getattr(run, name)
+    with pytest.raises(AttributeError, match="'Run' object has no attribute 'worked'"):
+        getattr(run, "worked")  # noqa: B009
 
 
 def test_times_on_the_command_line() -> None:

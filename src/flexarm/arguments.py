@@ -37,6 +37,24 @@ FormulationName = Literal[
 OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")
 
 
+def formerly(**names: str) -> Callable[[type[T]], type[T]]:
+    """Return a class decorator that accepts old attribute names (old to new), with a warning."""
+
+    def decorate(kind: type[T]) -> type[T]:
+        def present(self: T, name: str) -> Any:
+            owner = type(self).__name__
+            if name not in names:
+                raise AttributeError(f"'{owner}' object has no attribute '{name}'")
+            message = f"{owner}.{name} is {owner}.{names[name]} now"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return getattr(self, names[name])
+
+        setattr(kind, "__getattr__", present)  # noqa: B010  a checker that saw it accepts any name
+        return kind
+
+    return decorate
+
+
 def renamed(
     meant: Mapping[str, str] | None = None, **names: str
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:

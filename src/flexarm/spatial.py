@@ -272,14 +272,16 @@ def base_rotation_matrix(angles: Array) -> Array:
     return turn(0, float(angles[0])) @ turn(1, float(angles[1])) @ turn(2, float(angles[2]))
 
 
-def rotations_between(anchors: Array, angles: Array, others: Array, other_angles: Array) -> Array:
+def rotations_between(
+    reference_attitudes: Array, angles: Array, others: Array, other_angles: Array
+) -> Array:
     """Return the rotation vectors [rad] from attitudes to other attitudes, (T, 3).
 
-    Each attitude is an anchor, of T rotations (T, 3, 3), rotated by angles, (T, 3).
+    Each attitude is a reference attitude, one of T rotations (T, 3, 3), rotated by angles, (T, 3).
     """
     rotations = np.zeros_like(angles)
-    for k, (anchor, other) in enumerate(zip(anchors, others, strict=True)):
-        here = anchor @ base_rotation_matrix(angles[k])
+    for k, (reference_attitude, other) in enumerate(zip(reference_attitudes, others, strict=True)):
+        here = reference_attitude @ base_rotation_matrix(angles[k])
         R = here.T @ other @ base_rotation_matrix(other_angles[k])
         sine = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
         size = float(np.linalg.norm(sine))

@@ -69,7 +69,7 @@ def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixtu
         "rejections", "evaluations", "cpu_seconds", "preparation_cpu_seconds", "energy_balance",
         "momentum_balance", "unbalanced", "pending",
         "missed", "q", "validity", "errors", "formulation", "paper", "tip_rotation", "nodes",
-        "happenings", "lost", "settling",
+        "event_records", "lost", "settling",
     }  # fmt: skip
     assert document["status"] == "finished"
     assert (document["t_end"], document["samples"]) == (0.1, 3)
@@ -263,7 +263,7 @@ def test_a_live_run_is_bit_for_bit_the_same(
     simulate(capsys, *argv, "--out", "live.nc", "--live")
     plain, live = (load_run(folder / name) for name in ("plain.nc", "live.nc"))
     assert live.status == plain.status == "finished"
-    for name in ("t", "q", "v", "u", "tip", "energy", "works"):
+    for name in ("t", "q", "v", "u", "tip", "energy", "work_integrals"):
         assert getattr(live, name).tobytes() == getattr(plain, name).tobytes()
 
 

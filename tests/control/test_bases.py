@@ -197,7 +197,7 @@ def test_a_law_keeps_to_its_motion_where_the_base_turns_right_over() -> None:
     motion = joint_move(flexarm.build(flexible()), {"joint1": 1.0}, TIMING)
     law = decoupling_law(motion, kp=100, kd=20)
     run = flexarm.simulate(arm, t_end=2.0, control=law, rtol=1e-7, method="dop853")
-    assert np.abs(run.anchors[-1] - run.anchors[0]).max() > 0.5
+    assert np.abs(run.reference_attitudes[-1] - run.reference_attitudes[0]).max() > 0.5
     assert off(run, motion.at(run.t)[0], ("joint1", "joint2")) < 1e-7
 
 

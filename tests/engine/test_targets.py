@@ -88,7 +88,7 @@ def drawn(name: str) -> list[np.ndarray]:
     random, one = np.random.default_rng(3), equation(name)
     values = [random.normal(size=port.shape) * 0.05 for port in stream(name).inputs]
     if one.model.attitudes:
-        values[-1] = one.anchor
+        values[-1] = one.reference_attitude
     for index, low, high in one.model.sliding_ranges:
         values[0][index] = (low + high) / 2
     return values

@@ -79,12 +79,12 @@ def test_what_jumps_runs_in_a_unit_as_simulate_does(name: str, fmi: str, tmp_pat
     np.testing.assert_allclose(turned, run.tip_rotation[at].reshape(-1, 9), rtol=0, atol=1e-9)
     np.testing.assert_allclose(placed, run.tip[at], rtol=0, atol=1e-9)
     if name == "tumbler":  # it has gone over the singularity of angles from one attitude
-        assert len(np.unique(run.anchors[:, 0, 0])) > 2
+        assert len(np.unique(run.reference_attitudes[:, 0, 0])) > 2
         base = [names[f"base.R{i}{j}"] for i in "123" for j in "123"]
         matrix = unit.get(base).reshape(3, 3)
         np.testing.assert_allclose(matrix @ matrix.T, np.eye(3), atol=1e-13)
     if name == "rubs":
-        told = " ".join(each.what for each in run.happenings)
+        told = " ".join(each.what for each in run.event_records)
         assert "holds" in told
         assert "begins to slip" in told
         assert "brake locked" in told

@@ -38,7 +38,7 @@ class Values:
         """Evaluate one of the equation's functions."""
         function = self._traced(name)
         if self.equation.model.floats:
-            arrays = (*arrays, self.equation.anchor)
+            arrays = (*arrays, self.equation.reference_attitude)
         results = function.call([ca.DM(array) for array in arrays])
         return [np.array(ca.densify(result)) for result in results]
 

@@ -156,11 +156,11 @@ def test_what_has_no_rows_holds_for_all_of_them() -> None:
 def test_every_row_of_a_free_base_may_have_its_own_anchor() -> None:
     equation = formulation("composite", arm("drifting"))
     q, v, *_ = batch(equation.model)
-    anchors = np.linalg.qr(np.random.default_rng(3).normal(size=(ROWS, 3, 3)))[0]
-    anchors *= np.linalg.det(anchors)[:, None, None]
-    found = equation.anchored(anchors).angular_momentum(q, v)
+    reference_attitudes = np.linalg.qr(np.random.default_rng(3).normal(size=(ROWS, 3, 3)))[0]
+    reference_attitudes *= np.linalg.det(reference_attitudes)[:, None, None]
+    found = equation.with_reference(reference_attitudes).angular_momentum(q, v)
     for k in range(ROWS):
-        one = equation.anchored(anchors[k]).angular_momentum(q[k], v[k])
+        one = equation.with_reference(reference_attitudes[k]).angular_momentum(q[k], v[k])
         assert np.array_equal(found[k], one)
 
 
@@ -197,7 +197,7 @@ def rates(equation: Equation, state: tuple[Array, ...], t: float) -> list[Array]
     """Differentiate momenta and centre of mass exactly by time, under inputs."""
     q, v, _, u = state
     symbols = [ca.SX.sym(name, len(q)) for name in "qva"]
-    extra = [ca.DM(equation.anchor)] if equation.model.floats else []
+    extra = [ca.DM(equation.reference_attitude)] if equation.model.floats else []
     found = equation.function("momentum")(*symbols[:2], *extra)
     moved = [
         ca.jtimes(each, symbols[0], symbols[1]) + ca.jtimes(each, symbols[1], symbols[2])

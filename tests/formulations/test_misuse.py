@@ -148,7 +148,7 @@ def test_the_ends_of_a_sliding_links_range_will_do(telescope: Equation, length: 
 
 
 @pytest.mark.parametrize(
-    "anchor",
+    "reference_attitude",
     [
         2 * np.eye(3),
         [0, 0, 0],
@@ -158,13 +158,13 @@ def test_the_ends_of_a_sliding_links_range_will_do(telescope: Equation, length: 
         np.array([[1, 0.01, 0], [0, 1, 0], [0, 0, 1]]),
     ],
 )
-def test_an_anchor_is_a_rotation(floating: Equation, anchor: Any) -> None:
-    with pytest.raises(FlexarmError, match="anchor"):
-        floating.anchored(anchor)
+def test_an_anchor_is_a_rotation(floating: Equation, reference_attitude: Any) -> None:
+    with pytest.raises(FlexarmError, match="reference_attitude"):
+        floating.with_reference(reference_attitude)
 
 
 def test_an_anchor_is_copied(floating: Equation) -> None:
     turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    other = floating.anchored(turned)
+    other = floating.with_reference(turned)
     turned[0, 0] = 5.0
-    assert other.anchor[0, 0] == 0.0
+    assert other.reference_attitude[0, 0] == 0.0

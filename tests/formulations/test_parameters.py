@@ -388,7 +388,10 @@ def test_a_free_base_is_anchored_anew_and_shares_code() -> None:
     plain = flexarm.formulation("composite", model)
     turned = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
     q, v = np.random.default_rng(2).normal(size=(2, model.size)) * 0.3
-    for one, other in ((equation, plain), (equation.anchored(turned), plain.anchored(turned))):
+    for one, other in (
+        (equation, plain),
+        (equation.with_reference(turned), plain.with_reference(turned)),
+    ):
         np.testing.assert_allclose(one.mass_matrix(q), other.mass_matrix(q), rtol=0, atol=1e-12)
         np.testing.assert_allclose(one.bias(q, v), other.bias(q, v), rtol=0, atol=1e-11)
     structures = {each.compiled("mass_matrix").structure for each in (equation, plain)}  # type: ignore[attr-defined]

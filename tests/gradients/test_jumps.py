@@ -183,7 +183,7 @@ def test_captures_and_brakes_are_differences(method: str) -> None:
     arm = loads(MISSION)
     runs, run, slopes = checked_runs(arm, NUMBERS, **options)
     simulated = flexarm.simulate(arm, **options)
-    assert len(simulated.happenings) == 4
+    assert len(simulated.event_records) == 4
     own = np.searchsorted(simulated.t, runs.times - 1e-9)
     assert np.abs(simulated.q[own] - run.q).max() < (
         1e-6 if step else 1e-4
@@ -221,7 +221,7 @@ def test_an_event_on_a_base_that_floats() -> None:
     arm = loads(FLOATS)
     run = flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
     simulated = flexarm.simulate(arm, t_end=0.4, dt=0.1, method="dop853")
-    (happened,) = simulated.happenings
+    (happened,) = simulated.event_records
     assert run.parts[-2].t[-1] == pytest.approx(happened.t, abs=1e-9)
     own = np.searchsorted(simulated.t, run.t - 1e-9)
     np.testing.assert_allclose(run.q, simulated.q[own], atol=1e-9)

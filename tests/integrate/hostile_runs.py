@@ -14,8 +14,8 @@ import numpy as np
 
 HUGE = 1_200_000_000
 NUMBERS = (
-    "time", "q", "v", "u", "tip_position", "tip_rotation", "anchor", "kinetic", "elastic",
-    "gravitational", "work_inputs", "work_wrenches", "work_prescribed", "dissipated",
+    "time", "q", "v", "u", "tip_position", "tip_rotation", "reference_attitude", "kinetic",
+    "elastic", "gravitational", "work_inputs", "work_wrenches", "work_prescribed", "dissipated",
 )  # fmt: skip
 TEXTS = ("status", "reason", "method", "why", "model_file")
 FIGURES = ("rtol", "cpu_seconds", "steps", "rejections", "evaluations", "flexarm_run")
@@ -77,9 +77,9 @@ def _of_variables() -> Iterator[Kind]:
             yield Kind(f"{name}: {what}", _inside(change, name), refused)
     for what, change in TIME_DAMAGES.items():
         yield Kind(f"time: {what}", _inside(change, "time"), True)
-    for name in ("anchor", "tip_rotation"):
+    for name in ("reference_attitude", "tip_rotation"):
         for what in ("not square", "reflected", "of tiny rows", "of huge rows"):
-            yield Kind(f"{name}: {what}", _inside(_anchor(what), name), True)
+            yield Kind(f"{name}: {what}", _inside(_rebase(what), name), True)
 
 
 def _shape(change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Damage:
@@ -272,7 +272,7 @@ TIME_DAMAGES = {
 }
 
 
-def _anchor(what: str) -> Damage:
+def _rebase(what: str) -> Damage:
     factor = {"not square": 1.1, "reflected": -1.0, "of tiny rows": 1e-200, "of huge rows": 1e200}
 
     def apply(file: h5py.File, name: str, rng: random.Random, pipe: Path) -> None:

@@ -237,8 +237,8 @@ def _places(run: Run) -> Array:
     turned = [k + i for k in run.model.attitudes for i in range(3)]
     found = [np.delete(run.q, turned, axis=1)]
     for place, k in enumerate(run.model.attitudes):
-        anchor = run.anchors[:, 3 * place : 3 * place + 3]
-        attitude = anchor @ Rotation.from_euler("XYZ", run.q[:, k : k + 3]).as_matrix()
+        reference_attitude = run.reference_attitudes[:, 3 * place : 3 * place + 3]
+        attitude = reference_attitude @ Rotation.from_euler("XYZ", run.q[:, k : k + 3]).as_matrix()
         found.append(attitude.reshape(len(run.t), 9))
     return np.hstack(found)
 
@@ -246,7 +246,7 @@ def _places(run: Run) -> Array:
 def _events_of(run: Run) -> list[str]:
     """List events; what holds may slip again at one instant, which rounding decides."""
     held = ("brake of", "friction of")
-    return [each.what for each in run.happenings if not each.what.startswith(held)]
+    return [each.what for each in run.event_records if not each.what.startswith(held)]
 
 
 def main() -> None:

@@ -238,7 +238,9 @@ def errors(run: Run, reference: Run) -> dict[str, float]:
     task = prepare(run.model, reference.t)
     measures, modes = task.measures, task.vibration.modes
     mine, others = shared_samples(run, reference)
-    alike = np.all(run.anchors[mine] == reference.anchors[others], axis=(1, 2))
+    alike = np.all(
+        run.reference_attitudes[mine] == reference.reference_attitudes[others], axis=(1, 2)
+    )
     deflects = np.array(measures.deflects, dtype=bool)
 
     def over(a: Array, b: Array, scale: Array) -> Array:
@@ -256,15 +258,18 @@ def errors(run: Run, reference: Run) -> dict[str, float]:
     places, rates = over(run.q, reference.q, scale), over(run.v, reference.v, top)
     reach = max(sum(part.length for part in run.model.links), 1e-3)
     size = max(reference.exchanged, 1e-12 * float(np.abs(reference.energy).max()), 1e-300)
-    works = np.abs(run.works[mine, :4] - reference.works[others, :4]).max(axis=0) / size
+    work_integrals = (
+        np.abs(run.work_integrals[mine, :4] - reference.work_integrals[others, :4]).max(axis=0)
+        / size
+    )
     return {
         "deflection": float(places[deflects].max(initial=0.0)),
         "joint": float(places[~deflects].max(initial=0.0)),
         "deflection rate": float(rates[deflects].max(initial=0.0)),
         "joint rate": float(rates[~deflects].max(initial=0.0)),
         "tip": float(np.abs(run.tip[mine] - reference.tip[others]).max()) / reach,
-        "work": float(works[:3].max()),
-        "loss": float(works[3]),
+        "work": float(work_integrals[:3].max()),
+        "loss": float(work_integrals[3]),
     }
 
 

@@ -216,7 +216,7 @@ def test_a_free_base_turns_on_and_on(device: Any) -> None:
     for _ in range(20):
         assert not arms.step([0.0]).any()
     runs = flexarm.simulate_many(arm, t_end=1.0, starts=starts, rtol=1e-7, method="dop853")
-    assert np.abs(arms.anchors - np.eye(3)).max() > 0.5
+    assert np.abs(arms.reference_attitudes - np.eye(3)).max() > 0.5
     assert np.abs(arms.q[:, 4]).max() < 1.2
     for tip, run in zip(arms.tip(), runs, strict=True):
         assert np.abs(tip - run.tip[-1]).max() < 1e-4 * np.abs(run.tip).max()

@@ -21,10 +21,10 @@ def test_a_brake_that_slips_stops_a_joint_after_its_speed_over_its_effort() -> N
             events=[{"at": 1.0, "brake": ["hinge"]}],
         )  # fmt: skip
         run = flexarm.simulate(arm, t_end=8.0, rtol=rtol, method=method)
-        assert run.happenings[-1].t == pytest.approx(5.0, abs=1e-9)
+        assert run.event_records[-1].t == pytest.approx(5.0, abs=1e-9)
         assert run.q[-1, 0] == pytest.approx(6.0, abs=1e-9)
         assert run.v[-1, 0] == 0.0
-        assert run.works[-1] == pytest.approx([0, 0, 0, 2.0, 0], abs=1e-9)
+        assert run.work_integrals[-1] == pytest.approx([0, 0, 0, 2.0, 0], abs=1e-9)
 
 
 @pytest.mark.parametrize("rtol", TIGHT)
@@ -32,10 +32,10 @@ def test_a_brake_holds_until_its_effort_is_reached(rtol: float) -> None:
     """Under a ramp of torque it breaks away at its effort: v = (t - 2)^2/2 from then on."""
     ramp = {"kind": "table", "times": [0.0, 10.0], "values": [0.0, 10.0]}
     run = flexarm.simulate(one_joint(input=ramp, brake={"effort": 2.0}), t_end=4.0, rtol=rtol)
-    assert run.happenings[0].t == pytest.approx(2.0, abs=1e-12)
+    assert run.event_records[0].t == pytest.approx(2.0, abs=1e-12)
     after = np.maximum(run.t - 2.0, 0.0)
     assert np.abs(run.q[:, 0] - after**3 / 6).max() <= 1e-9
-    assert run.works[-1, 3] == pytest.approx(2.0 * run.q[-1, 0], rel=1e-9)
+    assert run.work_integrals[-1, 3] == pytest.approx(2.0 * run.q[-1, 0], rel=1e-9)
 
 
 def test_stick_and_slip_of_a_mass_pulled_by_a_spring() -> None:
@@ -50,7 +50,7 @@ def test_stick_and_slip_of_a_mass_pulled_by_a_spring() -> None:
     run = flexarm.simulate(arm, t_end=4.0, rtol=1e-8)
     begin, w = f / (k * v0), np.sqrt(k)
     after = np.maximum(run.t - begin, 0.0)
-    assert run.happenings[0].t == pytest.approx(begin, abs=1e-10)
+    assert run.event_records[0].t == pytest.approx(begin, abs=1e-10)
     assert np.abs(run.q[:, 0] - v0 * (after - np.sin(w * after) / w)).max() <= 1e-8
 
 
@@ -67,10 +67,10 @@ def test_a_brake_on_a_flexible_arm_breaks_away_once(method: str) -> None:
         flexarm.simulate(arm, t_end=0.1, dt=1e-3, method=each, rtol=rtol)
         for each, rtol in ((method, 1e-2), ("dop853", 1e-8))
     )
-    found = [each.what for each in run.happenings]
+    found = [each.what for each in run.event_records]
     begins = [f"brake of joint{k} begins to slip" for k in (2, 1, 2)]
     assert found == [*begins[:2], "brake of joint2 holds", begins[2]]
-    for one, other in zip(run.happenings, close.happenings, strict=True):
+    for one, other in zip(run.event_records, close.event_records, strict=True):
         assert one.t == pytest.approx(other.t, abs=2e-5)
     _, here, there = np.intersect1d(run.t, close.t, return_indices=True)
     scale = np.ptp(close.q, axis=0)
@@ -84,8 +84,8 @@ def test_an_ideal_brake_stops_at_once_and_says_what_it_takes() -> None:
         events=[{"name": "stop", "at": 1.0, "brake": ["hinge"]}, {"at": 2.0, "release": ["hinge"]}],
     )  # fmt: skip
     run = flexarm.simulate(arm, t_end=3.0)
-    assert [each.what for each in run.happenings] == ["stop", "release hinge"]
-    assert run.happenings[0].lost == pytest.approx(2.0)
+    assert [each.what for each in run.event_records] == ["stop", "release hinge"]
+    assert run.event_records[0].lost == pytest.approx(2.0)
     assert run.q[-1, 0] == pytest.approx(2.0)
 
 
@@ -97,7 +97,9 @@ def test_the_brake_of_an_elastic_joint_holds_its_motor(base: Any) -> None:
     assert np.all(run.q[:, motor] == 0.0)
     assert np.ptp(run.q[:, hub]) > 1e-3
     assert run.energy_balance < 1e-7
-    a = flexarm.formulation("composite", run.legs[0].model(run.model)).anchored(run.anchors)
+    a = flexarm.formulation("composite", run.phases[0].model(run.model)).with_reference(
+        run.reference_attitudes
+    )
     held = a.forward_dynamics(run.q, run.v, run.u, run.t)
     assert np.abs(held[:, motor]).max() == 0.0
     moved = run.tip_motion().velocity.values

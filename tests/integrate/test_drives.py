@@ -88,7 +88,7 @@ def test_a_current_makes_torque_and_heat() -> None:
     run = flexarm.simulate(one_joint(drive=drive, input=constant(3.0)), t_end=2.0, rtol=1e-9)
     assert run.v[-1, 0] == pytest.approx(6.0)
     assert lost(run, "hinge: winding") == pytest.approx(0.4 * 9 * 2)
-    assert run.works[-1, 0] == pytest.approx(18.0 + 7.2)
+    assert run.work_integrals[-1, 0] == pytest.approx(18.0 + 7.2)
 
 
 @pytest.mark.parametrize("rtol", TIGHT)
@@ -102,8 +102,8 @@ def test_stick_and_slip_have_their_period(rtol: float) -> None:
         input=pull,
     )
     run = flexarm.simulate(arm, t_end=13.0, rtol=rtol)
-    begins = [each.t for each in run.happenings if each.what.endswith("begins to slip")]
-    holding = [each.t for each in run.happenings if each.what.endswith("holds")]
+    begins = [each.t for each in run.event_records if each.what.endswith("begins to slip")]
+    holding = [each.t for each in run.event_records if each.what.endswith("holds")]
     w, drop = 2.0, (holds - slides) / stiffness
     slip = 2 * (np.pi - np.arctan(drop * w / pace)) / w
     stuck = 2 * (holds - slides) / (stiffness * pace)
@@ -142,7 +142,7 @@ def test_a_brake_and_friction_hold_together() -> None:
     accounts = ("hinge: link friction", "hinge: motor friction", "hinge: brake")
     parts = [lost(run, name) for name in accounts]
     assert parts == pytest.approx([run.q[-1, 0] * each for each in (1.0, 0.5, 3.0)])
-    assert sum(parts) == pytest.approx(run.works[-1, 3])
+    assert sum(parts) == pytest.approx(run.work_integrals[-1, 3])
 
 
 LUGRE = {
@@ -366,7 +366,7 @@ def test_a_gear_turns_too_far_twice_per_turn_of_its_rotor() -> None:
     assert np.abs(flexarm.simulate(arm, t_end=1.0).v).max() <= 1e-12
     moved = flexarm.change_arm(arm, {"links.1.joint.start.position": 0.0})
     run = flexarm.simulate(moved, t_end=0.2, energy_audit=True)
-    assert run.works[-1, 3] > 0
+    assert run.work_integrals[-1, 3] > 0
     assert run.energy_balance <= 1e-8
 
 
@@ -390,7 +390,7 @@ def test_every_formulation_and_a_file_keep_it_all(tmp_path: Any) -> None:
     accounts = ("link friction", "motor friction", "gear", "hysteresis", "winding")
     assert set(run.losses) == {f"hinge: {name}" for name in accounts}
     assert all(values[-1] > 0 for values in run.losses.values())
-    assert sum(values[-1] for values in run.losses.values()) <= run.works[-1, 3]
+    assert sum(values[-1] for values in run.losses.values()) <= run.work_integrals[-1, 3]
     run.save(tmp_path / "run.nc")
     read = flexarm.load_run(tmp_path / "run.nc")
     assert read.energy_balance == run.energy_balance

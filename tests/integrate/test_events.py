@@ -53,8 +53,8 @@ def test_an_event_comes_when_a_quantity_crosses_its_value(rtol: float) -> None:
     run = flexarm.simulate(arm, t_end=3.0, rtol=rtol)
     assert run.status == "finished"
     assert run.t[-1] == pytest.approx(np.arccos(-0.5) / 2, abs=rtol)
-    assert run.happenings[0].what == "fast"
-    assert run.happenings[0].t == pytest.approx(np.arcsin(0.95) / 2, abs=rtol)
+    assert run.event_records[0].what == "fast"
+    assert run.event_records[0].t == pytest.approx(np.arcsin(0.95) / 2, abs=rtol)
 
 
 def test_a_value_that_is_crossed_and_left_within_a_step_is_seen() -> None:
@@ -67,7 +67,7 @@ def test_a_value_that_is_crossed_and_left_within_a_step_is_seen() -> None:
     )  # fmt: skip
     run = flexarm.simulate(arm, t_end=5.0)
     assert run.statistics.steps < 150
-    (caught,) = run.happenings
+    (caught,) = run.event_records
     assert caught.t == pytest.approx(1.0 - 0.02 / np.sqrt(1.25), abs=1e-4)
     assert caught.lost == pytest.approx(0.75 - 1 / 6, rel=1e-3)
 
@@ -89,7 +89,7 @@ def test_a_swinging_arm_captures_a_point_mass_by_its_distance(rtol: float) -> No
 
     t = brentq(away, 0.4, 0.58, xtol=1e-14)
     speed = np.cos(2 * t)
-    (caught,) = run.happenings
+    (caught,) = run.event_records
     assert caught.t == pytest.approx(t, rel=rtol)
     after = run.v[np.searchsorted(run.t, caught.t), 0]
     assert after == pytest.approx(speed / 3, abs=rtol)  # 1 kg m^2, and 2 kg at 1 m
@@ -122,7 +122,7 @@ def test_a_spinning_body_is_captured_by_the_distance_of_its_fixture(
 
     t = np.linspace(0, end, 1000)
     first = int(np.argmax(np.array([away(each) for each in t]) < 0))
-    (grapple,) = run.happenings
+    (grapple,) = run.event_records
     assert grapple.t == pytest.approx(brentq(away, t[first - 1], t[first], xtol=1e-13), rel=1e-9)
 
 
@@ -166,7 +166,7 @@ def test_a_method_is_chosen_once_something_moves() -> None:
         "events": [{"when": {"quantity": "distance.sat", "below": 0.19}, "capture": "sat"}],
     })  # fmt: skip
     run = flexarm.simulate(arm, t_end=0.4)
-    assert (run.status, len(run.happenings)) == ("finished", 1)
+    assert (run.status, len(run.event_records)) == ("finished", 1)
     assert run.statistics.steps < 1000  # 20,000 by the method of the first phase
 
 
@@ -192,10 +192,10 @@ def test_a_rigid_arm_captures_a_point_mass(rtol: float) -> None:
     c = np.array([0.03, 1.0])
     w = (2.0 + 2.0 * (c[0] * 0.0 - c[1] * 0.3)) / (1.0 + 2.0 * c @ c)
     assert run.v[-1, 0] == pytest.approx(w, rel=1e-12)
-    assert run.happenings[0].lost == pytest.approx(
+    assert run.event_records[0].lost == pytest.approx(
         2.0 + 0.09 - (1 + 2 * c @ c) * w**2 / 2, rel=1e-12
     )
-    assert run.works[-1, 4] == pytest.approx(0.09 - c @ c * w**2, rel=1e-12)
+    assert run.work_integrals[-1, 4] == pytest.approx(0.09 - c @ c * w**2, rel=1e-12)
     assert run.energy_balance < 1e-12
 
 
@@ -221,7 +221,7 @@ def test_capture_on_a_free_base_keeps_both_momenta(name: str, braked: bool) -> N
         assert np.abs(linear[k] - total).max() < 1e-8 * np.abs(total).max()
         assert np.abs(angular[k] - turned).max() < 1e-7 * np.abs(turned).max()
     assert run.energy_balance < 1e-8
-    assert run.happenings[0].lost > 0
+    assert run.event_records[0].lost > 0
 
 
 def _satellite_momenta() -> tuple[np.ndarray, np.ndarray]:
@@ -272,7 +272,7 @@ def test_what_comes_at_once_does_not_depend_on_the_list() -> None:
             )
             for events in ([one, other], [other, one])
         ]  # fmt: skip
-        assert runs[0].happenings == runs[1].happenings
+        assert runs[0].event_records == runs[1].event_records
         assert runs[0].q[-1] == runs[1].q[-1]
 
 
@@ -285,7 +285,7 @@ def test_a_run_with_events_goes_through_its_file(tmp_path: Path) -> None:
     run = flexarm.simulate(arm, t_end=0.6)
     run.save(tmp_path / "run.nc")
     back = flexarm.load_run(tmp_path / "run.nc")
-    assert back.happenings == run.happenings
+    assert back.event_records == run.event_records
     for of in ("momenta", "tip_motion", "joint_wrenches"):
         one, other = getattr(run, of)(), getattr(back, of)()
         assert all(np.array_equal(one[key], other[key]) for key in one)
@@ -371,8 +371,8 @@ def test_what_stops_a_joint_is_charged_with_its_energy() -> None:
     events = [{"at": 0.5, "name": name, "brake": [name]} for name in ("hinge", "wrist")]
     arm = flexarm.change_arm(one_joint(), {"links": [data["links"][0], still], "events": events})
     run = flexarm.simulate(arm, t_end=1.0)
-    lost = {each.what: each.lost for each in run.happenings}
-    assert lost["hinge"] == pytest.approx(run.works[-1, 3])
+    lost = {each.what: each.lost for each in run.event_records}
+    assert lost["hinge"] == pytest.approx(run.work_integrals[-1, 3])
     assert lost["hinge"] > 1.9
     assert lost["wrist"] == pytest.approx(0.0, abs=1e-12)
 
@@ -443,7 +443,7 @@ def test_a_tip_is_tied_to_the_ground_and_let_loose(rtol: float) -> None:
     tied = 0.4 + swing(np.maximum(run.t - 0.4, 0))
     wanted = np.where(run.t < 0.4, run.t, np.where(run.t < 1, tied, loose))
     assert np.abs(run.q[:, 0] - wanted).max() <= rtol
-    assert run.happenings[1].lost == pytest.approx(12.5 * swing(0.6) ** 2, rel=10 * rtol)
+    assert run.event_records[1].lost == pytest.approx(12.5 * swing(0.6) ** 2, rel=10 * rtol)
     assert run.losses["tie rope"][-1] > 0
     assert run.energy_balance <= max(10 * rtol, 1e-8)
 
@@ -458,7 +458,7 @@ def test_a_tip_is_towed_by_a_moving_place(base: dict[str, Any] | None) -> None:
         run = flexarm.simulate(arm, t_end=1.0, rtol=1e-9)
         behind = -0.2 * np.exp(-3 * run.t) * np.sin(4 * run.t) / 4
         assert np.abs(run.q[:, 0] - 0.2 * run.t - behind).max() <= 1e-9
-        assert run.works[-1, 2] > 0
+        assert run.work_integrals[-1, 2] > 0
     else:
         rubs = {"kind": "lugre", "coulomb": 0.1, "bristle_stiffness": 50.0, "bristle_damping": 1.0}
         arm = flexarm.change_arm(arm, {"base": base, "links.1.joint.friction": rubs})
@@ -488,7 +488,7 @@ def test_one_event_is_not_taken_for_another_within_a_step(method: str) -> None:
     servo = {"stiffness": 4.0, "damping": 1.0}
     arm = one_joint(start={"speed": 2.0}, servo=servo, brake={"closed": False}, events=events)
     run = flexarm.simulate(arm, t_end=0.4, method=method, dt=0.13)
-    assert [each.what for each in run.happenings] == ["near"]
+    assert [each.what for each in run.event_records] == ["near"]
     assert run.q[-1, 0] == pytest.approx(0.2, abs=1e-12)
 
 
@@ -536,7 +536,7 @@ def test_events_that_did_not_happen_are_listed_with_the_nearest_value() -> None:
         ],
     )  # fmt: skip
     run = flexarm.simulate(arm, t_end=2.0, dt=0.001, rtol=1e-6)
-    assert [each.what for each in run.happenings] == ["hold"]
+    assert [each.what for each in run.event_records] == ["hold"]
     found = {each.what: each for each in run.pending}
     assert list(found) == [*looked, "late", "later"]
     near = {

@@ -42,7 +42,7 @@ def both(arm: flexarm.Arm, **options: Any) -> list[tuple[Run, Run]]:
 
 def require_alike(one: Run, other: Run, share: float) -> None:
     assert (one.status, one.reason, len(one.t)) == (other.status, other.reason, len(other.t))
-    for name in ("t", "q", "v", "works", "anchors"):
+    for name in ("t", "q", "v", "work_integrals", "reference_attitudes"):
         here, there = np.asarray(getattr(one, name)), np.asarray(getattr(other, name))
         assert np.abs(here - there).max() <= share * max(np.abs(there).max(), 1e-3), name
 
@@ -100,7 +100,10 @@ def test_attitudes_are_measured_anew_and_limits_end_runs_as_on_the_processor() -
         require_alike(one, other, 1e-6)
     (tumbles, _), (stops, _) = pairs
     assert tumbles.status == "finished"
-    assert len({anchor.tobytes() for anchor in tumbles.anchors}) > 2
+    assert (
+        len({reference_attitude.tobytes() for reference_attitude in tumbles.reference_attitudes})
+        > 2
+    )
     assert stops.status == "stopped"
     assert "joint1: its position reached 0.6981" in stops.reason
 

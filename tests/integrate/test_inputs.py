@@ -301,7 +301,7 @@ def test_a_prescribed_joint_moves_as_given_and_its_work_is_in_the_balance() -> N
     spin = ", actuation: prescribed, motion: {kind: spin-up, rate: 4, duration: 1}"
     run = flexarm.simulate(wheel(spin), t_end=2.0, dt=0.1, rtol=1e-7)
     assert run.v[-1, 0] == pytest.approx(4.0)
-    assert run.works[-1, 2] == pytest.approx(0.5 * INERTIA * 16, rel=1e-8)
+    assert run.work_integrals[-1, 2] == pytest.approx(0.5 * INERTIA * 16, rel=1e-8)
     assert run.energy_balance < 1e-8
 
 
@@ -314,7 +314,7 @@ def test_a_sampled_law_stands_in_place_of_a_file_s_input_that_jumps_between_its_
     zero = flexarm.Sampled(lambda t, q, v: [0.0], 0.3)
     run = flexarm.simulate(arm, t_end=0.9, control=zero, method=method)
     assert np.abs(run.q).max() == 0.0
-    assert np.abs(run.works).max() == 0.0
+    assert np.abs(run.work_integrals).max() == 0.0
 
 
 def test_a_law_does_not_mind_a_table_in_its_place_that_ends_early() -> None:
@@ -350,4 +350,4 @@ def test_a_base_whose_angles_are_measured_anew_where_an_input_jumps_goes_on(meth
         arm = loads(SPINNING.format(spin=spin))
         run = flexarm.simulate(arm, t_end=1.2, method=method, control=law)
         assert run.status == "finished", run.reason
-        assert len({each.tobytes() for each in run.anchors}) > 1
+        assert len({each.tobytes() for each in run.reference_attitudes}) > 1

@@ -35,7 +35,7 @@ events:
 
 
 def arm() -> Arm:
-    """Make a rigid link that a brake holds from 0.2 to 0.3 s: three legs."""
+    """Make a rigid link that a brake holds from 0.2 to 0.3 s: three phases."""
     return loads(ARM)
 
 
@@ -55,7 +55,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *, call: i
 def test_between_legs_what_was_computed_is_kept(
     monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
-    """`leg_task` traces a leg, `solve` begins by compiling it, `after` reads the state."""
+    """`leg_task` traces a phase, `solve` begins by compiling it, `after` reads the state."""
     whole = flexarm.simulate(arm(), t_end=0.5, dt=0.01)
     interrupt(monkeypatch, module, phase, call=2)
     run = flexarm.simulate(arm(), t_end=0.5, dt=0.01)

@@ -31,7 +31,7 @@ def test_a_joint_that_is_locked_stops_at_once_and_momentum_stays() -> None:
     assert run.v[after, 1] == pytest.approx(0.0)
     assert run.q[after, 1] == pytest.approx(1.5)
     before, later = (2 * 1 + 16) / 2, momentum**2 / 3 / 2
-    assert run.works[-1, 3] == pytest.approx(before - later)
+    assert run.work_integrals[-1, 3] == pytest.approx(before - later)
     assert run.energy_balance < 1e-12
 
 
@@ -76,7 +76,7 @@ def test_what_is_prescribed_to_move_goes_on_when_a_joint_is_locked() -> None:
     run = flexarm.simulate(arm, t_end=2.0, dt=0.25, rtol=1e-9, locks={"joint2": [(0.5, 1.5)]})
     assert run.v[1:, 0] == pytest.approx(1.0)
     assert run.v[run.t >= 0.5, 1] == pytest.approx(0.0, abs=1e-12)
-    assert run.works[-1, 3] == pytest.approx(2.0**2 / 2)  # it had gone 3 - 1 faster
+    assert run.work_integrals[-1, 3] == pytest.approx(2.0**2 / 2)  # it had gone 3 - 1 faster
     assert run.energy_balance < 1e-9
 
 

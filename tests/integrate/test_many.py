@@ -62,12 +62,12 @@ def structures(monkeypatch: pytest.MonkeyPatch) -> set[Structure]:
     """Collect the structures of all functions that are asked for."""
     found = set[Structure]()
 
-    def watched(*given: Any, **more: Any) -> Any:
+    def limit_reached(*given: Any, **more: Any) -> Any:
         compiled = kernel(*given, **more)
         found.add(compiled.structure)
         return compiled
 
-    monkeypatch.setattr("flexarm.formulations.equation.kernel", watched)
+    monkeypatch.setattr("flexarm.formulations.equation.kernel", limit_reached)
     return found
 
 
@@ -229,12 +229,12 @@ def test_any_values_of_a_parameter_compile_once_and_go_abreast(
 ) -> None:
     lanes = []
 
-    def watched(*given: Any) -> Any:
+    def limit_reached(*given: Any) -> Any:
         found = lane_state(*given)
         lanes.append(found is not None)
         return found
 
-    monkeypatch.setattr(cores, "lane_state", watched)
+    monkeypatch.setattr(cores, "lane_state", limit_reached)
     rng = np.random.default_rng(1)
     masses = [
         {"payload.mass": float(mass)} for mass in rng.uniform(0.1, 0.3, 2 * native_width())
@@ -251,7 +251,7 @@ def test_an_interrupt_ends_the_runs_that_are_at_work(monkeypatch: pytest.MonkeyP
     under_way, stopping = threading.Event(), threading.Event()
     real = cores.RunBlock.run
 
-    def watched(*given: Any) -> Any:
+    def limit_reached(*given: Any) -> Any:
         if endings:  # the second run is under way when the end of the first is reported
             under_way.set()
             stopping.wait()
@@ -271,7 +271,7 @@ def test_an_interrupt_ends_the_runs_that_are_at_work(monkeypatch: pytest.MonkeyP
         stopping.set()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cores.RunBlock, "run", watched)
+    monkeypatch.setattr(cores.RunBlock, "run", limit_reached)
     monkeypatch.setattr(cores, "JOB_GROUPS", 1)
     starts: list[dict[str, float]] = [{}] * 6
     with pytest.raises(KeyboardInterrupt):

@@ -146,7 +146,10 @@ def test_samples_do_not_cut_steps_and_lie_on_the_solution(name: str) -> None:
     assert many.q[-1].tolist() == few.q[-1].tolist()
     reference = flexarm.simulate(arm, t_end=0.5, dt=0.0005, method="dop853", rtol=1e-9)
     assert deflection_error(many, reference) < 1e-3
-    assert np.abs(many.works - reference.works).max() < 1e-3 * reference.energy[:, 0].max()
+    assert (
+        np.abs(many.work_integrals - reference.work_integrals).max()
+        < 1e-3 * reference.energy[:, 0].max()
+    )
 
 
 def test_halving_the_tolerance_changes_results_within_it() -> None:
@@ -158,7 +161,7 @@ def test_halving_the_tolerance_changes_results_within_it() -> None:
 def test_the_same_run_twice_gives_identical_bits(name: str) -> None:
     one, other = (flexarm.simulate(stepped(), t_end=0.5, method=name) for _ in range(2))
     assert one.q.tobytes() == other.q.tobytes()
-    assert one.works.tobytes() == other.works.tobytes()
+    assert one.work_integrals.tobytes() == other.work_integrals.tobytes()
     assert one.method == other.method
 
 

@@ -32,7 +32,7 @@ def test_a_servo_without_a_target_holds_its_start_through_all_events() -> None:
 def test_a_brake_that_slips_is_closed_from_the_start() -> None:
     run = flexarm.simulate(one_joint(start={"speed": 2.0}, brake={"effort": 0.5}), t_end=8.0)
     assert run.q[-1, 0] == pytest.approx(4.0)
-    assert [each.t for each in run.happenings] == pytest.approx([4.0])
+    assert [each.t for each in run.event_records] == pytest.approx([4.0])
 
 
 @pytest.mark.parametrize("speed", [0.0, 0.5])
@@ -119,7 +119,7 @@ def test_a_body_captured_by_its_distance_is_let_go() -> None:
     )  # fmt: skip
     run = flexarm.simulate(arm, t_end=2.0)
     assert run.status == "finished"
-    assert [each.what for each in run.happenings] == ["capture ball", "let go ball"]
+    assert [each.what for each in run.event_records] == ["capture ball", "let go ball"]
     assert run.energy_balance < 1e-9
 
 
@@ -183,7 +183,9 @@ def test_picked_samples_keep_their_legs() -> None:
     )  # fmt: skip
     run = flexarm.simulate(arm, t_end=2.0)
     few = pick(run, np.arange(0, len(run.t), 10))
-    assert [float(few.t[leg.first]) for leg in few.legs] == pytest.approx([0.0, 0.5, 1.0], abs=0.05)
+    assert [float(few.t[phase.first]) for phase in few.phases] == pytest.approx(
+        [0.0, 0.5, 1.0], abs=0.05
+    )
 
 
 def test_an_end_with_a_capture_is_after_the_impact() -> None:
@@ -206,8 +208,10 @@ def test_an_end_with_a_capture_is_after_the_impact() -> None:
     assert ends.status == "finished"
     assert ends.t[-1] == pytest.approx(0.2)
     np.testing.assert_allclose(ends.v[-1], goes_on.v[at], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(ends.works[-1], goes_on.works[at], rtol=1e-9, atol=1e-12)
-    assert ends.happenings[-1].lost == pytest.approx(ends.works[-1][3])
+    np.testing.assert_allclose(
+        ends.work_integrals[-1], goes_on.work_integrals[at], rtol=1e-9, atol=1e-12
+    )
+    assert ends.event_records[-1].lost == pytest.approx(ends.work_integrals[-1][3])
     with pytest.raises(SimulationError, match="the tip holds other bodies"):
         flexarm.simulate(arm, t_end=0.1, start=ends)
 

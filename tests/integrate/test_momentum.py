@@ -102,11 +102,15 @@ def momenta(run: Run, gravity: Array, rate: float, *, catches: bool) -> Array:
     inertia is the same about all axes.
     """
     n, found, lever = np.array([0, 0, rate]), [], np.zeros(3)
-    for t, q, v, anchor in zip(run.t, run.q, run.v, run.anchors, strict=True):
+    for t, q, v, reference_attitude in zip(
+        run.t, run.q, run.v, run.reference_attitudes, strict=True
+    ):
         along = [np.eye(3)[k] for k in range(3)]
         first, second = (Rotation.from_euler("XYZ"[:k], q[3 : 3 + k]).as_matrix() for k in (1, 2))
-        R = anchor @ Rotation.from_euler("XYZ", q[3:6]).as_matrix()
-        spin = anchor @ (along[0] * v[3] + first @ along[1] * v[4] + second @ along[2] * v[5])
+        R = reference_attitude @ Rotation.from_euler("XYZ", q[3:6]).as_matrix()
+        spin = reference_attitude @ (
+            along[0] * v[3] + first @ along[1] * v[4] + second @ along[2] * v[5]
+        )
         place, Q = (
             np.array(FREE["position"]) + q[:3],
             R @ Rotation.from_euler("z", q[6]).as_matrix(),
@@ -246,7 +250,7 @@ def test_auto_keeps_momentum_in_all_legs_and_in_many_runs() -> None:
     events = [{"at": 15.0, "servo": {"j2": {"stiffness": 2e5}}}, {"at": 30.0, "brake": ["j2"]}]
     arm = change_arm(parsed(SERVOED), {"links.2.joint.brake": {"closed": False}, "events": events})
     run = flexarm.simulate(arm, t_end=40, dt=0.5)
-    assert len(run.legs) == 3
+    assert len(run.phases) == 3
     one = flexarm.simulate_many(parsed(SERVOED), t_end=40, dt=0.5, rtol=[1e-3])[0]
     for each in (run, one):
         assert each.momentum_balance is not None

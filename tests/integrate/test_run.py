@@ -102,8 +102,8 @@ def still(model: Model, q: Array) -> Run:
         tip=np.zeros((1, 3)),
         tip_rotation=np.eye(3)[None],
         energy=np.zeros((1, 3)),
-        works=np.zeros((1, 5)),
-        anchors=np.eye(3)[None],
+        work_integrals=np.zeros((1, 5)),
+        reference_attitudes=np.eye(3)[None],
         status="finished",
         reason="",
         method="none",
@@ -350,7 +350,7 @@ def test_root_moment_of_a_driven_link_is_what_its_torque_leaves_the_hub() -> Non
 
 def test_outline_of_a_tumbling_arm_ends_at_its_tip() -> None:
     run = flexarm.simulate(loads(TUMBLING), t_end=2.0, dt=0.5)
-    assert len({anchor.tobytes() for anchor in run.anchors}) > 2
+    assert len({reference_attitude.tobytes() for reference_attitude in run.reference_attitudes}) > 2
     ends = arm_outline(run, np.arange(len(run.t)))[:, -1]
     assert ends == pytest.approx(run.tip, abs=1e-12)
 
@@ -363,12 +363,12 @@ def test_lumped_links_have_no_curvature_to_take_forces_from() -> None:
 
 def test_energy_balance_of_an_arm_at_rest_is_closed(cantilever: Run) -> None:
     assert cantilever.energy_balance == 0.0
-    one = replace(cantilever, energy=np.array([[0.0, 2.0, 0.0]]), works=np.zeros((1, 5)))
+    one = replace(cantilever, energy=np.array([[0.0, 2.0, 0.0]]), work_integrals=np.zeros((1, 5)))
     two = replace(
         one,
         t=np.array([0.0, 1.0]),
         energy=np.array([[0.0, 2.0, 0.0], [0.0, 2.5, 0.0]]),
-        works=np.zeros((2, 5)),
+        work_integrals=np.zeros((2, 5)),
     )
     assert (one.energy_balance, two.energy_balance) == (0.0, 1.0)
     rounding = replace(two, energy=np.array([[0.0, 2.0, 0.0], [0.0, 2.0 + 4e-16, 0.0]]))
@@ -383,7 +383,7 @@ def test_the_energy_balance_is_over_what_was_exchanged_though_no_sample_moves(
         cantilever,
         t=np.array([0.0, 1e6]),
         energy=np.array([[0.0, 0.0, 5.0], [1e-9, 0.0, 0.001]]),
-        works=np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 5.0, 0.0]]),
+        work_integrals=np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 5.0, 0.0]]),
     )
     assert run.energy_balance == pytest.approx(2e-4, rel=1e-3)
 

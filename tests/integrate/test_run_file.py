@@ -59,7 +59,9 @@ def free_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     (folder / "data" / "torque.csv").write_text("time,value\n0,0\n2,3\n")
     (folder / "arm.yaml").write_text(FREE)
     found = flexarm.simulate(load(folder / "arm.yaml"), t_end=1.0, dt=0.1)
-    assert len({anchor.tobytes() for anchor in found.anchors}) > 1
+    assert (
+        len({reference_attitude.tobytes() for reference_attitude in found.reference_attitudes}) > 1
+    )
     return found
 
 
@@ -151,7 +153,7 @@ def test_table_has_names_units_and_the_same_numbers(run: Run, tmp_path: Path) ->
     assert columns["joint1 [rad]"].tolist() == run.q[:, 0].tolist()
     assert columns["link1.y1 rate [m/s]"].tolist() == run.v[:, 1].tolist()
     assert columns["joint1 input [N m]"].tolist() == run.u[:, 0].tolist()
-    assert columns["dissipated [J]"].tolist() == run.works[:, 3].tolist()
+    assert columns["dissipated [J]"].tolist() == run.work_integrals[:, 3].tolist()
     turned = columns["tip quaternion w [1]"] + 1j * columns["tip quaternion z [1]"]
     along_x = run.tip_rotation[:, 0, 0] + 1j * run.tip_rotation[:, 1, 0]
     assert turned**2 == pytest.approx(along_x, abs=1e-12)
@@ -364,7 +366,7 @@ def test_a_run_that_was_changed_is_noticed_whatever_was(
     with h5py.File(good) as file:
         names = [*json.loads(file.attrs["checksums"])["variables"], *file.attrs]
     names = [n for n in names if n not in ("checksums", "coordinates", "_NCProperties")]
-    assert {"time", "q", "deflection", "unit", "station", "rtol", "reason", "legs"} <= {*names}
+    assert {"time", "q", "deflection", "unit", "station", "rtol", "reason", "phases"} <= {*names}
     for name in names[first::3]:
         shutil.copyfile(good, path)
         changed(path, name)

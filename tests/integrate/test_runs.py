@@ -50,7 +50,9 @@ def test_runs_hold_what_each_run_by_itself_has() -> None:
             whole = getattr(runs(), name)[k]
             np.testing.assert_array_equal(whole[:count], getattr(run, name)[reached])
             assert np.isnan(whole[count:]).all()
-        np.testing.assert_array_equal(runs().works[k, :count], run.works[reached, :4])
+        np.testing.assert_array_equal(
+            runs().work_integrals[k, :count], run.work_integrals[reached, :4]
+        )
         assert runs().statistics["steps"][k] == run.statistics.steps
 
 

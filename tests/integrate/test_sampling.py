@@ -126,7 +126,7 @@ def test_a_curve_with_the_rates_of_samples_has_what_lines_miss(per_period: int) 
     apart = np.interp(truth.t, filled.t, filled.tip[:, 1]) - truth.tip[:, 1]
     assert np.abs(apart).max() < 0.015 * np.ptp(truth.tip[:, 1])
     kept = np.searchsorted(filled.t, run.t)
-    for name in ("q", "v", "u", "energy", "works"):
+    for name in ("q", "v", "u", "energy", "work_integrals"):
         assert np.array_equal(getattr(filled, name)[kept], getattr(run, name)), name
     assert np.allclose(filled.tip[kept], run.tip, atol=1e-12)
     assert np.allclose(filled.tip_rotation[kept], run.tip_rotation, atol=1e-12)
@@ -137,7 +137,7 @@ def test_a_base_that_tumbles_is_filled_in_across_its_anchors(
 ) -> None:
     truth = flexarm.simulate(loads(TUMBLING), t_end=0.2, dt=1e-5, method="dop853")
     run = pick(truth, np.arange(0, 20_001, 20))
-    assert len(np.unique(run.anchors, axis=0)) > 1
+    assert len(np.unique(run.reference_attitudes, axis=0)) > 1
     monkeypatch.setattr(plot, "LINE_ERROR", 1e-9)
     filled = fill_in(run)
     assert len(filled.t) > 6 * len(run.t)

@@ -39,17 +39,17 @@ def flail(damping: float = 0.0) -> Arm:
     return loads(FLAIL.replace("DAMPING", str(damping)))
 
 
-def anchors(run: Run) -> int:
+def reference_attitudes(run: Run) -> int:
     """Count the attitudes that angles were measured from."""
-    return len({each.tobytes() for each in run.anchors})
+    return len({each.tobytes() for each in run.reference_attitudes})
 
 
 def test_a_top_keeps_its_energy_and_both_momenta_of_lagrange() -> None:
     run = flexarm.simulate(loads(TOP), t_end=2.0, dt=0.01, energy_audit=True)
     assert run.status == "finished"
-    assert anchors(run) > 10
+    assert reference_attitudes(run) > 10
     assert run.energy_balance < 1e-10
-    equation = formulation("articulated", run.model).anchored(run.anchors)
+    equation = formulation("articulated", run.model).with_reference(run.reference_attitudes)
     momentum = equation.angular_momentum(run.q, run.v)
     along = np.einsum("ti,ti->t", momentum, run.tip_rotation[:, :, 0])
     for kept in (momentum[:, 2], along):
@@ -79,7 +79,7 @@ def test_a_top_turns_as_eulers_equations_about_its_pivot_say() -> None:
         c = rates(y + h / 2 * b)
         d = rates(y + h * c)
         y = y + h / 6 * (a + 2 * b + 2 * c + d)
-    attitude = run.anchors[-1] @ base_rotation_matrix(run.q[-1])
+    attitude = run.reference_attitudes[-1] @ base_rotation_matrix(run.q[-1])
     assert np.abs(attitude - y[:9].reshape(3, 3)).max() < 1e-6
 
 
@@ -94,15 +94,15 @@ def swung_closely() -> Run:
 def test_methods_agree_across_changes_of_attitude(method: str) -> None:
     truth = swung_closely()
     run = flexarm.simulate(flail(), t_end=1.0, dt=0.05, method=method, rtol=1e-6)
-    assert anchors(run) > 1
+    assert reference_attitudes(run) > 1
     assert np.abs(run.tip - truth.tip).max() < 1e-5
 
 
 def test_damping_takes_what_the_ball_loses() -> None:
     run = flexarm.simulate(flail(0.1), t_end=2.0, dt=0.01, energy_audit=True)
-    assert anchors(run) > 1
+    assert reference_attitudes(run) > 1
     assert run.energy_balance < 1e-9
-    assert run.works[-1, 3] > 0.1 * run.energy[0, 0]
+    assert run.work_integrals[-1, 3] > 0.1 * run.energy[0, 0]
 
 
 def test_a_run_is_read_back_with_its_attitudes(tmp_path: object) -> None:
@@ -110,14 +110,14 @@ def test_a_run_is_read_back_with_its_attitudes(tmp_path: object) -> None:
     path = f"{tmp_path}/flail.nc"
     run.save(path)
     again = flexarm.load_run(path)
-    assert anchors(run) > 1
-    assert np.array_equal(run.anchors, again.anchors)
+    assert reference_attitudes(run) > 1
+    assert np.array_equal(run.reference_attitudes, again.reference_attitudes)
     assert np.array_equal(run.q, again.q)
 
 
 def test_changes_of_attitude_are_no_vibration_and_no_curve() -> None:
     run = flexarm.simulate(flexarm.example_arm("crossed-joints"), t_end=0.5)
-    assert anchors(run) > 1
+    assert reference_attitudes(run) > 1
     assert run.missed == ""
     assert len(run.t) < 2000
     (joints, *_) = run.plot().axes

@@ -317,6 +317,6 @@ def test_start_at_turns_a_spherical_joint() -> None:
     there = flexarm.build(start_at(ball, model, q))
     first, v = start_state(there)
     assert not v.any()
-    wanted = model.start_anchors @ base_rotation_matrix(q[:3])
-    np.testing.assert_allclose(there.start_anchors, wanted, atol=1e-15)
+    wanted = model.start_references @ base_rotation_matrix(q[:3])
+    np.testing.assert_allclose(there.start_references, wanted, atol=1e-15)
     np.testing.assert_array_equal(first, [0, 0, 0, 0.01, 0.0])

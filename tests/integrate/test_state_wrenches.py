@@ -47,7 +47,7 @@ def test_a_function_of_time_is_the_wrench_of_the_file(frame: Any) -> None:
         arm, wrenches=[flexarm.StateWrench(wrench, "boom", POINT, frame)], **options
     )
     assert np.abs(found.q - wanted.q).max() < 1e-8 * np.abs(wanted.q).max()
-    assert found.works == pytest.approx(wanted.works, abs=1e-8)
+    assert found.work_integrals == pytest.approx(wanted.work_integrals, abs=1e-8)
     # what joints transmit knows it too, and the run can be run again from its own arm
     joints = found.joint_wrenches().torque, wanted.joint_wrenches().torque
     assert np.abs(joints[0].values - joints[1].values).max() < 1e-6
@@ -88,7 +88,7 @@ def test_a_wrench_of_the_base_and_of_events_legs() -> None:
     )
     assert run.status == "finished"
     assert run.energy_balance < 1e-8
-    assert np.abs(run.works[-1, 1]) > 1e-3  # of wrenches
+    assert np.abs(run.work_integrals[-1, 1]) > 1e-3  # of wrenches
 
 
 @pytest.mark.parametrize(("given", "said"), [

@@ -161,7 +161,7 @@ CASES += [(1270, "rodas4", 1e-2), (1270, "dop853", 1e-6)]  # a link that bounces
 # Servos at the end of their effort, a spring's table, dampers as fast as modes, undamped rates.
 CASES += [(632, "etd4", 1e-4), (1132, "etd4", 1e-4), (1069, "etd4", 1e-6), (986, "rodas4", 1e-4)]
 CASES += [(1015, "dop853", 1e-6), (1189, "etd4", 1e-2)]
-CASES += [(791, "etd4", 1e-6)]  # works under a servo, at times within steps
+CASES += [(791, "etd4", 1e-6)]  # work integrals under a servo, at times within steps
 
 
 @lru_cache(maxsize=1)
@@ -177,7 +177,7 @@ def closely(make: Callable[..., Motion], *numbers: int) -> tuple[Motion, Run]:
     [pytest.param(*case, marks=campaign_if(case[0] in REPEATED)) for case in CASES],
 )
 def test_random_motions_keep_the_tolerance(number: int, method: str, rtol: float) -> None:
-    """Every coordinate, rate, the tip and the works, as promise.py says."""
+    """Every coordinate, rate, the tip and the work integrals, as promise.py says."""
     found = outcome(*closely(motion, number), method, rtol)
     assert found.worst <= 1, found
 
@@ -186,7 +186,7 @@ def test_samples_that_one_run_alone_has_do_not_count() -> None:
     """Such as those at which dry friction begins to hold: runs are compared at equal times."""
     run = Motion(0, flexarm.example_arm("driven-link-payload"), {}, None).run("dop853", 1e-3)
     kept = np.delete(np.arange(len(run.t)), 3)
-    fields = ("t", "q", "v", "tip", "works", "anchors", "energy")
+    fields = ("t", "q", "v", "tip", "work_integrals", "reference_attitudes", "energy")
     rows = {each: getattr(run, each)[kept] for each in fields}
     fewer = replace(run, **rows)
     assert max(errors(run, fewer).values()) == max(errors(fewer, run).values()) == 0.0

@@ -117,7 +117,7 @@ WRONG = [
     (
         "payload: {",
         "payload: &p {",
-        "61:10: payload: anchors (&) are not allowed; write the values",
+        "61:10: payload: reference_attitudes (&) are not allowed; write the values",
     ),
     (
         "payload: {mass: 3 kg}",

@@ -54,7 +54,7 @@ COLLECTED = [
     ("a: " + "9" * 5000 + "\nb: .nan\n", (1, 4), ("a",), "a number of 5000 characters"),
     ("a: !!python/name:os.system x\nb: .nan\n", (1, 4), ("a",), "'!!python/name:os.system'"),
     ("a: !shape {x: 1}\nb: .nan\n", (1, 4), ("a",), "tags are not allowed; remove '!shape'"),
-    ("a: &x 1\nb: .nan\n", (1, 4), ("a",), "anchors (&) are not allowed"),
+    ("a: &x 1\nb: .nan\n", (1, 4), ("a",), "reference_attitudes (&) are not allowed"),
     ("a: *x\nb: .nan\n", (1, 4), ("a",), "aliases (*) are not allowed; write the values out"),
     ('a: "\\ud800"\nb: .nan\n', (1, 4), ("a",), "U+D800 is not allowed"),
 ]

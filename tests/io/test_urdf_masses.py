@@ -12,7 +12,7 @@ from flexarm.errors import ModelError
 from flexarm.io.urdf.beam import is_body, mass_along, split_at_ends
 from flexarm.io.urdf.convert import import_urdf
 from flexarm.io.urdf.document import chain_of, read_urdf
-from flexarm.links.ends import body_inertia, hub_inertia, tip_inertia
+from flexarm.links.end_loads import body_inertia, hub_inertia, tip_inertia
 from flexarm.spatial import NO_INERTIA, Array, Inertia, Pose
 from tests.io.robots import write
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from flexarm.arm import Arm
-from flexarm.links.ends import outboard_inertia as outboard
-from flexarm.links.ends import own_inertia, tip_inertia
+from flexarm.links.end_loads import outboard_inertia as outboard
+from flexarm.links.end_loads import own_inertia, tip_inertia
 from flexarm.model import Model, build
 from flexarm.spatial import Array, Inertia
 from tests.model.test_model import REVOLUTE, arm, beam

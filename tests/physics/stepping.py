@@ -18,7 +18,7 @@ def free_motion(equation: Equation) -> Rate:
     n = equation.model.size
     loads = [np.zeros(port.shape) for port in forward.inputs[2:5]]
     if equation.model.attitudes:
-        loads.append(equation.anchor)
+        loads.append(equation.reference_attitude)
 
     def rate(t: float, y: Array) -> Array:
         return np.concatenate([y[n:], forward.call(y[:n], y[n:], *loads)[0]])

@@ -65,7 +65,7 @@ def momentum(equation: Equation, y: Array) -> Array:
     q, v = y[:n], y[n:]
     pushed = equation.mass_matrix(q)[:6] @ v
     per_rate = np.stack([base_spin(q[3:6], unit) for unit in np.eye(3)], axis=1)
-    attitude = equation.anchor @ base_rotation_matrix(q[3:6])
+    attitude = equation.reference_attitude @ base_rotation_matrix(q[3:6])
     about_base = attitude @ np.linalg.solve(per_rate.T, pushed[3:])
     place = model.base_pose.position + q[:3]
     return np.concatenate([pushed[:3], about_base + np.cross(place, pushed[:3])])
@@ -106,35 +106,39 @@ def test_momentum_of_a_free_base_arm_is_constant() -> None:
 
 @dataclass(frozen=True)
 class Tumble:
-    """A tumbling arm at the ends of its steps: time, angles' anchor and state."""
+    """A tumbling arm at the ends of its steps: time, angles' reference attitude and state."""
 
     times: Array
-    anchors: list[Array]
+    reference_attitudes: list[Array]
     rows: Array
 
     def attitudes(self, n: int) -> Array:
         """Attitude of the base at each step, (steps, 3, 3)."""
-        pairs = zip(self.anchors, self.rows, strict=True)
-        return np.stack([anchor @ base_rotation_matrix(y[3:6]) for anchor, y in pairs])
+        pairs = zip(self.reference_attitudes, self.rows, strict=True)
+        return np.stack(
+            [reference_attitude @ base_rotation_matrix(y[3:6]) for reference_attitude, y in pairs]
+        )
 
 
 def tumble(equation: Equation, t_end: float, limit: float) -> Tumble:
     """Follow a free base, measuring its angles anew where the middle one passes a limit [rad]."""
     n = equation.model.size
     y, t = np.concatenate(start_state(equation.model)), 0.0
-    times, anchors, rows = [t], [equation.anchor], [y]
+    times, reference_attitudes, rows = [t], [equation.reference_attitude], [y]
     while t < t_end:
         solver = DOP853(free_motion(equation), t, y, t_end, rtol=1e-12, atol=1e-13)
         while solver.status == "running" and abs(solver.y[4]) <= limit:
             solver.step()
             times.append(solver.t)
-            anchors.append(equation.anchor)
+            reference_attitudes.append(equation.reference_attitude)
             rows.append(solver.y.copy())
         t, y = solver.t, solver.y.copy()
         spin = base_spin(y[3:6], y[n + 3 : n + 6])
-        equation = equation.anchored(equation.anchor @ base_rotation_matrix(y[3:6]))
+        equation = equation.with_reference(
+            equation.reference_attitude @ base_rotation_matrix(y[3:6])
+        )
         y[3:6], y[n + 3 : n + 6] = 0.0, spin
-    return Tumble(np.array(times), anchors, np.array(rows))
+    return Tumble(np.array(times), reference_attitudes, np.array(rows))
 
 
 # Where angles are measured from is one code for all formulations.
@@ -150,9 +154,11 @@ def test_a_full_tumble_keeps_energy_and_momentum(name: str) -> None:
     turned = np.array([base_spin(y[3:6], y[n + 3 : n + 6]) for y in run.rows])
     turns = np.trapezoid(np.abs(turned[:, 1]), run.times) / (2 * np.pi)
     assert turns > 1
-    assert len({anchor.tobytes() for anchor in run.anchors}) > 5
-    some = list(zip(run.anchors, run.rows, strict=True))[::4]  # steps are shorter than any change
-    placed = [(equation.anchored(anchor), y) for anchor, y in some]
+    assert len({reference_attitude.tobytes() for reference_attitude in run.reference_attitudes}) > 5
+    some = list(zip(run.reference_attitudes, run.rows, strict=True))[
+        ::4
+    ]  # steps are shorter than any change
+    placed = [(equation.with_reference(reference_attitude), y) for reference_attitude, y in some]
     motion = [momentum(e, y) for e, y in placed]
     energy = [e.energy(y[:n], y[n:]) for e, y in placed]
     last, y = placed[-1]

@@ -96,7 +96,7 @@ def test_a_mass_bounces_as_the_first_integral_says(
     run = flexarm.simulate(arm, t_end=1, rtol=rtol, method=method)
     assert run.status == "finished"
     assert run.v[-1, 0] == pytest.approx(rebound(2.0, damping), rel=rtol)
-    assert run.works[-1, 3] == pytest.approx(0.25 * (4 - run.v[-1, 0] ** 2), abs=2 * rtol)
+    assert run.work_integrals[-1, 3] == pytest.approx(0.25 * (4 - run.v[-1, 0] ** 2), abs=2 * rtol)
 
 
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
@@ -148,7 +148,7 @@ def test_it_never_pulls_and_what_it_keeps_then_is_accounted_for() -> None:
     assert float(found.normal_force.isel(time=0)) == 0
     assert float(found.penetration.isel(time=0)) == pytest.approx(0.01)
     assert run.v[-1, 0] == pytest.approx(3.0, rel=1e-12)
-    assert run.works[-1, 3] == pytest.approx(1e5 * 0.01**2.5 / 2.5, rel=1e-7)
+    assert run.work_integrals[-1, 3] == pytest.approx(1e5 * 0.01**2.5 / 2.5, rel=1e-7)
     assert run.energy_balance < 1e-8
 
 
@@ -344,7 +344,7 @@ contacts:
     friction: {coefficient: 0.3}
 """
     known = flexarm.simulate(loads(text), t_end=1, rtol=1e-9, method="dop853")
-    assert known.works[-1, 3] > 0.05 * known.exchanged
+    assert known.work_integrals[-1, 3] > 0.05 * known.exchanged
     run = flexarm.simulate(loads(text), t_end=1, rtol=1e-3, method=method)
     assert run.v[-1] == pytest.approx(known.v[-1], abs=3e-3 * np.abs(known.v).max())
 

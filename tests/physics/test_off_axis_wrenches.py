@@ -88,7 +88,7 @@ def test_the_energy_balance_counts_its_work() -> None:
     run = flexarm.simulate(arm, t_end=0.5, rtol=1e-8, energy_audit=True)
     assert run.status == "finished"
     assert run.energy_balance < 1e-8
-    assert np.ptp(run.works[:, 1]) > 0.1 * run.exchanged
+    assert np.ptp(run.work_integrals[:, 1]) > 0.1 * run.exchanged
 
 
 def test_places_off_the_link_are_refused() -> None:

@@ -55,7 +55,7 @@ def test_a_mass_on_a_spring_swings_about_its_length() -> None:
 def test_a_damper_alone_slows_it_down() -> None:
     run = flexarm.simulate(loads(LINE.format(law="damping: 4")), t_end=2, rtol=1e-9)
     assert run.v[:, 0] == pytest.approx(np.exp(-2 * run.t), abs=1e-9)
-    assert run.works[-1, 3] == pytest.approx(1 - np.exp(-8), rel=1e-8)
+    assert run.work_integrals[-1, 3] == pytest.approx(1 - np.exp(-8), rel=1e-8)
 
 
 def test_its_force_is_the_slope_of_its_energy() -> None:

@@ -20,7 +20,7 @@ def test_a_joint_leaves_its_stop_with_the_restitution_given(
     )  # fmt: skip
     run = flexarm.simulate(arm, t_end=0.45, rtol=rtol)
     assert run.v[-1, 0] == pytest.approx(-2.0 * restitution, rel=2 * rtol)
-    assert run.works[-1, 3] == pytest.approx(2.0 * (1 - restitution**2), abs=4 * rtol)
+    assert run.work_integrals[-1, 3] == pytest.approx(2.0 * (1 - restitution**2), abs=4 * rtol)
 
 
 def test_the_lower_stop_is_the_upper_ones_mirror() -> None:

@@ -140,7 +140,7 @@ class Traced:
 
     def _evaluated(self, function: ca.Function, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         if self.model.attitudes:
-            arrays = (*arrays, self.equation.anchor)
+            arrays = (*arrays, self.equation.reference_attitude)
         results = [np.array(r) for r in function.call([ca.DM(array) for array in arrays])]
         return tuple(
             result if name in MATRICES else result[:, 0]

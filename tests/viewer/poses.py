@@ -54,14 +54,16 @@ def random_pose(model: Model, rng: np.random.Generator) -> Array:
     return q
 
 
-def run_of(model: Model, q: Array, anchors: Array, t: Array | None = None) -> Run:
-    """Make a run of coordinates; rates, energies and works are 0."""
+def run_of(model: Model, q: Array, reference_attitudes: Array, t: Array | None = None) -> Run:
+    """Make a run of coordinates; rates, energies and work integrals are 0."""
     samples = len(q)
     symbol = ca.SX.sym("q", model.size)
-    anchor = ca.SX.sym("anchor", *model.start_anchors.shape)
-    free = model.anchored(anchor) if model.attitudes else model
-    tip = ca.Function("tip", [symbol, anchor], list(end_frame(free, symbol)))
-    ends = [[np.array(each) for each in tip(*pair)] for pair in zip(q, anchors, strict=True)]
+    reference_attitude = ca.SX.sym("reference_attitude", *model.start_references.shape)
+    free = model.with_reference(reference_attitude) if model.attitudes else model
+    tip = ca.Function("tip", [symbol, reference_attitude], list(end_frame(free, symbol)))
+    ends = [
+        [np.array(each) for each in tip(*pair)] for pair in zip(q, reference_attitudes, strict=True)
+    ]
     return Run(
         model=model,
         t=np.linspace(0.0, 1.0, samples) if t is None else t,
@@ -71,8 +73,8 @@ def run_of(model: Model, q: Array, anchors: Array, t: Array | None = None) -> Ru
         tip=np.array([position.ravel() for _, position in ends]),
         tip_rotation=np.array([rotation for rotation, _ in ends]),
         energy=np.zeros((samples, 3)),
-        works=np.zeros((samples, 5)),
-        anchors=anchors,
+        work_integrals=np.zeros((samples, 5)),
+        reference_attitudes=reference_attitudes,
         status="finished",
         reason="",
         method="none",

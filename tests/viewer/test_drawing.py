@@ -180,7 +180,7 @@ def test_the_drawn_tip_is_where_the_run_says_in_pixels_and_moments_look_as_they_
 @pytest.mark.campaign
 def test_between_samples_the_arm_is_between(run: Run, page: Page) -> None:
     page.evaluate("flexarm.seek(0.125)")
-    middle = run_of(run.model, run.q[:2].mean(axis=0)[None], run.anchors[:1])
+    middle = run_of(run.model, run.q[:2].mean(axis=0)[None], run.reference_attitudes[:1])
     assert (
         np.abs(
             points(page.evaluate("flexarm.pose()[0]"))
@@ -194,7 +194,9 @@ def test_a_wide_arm_fills_a_phones_width(open_page: Opener) -> None:
     """A strip along x, which hardly turns: its way is all width."""
     run = swing(0.0)
     q = run.q * [0.1, 1.0]
-    page = open_page(run_page([run_of(run.model, q, run.anchors, run.t)]), width=390, height=844)
+    page = open_page(
+        run_page([run_of(run.model, q, run.reference_attitudes, run.t)]), width=390, height=844
+    )
     _, _, width, _ = stage_of(page)
     sides = [projected(page, np.array([x, 0.0, 0.0]))[0] for x in (0.0, 0.6)]
     assert 0.8 < (sides[1] - sides[0]) / width < 0.88
@@ -240,7 +242,9 @@ def with_amplitudes(run: Run, factor: float) -> Array:
     q = run.q.copy()
     for part in flexible_links(run.model):
         q[:, part.modes] *= factor
-    return np.asarray(arm_outline(run_of(run.model, q, run.anchors), np.array([2]), STATIONS)[0])
+    return np.asarray(
+        arm_outline(run_of(run.model, q, run.reference_attitudes), np.array([2]), STATIONS)[0]
+    )
 
 
 THICK, THIN = (

@@ -33,13 +33,13 @@ for (const [name, values] of Object.entries(given.inputs)) numbers.set(values, a
 const call = (name) => arm[given.entries[name]](...given.calls[name]);
 const copy = (from, to, size) => numbers.copyWithin(to, from, from + size);
 const turn = () => {
-  const [y, n, anchor] = [array('y'), given.n, array('anchor')];
+  const [y, n, reference_attitude] = [array('y'), given.n, array('reference_attitude')];
   copy(y, array('q'), n);
   copy(y + n, array('v'), n);
   call('turn');
   copy(array('new_q'), y, n);
   copy(array('new_v'), y + n, n);
-  copy(array('new_anchor'), anchor, given.anchors);
+  copy(array('new_reference_attitude'), reference_attitude, given.reference_attitudes);
 };
 call('prepare');
 const states = [];
@@ -66,7 +66,7 @@ def in_node(
     arm: LiveArm, made: LiveModule, times: np.ndarray, folder: Path, **inputs: np.ndarray
 ) -> dict[str, Any]:
     """Run an arm until the times, with inputs of its equations."""
-    from flexarm.integrate.loop import FINISHED, WATCHED
+    from flexarm.integrate.loop import FINISHED, LIMIT_REACHED
 
     given = {
         "code": b64encode(made.program.code).decode(),
@@ -78,10 +78,10 @@ def in_node(
         "record": made.record,
         "inputs": {name: np.ravel(values).tolist() for name, values in inputs.items()},
         "n": arm.model.size,
-        "anchors": arm.model.start_anchors.size,
+        "reference_attitudes": arm.model.start_references.size,
         "times": times.tolist(),
         "finished": FINISHED,
-        "watched": WATCHED,
+        "watched": LIMIT_REACHED,
     }
     return run_in_node(RUN, given, folder)
 
@@ -129,7 +129,7 @@ def test_attitudes_are_measured_anew_before_they_are_singular(tmp_path: Path) ->
     still = dict.fromkeys((axis.name for axis in arm.driven), 0.0)
     run = flexarm.simulate(sample, t_end=2.0, method="rk4", step=1e-3, inputs=still)
     found = in_node(arm, made, run.t[1:], tmp_path)
-    changes = np.any(np.diff(run.anchors, axis=0), axis=(1, 2))
+    changes = np.any(np.diff(run.reference_attitudes, axis=0), axis=(1, 2))
     assert changes.sum() > 1
     # at an instant at which attitudes are measured anew, the run has them as they were before
     same = ~np.append(changes[1:], False)

@@ -72,7 +72,7 @@ def test_the_camera_looks_square_at_a_plane_and_from_a_corner_at_more() -> None:
 @pytest.mark.parametrize(("upright", "towards"), [(False, [0, 0, 1]), (True, [0, -1, 0])])
 def test_modes_are_looked_at_square_to_their_plane(upright: bool, towards: list[float]) -> None:
     run = swing(0.0, upright=upright)
-    seen = mode_outlook(run.model, run.q[0], run.anchors[0], np.eye(2))
+    seen = mode_outlook(run.model, run.q[0], run.reference_attitudes[0], np.eye(2))
     assert seen.towards @ towards > np.cos(np.radians(10))
 
 
@@ -99,7 +99,7 @@ def catcher() -> Run:
     t = np.linspace(0, 1, 11)
     run = run_of(model, t[:, None], np.broadcast_to(np.eye(3), (11, 3, 3)), t)
     happened = (EventRecord(0.5, "capture ball", 0.25), EventRecord(0.8, "throw"))
-    return replace(run, v=np.ones((11, 1)), happenings=happened)
+    return replace(run, v=np.ones((11, 1)), event_records=happened)
 
 
 def in_world(run: Run, places: Array) -> Array:

@@ -122,7 +122,9 @@ def test_arrays_stand_one_behind_the_other() -> None:
 def test_a_long_run_is_thinned_out_and_keeps_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "PAGE_SAMPLES", 100)
     run = random_run(flexarm.example_arm("driven-link"), 2)
-    long = run_of(run.model, np.repeat(run.q, 250, axis=0), np.repeat(run.anchors, 250, axis=0))
+    long = run_of(
+        run.model, np.repeat(run.q, 250, axis=0), np.repeat(run.reference_attitudes, 250, axis=0)
+    )
     read = document(run_page([long]))
     (shown,) = read["motions"]  # type: ignore[misc]
     assert 50 < shown["t"]["shape"][0] <= 101  # type: ignore[has-type]

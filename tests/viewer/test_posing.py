@@ -94,7 +94,7 @@ def bent(name: str, seed: int = 0) -> tuple[Model, Array]:
 
 def posed(model: Model, q: Array, scale: float = 1.0, **only: bool | str) -> dict[str, Any]:
     """Let the page's script pose an arm, or only parts of it, as Node runs it."""
-    state = states(model, q[None], model.start_anchors[None])[0].tolist()
+    state = states(model, q[None], model.start_references[None])[0].tolist()
     arm = scene(model, Whole())
     given = json.dumps({"arm": arm, "state": state, "scale": scale, "only": only})
     command = [find_node()[0], "--input-type=module", "-e", POSE]

@@ -131,7 +131,7 @@ function turn(simulation) {
   const y = stateOf(simulation);
   y.set(array(simulation, "new_q"));
   y.set(array(simulation, "new_v"), n);
-  array(simulation, "anchor").set(array(simulation, "new_anchor"));
+  array(simulation, "reference_attitude").set(array(simulation, "new_reference_attitude"));
 }
 
 /**
@@ -148,10 +148,10 @@ export function advance(simulation, until, patience = Infinity, changed = true) 
     const stop = simulation.pull ? Math.min(until, timeOf(simulation) + SLICE) : until;
     const anew = changed || simulation.pull !== null;
     why = Number(exports[given.entries.advance](given.record, stop, BigInt(BLOCK), BigInt(anew)));
-    changed = why === codes.watched;
+    changed = why === codes.limit_reached;
     if (changed) {
-      const watched = Number(counts[given.slots.watched / 8]);
-      if (given.watches[watched]) return given.watches[watched];
+      const limit = Number(counts[given.slots.limit_reached / 8]);
+      if (given.state_limits[limit]) return given.state_limits[limit];
       turn(simulation);
     } else if (why !== codes.finished && why !== codes.running) {
       return given.broken;

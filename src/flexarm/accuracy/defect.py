@@ -41,7 +41,8 @@ class Motion:
     q: Array  # coordinates, (T, n)
     v: Array  # rates, (T, n)
     u: Array  # inputs, (T, inputs)
-    anchors: Array  # reference attitudes of a free base and of spherical joints, (T, 3 k, 3)
+    # Reference attitudes of a free base and of spherical joints, (T, 3 k, 3).
+    reference_attitudes: Array
     push: Array | None = None  # generalised forces of drive trains beside those of inputs, (T, n)
     # Phases: index of the first sample, indices of the prescribed or fixed coordinates, and
     # jumps of the rates, (n,) or empty.  Without phases those of the model are prescribed.
@@ -99,9 +100,10 @@ class RicherArm:
         """Compute elastic stiffness and smooth damping, (n, n) each, at given coordinates."""
         q = np.zeros(self.model.size)
         q[self.kept] = given
-        anchors = [self.model.start_anchors] if self.model.attitudes else []
+        reference_attitudes = [self.model.start_references] if self.model.attitudes else []
         stiffness, damping = (
-            each.full() for each in self._functions["smooth_matrices"](q, 0 * q, *anchors)
+            each.full()
+            for each in self._functions["smooth_matrices"](q, 0 * q, *reference_attitudes)
         )
         return (stiffness + stiffness.T) / 2, damping
 
@@ -113,8 +115,10 @@ class RicherArm:
         w = np.zeros((count, len(wrench_list(self.model))))
         if w.size:
             w[:] = [wrench_factors(self.given, float(t)) for t in motion.t[samples]]
-        anchors = [np.hstack([*motion.anchors[samples]])] if self.model.attitudes else []
-        mass, bias = self._functions["balance"].map(count)(q.T, v.T, w.T, *anchors)
+        reference_attitudes = (
+            [np.hstack([*motion.reference_attitudes[samples]])] if self.model.attitudes else []
+        )
+        mass, bias = self._functions["balance"].map(count)(q.T, v.T, w.T, *reference_attitudes)
         return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
 
     def unbalanced(

@@ -136,7 +136,10 @@ def _coordinates(model: Model, motion: Motion, rows: Rows, other: Motion, others
     q = other.q[others].copy()
     for k, first in enumerate(model.attitudes):
         axes, angles = slice(3 * k, 3 * k + 3), slice(first, first + 3)
-        here, there = motion.anchors[rows][:, axes], other.anchors[others][:, axes]
+        here, there = (
+            motion.reference_attitudes[rows][:, axes],
+            other.reference_attitudes[others][:, axes],
+        )
         own = motion.q[rows, angles]
         q[:, angles] = own + rotations_between(here, own, there, q[:, angles])
     return q

@@ -45,8 +45,8 @@ from flexarm.integrate.mission.event_functions import require_quantities
 from flexarm.io.model_file import validated
 from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
 from flexarm.linear_model import ElasticModes, LinearModel
-from flexarm.links.ends import body_inertia, link_length, own_inertia
-from flexarm.links.holds import reflected_rotor
+from flexarm.links.end_loads import body_inertia, link_length, own_inertia
+from flexarm.links.joint_boundary import reflected_rotor
 from flexarm.links.span import Span
 from flexarm.mechanics.weightless import total_mass, weightless
 from flexarm.model import Model, build, link_shapes, start_state, undeformed

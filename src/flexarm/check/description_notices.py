@@ -20,7 +20,7 @@ from flexarm.check.constants import (
     WAVE_SPEED,
 )
 from flexarm.check.report import LinkReport, Notice, axis_place
-from flexarm.links.ends import central_inertia
+from flexarm.links.end_loads import central_inertia
 from flexarm.links.span import Span
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import frames

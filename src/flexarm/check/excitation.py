@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arm.profile import Constant
 from flexarm.check.constants import EXCITING_FORCE, RANDOM_DEFLECTION, RANDOM_STATES
 from flexarm.linear_model import LinearModel
-from flexarm.links.ends import own_inertia
+from flexarm.links.end_loads import own_inertia
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
 from flexarm.model import LinkModel, Model, prescribed_profiles, start_state

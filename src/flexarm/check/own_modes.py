@@ -15,8 +15,8 @@ from flexarm.links.base import DIRECTIONS, Counts, Ends
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.body_data import StraightBody
-from flexarm.links.ends import clamped_ends, loaded_ends, with_tip_body
-from flexarm.links.holds import hold
+from flexarm.links.end_loads import clamped_ends, loaded_ends, with_tip_body
+from flexarm.links.joint_boundary import hold
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import LinkBody, body_of

@@ -3,7 +3,7 @@
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, Counted, CraigBampton, Elements, Lumped, Tabulated
 from flexarm.links.basis import BeamDirection
-from flexarm.links.ends import rides
+from flexarm.links.end_loads import rides
 from flexarm.links.shape_counts import chosen_counts
 from flexarm.model.arm_modes import weighs_held
 

@@ -187,7 +187,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "settling": None if (rest := _settling(result)) is None else dataclasses.asdict(rest),
         "missed": result.missed,
         "lost": {name: float(lost[-1]) for name, lost in result.losses.items()},
-        "happenings": [event._asdict() for event in result.happenings],
+        "event_records": [event._asdict() for event in result.event_records],
         "pending": [event._asdict() for event in result.pending],
         "validity": dataclasses.asdict(result.validity),
         "errors": dataclasses.asdict(result.errors)
@@ -296,7 +296,7 @@ def _print_events(console: "Console", result: "Run", most: int | None) -> None:
     """Print at most ``most`` lines on events that occurred, events that did not, and losses."""
     lines = [
         f"t = {event.t:.6g} s: {event.what}" + (f" ({event.lost:.3g} J lost)" if event.lost else "")
-        for event in result.happenings
+        for event in result.event_records
     ]
     lines += [f"did not happen: {event.what}: {event.why}" for event in result.pending]
     lines += [f"lost in {name}: {values[-1]:.6g} J" for name, values in result.losses.items()]

@@ -94,7 +94,7 @@ def drives(model: Model) -> Drives:
         If the arm has no driven joint, or forces act on it that laws of (t, q, v) do not include.
     """
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns", ModelError)
-    if any(part.motion.anchored for part in model.links):
+    if any(part.motion.has_reference for part in model.links):
         raise ModelError(
             "control laws are for revolute, prismatic and universal joints, and this arm has a "
             "spherical joint. Replace it by a universal joint on a link without length and a "

@@ -78,15 +78,15 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
         )
     if isinstance(of, Run):
         momenta = over_legs(of, lambda equation, rows: _momenta(equation, of.q[rows], of.v[rows]))
-        t, q, anchors = of.t, of.q, of.anchors[:, :3]
+        t, q, reference_attitudes = of.t, of.q, of.reference_attitudes[:, :3]
     else:
         require_count("points", points, 2, most=MOST_INSTANTS)
         t = np.linspace(0.0, of.end, points)
         q, v, _ = of.at(t)
         momenta = _momenta(formulation("composite", of.model), q, v)
-        anchors = np.broadcast_to(of.model.base_pose.rotation, (points, 3, 3))
+        reference_attitudes = np.broadcast_to(of.model.base_pose.rotation, (points, 3, 3))
     turned = np.array([base_rotation_matrix(angles) for angles in q[:, 3:6]])
-    return BaseReaction(t, anchors @ turned, momenta[:, :3], momenta[:, 3:])
+    return BaseReaction(t, reference_attitudes @ turned, momenta[:, :3], momenta[:, 3:])
 
 
 def _momenta(equation: Equation, q: Array, v: Array) -> Array:

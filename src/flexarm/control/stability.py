@@ -282,11 +282,11 @@ def closed_loop_eigenvalues(
     tangent = motion.tangent()
     wrenches = np.zeros(len(wrench_list(run.model)))
     rows: list[Complex] = []
-    states = zip(run.t, run.q, run.v, run.anchors, strict=True)
-    for t, q, v, anchor in itertools.islice(states, 0, None, every):
-        anchored = (anchor,) if run.model.attitudes else ()
+    states = zip(run.t, run.q, run.v, run.reference_attitudes, strict=True)
+    for t, q, v, reference_attitude in itertools.islice(states, 0, None, every):
+        with_reference = (reference_attitude,) if run.model.attitudes else ()
         prescribed = prescribed_accelerations(run.model, float(t))
-        by_q, by_v = tangent.call(np.array([t]), q, v, wrenches, prescribed, *anchored)[:2]
+        by_q, by_v = tangent.call(np.array([t]), q, v, wrenches, prescribed, *with_reference)[:2]
         by_v = by_v.reshape(n, n)
         excess = slope_of_run.damping(run.model, v) - dry.damping(run.model, v)
         if np.any(excess[open_]):

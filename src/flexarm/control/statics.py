@@ -248,11 +248,11 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     links = []
     for part, link in zip(model.links, arm.links, strict=True):
         data = link.model_dump(exclude_unset=True)
-        if part.motion.anchored:
+        if part.motion.has_reference:
             turned = part.motion.attitude @ base_rotation_matrix(q[list(part.coordinates)])
             data["joint"]["start"] = {"rotation": angles_from_rotation(turned)}
         for axis in part.axes:
-            if axis.prescribed or part.motion.anchored:
+            if axis.prescribed or part.motion.has_reference:
                 continue
             start = {"position": float(q[axis.index])}
             if axis.motor is not None:

@@ -28,7 +28,7 @@ from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.constants import INSTANT_RUN
 from flexarm.integrate.mission.event_functions import EventArguments
 from flexarm.integrate.mission.hybrid import HybridSimulation, leg_task
-from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
+from flexarm.integrate.problem import Channel, StateLimit, digit_limits, jumps, state_limits_of
 from flexarm.integrate.task import InitialValueProblem, equation_of
 from flexarm.io.model_file import validated
 from flexarm.linear.state_space import StateSpace, linearise, start_point
@@ -77,19 +77,19 @@ def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
     last = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
                default=math.inf)  # fmt: skip
     found = [Event(name="a table ends", at=last, end=True)] if math.isfinite(last) else []
-    for watch in _bounding(model, task.start.q):
-        for i in (i for i in model.prescribed if watch.row[i]):
-            for key, limit in (("below", watch.low), ("above", watch.high)):
-                if math.isfinite(limit):
-                    when = When.model_validate({"quantity": model.names[i], key: limit})
-                    found.append(Event(name=watch.what, when=when, end=True))
+    for limit in _bounding(model, task.start.q):
+        for i in (i for i in model.prescribed if limit.row[i]):
+            for key, bound in (("below", limit.low), ("above", limit.high)):
+                if math.isfinite(bound):
+                    when = When.model_validate({"quantity": model.names[i], key: bound})
+                    found.append(Event(name=limit.what, when=when, end=True))
     return found
 
 
-def _bounding(model: Model, q: Array) -> list[Watch]:
+def _bounding(model: Model, q: Array) -> list[StateLimit]:
     """Return the bounds whose violation ends a simulation."""
-    found = watches(model, q, 1e-3)[len(digit_watches(model, 1e-3)) :]
-    return [watch for watch in found if watch.what]
+    found = state_limits_of(model, q, 1e-3)[len(digit_limits(model, 1e-3)) :]
+    return [limit for limit in found if limit.what]
 
 
 def _refused(model: Model, part: str, reason: str) -> ModelError:
@@ -130,7 +130,10 @@ class Plant:
         drives = [
             *((each.name, axes[each.name].input_unit)
               for each in acts.servos if each.state is not None),
-            *((each.name, axes[each.account.rpartition(":")[0]].unit) for each in acts.bristles),
+            *(
+                (each.name, axes[each.loss_channel.rpartition(":")[0]].unit)
+                for each in acts.bristles
+            ),
             *((each.name, "A") for each in acts.windings if each.has_state),
         ]  # fmt: skip
         return (
@@ -193,7 +196,7 @@ class Plant:
         m, equation = len(self.open), self.task.equation
         mass = np.diag(equation.mass_matrix(self.task.start.q))
         place = {i: m + k for k, i in enumerate(self.open)}
-        return self.switches.tables(equation.anchor, mass, place)
+        return self.switches.tables(equation.reference_attitude, mass, place)
 
     @property
     def indicators(self) -> list[str]:
@@ -206,13 +209,13 @@ class Plant:
         model, n = self.model, self.model.size
         columns = [*self.open, *(n + i for i in self.open)]
         found = []
-        for watch in _bounding(model, self.task.start.q):
-            if watch.row[list(model.prescribed)].any():
+        for limit in _bounding(model, self.task.start.q):
+            if limit.row[list(model.prescribed)].any():
                 continue  # depends on time alone: see `_ends`
-            row = np.concatenate([watch.row[columns], np.zeros(len(self._drive_states))])
-            for sign, limit in ((1.0, -watch.low), (-1.0, watch.high)):
-                if np.isfinite(limit):
-                    found.append((sign * row, float(limit), watch.what))
+            row = np.concatenate([limit.row[columns], np.zeros(len(self._drive_states))])
+            for sign, bound in ((1.0, -limit.low), (-1.0, limit.high)):
+                if np.isfinite(bound):
+                    found.append((sign * row, float(bound), limit.what))
         return found
 
     def linear(self) -> StateSpace:
@@ -236,7 +239,7 @@ class Plant:
             "t": t, "q": q, "v": v, "u": values[0][:, 0] + u, "w": values[1][:, 0],
             "given": values[2][:, 2], "r": ca.vertcat(values[3][:, 0], values[3][:, 1]),
             "x": x[2 * m :], "b": d[9 * len(self.model.attitudes) : held], "h": d[held:],
-            "anchor": self._anchors(d),
+            "reference_attitude": self._references(d),
         }  # fmt: skip
         results = motion.call([given[name] for name in motion.name_in()], True, False)
         found = dict(zip(motion.name_out(), results, strict=True))
@@ -244,7 +247,9 @@ class Plant:
         rate = ca.vertcat(
             *(v[i] for i in self.open), *(a[i] for i in self.open), found.get("dx", ca.SX(0, 1))
         )
-        model = self.model.anchored(self._anchors(d)) if self.model.attitudes else self.model
+        model = (
+            self.model.with_reference(self._references(d)) if self.model.attitudes else self.model
+        )
         states = {name: x[2 * m + k] for k, name in enumerate(actuators.state_names)}
         seen = self.switches.seen(EventArguments(model, t, q, v, states, ca.SX(0, 1)))
         return ca.Function(
@@ -257,11 +262,13 @@ class Plant:
     def outputs(self) -> ca.Function:
         """Return the CasADi function ``(t, since, x, d) -> y`` of the outputs in `output_names`."""
         t, since, x, _, d, q, v = self._symbols()
-        anchors = self._anchors(d)
-        more = [anchors] if self.model.attitudes else []
+        reference_attitudes = self._references(d)
+        more = [reference_attitudes] if self.model.attitudes else []
         seen = self.task.equation.function("observation").call([q, v, *more], True, False)[0]
         turned = [
-            ca.vec((anchors[3 * k : 3 * k + 3, :] @ base_rotation(q[first : first + 3])).T)
+            ca.vec(
+                (reference_attitudes[3 * k : 3 * k + 3, :] @ base_rotation(q[first : first + 3])).T
+            )
             for k, first in enumerate(self.model.attitudes)
         ]
         return ca.Function(
@@ -294,21 +301,24 @@ class Plant:
 
     @direct_operators()
     def anew(self) -> ca.Function:
-        """Return the CasADi function ``(x, d) -> (x, anchors)`` that resets reference attitudes.
+        """Return the CasADi function ``(x, d) -> (x, attitudes)`` that resets references.
 
         The current attitudes become the references, and the angles in x become 0.
         """
         _, _, x, _, d, _, _ = self._symbols()
-        anchors, after, m = self._anchors(d), ca.SX(x), len(self.open)
+        reference_attitudes, after, m = self._references(d), ca.SX(x), len(self.open)
         for k, first in enumerate(self.model.attitudes):
             at = self.open.index(first)
             angles, rates = x[at : at + 3], x[m + at : m + at + 3]
             rows = slice(3 * k, 3 * k + 3)
-            anchors[rows, :], spin = rebased(anchors[rows, :], angles, rates)
+            reference_attitudes[rows, :], spin = rebased(
+                reference_attitudes[rows, :], angles, rates
+            )
             after[at : at + 3], after[m + at : m + at + 3] = 0, spin
         return ca.Function(
-            f"{self.name}_anew", [x, d], [ca.densify(after), ca.densify(ca.vec(anchors.T))],
-            ["x", "d"], ["after", "anchors"],
+            f"{self.name}_anew", [x, d],
+            [ca.densify(after), ca.densify(ca.vec(reference_attitudes.T))],
+            ["x", "d"], ["after", "reference_attitudes"],
         )  # fmt: skip
 
     def tangent(self) -> ca.Function:
@@ -386,7 +396,7 @@ class Plant:
             q[i], v[i] = told[k, 0], told[k, 1]
         return t, since, x, u, d, q, v
 
-    def _anchors(self, d: Expr) -> Expr:
+    def _references(self, d: Expr) -> Expr:
         """Return the reference attitudes, shape (3 N, 3), stacked rotation matrices."""
         count = 3 * len(self.model.attitudes)
         return ca.reshape(d[: 3 * count], 3, count).T

@@ -116,11 +116,13 @@ class Switches:
                 found += [place for end in (limits.lower, limits.upper) if end is not None]
         return found
 
-    def tables(self, anchors: Array, mass: Array, place: dict[int, int]) -> dict[str, Array]:
+    def tables(
+        self, reference_attitudes: Array, mass: Array, place: dict[int, int]
+    ) -> dict[str, Array]:
         """Return initial values and parameters of events, brakes, friction and servos, by name.
 
-        ``anchors`` are the reference attitudes at the start, ``mass`` is the diagonal of the mass
-        matrix there, ``place`` the index in the state of each coordinate's rate.
+        ``reference_attitudes`` are the reference attitudes at the start, ``mass`` is the diagonal
+        of the mass matrix there, ``place`` the index in the state of each coordinate's rate.
         """
         began, held, events = self.began, self.holders, self.events
         looked = iter(range(len(self.looks)))
@@ -166,7 +168,8 @@ class Switches:
         if self.sampled:
             found |= {f"servo_{name}": np.array(row, dtype=float) for name, row in digital.items()}
         return found | {
-            "look_corner": self.corners, "first_anchors": anchors[: 3 * len(at)].ravel(),
+            "look_corner": self.corners,
+            "first_references": reference_attitudes[: 3 * len(at)].ravel(),
             "attitude_at": np.array(at, dtype=float), "turn_limit": np.array([MOST_MIDDLE_ANGLE]),
         }  # fmt: skip
 

@@ -197,7 +197,11 @@ def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
     if not model.stiffening and model.tip_rotation == tip_rotation:
         return model
     plain = build(model.arm, stiffening=False, tip_rotation=tip_rotation)
-    return plain if model.anchor is None else plain.anchored(model.anchor)
+    return (
+        plain
+        if model.reference_attitude is None
+        else plain.with_reference(model.reference_attitude)
+    )
 
 
 def solve_motion(

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import is_word, refused, require_kind
+from flexarm.arguments import formerly, is_word, refused, require_kind
 from flexarm.engine.compile import EFFORT, Compiled, Level, real_numbers
 from flexarm.engine.numbers import Pattern
 from flexarm.errors import FlexarmError
@@ -50,6 +50,7 @@ from flexarm.spatial import Array
 
 
 @final
+@formerly(anchor="reference_attitude", anchored="with_reference")
 @dataclass(frozen=True, eq=False, repr=False)
 class Equation:
     """The equation ``M(q) a + c(q, v) = B u + sum J^T f`` of an arm, by a formulation.
@@ -67,8 +68,8 @@ class Equation:
     ----------
     formulation
         The expressions, with the arm and all options.
-    anchor
-        Reference attitude of a free base's angles, world from anchor axes, (3, 3), or
+    reference_attitude
+        Reference attitude of a free base's angles, world from reference attitude axes, (3, 3), or
         (N, 3, 3) for a batch.
     parameters
         Keys of numbers of the model file that are inputs: `at` gives them other values.
@@ -85,7 +86,7 @@ class Equation:
     """
 
     formulation: Formulation
-    anchor: Array
+    reference_attitude: Array
     parameters: tuple[str, ...] = ()
     pattern: Pattern | None = None
     _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict)
@@ -106,12 +107,12 @@ class Equation:
     @classmethod
     def of(cls, formulation: Formulation, parameters: Sequence[str] = ()) -> "Equation":
         """Build the equation of a formulation, with some numbers of the model file as inputs."""
-        anchor = formulation.model.start_anchors
+        reference_attitude = formulation.model.start_references
         if not parameters:
-            return cls(formulation, anchor)
+            return cls(formulation, reference_attitude)
         keys = parameter_keys(formulation.model.arm, parameters)
         pattern = pattern_elsewhere(formulation.model, keys)
-        return cls(formulation, anchor, keys, pattern)
+        return cls(formulation, reference_attitude, keys, pattern)
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -355,23 +356,23 @@ class Equation:
         """
         return kernel(name, self.formulation, make, self.pattern, level=level)
 
-    def anchored(self, anchor: Array) -> "Equation":
+    def with_reference(self, reference_attitude: Array) -> "Equation":
         """Return the equation with another reference attitude of a free base, (3, 3) or (N, 3, 3).
 
         With spherical joints their reference attitudes are stacked below, in the order of the
         joints: (3 k, 3) or (N, 3 k, 3).
         """
-        one = self.model.start_anchors.shape
-        shape = (len(anchor), *one) if np.ndim(anchor) == 3 else one
-        stacked = real_numbers("anchor", anchor, shape).copy()
+        one = self.model.start_references.shape
+        shape = (len(reference_attitude), *one) if np.ndim(reference_attitude) == 3 else one
+        stacked = real_numbers("reference_attitude", reference_attitude, shape).copy()
         turned = stacked.reshape(-1, 3, 3)
         off = np.abs(turned @ np.swapaxes(turned, -1, -2) - np.eye(3)).max(initial=0.0)
         if not off <= ANCHOR_DIGITS or np.any(np.linalg.det(turned) < 0):
             raise FlexarmError(
-                "anchor: must be a rotation matrix, with right-handed orthogonal "
+                "reference_attitude: must be a rotation matrix, with right-handed orthogonal "
                 "columns of length 1"
             )
-        return replace(self, anchor=stacked)
+        return replace(self, reference_attitude=stacked)
 
     def at(self, values: Sequence[float] | Array) -> "Equation":
         """Return the equation with other values of the parameters, (k,).
@@ -445,7 +446,11 @@ class Equation:
         found = self._evaluate(name, q, v, u, factors, given)
         if self.guarded and not np.all(np.isfinite(found[0])):
             for k in np.flatnonzero(~np.isfinite(found[0]).all(axis=-1)):
-                here = self if self.anchor.ndim == 2 else replace(self, anchor=self.anchor[k])
+                here = (
+                    self
+                    if self.reference_attitude.ndim == 2
+                    else replace(self, reference_attitude=self.reference_attitude[k])
+                )
                 reason = here.singularity(np.asarray(q) if np.ndim(q) == 1 else np.asarray(q)[k])
                 if reason:
                     raise FlexarmError(reason)
@@ -478,6 +483,6 @@ class Equation:
     @property
     def given(self) -> tuple[Array, ...]:
         """Arguments common to all functions: reference attitudes, and the body at the tip."""
-        anchor = (self.anchor,) if self.model.attitudes else ()
+        reference_attitude = (self.reference_attitude,) if self.model.attitudes else ()
         load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()
-        return (*anchor, *load)
+        return (*reference_attitude, *load)

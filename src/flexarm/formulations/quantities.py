@@ -107,8 +107,8 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
         )
     quantity, model = QUANTITIES[name], formulation.model
     symbols = [symbol(model, key) for key in quantity.inputs]
-    model, extra = anchored(model)
-    names = [*quantity.inputs, *(["anchor"] if extra else [])]
+    model, extra = with_reference(model)
+    names = [*quantity.inputs, *(["reference_attitude"] if extra else [])]
     if model.load_given:
         load = once(model, "load", (), lambda: ca.SX.sym("load", LOAD))
         model = once(model, "loaded", (), lambda: model.loaded(Inertia.of_symbols(load)))
@@ -127,15 +127,22 @@ def symbol(model: Model, key: str) -> ca.SX:
     return once(model, f"symbol {key}", (), lambda: ca.SX.sym(key, _size(model, key)))
 
 
-def anchored(model: Model) -> tuple[Model, list[ca.SX]]:
+def with_reference(model: Model) -> tuple[Model, list[ca.SX]]:
     """Return the model with symbols as reference attitudes, and a list of those symbols.
 
     A model without reference attitudes is returned unchanged, with an empty list.
     """
     if not model.attitudes:
         return model, []
-    anchor = once(model, "anchor", (), lambda: ca.SX.sym("anchor", *model.start_anchors.shape))
-    return once(model, "anchored", (), lambda: model.anchored(anchor)), [anchor]
+    reference_attitude = once(
+        model,
+        "reference_attitude",
+        (),
+        lambda: ca.SX.sym("reference_attitude", *model.start_references.shape),
+    )
+    return once(model, "with_reference", (), lambda: model.with_reference(reference_attitude)), [
+        reference_attitude
+    ]
 
 
 def _size(model: Model, key: str) -> int:

@@ -69,7 +69,7 @@ def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
 
 
 def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
-    reference = model.base_anchor
+    reference = model.base_reference
     none = type(q).zeros(3, 1)
     if not model.base_moves:
         nothing = type(q).zeros(6, 1)

@@ -57,15 +57,15 @@ class Transform:
 def steps(model: Model, q: Expr) -> list[LinkTransform]:
     """Return the joint transformations from the base on; a moving base counts as six joints."""
     result: list[LinkTransform] = []
-    base: Expr | None = homogeneous(model.base_anchor, constant(model.base_pose.position))
+    base: Expr | None = homogeneous(model.base_reference, constant(model.base_pose.position))
     if model.base_moves:
         start = homogeneous(ca.DM.eye(3), constant(model.base_pose.position))
-        anchor = homogeneous(model.base_anchor, ca.DM(3, 1))
+        reference_attitude = homogeneous(model.base_reference, ca.DM(3, 1))
         own, eye = ca.SX.sym("q", 6), ca.SX.eye(3)
         factors: Factors = [(eye, eye[:, k] * own[k]) for k in range(3)]
         factors += [(turn_about(k, own[3 + k]), ca.DM(3, 1)) for k in range(3)]
         for k, moved in enumerate(_motions(factors, own, q[:6])):
-            result.append(_step({0: start, 3: anchor}.get(k), moved, None, k, None))
+            result.append(_step({0: start, 3: reference_attitude}.get(k), moved, None, k, None))
         result[-1] = replace(result[-1], body=model.base_body)
         base = None
     for part in model.links:

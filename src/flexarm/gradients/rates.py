@@ -62,7 +62,9 @@ class RateFunctions:
 
     def _actuators(self, formulation: Formulation) -> Actuators:
         """Return the servos and drive trains; no servos if a control law replaces them."""
-        actuators = replace(actuators_of(formulation.model), lookouts=(), accounts=(), impulses=0)
+        actuators = replace(
+            actuators_of(formulation.model), lookouts=(), loss_channels=(), impulses=0
+        )
         return actuators if self.law is None else replace(actuators, servos=())
 
     def _trace(self, formulation: Formulation) -> ca.Function:

@@ -73,7 +73,7 @@ from flexarm.spatial import Array
 
 Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one parameter, by key
 # Trajectories of a phase, state-dependent events at its end, and its end [s].
-Legs = tuple[list[RecordedTrajectory], tuple[int, ...], float]
+Trajectories = tuple[list[RecordedTrajectory], tuple[int, ...], float]
 Known = dict[tuple[int, ...], dict[Any, Array]]  # derivatives by numbers, by past events
 JUMPS = (
     "gradients: exist only for runs without jumps in the equations. Leave out dry friction (use "
@@ -98,7 +98,7 @@ def recorded(
         begins, ends = np.full(RECORDED_STEPS, np.inf), np.full(RECORDED_STEPS * tries, np.inf)
         code = record(m, RECORDED_STEPS, tries, begins, ends)
         if code == SEEN:
-            event_seen = at_sight(m, np.array(task.equation.anchor)) is not None
+            event_seen = at_sight(m, np.array(task.equation.reference_attitude)) is not None
         # The event is not confirmed, or the equations have a corner, after which the motion goes
         # on.
         if code > FINISHED and not event_seen and (code != SEEN or m.last_step == 0.0):
@@ -282,15 +282,17 @@ class Differentiable:
                 )
             others = [] if like is None else like.parts
             happened = discrete.done.keys()
-            leg = RecordedTrajectory(
+            trajectory = RecordedTrajectory(
                 task, self.functions, self.parameters, TABLEAUS[self.method.name], plan, self.times,
                 partial(nearby_in, discrete, model, arms),
                 not parts and q is None and v is None, held_at,
                 next((part for part in others if part.plan.discrete.done.keys() == happened), None),
                 {} if len(carried(discrete)) else known_slopes.setdefault(tuple(happened), {}),
             )  # fmt: skip
-            leg = leg.begun(entered) if parts else leg
-            phases, events_seen, t = self._again(leg, t) if plans else self._legs(leg)
+            trajectory = trajectory.begun(entered) if parts else trajectory
+            phases, events_seen, t = (
+                self._again(trajectory, t) if plans else self._trajectories(trajectory)
+            )
             parts += phases
             entries += [entry, None][: len(phases)]
             if phases:
@@ -303,13 +305,13 @@ class Differentiable:
         """Return whether time t [s] is before the end of the run."""
         return bool(self.times[-1] - t > instant(float(self.times[-1])))
 
-    def _again(self, leg: RecordedTrajectory, t: float) -> Legs:
+    def _again(self, trajectory: RecordedTrajectory, t: float) -> Trajectories:
         """Return the trajectory of a phase from time t [s] on, along the steps of another run."""
-        plan, end = leg.plan, float(leg.plan.ends[-1])
+        plan, end = trajectory.plan, float(trajectory.plan.ends[-1])
         if plan.ended < 0:
-            return [leg.by(plan.between(t, end))], (), end
-        phase = reached(leg, partial(plan.between, t), end)
-        refuse_passed(leg.model, plan, self.times, end, float(phase.t[-1]))
+            return [trajectory.by(plan.between(t, end))], (), end
+        phase = reached(trajectory, partial(plan.between, t), end)
+        refuse_passed(trajectory.model, plan, self.times, end, float(phase.t[-1]))
         return [phase], (), float(phase.t[-1])
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
@@ -494,24 +496,28 @@ class Differentiable:
                     )
         self._smooth.add(happened)
 
-    def _legs(self, leg: RecordedTrajectory) -> Legs:
+    def _trajectories(self, trajectory: RecordedTrajectory) -> Trajectories:
         """Return the trajectories of a phase in steps that are chosen for it.
 
         A state-dependent event ends the phase early; without trajectories, at its begin.
         """
-        plan, seen, t = self._plan(leg.task, leg.plan)
-        model, discrete, (begin, end) = leg.model, plan.discrete, leg.t[[0, -1]].tolist()
+        plan, seen, t = self._plan(trajectory.task, trajectory.plan)
+        model, discrete, (begin, end) = (
+            trajectory.model,
+            plan.discrete,
+            trajectory.t[[0, -1]].tolist(),
+        )
         for _ in range(EVENT_ORDERINGS):
             if not seen or t >= end - instant(end):
-                return [leg.by(plan)], (), end
+                return [trajectory.by(plan)], (), end
             if t <= begin + 4 * instant(begin):  # the quantity is beyond its value at the begin
                 now = (k for k, at in discrete.done.items() if at == begin)
                 refuse_at_once(model, [*seen, *now], begin)
                 refuse_released(model, discrete, begin, seen)
                 return [], seen, begin
-            phases = ended(leg, plan, seen[0], t)
+            phases = ended(trajectory, plan, seen[0], t)
             guess, t = t, float(phases[-1].t[-1])
-            if np.diff(np.searchsorted(leg.t, [guess, t]))[0] == 0:  # no sample between
+            if np.diff(np.searchsorted(trajectory.t, [guess, t]))[0] == 0:  # no sample between
                 break
         return phases, seen, t
 

@@ -259,7 +259,7 @@ class RecordedTrajectory:
     def _at(self, sample: int) -> tuple[Array, dict[str, Array]]:
         """Return the rates at the first or last sample, and buffers of the compiled function."""
         system, buffers = system_of(
-            self.task.equation, self._member("rates"), self.task.groups, works=0
+            self.task.equation, self._member("rates"), self.task.groups, work_integrals=0
         )
         begin = self.steps[-2 if sample else 0]
         state = np.zeros(self.size)
@@ -348,7 +348,7 @@ class RecordedTrajectory:
         The buffers of the matrices are empty for a method without modes.
         """
         system, buffers = system_of(
-            self.task.equation, self._member("rates"), self.task.groups, works=0
+            self.task.equation, self._member("rates"), self.task.groups, work_integrals=0
         )
         n, size, stages, count = self.n, self.size, self.tableau.stages, len(self.steps) - 1
         a = self.tableau.upper
@@ -356,7 +356,7 @@ class RecordedTrajectory:
         matrix, matrices = np.zeros(3 * n * n), dict[str, Array]()
         if in_modes:
             parts = dict(zip("MKD", np.split(matrix, 3), strict=True))
-            matrices = parts | {name: buffers[name] for name in ("anchor", "q", "v")}
+            matrices = parts | {name: buffers[name] for name in ("reference_attitude", "q", "v")}
         address, table = self._joined("matrices", matrices)
         ends = np.full(count + 1, -1, dtype=np.int64)
         order = np.argsort(self.steps, kind="stable")  # near events, times of steps may decrease

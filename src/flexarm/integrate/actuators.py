@@ -20,9 +20,9 @@ from flexarm.integrate.drivetrain import (
     Slipping,
     SpringDamper,
     Winding,
-    accounts,
     bristles,
-    told,
+    dissipated_powers,
+    loss_channels_of,
     windings,
 )
 from flexarm.integrate.mission.event_functions import EventArguments, EventFunction
@@ -161,28 +161,28 @@ class Actuators:
     bristles: tuple[Bristle, ...] = ()
     windings: tuple[Winding, ...] = ()
     ties: tuple[SpringDamper, ...] = ()
-    accounts: tuple[str, ...] = ()  # names of the accounts of dissipated energy
+    loss_channels: tuple[str, ...] = ()  # names of the loss channels of dissipated energy
     # Event functions, evaluated with the equations.
     lookouts: tuple[EventFunction, ...] = ()
     wrenches: tuple[Acting, ...] = ()  # wrenches that depend on time and state
     # Number of rates of impulses after the powers: of outer forces on an arm on a free base.
     impulses: int = 0
 
-    # Number of powers that the equations return: one per work, and one per loss account.
-    works: int = field(init=False, repr=False, compare=False)
+    # Number of powers that the equations return: one per work, and one per loss channel.
+    work_integrals: int = field(init=False, repr=False, compare=False)
     # Names of the actuator states: servo integrals, bristle deflections, winding currents.
     state_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     states: int = field(init=False, repr=False, compare=False)  # number of actuator states
     sampled: int = field(init=False, repr=False, compare=False)  # number of sampled servos
 
     def __post_init__(self) -> None:
-        """Count works, states and sampled servos."""
+        """Count work integrals, states and sampled servos."""
         names = (
             *(element.name for element in self.servos if element.state is not None),
             *(element.name for element in self.bristles),
             *(element.name for element in self.windings if element.has_state),
         )
-        object.__setattr__(self, "works", WORKS + len(self.accounts))
+        object.__setattr__(self, "work_integrals", WORKS + len(self.loss_channels))
         object.__setattr__(self, "state_names", names)
         object.__setattr__(self, "states", len(names))
         sampled = sum(element.servo.period is not None for element in self.servos)
@@ -215,7 +215,7 @@ class Actuators:
         """Text that is the same for actuators with the same symbolic expressions."""
         elements = (
             *(*self.slipping, *self.bristles, *self.windings, *self.ties),
-            *(*self.accounts, *self.lookouts, *self.wrenches),
+            *(*self.loss_channels, *self.lookouts, *self.wrenches),
             *(("impulses",) if self.impulses else ()),
         )  # fmt: skip
         return "; ".join([*(servo.key for servo in self.servos), *map(repr, elements)])
@@ -371,8 +371,8 @@ def motion_of(
 
     Inputs by name, where in use: time t, targets r, actuator states x, slip data b, held inputs of
     sampled servos h, coordinates q, rates v, inputs u, wrench factors w, prescribed accelerations
-    given, anchor.  Outputs: a, power, and where in use the law's inputs u, rates dx of the states,
-    event functions seen and their rates seen_rate.
+    given, reference attitude.  Outputs: a, power, and where in use the law's inputs u, rates dx of
+    the states, event functions seen and their rates seen_rate.
     """
     if law is None and actuators.idle and not accelerated:
         return trace(formulation, "motion")
@@ -389,8 +389,8 @@ def motion_of(
         del inputs["u"]
     u, rates = actuators.inputs(u, q, v, r, x, h) if actuators.servos else (u, ca.SX(0, 1))
     model = formulation.model
-    if "anchor" in inputs:
-        model = model.anchored(inputs["anchor"])
+    if "reference_attitude" in inputs:
+        model = model.with_reference(inputs["reference_attitude"])
     share, u, _ = actuators.shares(model, u, q, v, r, x, b)
     rates = ca.vertcat(rates, *share.rates)
     outputs |= {"dx": ca.densify(rates)} if actuators.states else {}
@@ -430,14 +430,18 @@ def _called(function: ca.Function, arguments: Mapping[str, Expr]) -> list[Expr]:
 def _powers(
     model: Model, power: Expr, share: Share, actuators: Actuators, q: Expr, v: Expr
 ) -> Expr:
-    """Return the powers, drive trains included, followed by the power of each loss account."""
-    if not (actuators.drives or actuators.accounts):
+    """Return the powers, drive trains included, followed by the power of each loss channel."""
+    if not (actuators.drives or actuators.loss_channels):
         return power
     total_loss = sum(share.taken.values(), ca.SX(0))
-    own_losses = told(model, q, v) if actuators.accounts else {}
-    accounts = [own_losses.get(key, 0.0) + share.taken.get(key, 0.0) for key in actuators.accounts]
+    own_losses = dissipated_powers(model, q, v) if actuators.loss_channels else {}
+    loss_channels = [
+        own_losses.get(key, 0.0) + share.taken.get(key, 0.0) for key in actuators.loss_channels
+    ]
     return ca.densify(
-        ca.vertcat(power + ca.vertcat(share.fed, 0, share.moved, total_loss), *map(ca.SX, accounts))
+        ca.vertcat(
+            power + ca.vertcat(share.fed, 0, share.moved, total_loss), *map(ca.SX, loss_channels)
+        )
     )
 
 
@@ -446,14 +450,14 @@ def actuators_of(
     *,
     slipping: Sequence[Slipping] = (),
     ties: Sequence[SpringDamper] = (),
-    told_apart: tuple[str, ...] | None = None,
+    loss_channels: tuple[str, ...] | None = None,
     lookouts: Sequence[EventFunction] = (),
 ) -> Actuators:
     """Return the actuators of a model, with event functions at the corners of drive-train laws."""
     has_rails = any(part.on_rail for part in model.links)
-    if model.driveless and not (has_rails or model.arm.events or slipping or ties or told_apart):
+    if model.driveless and not (has_rails or model.arm.events or slipping or ties or loss_channels):
         return Actuators(lookouts=tuple(lookouts), impulses=impulses(model))
-    loss_names = accounts(model) if told_apart is None else told_apart
+    loss_names = loss_channels_of(model) if loss_channels is None else loss_channels
     motors = windings(model)
     events = (*lookouts, *_corners(model, motors))
     lugre = bristles(model)

@@ -1,6 +1,6 @@
 """Drive-train elements in a run: bristles, motor windings, ties, and friction with stick-slip.
 
-Each element adds a generalised force, dissipated powers [W] by account, and stored energy [J].
+Each element adds a generalised force, dissipated powers [W] by loss channel, and stored energy [J].
 """
 
 import math
@@ -26,7 +26,7 @@ from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.model import Axis, Model
 from flexarm.spatial import Array, Expr, Scalar, constant
 
-BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss accounts
+BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss_channels
 
 
 @dataclass
@@ -38,16 +38,16 @@ class Share:
     # moving points that ties connect the tip to.
     fed: Scalar = 0.0
     moved: Scalar = 0.0
-    # Power dissipated in addition to that of the arm's own equations [W], by account.
+    # Power dissipated in addition to that of the arm's own equations [W], by loss channel.
     taken: dict[str, Expr] = field(default_factory=dict)
     rates: list[Expr] = field(default_factory=list)  # rates of the states
     stored: Scalar = 0.0  # energy in states [J]
     # Force [N], then torque about the world's origin [N m], of ties on the arm, (6,).
     outer: Scalar = 0.0
 
-    def take(self, account: str, power: Expr) -> None:
-        """Add a dissipated power [W] to a loss account."""
-        self.taken[account] = self.taken.get(account, 0.0) + power
+    def take(self, loss_channel: str, power: Expr) -> None:
+        """Add a dissipated power [W] to a loss channel."""
+        self.taken[loss_channel] = self.taken.get(loss_channel, 0.0) + power
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Bristle:
     """
 
     name: str
-    account: str
+    loss_channel: str
     row: Array
     stiffness: float
     damping: float
@@ -78,7 +78,7 @@ class Bristle:
         effort = self.stiffness * z + self.damping * deflection_rate
         total.push = total.push - row * effort
         total.rates.append(deflection_rate)
-        total.take(self.account, effort * rate - self.stiffness * z * deflection_rate)
+        total.take(self.loss_channel, effort * rate - self.stiffness * z * deflection_rate)
         total.stored = total.stored + self.stiffness * z**2 / 2
 
 
@@ -87,7 +87,7 @@ class Winding:
     """Winding of a motor; the current is a state if the winding has an inductance."""
 
     name: str
-    account: str
+    loss_channel: str
     column: int
     row: Array
     ratio: float
@@ -130,7 +130,7 @@ class Winding:
             current = u if limit == math.inf else ca.fmin(ca.fmax(u, -limit), limit)
             heat = (motor.resistance or 0.0) * current**2
             total.fed = total.fed + heat
-            total.take(self.account, heat)
+            total.take(self.loss_channel, heat)
             return current, current
         back_emf = motor.torque_constant * self.ratio * ca.dot(constant(self.row), v)
         assert motor.resistance is not None
@@ -151,7 +151,7 @@ class Winding:
         # The arm's equations contain the winding as a damper, whose power is not heat.
         heat, damper_heat = motor.resistance * current**2, back_emf**2 / motor.resistance
         total.fed = total.fed + growth + heat - damper_heat
-        total.take(self.account, heat)
+        total.take(self.loss_channel, heat)
         total.take("", -damper_heat)
         return motor.resistance * current + back_emf, current
 
@@ -160,7 +160,7 @@ class Winding:
 class SpringDamper:
     """Spring and damper (a tie) between the arm's tip and a point, positioned by three targets."""
 
-    account: str
+    loss_channel: str
     stiffness: float
     damping: float
 
@@ -175,7 +175,7 @@ class SpringDamper:
         force = -self.stiffness * stretch - self.damping * rate
         total.push = total.push + jacobian.T @ force
         total.outer = total.outer + ca.vertcat(force, ca.cross(tip, force))
-        total.take(self.account, self.damping * ca.sumsqr(rate))
+        total.take(self.loss_channel, self.damping * ca.sumsqr(rate))
         total.moved = total.moved + ca.dot(force, point[1])
         total.stored = total.stored + self.stiffness * ca.sumsqr(stretch) / 2
 
@@ -188,7 +188,7 @@ class StickSlip:
     # axis, index: axis of the coordinate, and index of the coordinate in q.
     axis: Axis
     index: int
-    frictions: dict[str, AnyFriction]  # by account
+    frictions: dict[str, AnyFriction]  # by loss_channel
     # Effort of the axis's brake, infinite if the brake never slips; None without a brake here.
     brake: float | None
 
@@ -218,18 +218,18 @@ class Slipping:
     def of(cls, holder: StickSlip) -> "Slipping":
         """Build the element of the equations from a stick-slip element of the model."""
         brake = holder.brake is not None and math.isfinite(holder.brake)
-        account = f"{holder.axis.name}: {BRAKE}" if brake else ""
-        return cls(holder.index, account, tuple(holder.frictions.items()))
+        loss_channel = f"{holder.axis.name}: {BRAKE}" if brake else ""
+        return cls(holder.index, loss_channel, tuple(holder.frictions.items()))
 
     def share(self, braking: Expr, direction: Expr, v: Expr, total: Share) -> None:
         """Add brake effort, friction in direction `way` (-1, 0, 1), and losses to the sum `to`."""
         rate, effort_sum = v[self.index], braking if self.brake else ca.SX(0)
         if self.brake:
             total.take(self.brake, -braking * rate)
-        for account, friction in self.frictions:
+        for loss_channel, friction in self.frictions:
             sliding_effort = direction * sliding(friction, rate)
             effort_sum = effort_sum + sliding_effort
-            total.take(account, -sliding_effort * rate)
+            total.take(loss_channel, -sliding_effort * rate)
         unit = ca.SX(total.push.shape[0], 1)
         unit[self.index] = effort_sum
         total.push = total.push + unit
@@ -254,11 +254,11 @@ def bristles(model: Model) -> tuple[Bristle, ...]:
     for axis in model.axes:
         for side, (row, friction) in rubbing(model, axis).items():
             if friction.kind == "lugre":
-                account = f"{axis.name}: {side}"
+                loss_channel = f"{axis.name}: {side}"
                 stiffness, damping = friction.bristle_stiffness, friction.bristle_damping or 0.0
                 assert stiffness is not None
                 name = f"{axis.name}.{'motor.' * (side == MOTOR_SIDE)}bristle"
-                elements.append(Bristle(name, account, row, stiffness, damping, friction))
+                elements.append(Bristle(name, loss_channel, row, stiffness, damping, friction))
         drive = axis.acts.drive
         if axis.motor is not None and drive is not None and drive.hysteresis is not None:
             hysteresis = drive.hysteresis
@@ -266,9 +266,9 @@ def bristles(model: Model) -> tuple[Bristle, ...]:
                 kind="lugre", coulomb=hysteresis.effort, bristle_stiffness=hysteresis.stiffness
             )
             row = motor_row(model, axis) - hub_row(model, axis)
-            account = f"{axis.name}: {HYSTERESIS}"
+            loss_channel = f"{axis.name}: {HYSTERESIS}"
             name = f"{axis.name}.hysteresis"
-            elements.append(Bristle(name, account, row, hysteresis.stiffness, 0.0, law))
+            elements.append(Bristle(name, loss_channel, row, hysteresis.stiffness, 0.0, law))
     return tuple(elements)
 
 
@@ -278,9 +278,9 @@ def windings(model: Model) -> tuple[Winding, ...]:
     for column, axis in enumerate(axis for axis in model.axes if axis.driven):
         drive = axis.acts.drive
         if drive is not None and drive.motor is not None:
-            row, account = motor_row(model, axis), f"{axis.name}: {WINDING}"
+            row, loss_channel = motor_row(model, axis), f"{axis.name}: {WINDING}"
             name = f"{axis.name}.current"
-            elements.append(Winding(name, account, column, row, drive.gear_ratio, drive.motor))
+            elements.append(Winding(name, loss_channel, column, row, drive.gear_ratio, drive.motor))
     return tuple(elements)
 
 
@@ -339,13 +339,13 @@ def _require_hub(model: Model, axis: Axis) -> None:
         )
 
 
-def accounts(model: Model) -> tuple[str, ...]:
-    """Return the names of the loss accounts of drive trains, stick-slip elements and ties.
+def loss_channels_of(model: Model) -> tuple[str, ...]:
+    """Return the names of the loss channels of drive trains, stick-slip elements and ties.
 
-    If a model has any such loss, smooth friction and joint dampers have accounts too.
+    If a model has any such loss, smooth friction and joint dampers have loss channels too.
     """
-    names = [element.account for element in bristles(model)]
-    names += [element.account for element in windings(model)]
+    names = [element.loss_channel for element in bristles(model)]
+    names += [element.loss_channel for element in windings(model)]
     names += [tie_account(e.attach.name) for e in model.arm.events if e.attach is not None]
     for holder in holders(model).values():
         slipping = Slipping.of(holder)
@@ -354,16 +354,16 @@ def accounts(model: Model) -> tuple[str, ...]:
     if not names and not any(drive.friction or drive.efficiency < 1 for drive in drives):
         return ()
     zero_rates = ca.SX(model.size, 1)
-    return tuple(dict.fromkeys([*told(model, zero_rates, zero_rates), *names]))
+    return tuple(dict.fromkeys([*dissipated_powers(model, zero_rates, zero_rates), *names]))
 
 
 def tie_account(name: str) -> str:
-    """Return the name of the account of a tie's dissipated energy."""
+    """Return the name of the loss channel of a tie's dissipated energy."""
     return f"tie {name}"
 
 
-def told(model: Model, q: Expr, v: Expr) -> dict[str, Expr]:
-    """Return expressions of powers [W] dissipated by the arm's own equations, by loss account."""
+def dissipated_powers(model: Model, q: Expr, v: Expr) -> dict[str, Expr]:
+    """Return expressions of powers [W] dissipated by the arm's own equations, by loss channel."""
     return {
         f"{axis.name}: {side}": power
         for axis in model.axes

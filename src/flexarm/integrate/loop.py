@@ -9,7 +9,7 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, run_kernel
 
 # Return codes of `march`.
-RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED, SEEN = 0, 1, 2, 3, 4, 5
+RUNNING, FINISHED, BROKEN, NO_STEP, LIMIT_REACHED, SEEN = 0, 1, 2, 3, 4, 5
 
 
 @kernel
@@ -101,13 +101,13 @@ def slips_within(m: IntegratorState) -> int:
 
 @kernel
 def outside(m: IntegratorState, y: Array) -> int:
-    """Return the index of the first watched quantity out of bounds in state y, or -1."""
+    """Return the index of the first limited quantity out of bounds in state y, or -1."""
     n = 2 * m.system.n
-    for r in range(m.watches):
+    for r in range(m.state_limits):
         value = 0.0
         for i in range(n):
-            value += m.watch_rows[r * n + i] * y[i]
-        if value < m.watch_low[r] or value > m.watch_high[r]:
+            value += m.limit_rows[r * n + i] * y[i]
+        if value < m.limit_low[r] or value > m.limit_high[r]:
             return r
     return -1
 
@@ -323,8 +323,8 @@ def march(m: IntegratorState) -> int:
         if beyond(m) >= 0 or peaks(m, 0) >= 0 or slips_within(m) == 1:
             return SEEN
         note_seen(m)
-        m.watched = outside(m, m.y)
-        if m.watched >= 0:
-            return WATCHED
+        m.limit_reached = outside(m, m.y)
+        if m.limit_reached >= 0:
+            return LIMIT_REACHED
         keep_samples(m)
     return RUNNING

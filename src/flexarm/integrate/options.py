@@ -158,7 +158,7 @@ class RunOptions:
         float,
         Option(
             "error of the deflections that is allowed, over their range",
-            "Of joints, rates, tip and works likewise.",
+            "Of joints, rates, tip and work_integrals likewise.",
             unit="1",
             bounds=(TIGHTEST_RTOL, LOOSEST_RTOL),
             flag="--rtol X",

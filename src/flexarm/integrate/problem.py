@@ -86,20 +86,21 @@ class Measures:
     rate_floor: Array
     pace: Array
     deflects: tuple[bool, ...]  # whether a group is a deflection; the others are joints and base
-    energy_floor: Array  # least energy [J] by which errors of works are scaled, (lanes,)
+    energy_floor: Array  # least energy [J] by which errors of work integrals are scaled, (lanes,)
     # Least ranges of the actuator states.
     state_floor: Array = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
-class Watch:
+class StateLimit:
     """A linear function of (q, v) that ends a run when it leaves its bounds."""
 
     row: Array  # coefficients of (q, v), (2n,)
     # low, high: the bounds.
     low: float
     high: float
-    # Name of the quantity in messages; empty for an angle at whose bound the anchor is reset.
+    # Name of the quantity in messages; empty for an angle at whose bound the reference attitude is
+    # reset.
     what: str
     remedy: str  # advice in the message
 
@@ -165,14 +166,14 @@ def system_of(
     groups: tuple[list[Channel], ...],
     *,
     lanes: int = 1,
-    works: int = WORKS,
+    work_integrals: int = WORKS,
     impulses: int = 0,
 ) -> tuple[System, dict[str, Array]]:
     """Build the record of compiled equations and channels, and return its arrays by name too.
 
     With several lanes, each element of every array is `lanes` numbers side by side, one per arm,
-    and channels are listed likewise.  The equations return `works` powers, then `impulses` rates of
-    impulses.
+    and channels are listed likewise.  The equations return `work_integrals` powers, then `impulses`
+    rates of impulses.
     """
     model = equation.model
     functions = [channel for group in groups for channel in group]
@@ -182,8 +183,8 @@ def system_of(
     buffers = {
         "t": np.zeros(1), "q": np.zeros(n), "v": np.zeros(n), "u": np.zeros(len(groups[0])),
         "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
-        "power": np.zeros((works + impulses) * lanes),
-        "anchor": np.array(equation.anchor, dtype=float).ravel(),
+        "power": np.zeros((work_integrals + impulses) * lanes),
+        "reference_attitude": np.array(equation.reference_attitude, dtype=float).ravel(),
         "load": model.links[-1].tip_body.numbers if model.load_given else np.zeros(0),
         **{name: np.zeros(sizes.get(name, 0)) for name in MISSION_PORTS},
     }  # fmt: skip
@@ -196,9 +197,9 @@ def system_of(
         wrenches=len(groups[1]),
         prescribed=len(groups[2]),
         targets=len(groups[3]),
-        works=(works + impulses) * lanes,
+        work_integrals=(work_integrals + impulses) * lanes,
         states=len(buffers["x"]),
-        energies=works * lanes,
+        energies=work_integrals * lanes,
         equations=compiled.table_address,
         table=table,
         time=buffers["t"],
@@ -270,7 +271,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
     )
 
 
-def digit_watches(model: Model, rtol: float) -> list[Watch]:
+def digit_limits(model: Model, rtol: float) -> list[StateLimit]:
     """Return bounds on positions beyond which double precision cannot meet a tolerance."""
     unit = np.eye(2 * model.size)
     farthest = NEGLIGIBLE_ROUNDING * max(rtol, POSITION_RTOL) / float(np.finfo(float).eps)
@@ -283,21 +284,26 @@ def digit_watches(model: Model, rtol: float) -> list[Watch]:
         "place (leave whole turns out of angles), shorten the run, or allow a larger rtol."
     )
     return [
-        Watch(unit[k], -farthest * scale, farthest * scale, f"{model.names[k]}: its place", remedy)
+        StateLimit(
+            unit[k], -farthest * scale, farthest * scale, f"{model.names[k]}: its place", remedy
+        )
         for k, scale in scaled
     ]
 
 
-def watches(model: Model, q: Array, rtol: float, *, limits: bool = True) -> list[Watch]:
+def state_limits_of(
+    model: Model, q: Array, rtol: float, *, limits: bool = True
+) -> list[StateLimit]:
     """Return all bounds at which a run ends: joint limits, ends of sliding links, tip slopes.
 
     Bounds of positions by double precision are included.  Joint limits may be left out, since the
     equations are valid beyond them.
     """
-    n, bounds = model.size, digit_watches(model, rtol)
+    n, bounds = model.size, digit_limits(model, rtol)
     unit = np.eye(2 * n)
     bounds += [
-        Watch(unit[k + 1], -MOST_MIDDLE_ANGLE, MOST_MIDDLE_ANGLE, "", "") for k in model.attitudes
+        StateLimit(unit[k + 1], -MOST_MIDDLE_ANGLE, MOST_MIDDLE_ANGLE, "", "")
+        for k in model.attitudes
     ]
     for axis in model.axes:
         if limits and axis.acts.limits is not None and axis.index not in model.prescribed:
@@ -318,7 +324,8 @@ def watches(model: Model, q: Array, rtol: float, *, limits: bool = True) -> list
                 (-math.inf, high * (1 + 1e-9), "limits.upper or the length"),
             )
             bounds += [
-                Watch(unit[part.exposed], a, b, quantity, f"{remedy} {key}.") for a, b, key in ends
+                StateLimit(unit[part.exposed], a, b, quantity, f"{remedy} {key}.")
+                for a, b, key in ends
             ]
         steepest = STEEPEST_SERIES if part.exact is None else STEEPEST_SLOPE
         for slope in part.body.tip_slopes:
@@ -327,22 +334,22 @@ def watches(model: Model, q: Array, rtol: float, *, limits: bool = True) -> list
             if np.any(row):
                 quantity = f"{part.name}: the slope of its tip [rad]"
                 remedy = "Such bending is beyond the model. Stiffen or split the link."
-                bounds.append(Watch(row, -steepest, steepest, quantity, remedy))
+                bounds.append(StateLimit(row, -steepest, steepest, quantity, remedy))
     return bounds
 
 
 def _limits(
     name: str, limits: JointLimits[float, float, float], position: Array, speed: Array
-) -> list[Watch]:
+) -> list[StateLimit]:
     bounds = []
     remedy = "Change the input or the initial state, or widen the joint's limits."
     if limits.lower is not None or limits.upper is not None:
         low = -math.inf if limits.lower is None else float(limits.lower)
         high = math.inf if limits.upper is None else float(limits.upper)
-        bounds.append(Watch(position, low, high, f"{name}: its position", remedy))
+        bounds.append(StateLimit(position, low, high, f"{name}: its position", remedy))
     if limits.speed is not None:
         fastest = float(limits.speed)
-        bounds.append(Watch(speed, -fastest, fastest, f"{name}: its speed", remedy))
+        bounds.append(StateLimit(speed, -fastest, fastest, f"{name}: its speed", remedy))
     return bounds
 
 

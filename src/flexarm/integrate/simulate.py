@@ -22,7 +22,7 @@ from flexarm.integrate.choice.effort import (
     leg_method,
     preparation,
     solution,
-    with_legs,
+    with_phases,
 )
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.constants import (
@@ -33,16 +33,16 @@ from flexarm.integrate.constants import (
     TIGHTEST_RTOL,
 )
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.kept import joined, of_model, run_of
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.mission.discrete import LockedPhase, legs, lock
+from flexarm.integrate.mission.discrete import LockedPhase, lock, locked_phases
 from flexarm.integrate.mission.hybrid import HybridSimulation, after, leg_task, pending_events
 from flexarm.integrate.mission.starts import first_state
-from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
+from flexarm.integrate.mission.wrenches import StateWrench, acting_on, record_wrenches, refuse_laws
 from flexarm.integrate.options import Locks, RunOptions, documented
 from flexarm.integrate.problem import channels, read_inputs, refuse_short_tables
+from flexarm.integrate.results import joined, of_model, run_of
 from flexarm.integrate.solve import Solution, interruption, new_state, solve
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import (
@@ -181,7 +181,9 @@ class Simulation:
         if self.hybrid is not None:
             self.state = self.hybrid.first(start, options.inputs, law=law)
         elif start == "stated":
-            self.state = State(*start_state(self.model), anchor=self.model.start_anchors)
+            self.state = State(
+                *start_state(self.model), reference_attitude=self.model.start_references
+            )
             self.home = self.state.q
         else:
             self.state, self.home = first_state(self.model, start, options.inputs or {}, law=law)
@@ -201,14 +203,14 @@ class Simulation:
             period=self.period,
         )  # fmt: skip
         if self.hybrid is not None:
-            effort = with_legs(effort, self.model.arm, self.hybrid.foreseen_legs())
+            effort = with_phases(effort, self.model.arm, self.hybrid.foreseen_phases())
         consider([effort], allow_long=options.allow_long)
 
     def _hybrid(self) -> HybridSimulation | None:
         """Return the hybrid simulation of events, brakes and locks; None if there are none."""
         model, options, arm = self.model, self.options, self.model.arm
         if options.locks:
-            refuse_inputs(model, options.inputs, legs(model, options.locks, options.t_end))
+            refuse_inputs(model, options.inputs, locked_phases(model, options.locks, options.t_end))
         stick_slip = not model.driveless and holders(model)
         if not (options.locks or arm.events or arm.bodies or stick_slip):
             return None
@@ -232,7 +234,10 @@ class Simulation:
         turns = bool(self.model.attitudes)
         return prepare(
             self.model, self.times, inputs=options.inputs, control=options.control,
-            equation=self.equation.anchored(state.anchor) if turns else self.equation, start=state,
+            equation=(
+                self.equation.with_reference(state.reference_attitude) if turns else self.equation
+            ),
+            start=state,
             actuators=replace(actuators_of(self.model), wrenches=self.acting), home=self.home,
             rtol=options.tolerance,
         )  # fmt: skip
@@ -278,7 +283,9 @@ class Simulation:
                 motionless = len(solution.times) > 1 and not np.any(motion)
                 run_over, task = hybrid.discrete.over, self._prepare(state)
                 if run_over:  # the state after an impact, and the load of the tip, are the end
-                    final_state = Solution(task.times[:1], task.state[None], state.anchor[None])
+                    final_state = Solution(
+                        task.times[:1], task.state[None], state.reference_attitude[None]
+                    )
                     run = self._run_of(task, run, final_state)
                     break
                 if motionless and self.automatic:  # a phase without motion favours no method
@@ -294,7 +301,7 @@ class Simulation:
                 run = replace(run, **asdict(interruption(interrupt, float(run.t[-1]))))
                 break
         self._armed = armed
-        return replace(run, happenings=tuple(hybrid.log))
+        return replace(run, event_records=tuple(hybrid.log))
 
     def _solve(self, task: InitialValueProblem, previous: Run | None) -> tuple[Run, Solution]:
         """Integrate a phase; return the run up to its end, and the solution of the phase."""
@@ -394,16 +401,16 @@ class Simulation:
         storable = self.options.step is None and not (run.status == "finished" and run.reason)
         run, hybrid = replace(run, kept=storable), self.hybrid
         if hybrid is not None:
-            run = replace(of_model(run, self.model), happenings=tuple(hybrid.log))
+            run = replace(of_model(run, self.model), event_records=tuple(hybrid.log))
             if not hybrid.plain:
-                run = replace(run, legs=(hybrid.leg(task.equation.model),))
+                run = replace(run, phases=(hybrid.run_phase(task.equation.model),))
         return run if previous is None else joined(previous, run)
 
     def _finished(self, run: Run) -> Run:
         """Return the run with pending events, tables of wrenches and energy-audit result added."""
         if self.hybrid is not None:
             run = replace(run, pending=pending_events(self.hybrid, run, self._armed))
-        run = told(run, self.acting) if self.acting else run
+        run = record_wrenches(run, self.acting) if self.acting else run
         balanced = not self.options.energy_audit or run.energy_balance <= AUDIT_BALANCE
         if balanced or run.status != "finished":
             return run
@@ -454,7 +461,7 @@ def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
         solution,
         times=solution.times[rows],
         states=solution.states[rows],
-        anchors=solution.anchors[rows],
+        reference_attitudes=solution.reference_attitudes[rows],
         held=None if solution.held is None else solution.held[rows],
     )
 

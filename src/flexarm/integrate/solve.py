@@ -21,9 +21,9 @@ from flexarm.integrate.laws import Sampled, ServoMemory
 from flexarm.integrate.loop import (
     BROKEN,
     FINISHED,
+    LIMIT_REACHED,
     NO_STEP,
     SEEN,
-    WATCHED,
     accept,
     beyond,
     keep_samples,
@@ -59,7 +59,7 @@ class Solution:
     # times, states: sample times (T,) and states (T, size).
     times: Array
     states: Array
-    anchors: Array  # attitude that a free base's angles are relative to, (T, 3, 3)
+    reference_attitudes: Array  # attitude that a free base's angles are relative to, (T, 3, 3)
     ending: Ending = field(default_factory=Ending)  # status and reason of the end
     # steps, rejections, evaluations, renewals, seconds: statistics; seconds of CPU.
     steps: int = 0
@@ -119,7 +119,7 @@ def solve(
     function that returns the solution so far.
     """
     make_ready(m)
-    anchors = [(0, np.array(m.problem.equation.anchor, dtype=float))]
+    reference_attitudes = [(0, np.array(m.problem.equation.reference_attitude, dtype=float))]
     sampler: Sampler | None = None
     if control is not None:
         sampler = SampledLaw(control, m.problem)
@@ -129,7 +129,7 @@ def solve(
 
     def collected(ending: Ending) -> Solution:
         cpu_time = time.process_time() - start_time - callback_time
-        solution = collect(m, anchors, ending, cpu_time)
+        solution = collect(m, reference_attitudes, ending, cpu_time)
         if sampler is not None:
             solution.held, solution.memory = sampler.at(solution.times), dict(sampler.memory)
         return solution
@@ -145,7 +145,7 @@ def solve(
             callback_time += time.process_time() - begin_time
 
     try:
-        ending = _drive(m, anchors, progress or (lambda t: None), sampler, report)
+        ending = _drive(m, reference_attitudes, progress or (lambda t: None), sampler, report)
     except KeyboardInterrupt as interrupt:
         ending = interruption(interrupt, m.t)
     solution, stop = finish(lambda: collected(ending))
@@ -159,7 +159,7 @@ def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
 
 def _drive(
     m: IntegratorState,
-    anchors: list[tuple[int, Array]],
+    reference_attitudes: list[tuple[int, Array]],
     progress: Callable[[float], None],
     sampler: Sampler | None,
     report: Callable[[], None],
@@ -183,7 +183,7 @@ def _drive(
         elapsed = time.perf_counter() - clock
         m.budget = int(min(max(m.budget * KERNEL_CALL_TIME / max(elapsed, 1e-6), 20), 10**7))
         progress(m.t)
-        ending = after_march(m, anchors, sampler, code)
+        ending = after_march(m, reference_attitudes, sampler, code)
         if ending is None and (code == FINISHED or m.t < m.t_end):  # no input is due
             report()
     return ending
@@ -191,7 +191,7 @@ def _drive(
 
 def after_march(
     m: IntegratorState,
-    anchors: list[tuple[int, Array]],
+    reference_attitudes: list[tuple[int, Array]],
     sampler: Sampler | None,
     code: int,
 ) -> Ending | None:
@@ -201,10 +201,10 @@ def after_march(
             return Ending()
         return None if sampler is None else _asked(sampler, m)
     if code == SEEN:
-        return at_sight(m, anchors[-1][1])
-    if code == WATCHED and not m.problem.watches[m.watched].what:
-        _anchor(m, anchors)
-    elif code == WATCHED:
+        return at_sight(m, reference_attitudes[-1][1])
+    if code == LIMIT_REACHED and not m.problem.state_limits[m.limit_reached].what:
+        _rebase(m, reference_attitudes)
+    elif code == LIMIT_REACHED:
         return _at_bound(m)
     elif code in (BROKEN, NO_STEP):
         return _failure(m, code)
@@ -216,16 +216,16 @@ def _asked(sampler: Sampler, m: IntegratorState) -> Ending | None:
     return Ending("stopped", message) if message else None
 
 
-def _anchor(m: IntegratorState, anchors: list[tuple[int, Array]]) -> None:
+def _rebase(m: IntegratorState, reference_attitudes: list[tuple[int, Array]]) -> None:
     """Reset the reference attitudes to the present ones, before angles near their singularity."""
     keep_samples(m)
     n = m.system.n
-    attitudes = anchors[-1][1].copy()
+    attitudes = reference_attitudes[-1][1].copy()
     for k, first in enumerate(m.problem.equation.model.attitudes):
         angles, angle_rates = m.y[first : first + 3], m.y[n + first : n + first + 3]
         rebase(attitudes[3 * k : 3 * k + 3], angles, angle_rates)
-    anchors.append((m.recorded, attitudes))
-    m.buffers["anchor"][:] = attitudes.ravel()
+    reference_attitudes.append((m.recorded, attitudes))
+    m.buffers["reference_attitude"][:] = attitudes.ravel()
     start_anew(m)
 
 
@@ -239,21 +239,21 @@ def start_anew(m: IntegratorState) -> None:
 
 
 def _at_bound(m: IntegratorState) -> Ending:
-    """Return the ending at the time when a watched quantity left its bounds in the last step."""
-    watch = m.problem.watches[m.watched]
+    """Return the ending at the time when a limited quantity left its bounds in the last step."""
+    limit = m.problem.state_limits[m.limit_reached]
 
     def value_at(t: float) -> float:
-        return float(watch.row @ _state_at(m, t)[: len(watch.row)])
+        return float(limit.row @ _state_at(m, t)[: len(limit.row)])
 
-    crossing = _first_beyond(m.t_old, m.t, lambda t: not watch.low <= value_at(t) <= watch.high)
+    crossing = _first_beyond(m.t_old, m.t, lambda t: not limit.low <= value_at(t) <= limit.high)
     _keep_until(m, crossing)
-    low, high = np.clip((watch.low, watch.high), -1e9, 1e9)
-    limit = watch.high if value_at(crossing) > 0.5 * (low + high) else watch.low
+    low, high = np.clip((limit.low, limit.high), -1e9, 1e9)
+    bound = limit.high if value_at(crossing) > 0.5 * (low + high) else limit.low
     _keep(m, crossing, _state_at(m, crossing))
     m.t = crossing
     return Ending(
         "stopped",
-        f"{watch.what} reached {limit:.4g} at t = {crossing:.6g} s. {watch.remedy}",
+        f"{limit.what} reached {bound:.4g} at t = {crossing:.6g} s. {limit.remedy}",
     )
 
 
@@ -272,7 +272,7 @@ def turn_corners(m: IntegratorState) -> None:
             m.event_high[k] = np.inf if above else function.corner
 
 
-def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
+def at_sight(m: IntegratorState, reference_attitude: Array) -> Ending | None:
     """Locate the first event in the last step, set the state to it, and return the ending.
 
     Returns None if there is no event, or at a corner of the equations, where integration restarts.
@@ -304,7 +304,7 @@ def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
     _keep_until(m, crossing if ends_phase else crossing - instant(crossing))
     m.t = crossing  # from here on there is no dense output of the step
     m.y[:] = state
-    _pass_nodes(m, anchor)
+    _pass_nodes(m, reference_attitude)
     if ends_phase:
         _keep(m, crossing, m.y)
         return Ending("event")
@@ -369,14 +369,14 @@ def _step_to(m: IntegratorState, t: float) -> None:
     widen(m)
 
 
-def _pass_nodes(m: IntegratorState, anchor: Array) -> None:
+def _pass_nodes(m: IntegratorState, reference_attitude: Array) -> None:
     """Change the speeds of carriages that have passed a curvature jump of their rail."""
     n = m.system.n
     for k, function in enumerate(m.problem.motion.actuators.lookouts):
         inside = m.event_low[k] <= m.event_values[k] <= m.event_high[k]
         if function.kind == "place" and function.corner is not None and not inside:
             q, v = m.y[:n], m.y[n : 2 * n]
-            equation = m.problem.equation.anchored(anchor)
+            equation = m.problem.equation.with_reference(reference_attitude)
             v[:], work = speeds_beyond(equation, q, v, function.index, function.corner)
             m.y[2 * n + PRESCRIBED] += work
 
@@ -453,10 +453,10 @@ def _singular_near(m: IntegratorState, step: float) -> str:
 
 
 def collect(
-    m: IntegratorState, anchors: list[tuple[int, Array]], ending: Ending, seconds: float
+    m: IntegratorState, reference_attitudes: list[tuple[int, Array]], ending: Ending, seconds: float
 ) -> Solution:
     """Build the solution from the samples that the integrator has recorded."""
-    starts = [start for start, _ in anchors]
+    starts = [start for start, _ in reference_attitudes]
     anchor_of_sample = np.searchsorted(starts, np.arange(m.recorded), side="right") - 1
     outside = np.flatnonzero(
         (m.event_values < m.event_low) | (m.event_values > m.event_high)
@@ -464,7 +464,9 @@ def collect(
     return Solution(
         times=m.times[: m.recorded].copy(),
         states=m.samples.reshape(-1, m.size)[: m.recorded].copy(),
-        anchors=np.array([anchor for _, anchor in anchors])[anchor_of_sample],
+        reference_attitudes=np.array(
+            [reference_attitude for _, reference_attitude in reference_attitudes]
+        )[anchor_of_sample],
         ending=ending,
         steps=m.steps,
         rejections=m.rejections,

@@ -1,7 +1,7 @@
 """State of an integration in progress, and the ranges by which its errors are scaled.
 
-The state vector is y = (q, v, work, x): n coordinates, n rates, works of inputs, wrenches and
-prescribed coordinates and dissipated energy so far [J], and actuator states.
+The state vector is y = (q, v, work, x): n coordinates, n rates, work integrals of inputs, wrenches
+and prescribed coordinates and dissipated energy so far [J], and actuator states.
 """
 
 import math
@@ -201,19 +201,21 @@ class IntegratorState(Record):
     scale: Array
     top_scale: Array
     # least, most: least and greatest value of each work and actuator state so far.
-    # energy: scale of errors of works [J], by lane: largest kinetic energy or change of a work.
+    # energy: scale of errors of work_integrals [J], by lane: largest kinetic energy or change of a
+    # work.
     # state_floor: least ranges of actuator states.
     least: Array
     most: Array
     energy: Array
     state_floor: Array
-    # watches, watch_rows, watch_low, watch_high, watched: number, coefficients (watches, 2n) and
-    # bounds of quantities of (q, v) at which a run ends; index of the violated bound, or -1.
-    watches: int
-    watch_rows: Array
-    watch_low: Array
-    watch_high: Array
-    watched: int = -1
+    # state_limits, limit_rows, limit_low, limit_high, limit_reached: number, coefficients
+    # (state_limits, 2n) and bounds of quantities of (q, v) at which a run ends; index of the
+    # violated bound, or -1.
+    state_limits: int
+    limit_rows: Array
+    limit_low: Array
+    limit_high: Array
+    limit_reached: int = -1
     lookouts: int  # number of event functions
     # event_values, event_rates: event functions and their rates at the last evaluation of the
     # equations; event_values_at_t, event_rates_at_t: at t.
@@ -268,12 +270,12 @@ def start_fields(
 ) -> dict[str, Any]:
     """Return initial values of the fields that the integrator states of all methods share."""
     (system, buffers), quantities = problem.joined(), problem.measures
-    y, breaks, watches = problem.state, problem.breaks, problem.watches
+    y, breaks, state_limits = problem.state, problem.breaks, problem.state_limits
     size, times = len(y), problem.times.copy()
     frequencies = quantities.frequencies.T
     count, groups = len(quantities.rows), len(quantities.floor)
     begin, end = float(problem.times[0]), float(problem.times[-1])
-    watch_rows = [watch.row for watch in watches]
+    limit_rows = [limit.row for limit in state_limits]
     lookouts = len(problem.motion.actuators.lookouts)
     low, high = np.full(lookouts, -np.inf), np.full(lookouts, np.inf)
     low[: len(problem.bounds[0])], high[: len(problem.bounds[1])] = problem.bounds
@@ -324,10 +326,10 @@ def start_fields(
         most=np.full(size - 2 * system.n, -np.inf),
         energy=quantities.energy_floor.copy(),
         state_floor=quantities.state_floor,
-        watches=len(watches),
-        watch_rows=np.concatenate(watch_rows) if watch_rows else np.zeros(1),
-        watch_low=np.array([watch.low for watch in watches]),
-        watch_high=np.array([watch.high for watch in watches]),
+        state_limits=len(state_limits),
+        limit_rows=np.concatenate(limit_rows) if limit_rows else np.zeros(1),
+        limit_low=np.array([limit.low for limit in state_limits]),
+        limit_high=np.array([limit.high for limit in state_limits]),
         lookouts=lookouts,
         event_values=buffers["seen"],
         event_rates=buffers["seen_rate"],
@@ -349,7 +351,7 @@ def start_fields(
     for name, values in problem.start.ranges.items():
         if values.shape == getattr(m, name).shape:  # servos may have other states now
             getattr(m, name)[:] = values
-    if m.touched[0] != 0.0:  # in a leg before
+    if m.touched[0] != 0.0:  # in a phase before
         m.tolerance *= limits.strict
     return vars(m)
 
@@ -427,7 +429,7 @@ def widen(m: IntegratorState) -> None:
             rate = m.modal_rates[i * m.lanes + lane]
             twice += rate * rate
         m.energy[lane] = max(m.energy[lane], 0.5 * twice)
-    for i in range(m.system.works + m.system.states):
+    for i in range(m.system.work_integrals + m.system.states):
         m.least[i] = min(m.least[i], m.y[2 * n + i])
         m.most[i] = max(m.most[i], m.y[2 * n + i])
     for i in range(m.system.energies):
@@ -452,7 +454,7 @@ def measure(m: IntegratorState, e: Array) -> float:
 
 @kernel
 def measure_modal(m: IntegratorState, positions: Array, rates: Array, others: Array) -> float:
-    """Return the largest relative error of modal coordinates and rates, works, actuator states."""
+    """Return the largest relative error of modal states, work integrals and actuator states."""
     n = m.system.n
     largest = 0.0
     for r in range(m.functionals):
@@ -485,7 +487,7 @@ def measure_modal(m: IntegratorState, positions: Array, rates: Array, others: Ar
         if not ratio <= largest:
             largest = ratio
     for i in range(m.system.states):
-        k = m.system.works + i
+        k = m.system.work_integrals + i
         ratio = abs(others[k]) / max(m.state_floor[i], m.most[k] - m.least[k])
         if not ratio <= largest:
             largest = ratio

@@ -1,8 +1,8 @@
 """Time derivative of an arm's state in compiled code, with its functions of time (channels).
 
-The state is y = (q, v, work, impulse, x): n coordinates, n rates, works of inputs, wrenches and
-prescribed coordinates and dissipated energy so far [J], for a free base the impulse [N s] and
-angular impulse [N m s] of outer forces so far, and actuator states.
+The state is y = (q, v, work, impulse, x): n coordinates, n rates, work integrals of inputs,
+wrenches and prescribed coordinates and dissipated energy so far [J], for a free base the impulse [N
+s] and angular impulse [N m s] of outer forces so far, and actuator states.
 """
 
 import math
@@ -15,7 +15,7 @@ from flexarm.loops.language import Array, Ints, Record, run_equations
 
 WORKS = 4
 IMPULSES = 6  # of outer forces and of their torques about the world's origin
-PRESCRIBED = 2  # index, among the works, of the work of prescribed coordinates
+PRESCRIBED = 2  # index, among the work integrals, of the work of prescribed coordinates
 PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
 
 
@@ -32,7 +32,7 @@ class System(Record):
     wrenches: int
     prescribed: int
     targets: int
-    works: int  # number of integrals of powers and of outer forces
+    work_integrals: int  # number of integrals of powers and of outer forces
     states: int  # number of actuator states
     energies: int  # number of these integrals that are energies, whose errors are controlled
     # equations, table: address of the compiled equations, and table of the pointers that the
@@ -154,14 +154,14 @@ def rates(s: System, t: float, y: Array, f: Array) -> None:
     for i in range(n):
         s.q[i] = y[i]
         s.v[i] = y[n + i]
-    last = 2 * n + s.works
+    last = 2 * n + s.work_integrals
     for i in range(s.states):
         s.x[i] = y[last + i]
     run_equations(s.equations, s.table)
     for i in range(n):
         f[i] = y[n + i]
         f[n + i] = s.a[i]
-    for i in range(s.works):
+    for i in range(s.work_integrals):
         f[2 * n + i] = s.power[i]
     for i in range(s.states):
         f[last + i] = s.dx[i]

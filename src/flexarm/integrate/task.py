@@ -31,14 +31,14 @@ from flexarm.integrate.problem import (
     STILL,
     Channel,
     Measures,
-    Watch,
+    StateLimit,
     channels,
     jumps,
     measures,
     read_inputs,
     refuse_short_tables,
+    state_limits_of,
     system_of,
-    watches,
 )
 from flexarm.integrate.system import System
 from flexarm.mechanics.weightless import require_inertia
@@ -79,9 +79,10 @@ class State:
     q: Array
     v: Array
     # Works and dissipated energies [J], impulses [N s], [N m s] so far; all 0 if empty.
-    works: Array = field(default_factory=lambda: np.zeros(0))
+    work_integrals: Array = field(default_factory=lambda: np.zeros(0))
     t: float = 0.0  # time [s]
-    anchor: Array = field(default_factory=lambda: np.zeros(0))  # reference attitudes of the angles
+    # Reference attitudes of the angles, (3, 3 k).
+    reference_attitude: Array = field(default_factory=lambda: np.zeros(0))
     brought: float = 0.0  # energy of bodies captured so far less that of bodies let go [J]
     # x, memory: states of servos and drive trains by name; memory of sampled servos by joint.
     x: Mapping[str, float] = field(default_factory=dict)
@@ -165,7 +166,7 @@ def prepare(
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     efforts = np.zeros(0) if efforts is None else efforts
     task = InitialValueProblem(equation, motion, groups, times, start, rtol, efforts, bounds)
-    refuse_outside(task.watches, start.q, start.v)
+    refuse_outside(task.state_limits, start.q, start.v)
     reason = equation.singularity(start.q) if equation.guarded else ""
     if reason:
         raise SimulationError(reason)
@@ -176,16 +177,16 @@ def _constant(value: float) -> Constant[float]:
     return Constant[float](kind="constant", value=value)
 
 
-def refuse_outside(bounds: Sequence[Watch], q: Array, v: Array) -> None:
+def refuse_outside(bounds: Sequence[StateLimit], q: Array, v: Array) -> None:
     """Raise an error if the initial state violates a bound at which runs end."""
     state = np.concatenate([q, v])
-    for watch in bounds:
-        value = float(watch.row @ state)
-        if watch.what and not watch.low <= value <= watch.high:
-            limit = watch.low if value < watch.low else watch.high
+    for limit in bounds:
+        value = float(limit.row @ state)
+        if limit.what and not limit.low <= value <= limit.high:
+            bound = limit.low if value < limit.low else limit.high
             raise SimulationError(
-                f"{watch.what} is {value:.4g} at the start, beyond the limit {limit:.4g}. "
-                f"{watch.remedy}"
+                f"{limit.what} is {value:.4g} at the start, beyond the limit {bound:.4g}. "
+                f"{limit.remedy}"
             )
 
 
@@ -253,9 +254,9 @@ class InitialValueProblem:
         return replace(quantities, state_floor=actuators.floors) if actuators.states else quantities
 
     @cached_property
-    def watches(self) -> tuple[Watch, ...]:
+    def state_limits(self) -> tuple[StateLimit, ...]:
         """Bounds on the state at which a run ends."""
-        return tuple(watches(self.equation.model, self.start.q, self.rtol))
+        return tuple(state_limits_of(self.equation.model, self.start.q, self.rtol))
 
     @property
     def jumps_inside(self) -> int:
@@ -273,7 +274,7 @@ class InitialValueProblem:
         actuators = self.motion.actuators
         system, buffers = system_of(
             self.equation, self.motion.compiled(), self.groups,
-            works=actuators.works, impulses=actuators.impulses,
+            work_integrals=actuators.work_integrals, impulses=actuators.impulses,
         )  # fmt: skip
         buffers["b"][:] = self.efforts
         sampled = [servo.name for servo in actuators.servos if servo.servo.period is not None]
@@ -291,12 +292,16 @@ class InitialValueProblem:
 
     @property
     def state(self) -> Array:
-        """Initial state y: coordinates, rates, works and impulses, actuator states."""
+        """Initial state y: coordinates, rates, work integrals and impulses, actuator states."""
         actuators, start = self.motion.actuators, self.start
-        works = start.works
-        works = works if len(works) else np.zeros(actuators.works + actuators.impulses)
+        work_integrals = start.work_integrals
+        work_integrals = (
+            work_integrals
+            if len(work_integrals)
+            else np.zeros(actuators.work_integrals + actuators.impulses)
+        )
         states = [start.x.get(name, 0.0) for name in actuators.state_names]
-        return np.concatenate([start.q, start.v, works, states])
+        return np.concatenate([start.q, start.v, work_integrals, states])
 
 
 def tangent_pays(task: "InitialValueProblem") -> bool:

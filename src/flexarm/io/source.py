@@ -56,7 +56,7 @@ _SYNTAX = {
     "flow mapping": "the mapping that '{{' opens on line {line} misses a ',' or its '}}'",
     "<block end>": "this line is not indented like those above it, or a ':' is missing",
     "scanning an alias": "text cannot start with '*'; put it in quotes",
-    "scanning an anchor": "text cannot start with '&'; put it in quotes",
+    "scanning an reference_attitude": "text cannot start with '&'; put it in quotes",
     "scanning a block scalar": "text cannot start with '|' or '>'; put it in quotes",
     "cannot start any token": "text cannot start with '{sign}'; put it in quotes",
     "tag": "tags (!) are not allowed; put text that starts with '!' in quotes",
@@ -348,7 +348,9 @@ class _Reader:
         self, event: ScalarEvent | CollectionStartEvent, position: Position, path: Path
     ) -> None:
         if event.anchor is not None:
-            self._complain(position, path, "anchors (&) are not allowed; write the values out")
+            self._complain(
+                position, path, "reference_attitudes (&) are not allowed; write the values out"
+            )
         if event.tag is not None:
             tag = shorten(event.tag.replace("tag:yaml.org,2002:", "!!"))
             self._complain(position, path, f"tags are not allowed; remove {tag!r}")

@@ -16,7 +16,7 @@ from flexarm.arm.shapes import ClampedMass
 from flexarm.errors import FlexarmError
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
-from flexarm.links.ends import clamped_ends, outboard_inertia
+from flexarm.links.end_loads import clamped_ends, outboard_inertia
 from flexarm.links.span import Span
 from flexarm.spatial import Array
 

@@ -99,7 +99,7 @@ class RefinedArm:
         q = self.refined.fit @ self.point.q
         q[list(without)] = 0.0
         rates = self.refined.fit @ self.point.v
-        start = OperatingPoint(q, rates, self.point.u, self.point.t, self.point.anchor)
+        start = OperatingPoint(q, rates, self.point.u, self.point.t, self.point.reference_attitude)
         _, columns = self.columns(self.held, without | self.base)
         if not balanced or not columns.shape[1]:
             return start
@@ -171,7 +171,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
         As `rest_errors` does.
     """
     model, u = run.model, run.u[-1]
-    fixed_indices = set(run.legs[-1].held if run.legs else model.prescribed)
+    fixed_indices = set(run.phases[-1].held if run.phases else model.prescribed)
     fixed_indices |= {int(k) for k in np.flatnonzero(np.abs(run.v[-1]) > NEGLIGIBLE)}
     held_joints = {
         axis.name
@@ -184,8 +184,8 @@ def run_rest_errors(run: RunData) -> RestErrors:
     push = input_matrix(model) @ u
     if run.drives is not None:
         push = push + run.drives.push[-1]
-    anchor = run.anchors[-1] if model.attitudes else None
-    point = OperatingPoint(run.q[-1], run.v[-1], u, float(run.t[-1]), anchor)
+    reference_attitude = run.reference_attitudes[-1] if model.attitudes else None
+    point = OperatingPoint(run.q[-1], run.v[-1], u, float(run.t[-1]), reference_attitude)
     return rest_errors(model, point, held_joints, push)
 
 

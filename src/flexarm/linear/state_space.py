@@ -111,8 +111,8 @@ def point_of_run(run: Run, t: float) -> OperatingPoint:
             f"t: must be a time of the run, {run.t[0]:g} to {run.t[-1]:g} s, got {t:g} s"
         )
     k = int(np.argmin(np.abs(run.t - t)))
-    anchor = run.anchors[k] if run.model.attitudes else None
-    return OperatingPoint(run.q[k], run.v[k], run.u[k], float(run.t[k]), anchor)
+    reference_attitude = run.reference_attitudes[k] if run.model.attitudes else None
+    return OperatingPoint(run.q[k], run.v[k], run.u[k], float(run.t[k]), reference_attitude)
 
 
 def state_space(
@@ -163,14 +163,20 @@ def _require_outputs(outputs: object) -> None:
 
 def _required(model: Model, point: OperatingPoint, inputs: int) -> OperatingPoint:
     """Return a state with validated arrays; raise an error if their shapes do not fit the arm."""
-    n, anchor, anchor_shape = model.size, point.anchor, model.start_anchors.shape
+    n, reference_attitude, anchor_shape = (
+        model.size,
+        point.reference_attitude,
+        model.start_references.shape,
+    )
     return replace(
         point,
         q=require_shaped("about.q", point.q, (n,)),
         v=require_shaped("about.v", point.v, (n,)),
         u=require_shaped("about.u", point.u, (inputs,)),
         t=require_number("about.t", point.t),
-        anchor=None if anchor is None else require_shaped("about.anchor", anchor, anchor_shape),
+        reference_attitude=None
+        if reference_attitude is None
+        else require_shaped("about.reference_attitude", reference_attitude, anchor_shape),
     )
 
 

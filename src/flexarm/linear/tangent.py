@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.arguments import require_kind
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
-from flexarm.formulations.quantities import anchored, symbol
+from flexarm.formulations.quantities import symbol, with_reference
 from flexarm.linear.constants import LONG_CODE
 from flexarm.linear.friction import DryFriction
 from flexarm.linear_model import LinearModel
@@ -42,7 +42,8 @@ class OperatingPoint:
     v: Array  # rates, (n,)
     u: Array  # inputs in the order of the driven joints, (k,)
     t: float = 0.0  # time [s] of wrenches and prescribed motions
-    anchor: Array | None = None  # reference attitudes, (3, 3 k); of the model file if None
+    # Reference attitudes, (3, 3 k); of the model file if None.
+    reference_attitude: Array | None = None
 
 
 class Tangent:
@@ -122,7 +123,7 @@ class Tangent:
         q, v, u = (np.array([getattr(point, name) for point in points]) for name in "qvu")
         loads = [np.array([wrench_factors(self.model, x.t) * self.wrenches for x in points])]
         if self.model.attitudes:
-            loads.append(np.array([x.anchor for x in points]))
+            loads.append(np.array([x.reference_attitude for x in points]))
 
         def along_units(a: Array, *places: int) -> list[Array]:
             directions, count = _units(n, places), n * len(places)
@@ -172,8 +173,10 @@ class Tangent:
         factors = wrench_factors(self.model, point.t) * self.wrenches
         arrays = [point.q, point.v, a, factors, *directions]
         if self.model.attitudes:
-            anchor = point.anchor
-            arrays.append(self.model.start_anchors if anchor is None else anchor)
+            reference_attitude = point.reference_attitude
+            arrays.append(
+                self.model.start_references if reference_attitude is None else reference_attitude
+            )
         return self._function(name)(len(directions[0]), arrays)
 
     def _function(self, name: str) -> _Call:
@@ -196,15 +199,20 @@ class Tangent:
         labels = ["q", "v", "a", "w", "dq", "dv", "da"]
         symbols = [symbol(self.model, label) for label in labels]
         q, v, a, w, dq, dv, da = symbols
-        model, anchor = anchored(self.model)
+        model, reference_attitude = with_reference(self.model)
         maker: Callable[[Model, Expr, Expr, Expr, Expr], tuple[Expr, Expr]] = {
             "equation": _equation, "elastic": _elastic, "tip": _tip,
         }[name]  # fmt: skip
         value, smooth = (ca.SX(ca.densify(expression)) for expression in maker(model, q, v, a, w))
         change = ca.jtimes(smooth, q, dq) + ca.jtimes(smooth, v, dv) + ca.jtimes(smooth, a, da)
-        outputs, labels = [value, ca.SX(ca.densify(change))], [*labels, *["anchor"][: len(anchor)]]
+        outputs, labels = (
+            [value, ca.SX(ca.densify(change))],
+            [*labels, *["reference_attitude"][: len(reference_attitude)]],
+        )
         names = ["value", "change"]
-        return ca.Function(f"tangent_{name}", [*symbols, *anchor], outputs, labels, names)
+        return ca.Function(
+            f"tangent_{name}", [*symbols, *reference_attitude], outputs, labels, names
+        )
 
 
 def _units(n: int, places: Sequence[int]) -> Array:

@@ -8,8 +8,8 @@ from flexarm.arm.shapes import ArmModes, ClampedMass, Counted, Loaded
 from flexarm.links.base import DIRECTIONS, Counts
 from flexarm.links.basis import MOTIONS
 from flexarm.links.constants import UNBENT, WEIGHT_STRAIN
-from flexarm.links.ends import loaded_ends, outboard_inertia, rides
-from flexarm.links.holds import hold
+from flexarm.links.end_loads import loaded_ends, outboard_inertia, rides
+from flexarm.links.joint_boundary import hold
 from flexarm.links.span import Span
 
 KEYS = tuple(MOTIONS[direction].key for direction in DIRECTIONS)

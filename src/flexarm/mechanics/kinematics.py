@@ -66,7 +66,7 @@ def _frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
 
 def base_frame(model: Model, q: Expr) -> tuple[Expr, Expr]:
     """Return rotation (3, 3) and position (3,) of the base in the world."""
-    rotation, position = model.base_anchor, constant(model.base_pose.position)
+    rotation, position = model.base_reference, constant(model.base_pose.position)
     if model.base_moves:
         rotation, position = rotation @ base_rotation(q[3:6]), position + q[0:3]
     return rotation, position
@@ -170,7 +170,7 @@ def base_jacobian(model: Model, q: Expr, point: Expr) -> tuple[Expr, Expr]:
         return linear, angular
     linear[:, 0:3] = type(point).eye(3)
     _, position = base_frame(model, q)
-    reference = model.base_anchor
+    reference = model.base_reference
     axes = [
         reference[:, 0],
         (reference @ base_rotation(ca.vertcat(q[3], 0, 0)))[:, 1],

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.constants import DUST, NAMED_SHARE, SINGULAR
 from flexarm.errors import SimulationError
-from flexarm.links.ends import own_inertia
+from flexarm.links.end_loads import own_inertia
 from flexarm.model import Model
 from flexarm.model.constants import NAMED_COORDINATES
 from flexarm.spatial import NO_INERTIA, Array, Inertia

@@ -32,7 +32,7 @@ from flexarm.constants import DIGITS, SINGULAR
 from flexarm.links.base import Counts, Direction, Shapes
 from flexarm.links.basis import blocks, wanted
 from flexarm.links.beams.finite import Conditions, require_modes
-from flexarm.links.ends import loaded_ends
+from flexarm.links.end_loads import loaded_ends
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
 from flexarm.links.remembered import remembered
 from flexarm.links.shape_counts import counts

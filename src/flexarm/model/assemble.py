@@ -10,7 +10,7 @@ from flexarm.arm.shapes import CraigBampton, Lumped
 from flexarm.errors import ModelError
 from flexarm.links.base import Shapes
 from flexarm.links.body_data import BodyData, RigidData
-from flexarm.links.ends import (
+from flexarm.links.end_loads import (
     body_inertia,
     end_pose,
     hub_inertia,
@@ -21,7 +21,7 @@ from flexarm.links.ends import (
     rides,
     tip_inertia,
 )
-from flexarm.links.holds import reflected_rotor
+from flexarm.links.joint_boundary import reflected_rotor
 from flexarm.links.rails.rail import Rail
 from flexarm.links.span import Span
 from flexarm.model.elastic.part import (

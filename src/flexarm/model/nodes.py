@@ -14,7 +14,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped
 from flexarm.constants import NEGLIGIBLE
 from flexarm.links.base import Shapes
-from flexarm.links.ends import (
+from flexarm.links.end_loads import (
     joint_poses,
     kept,
     link_length,

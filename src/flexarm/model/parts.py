@@ -505,7 +505,7 @@ class Model:
     points: ArmPoints  # points of application of wrenches, contacts and springs
     # Symbols of the reference attitudes of a free base and of spherical joints, stacked, (3 k, 3);
     # None for the attitudes at the start.
-    anchor: Expr | None = None
+    reference_attitude: Expr | None = None
     # Requested number of nodes of exact links in excess of shape functions, or None.
     nodes: int | None = None
     # Whether stiffened links are expanded in the amplitudes, as before version 0.2.
@@ -541,37 +541,37 @@ class Model:
         return "series" if self.series else "exact"
 
     @property
-    def base_anchor(self) -> Expr:
-        """Reference attitude of the base's angles: rotation from anchor to world axes, (3, 3)."""
-        if self.anchor is None or not self.floats:
+    def base_reference(self) -> Expr:
+        """Reference attitude of the base's angles: rotation to world axes, (3, 3)."""
+        if self.reference_attitude is None or not self.floats:
             return constant(self.base_pose.rotation)
-        return self.anchor[:3, :]
+        return self.reference_attitude[:3, :]
 
     @cached_property
     def attitudes(self) -> tuple[int, ...]:
         """Indices in q of the first angle of a free base and of each spherical joint."""
-        first_angles = [part.coordinates[0] for part in self.links if part.motion.anchored]
+        first_angles = [part.coordinates[0] for part in self.links if part.motion.has_reference]
         return (3, *first_angles) if self.floats else tuple(first_angles)
 
     @cached_property
-    def start_anchors(self) -> Array:
+    def start_references(self) -> Array:
         """Reference attitudes at the start, stacked, (3 k, 3).
 
         Without a free base or spherical joints, the attitude of the base is the only entry.
         """
-        joint_attitudes = [part.motion.attitude for part in self.links if part.motion.anchored]
+        joint_attitudes = [part.motion.attitude for part in self.links if part.motion.has_reference]
         base_attitude = [self.base_pose.rotation] if self.floats or not joint_attitudes else []
         return np.vstack(base_attitude + joint_attitudes)
 
-    def anchored(self, anchor: Expr) -> "Model":
+    def with_reference(self, reference_attitude: Expr) -> "Model":
         """Return a copy whose angles are relative to other reference attitudes, (3 k, 3)."""
         first, links = 3 if self.floats else 0, []
         for part in self.links:
-            if part.motion.anchored:
-                motion = part.motion.at_anchor(anchor[first : first + 3, :])
+            if part.motion.has_reference:
+                motion = part.motion.with_reference(reference_attitude[first : first + 3, :])
                 part, first = replace(part, motion=motion), first + 3
             links.append(part)
-        return replace(self, anchor=anchor, links=tuple(links))
+        return replace(self, reference_attitude=reference_attitude, links=tuple(links))
 
     def loaded(self, body: Inertia) -> "Model":
         """Return a copy with another rigid body at the arm's tip."""
@@ -617,7 +617,7 @@ class Model:
     @cached_property
     def drawn_axes(self) -> tuple[Axis, ...]:
         """Joint coordinates without jumps, which excludes the angles of spherical joints."""
-        return tuple(axis for axis in self.axes if not self.links[axis.link].motion.anchored)
+        return tuple(axis for axis in self.axes if not self.links[axis.link].motion.has_reference)
 
     @property
     def size(self) -> int:

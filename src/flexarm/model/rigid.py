@@ -11,7 +11,7 @@ from flexarm.errors import ModelError
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import validated
 from flexarm.io.source import show_path
-from flexarm.links.ends import framed
+from flexarm.links.end_loads import framed
 from flexarm.links.imported.file import read_body
 from flexarm.spatial import Pose, angles_from_rotation
 

@@ -78,6 +78,6 @@ def accelerations(problem: MotionProblem, inputs: Inputs, run: Run) -> Array:
     """
     middles = slice(1, 2 * inputs.steps, 2)
     t, q, v, u = run.t[middles], run.q[middles], run.v[middles], run.u[middles]
-    anchors = run.anchors[middles]
-    rows = zip(q, v, u, t.tolist(), anchors, strict=True)
+    reference_attitudes = run.reference_attitudes[middles]
+    rows = zip(q, v, u, t.tolist(), reference_attitudes, strict=True)
     return problem.tangent.slopes([OperatingPoint(*row) for row in rows])

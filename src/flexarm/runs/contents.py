@@ -15,14 +15,14 @@ from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import dumps
 from flexarm.mechanics.deformed import along, flexible_links, read_stations, section_forces
 from flexarm.model import Model
-from flexarm.runs.data import RunData, RunLeg
+from flexarm.runs.data import RunData, RunPhase
 from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     import xarray
 
 FILE = "model_file_"  # prefix of variables with the bytes of files that the model file names
-FORMAT = 2  # version of the file format
+FORMAT = 3  # version of the file format
 CHECKSUMS = "checksums"  # name of an attribute
 DRIVE_UNITS = {"current": "A", "integral": "of the input", "held": "of the input"}
 DRIVE_STATES = (
@@ -95,18 +95,18 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "cpu_seconds": run.statistics.cpu_seconds,
         "energy_balance": run.energy_balance,
         **({} if run.momentum_balance is None else {"momentum_balance": run.momentum_balance}),
-        "happenings": json.dumps(run.happenings),
+        "event_records": json.dumps(run.event_records),
         "pending": json.dumps(run.pending),
-        "legs": json.dumps([_leg_numbers(leg) for leg in run.legs]),
+        "phases": json.dumps([_phase_numbers(phase) for phase in run.phases]),
         "drives": json.dumps([list(run.losses), list(run.drives.states if run.drives else ())]),
         "model_file": dumps(run.model.arm),
     }
 
 
-def _leg_numbers(leg: RunLeg) -> list[Any]:
+def _phase_numbers(phase: RunPhase) -> list[Any]:
     """Return a phase of a run as plain lists: first sample, held coordinates, tip body, jumps."""
-    tip = leg.tip and [leg.tip.mass, leg.tip.first.tolist(), leg.tip.second.tolist()]
-    return [leg.first, leg.held, tip, leg.jump]
+    tip = phase.tip and [phase.tip.mass, phase.tip.first.tolist(), phase.tip.second.tolist()]
+    return [phase.first, phase.held, tip, phase.jump]
 
 
 def described(variable: Variable) -> dict[str, str]:
@@ -155,7 +155,7 @@ def attribute_checksum(value: str | float) -> str:
 
 
 def main_variables(run: RunData) -> list[Variable]:
-    """Return the variables of time, states, inputs, tip, energies and works."""
+    """Return the variables of time, states, inputs, tip, energies and work integrals."""
     names, units = run.model.names, run.model.units
     base = "unit of the coordinate, see 'unit'"
     variables = [
@@ -184,7 +184,7 @@ def main_variables(run: RunData) -> list[Variable]:
     for k, name in enumerate(ENERGIES):
         variables.append(Variable(name, ("time",), run.energy[:, k], "J", f"{name} energy"))
     for k, (name, meaning) in enumerate(WORKS.items()):
-        variables.append(Variable(name, ("time",), run.works[:, k], "J", meaning))
+        variables.append(Variable(name, ("time",), run.work_integrals[:, k], "J", meaning))
     if run.momentum.shape[1]:
         values = [*np.split(run.momentum, len(MOMENTUM), axis=1), *np.split(run.impulse, 2, axis=1)]
         names_units = (MOMENTUM | IMPULSE).items()
@@ -193,10 +193,12 @@ def main_variables(run: RunData) -> list[Variable]:
             for rows, (name, (unit, meaning)) in zip(values, names_units, strict=True)
         ]
     variables += drive_variables(run)
-    axes = ("time", "axis", "anchor_axis")
-    for k, (name, owner) in enumerate(anchor_names(run.model)):
+    axes = ("time", "axis", "reference_axis")
+    for k, (name, owner) in enumerate(reference_names(run.model)):
         meaning = f"axes that the angles of {owner} are about"
-        variables.append(Variable(name, axes, run.anchors[:, 3 * k : 3 * k + 3], "1", meaning))
+        variables.append(
+            Variable(name, axes, run.reference_attitudes[:, 3 * k : 3 * k + 3], "1", meaning)
+        )
     return variables
 
 
@@ -207,9 +209,11 @@ def drive_variables(run: RunData) -> list[Variable]:
     """
     variables = []
     if run.losses:
-        losses, axes = np.stack(list(run.losses.values()), axis=1), ("time", "account")
+        losses, axes = np.stack(list(run.losses.values()), axis=1), ("time", "loss_channel")
         variables += [
-            Variable("account", ("account",), _words(run.losses), "", "what energy is lost in"),
+            Variable(
+                "loss_channel", ("loss_channel",), _words(run.losses), "", "what energy is lost in"
+            ),
             Variable("lost", axes, losses, "J", "parts of what was dissipated so far"),
         ]
     if run.drives is not None:
@@ -228,10 +232,10 @@ def drive_variables(run: RunData) -> list[Variable]:
     return variables
 
 
-def anchor_names(model: Model) -> list[tuple[str, str]]:
+def reference_names(model: Model) -> list[tuple[str, str]]:
     """Return name and owner of each reference attitude, of a free base and of spherical joints."""
-    balls = [part.joint_name for part in model.links if part.motion.anchored]
-    base = [("anchor", "the base")] if model.floats else []
+    balls = [part.joint_name for part in model.links if part.motion.has_reference]
+    base = [("reference_attitude", "the base")] if model.floats else []
     return base + [(f"anchor_{name}", name) for name in balls]
 
 
@@ -326,7 +330,7 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
     for k, name in enumerate(ENERGIES):
         yield f"{name} energy [J]", run.energy[:, k]
     for k, name in enumerate(WORKS):
-        yield f"{name.replace('_', ' ')} [J]", run.works[:, k]
+        yield f"{name.replace('_', ' ')} [J]", run.work_integrals[:, k]
     for name, loss in run.losses.items():
         yield f"lost in {name} [J]", loss
     for name, values in ({} if run.drives is None else run.drives.states).items():
@@ -371,7 +375,9 @@ def _words(words: Any) -> NDArray[Any]:
 
 def equation_of(run: RunData) -> Equation:
     """Return the equations of motion of a run's arm, with the samples' reference attitudes."""
-    return formulation(run.formulation, run.model, paper=run.paper).anchored(run.anchors)
+    return formulation(run.formulation, run.model, paper=run.paper).with_reference(
+        run.reference_attitudes
+    )
 
 
 def over_legs(
@@ -388,13 +394,13 @@ def over_legs(
     name
         Name of the formulation of the equations; the run's own if None.
     """
-    legs = run.legs or (RunLeg(0, run.model.prescribed),)
+    phases = run.phases or (RunPhase(0, run.model.prescribed),)
     values = []
-    for leg, end in zip(legs, [*(leg_.first for leg_ in legs[1:]), len(run.t)], strict=True):
-        rows = slice(leg.first, end)
-        model = leg.model(run.model) if run.legs else run.model
+    for phase, end in zip(phases, [*(leg_.first for leg_ in phases[1:]), len(run.t)], strict=True):
+        rows = slice(phase.first, end)
+        model = phase.model(run.model) if run.phases else run.model
         equation = formulation(name or run.formulation, model, paper=run.paper and name is None)
-        values.append(evaluate(equation.anchored(run.anchors[rows]), rows))
+        values.append(evaluate(equation.with_reference(run.reference_attitudes[rows]), rows))
     return np.concatenate(values)
 
 

@@ -218,7 +218,7 @@ def curves_of(model: Model, q: Array) -> Curves:
     if model.base_moves:
         curves += [(0, "the base", unit[i]) for i in range(3)]
     for part in model.links:
-        for axis in () if part.motion.anchored else part.axes:
+        for axis in () if part.motion.has_reference else part.axes:
             curves.append((1 if axis.turns else 2, axis.name, unit[axis.index]))
             if axis.motor is not None:
                 wind_up = unit[axis.motor] - unit[axis.index]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexarm.accuracy.momentum import MomentumBalance, compare_momenta
+from flexarm.arguments import formerly
 from flexarm.arm.summary import Summary
 from flexarm.constants import ACCUMULATED
 from flexarm.formulations import DEFAULT
@@ -54,7 +55,7 @@ class PendingEvent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RunLeg:
+class RunPhase:
     """A phase of a run in which held coordinates and the body at the tip do not change."""
 
     first: int  # index of its first sample
@@ -107,6 +108,9 @@ class Repetition:
     seconds: float  # CPU time of the run by counted operations [s], equal on all machines
 
 
+@formerly(
+    works="work_integrals", anchors="reference_attitudes", happenings="event_records", legs="phases"
+)
 @dataclass(frozen=True)
 class RunData:
     """A simulated motion at T instants, as arrays."""
@@ -121,10 +125,10 @@ class RunData:
     energy: Array  # kinetic, elastic and gravitational energy [J], (T, 3)
     # Work done so far by inputs, wrenches and prescribed coordinates; energy dissipated so far; and
     # energy of bodies captured so far, less that of bodies released [J], (T, 5).
-    works: Array
-    # Reference attitudes of a free base and of spherical joints, world from anchor axes,
+    work_integrals: Array
+    # Reference attitudes of a free base and of spherical joints, world from reference axes,
     # (T, 3, 3 k).
-    anchors: Array
+    reference_attitudes: Array
     status: str  # ``finished``, ``stopped``, ``interrupted``, or ``running`` before the end
     reason: str  # when and why it did not finish, and what to try
     method: str  # the integrator
@@ -140,9 +144,9 @@ class RunData:
     # On a free base: impulse [N s] and angular impulse [N m s] of all outer forces so far, with the
     # momenta of bodies captured, less those of bodies released, (T, 6).
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    happenings: tuple[EventRecord, ...] = ()  # events that happened, and brakes that slipped
+    event_records: tuple[EventRecord, ...] = ()  # events that happened, and brakes that slipped
     pending: tuple[PendingEvent, ...] = ()  # events of the model file that did not happen
-    legs: tuple[RunLeg, ...] = ()  # its phases, if events, locks or brakes hold coordinates
+    phases: tuple[RunPhase, ...] = ()  # its phases, if events, locks or brakes hold coordinates
     # Energy dissipated so far [J] by name, (T,) each: ``JOINT: motor friction``, ``link friction``,
     # ``gear``, ``winding``, ``hysteresis``, ``brake``; empty without such drive trains.
     losses: Mapping[str, Array] = field(default_factory=dict)
@@ -175,14 +179,14 @@ class RunData:
             *filter(None, (self.reason, self.unbalanced)),
             *(f"{event.what} did not happen: {event.why}" for event in self.pending),
         ]
-        rows = [(f"{event.t:.6g} s", event.what) for event in self.happenings]
+        rows = [(f"{event.t:.6g} s", event.what) for event in self.event_records]
         title = f"Run of {self.model.arm.name}: {self.status} at t = {self.t[-1]:.6g} s"
         return Summary(title, tuple(lines), ("time", "event"), rows)
 
     @property
     def work(self) -> Array:
         """Work on the arm so far, captured bodies included, less dissipated energy [J], (T,)."""
-        return np.asarray(self.works @ np.array([1.0, 1.0, 1.0, -1.0, 1.0]))
+        return np.asarray(self.work_integrals @ np.array([1.0, 1.0, 1.0, -1.0, 1.0]))
 
     @property
     def balance(self) -> Array:
@@ -246,9 +250,9 @@ class RunData:
         """Energy exchanged during the run [J], as far as the samples show it.
 
         This is the largest of the kinetic energy, the ranges of elastic and gravitational energy,
-        and the ranges of all works.
+        and the ranges of all work integrals.
         """
-        energies = np.hstack([self.energy[:, 1:], self.works])
+        energies = np.hstack([self.energy[:, 1:], self.work_integrals])
         return max(float(self.energy[:, 0].max()), float(np.ptp(energies, axis=0).max()))
 
     @cached_property
@@ -264,8 +268,10 @@ class RunData:
         from flexarm.accuracy.defect import Motion
 
         push = None if self.drives is None else self.drives.push
-        phases = tuple((leg.first, leg.held, leg.jump) for leg in self.legs)
-        return Motion(self.t, self.q, self.v, self.u, self.anchors, push, phases, self.feedback)
+        phases = tuple((phase.first, phase.held, phase.jump) for phase in self.phases)
+        return Motion(
+            self.t, self.q, self.v, self.u, self.reference_attitudes, push, phases, self.feedback
+        )
 
     @cached_property
     def errors(self) -> "RunErrors":
@@ -274,7 +280,7 @@ class RunData:
 
         if self.judged == "off":
             return errors_off()
-        why = CARRIED if any(leg.tip is not None for leg in self.legs) else self.missed
+        why = CARRIED if any(phase.tip is not None for phase in self.phases) else self.missed
         estimates = run_errors(
             self.model, self.motion, self.validity, solved=self._solved(),
             at_rest=None if self.at_rest is None else partial(self.at_rest, self),

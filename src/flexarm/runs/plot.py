@@ -31,15 +31,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
+ARRAYS = (
+    "t",
+    "q",
+    "v",
+    "u",
+    "tip",
+    "tip_rotation",
+    "energy",
+    "work_integrals",
+    "reference_attitudes",
+)
 
 
 def fill_in(run: RunData) -> RunData:
     """Return a run with interpolated samples, dense enough to be drawn by straight lines.
 
     Coordinates and rates are cubic Hermite interpolants, from which the tip is computed; inputs,
-    energies and works are interpolated linearly; losses by name are left out. A run whose samples
-    do not resolve its vibrations is returned unchanged.
+    energies and work integrals are interpolated linearly; losses by name are left out. A run whose
+    samples do not resolve its vibrations is returned unchanged.
     """
     curves = curves_of(run.model, run.q[0])
     values, curvatures = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))
@@ -52,17 +62,19 @@ def fill_in(run: RunData) -> RunData:
     start = np.minimum(np.arange(len(t)) // parts, len(run.t) - 2)
     q, v = _between(run, t, start)
     q[::parts], v[::parts] = run.q, run.v
-    anchors = run.anchors[np.arange(len(t)) // parts]
-    tip_rotation, tip = _tips(run.model, q, anchors)
+    reference_attitudes = run.reference_attitudes[np.arange(len(t)) // parts]
+    tip_rotation, tip = _tips(run.model, q, reference_attitudes)
 
     def on_lines(values: Array) -> Array:
         fraction = ((t - run.t[start]) / (run.t[start + 1] - run.t[start]))[:, None]
         return np.asarray((1 - fraction) * values[start] + fraction * values[start + 1])
 
-    legs = tuple(replace(leg, first=parts * leg.first) for leg in run.legs)
-    return replace(run, legs=legs, losses={}, drives=None, t=t, q=q, v=v, anchors=anchors, tip=tip,
-                   tip_rotation=tip_rotation, u=on_lines(run.u), energy=on_lines(run.energy),
-                   works=on_lines(run.works))  # fmt: skip
+    phases = tuple(replace(phase, first=parts * phase.first) for phase in run.phases)
+    return replace(
+        run, phases=phases, losses={}, drives=None, t=t, q=q, v=v, tip=tip,
+        tip_rotation=tip_rotation, reference_attitudes=reference_attitudes, u=on_lines(run.u),
+        energy=on_lines(run.energy), work_integrals=on_lines(run.work_integrals),
+    )  # fmt: skip
 
 
 def _between(run: RunData, t: Array, start: npt.NDArray[np.int_]) -> tuple[Array, Array]:
@@ -74,7 +86,9 @@ def _between(run: RunData, t: Array, start: npt.NDArray[np.int_]) -> tuple[Array
     q, v = run.q[pairs], run.v[pairs]
     t0, t1 = run.t[pairs]
     # Where a reference attitude changes, the angles at the interval's end are relative to another.
-    k = np.flatnonzero(np.any(run.anchors[start] != run.anchors[start + 1], axis=(1, 2)))
+    k = np.flatnonzero(
+        np.any(run.reference_attitudes[start] != run.reference_attitudes[start + 1], axis=(1, 2))
+    )
     for first in run.model.attitudes:
         angles = slice(first, first + 3)
         q[1, k, angles] = q[0, k, angles] + (t1 - t0)[k, None] * v[0, k, angles]
@@ -82,25 +96,28 @@ def _between(run: RunData, t: Array, start: npt.NDArray[np.int_]) -> tuple[Array
     return hermite(t0, t1, t, q, v)
 
 
-def _tips(model: Model, q: Array, anchors: Array) -> tuple[Array, Array]:
+def _tips(model: Model, q: Array, reference_attitudes: Array) -> tuple[Array, Array]:
     """Return rotation (T, 3, 3) and position (T, 3) [m] of the arm's tip."""
-    states, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", *model.start_anchors.shape)
-    anchored_model = model.anchored(anchor) if model.attitudes else model
+    states, reference_attitude = (
+        ca.SX.sym("q", model.size),
+        ca.SX.sym("reference_attitude", *model.start_references.shape),
+    )
+    anchored_model = model.with_reference(reference_attitude) if model.attitudes else model
     rotation, position = end_frame(anchored_model, states)
     pose = ca.vertcat(ca.vec(ca.SX(rotation).T), ca.SX(position))
-    evaluate = ca.Function("tips", [states, anchor], [pose])
-    poses = np.array(evaluate(q.T, np.concatenate(anchors, axis=1))).T
+    evaluate = ca.Function("tips", [states, reference_attitude], [pose])
+    poses = np.array(evaluate(q.T, np.concatenate(reference_attitudes, axis=1))).T
     return poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]
 
 
 def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
     """Return a run reduced to selected samples."""
     arrays = {name: getattr(run, name)[rows] for name in ARRAYS}
-    firsts = {int(np.searchsorted(rows, leg.first)): leg for leg in run.legs}
-    legs = tuple(replace(leg, first=k) for k, leg in firsts.items() if k < len(rows))
+    firsts = {int(np.searchsorted(rows, phase.first)): phase for phase in run.phases}
+    phases = tuple(replace(phase, first=k) for k, phase in firsts.items() if k < len(rows))
     losses = {name: values[rows] for name, values in run.losses.items()}
     drives = None if run.drives is None else run.drives.at(rows)
-    return replace(run, legs=legs, losses=losses, drives=drives, **arrays)
+    return replace(run, phases=phases, losses=losses, drives=drives, **arrays)
 
 
 LENGTHS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))  # units of deflections, per metre
@@ -128,7 +145,7 @@ def plot_run(run: RunData) -> "Figure":
     _energy(run, energy)
     time_panels = (joints, deflections, distance, energy)
     for panel in time_panels:
-        for t in sorted({event.t for event in run.happenings}):
+        for t in sorted({event.t for event in run.event_records}):
             panel.axvline(t, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     for panel in (*time_panels, arm):
         panel.grid(color="0.92")
@@ -138,13 +155,16 @@ def plot_run(run: RunData) -> "Figure":
 
 def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = STATIONS) -> Array:
     """Return points of the deformed axis of all links [m], (samples, points, 3), in the world."""
-    return outline(run.model, run.q[samples], run.anchors[samples], points)
+    return outline(run.model, run.q[samples], run.reference_attitudes[samples], points)
 
 
-def outline(model: Model, states: Array, anchors: Array, points: int) -> Array:
+def outline(model: Model, states: Array, reference_attitudes: Array, points: int) -> Array:
     """Return points of the deformed axis of all links [m], (T, points, 3), at T states."""
-    q, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", *model.start_anchors.shape)
-    model = model.anchored(anchor) if model.attitudes else model
+    q, reference_attitude = (
+        ca.SX.sym("q", model.size),
+        ca.SX.sym("reference_attitude", *model.start_references.shape),
+    )
+    model = model.with_reference(reference_attitude) if model.attitudes else model
     rows = []
     for part, frame in zip(model.links, frames(model, q), strict=True):
         body = body_of(model, part)
@@ -152,8 +172,10 @@ def outline(model: Model, states: Array, anchors: Array, points: int) -> Array:
             local = body.at_fraction(q, float(x))
             rows.append((frame.p_WL + frame.R_WL @ local.position).T)
     rows.append(end_frame(model, q)[1].T)
-    trace = ca.Function("outline", [q, anchor], [ca.vertcat(*rows)])
-    return np.array([np.array(trace(*pair)) for pair in zip(states, anchors, strict=True)])
+    trace = ca.Function("outline", [q, reference_attitude], [ca.vertcat(*rows)])
+    return np.array(
+        [np.array(trace(*pair)) for pair in zip(states, reference_attitudes, strict=True)]
+    )
 
 
 def _joints(run: RunData, panel: "Axes") -> None:

@@ -44,12 +44,12 @@ from flexarm.runs.contents import (
     IMPULSE,
     MOMENTUM,
     WORKS,
-    anchor_names,
     attribute_checksum,
     input_units,
+    reference_names,
     variable_checksum,
 )
-from flexarm.runs.data import DriveData, EventRecord, PendingEvent, RunLeg, Statistics
+from flexarm.runs.data import DriveData, EventRecord, PendingEvent, RunPhase, Statistics
 from flexarm.runs.run import Run
 from flexarm.spatial import Array, Inertia
 
@@ -410,7 +410,7 @@ class _EquationOptions(NamedTuple):
 Triple = tuple[float, float, float]
 
 
-class _Leg(NamedTuple):
+class _Phase(NamedTuple):
     """A phase of a run as stored in a file."""
 
     first: int
@@ -437,11 +437,13 @@ def _assemble(model: Model, stored: "Stored", options: _EquationOptions) -> Run:
     t = stored.numbers("time", (samples,))
     if not np.all(np.diff(t) > SAME_TIME * np.abs(t).max()):
         raise stored.wrong("time", "must increase")
-    anchors = [stored.rotations(name, samples) for name, _ in anchor_names(model)]
-    if not anchors:
-        anchors = [np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))]
+    reference_attitudes = [stored.rotations(name, samples) for name, _ in reference_names(model)]
+    if not reference_attitudes:
+        reference_attitudes = [np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))]
     losses, drives = _drives(stored, model, samples)
-    happenings = stored.listed("happenings", EventRecord, "a list of time, what and energy lost")
+    event_records = stored.listed(
+        "event_records", EventRecord, "a list of time, what and energy lost"
+    )
     pending = stored.listed("pending", PendingEvent, "a list of name, reason, value and time")
     return Run(
         model=model,
@@ -452,8 +454,8 @@ def _assemble(model: Model, stored: "Stored", options: _EquationOptions) -> Run:
         tip=stored.numbers("tip_position", (samples, 3)),
         tip_rotation=stored.rotations("tip_rotation", samples),
         energy=np.stack([stored.numbers(name, (samples,)) for name in ENERGIES], axis=1),
-        works=np.stack([stored.numbers(name, (samples,)) for name in WORKS], axis=1),
-        anchors=np.concatenate(anchors, axis=1),
+        work_integrals=np.stack([stored.numbers(name, (samples,)) for name in WORKS], axis=1),
+        reference_attitudes=np.concatenate(reference_attitudes, axis=1),
         momentum=_momenta(stored, samples, MOMENTUM),
         impulse=_momenta(stored, samples, IMPULSE),
         status=stored.word("status", STATUSES),
@@ -463,9 +465,9 @@ def _assemble(model: Model, stored: "Stored", options: _EquationOptions) -> Run:
         rtol=stored.number("rtol"),
         formulation=options.formulation,
         paper=options.paper,
-        happenings=happenings,
+        event_records=event_records,
         pending=pending,
-        legs=_legs(stored, model, samples),
+        phases=_phases(stored, model, samples),
         losses=losses,
         drives=drives,
         kept=stored.text("method") != "rk4",  # its steps may have been given
@@ -491,24 +493,24 @@ def _momenta(stored: "Stored", samples: int, names: Iterable[str]) -> Array:
     return np.hstack([stored.numbers(name, (samples, 3)) for name in names])
 
 
-def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
+def _phases(stored: "Stored", model: Model, samples: int) -> tuple[RunPhase, ...]:
     """Return the phases of the run."""
-    legs = stored.listed("legs", _Leg, "a list of the phases of the run")
-    for leg in legs:
-        is_valid = 0 <= leg.first < samples and all(0 <= i < model.size for i in leg.held)
-        if not is_valid or len(leg.jump) not in (0, model.size):
-            raise stored.wrong("legs", "must be a list of the phases of the run")
-    firsts = [leg.first for leg in legs]
+    phases = stored.listed("phases", _Phase, "a list of the phases of the run")
+    for phase in phases:
+        is_valid = 0 <= phase.first < samples and all(0 <= i < model.size for i in phase.held)
+        if not is_valid or len(phase.jump) not in (0, model.size):
+            raise stored.wrong("phases", "must be a list of the phases of the run")
+    firsts = [phase.first for phase in phases]
     if firsts and (firsts[0] != 0 or firsts != sorted(set(firsts))):
-        raise stored.wrong("legs", "must be phases in order of time, the first at sample 0")
+        raise stored.wrong("phases", "must be phases in order of time, the first at sample 0")
     return tuple(
-        RunLeg(
+        RunPhase(
             first,
             held,
             None if tip is None else Inertia(tip[0], np.array(tip[1]), np.array(tip[2])),
             jump,
         )
-        for first, held, tip, jump in legs
+        for first, held, tip, jump in phases
     )
 
 

@@ -115,8 +115,8 @@ class Run(RunData):
             raise FlexarmError(
                 "after: must be given, since the run does not follow the inputs in the arm's file"
             )
-        end = motion_end(self.model, [(event.t, event.what) for event in self.happenings])
-        return max([end, *(float(self.t[leg.first]) for leg in self.legs)])
+        end = motion_end(self.model, [(event.t, event.what) for event in self.event_records])
+        return max([end, *(float(self.t[phase.first]) for phase in self.phases)])
 
     def along(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
         """Compute deflection, slope and twist along each flexible link.
@@ -350,8 +350,8 @@ def runs_dataset(
     Returns
     -------
     xarray.Dataset
-        States, inputs, tip, energies and works over ``run`` and ``time``, NaN after the end of a
-        run that stopped early; status, reason, method and cost over ``run``.
+        States, inputs, tip, energies and work integrals over ``run`` and ``time``, NaN after the
+        end of a run that stopped early; status, reason, method and cost over ``run``.
     """
     import xarray
 

@@ -372,7 +372,7 @@ def _repeat(address: int, table: Ints, times: int) -> None:
 
 def _microseconds(eq: Equation, q: Array, v: Array) -> float:
     compiled = eq.compiled("forward_dynamics")
-    inputs = {"q": q, "v": v, "anchor": np.array(eq.anchor, dtype=float)}
+    inputs = {"q": q, "v": v, "reference_attitude": np.array(eq.reference_attitude, dtype=float)}
     buffers = {
         port.name: np.ascontiguousarray(inputs.get(port.name, np.zeros(port.shape)), dtype=float)
         for port in (*compiled.inputs, *compiled.outputs)

@@ -51,11 +51,11 @@ def outlook(runs: Sequence[RunData]) -> Outlook:
     return Outlook(look_from(points, shifts, up), up, scale)
 
 
-def mode_outlook(model: Model, q: Array, anchor: Array, vectors: Array) -> Outlook:
+def mode_outlook(model: Model, q: Array, reference_attitude: Array, vectors: Array) -> Outlook:
     """Return a view normal to the plane in which mode shapes, (n, k), move the arm."""
     up, steps = upward(model), MODE_STEP * vectors.T / np.abs(vectors).max(axis=0)[:, None]
     states = np.vstack([q, q + steps])
-    traced = outline(model, states, np.stack([anchor] * len(states)), VIEW_POINTS)
+    traced = outline(model, states, np.stack([reference_attitude] * len(states)), VIEW_POINTS)
     moved = traced[1:] - traced[0]
     largest = np.linalg.norm(moved, axis=2).max(axis=1)
     size = MODE_AMPLITUDE * np.ptp(traced[0], axis=0).max()
@@ -135,8 +135,11 @@ def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
     """Return outlines of an arm at some samples [m], (samples, points, 3): deformed and rigid."""
     few = _few(run)
     bent, rigid = (scaled(run, factor) for factor in (scale, 0.0))
-    both = replace(run, q=np.concatenate([bent.q[few], rigid.q[few]]),
-                   anchors=np.concatenate([run.anchors[few]] * 2))  # fmt: skip
+    both = replace(
+        run,
+        q=np.concatenate([bent.q[few], rigid.q[few]]),
+        reference_attitudes=np.concatenate([run.reference_attitudes[few]] * 2),
+    )
     outlines = np.nan_to_num(arm_outline(both, np.arange(2 * len(few)), VIEW_POINTS))
     return outlines[: len(few)], outlines[len(few) :]
 

@@ -61,7 +61,7 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
     return {
         "label": label,
         "t": arrays.add(run.t),
-        "state": arrays.add(states(run.model, run.q, run.anchors).T),
+        "state": arrays.add(states(run.model, run.q, run.reference_attitudes).T),
         "bodies": free_bodies(run, arrays),
         **point_marks(run, arrays),
         "events": [
@@ -70,7 +70,7 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
                 "what": event.what
                 + f", {event.lost:.2g} J lost" * (event.lost > EVENT_ROUNDING * run.exchanged),
             }
-            for event in run.happenings
+            for event in run.event_records
         ],
         "panels": [
             {
@@ -264,15 +264,19 @@ def mode_page(found: Modes) -> str:
     require_kind("found", found, Modes, "Modes, such as flexarm.modes(arm)")
     if not found.modes:
         raise FlexarmError("found: contains no mode to show, since nothing in the arm moves")
-    model, q, anchor = found.model, found.equilibrium.point.q, found.model.start_anchors
+    model, q, reference_attitude = (
+        found.model,
+        found.equilibrium.point.q,
+        found.model.start_references,
+    )
     arrays = Arrays()
     vectors = np.stack([mode.shape for mode in found.modes], axis=1)
     swings = np.hstack([vectors.real, vectors.imag])
-    seen = mode_outlook(model, q, anchor, swings[:, np.abs(swings).max(axis=0) > 0])
+    seen = mode_outlook(model, q, reference_attitude, swings[:, np.abs(swings).max(axis=0) > 0])
     modes: list[dict[str, Any]] = []
     for mode in found.modes:
         scaled = mode.shape / (np.abs(mode.shape).max() or 1.0)
-        moved = [_moved(model, q, anchor, part) for part in (scaled.real, scaled.imag)]
+        moved = [_moved(model, q, reference_attitude, part) for part in (scaled.real, scaled.imag)]
         modes.append(
             {
                 "name": mode.name,
@@ -291,7 +295,7 @@ def mode_page(found: Modes) -> str:
         "live": "",
         "view": {"towards": seen.towards.tolist(), "scale": seen.scale},
         "arms": [scene(model, arrays)],
-        "state": arrays.add(states(model, q[None], anchor[None])[0]),
+        "state": arrays.add(states(model, q[None], reference_attitude[None])[0]),
         "modes": modes,
         "limits": {"deflection": 1.0, "curvature": 1.0, "moment": 1.0, "strain": None},
     }
@@ -325,10 +329,10 @@ def _fingerprint(runs: Sequence[RunData]) -> str:
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
 
 
-def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
+def _moved(model: Model, q: Array, reference_attitude: Array, direction: Array) -> Array:
     """Return the derivative of the posing numbers of `states` along a direction of q."""
     pair = np.stack([q + MODE_STEP * direction, q - MODE_STEP * direction])
-    ahead, back = states(model, pair, np.stack([anchor, anchor]))
+    ahead, back = states(model, pair, np.stack([reference_attitude, reference_attitude]))
     return np.asarray((ahead - back) / (2 * MODE_STEP))
 
 

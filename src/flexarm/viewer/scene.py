@@ -65,7 +65,7 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def states(model: Model, q: Array, anchors: Array) -> Array:
+def states(model: Model, q: Array, reference_attitudes: Array) -> Array:
     """Return the states that the page draws, (T, columns): base, then joint and shapes per link.
 
     Parameters
@@ -74,24 +74,28 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
         The arm.
     q
         Coordinates, (T, n).
-    anchors
+    reference_attitudes
         Reference attitudes of a free base's and spherical joints' angles, (T, 3 k, 3).
     """
     columns = [np.zeros((len(q), 0))]
-    left = [*np.split(anchors, max(len(model.attitudes), 1), axis=1)]
+    left = [*np.split(reference_attitudes, max(len(model.attitudes), 1), axis=1)]
     if model.base_moves:
-        anchor = left.pop(0) if model.floats else np.tile(model.base_pose.rotation, (len(q), 1, 1))
-        columns += [model.base_pose.position + q[:, :3], _turned(anchor, q[:, 3:6])]
+        reference_attitude = (
+            left.pop(0) if model.floats else np.tile(model.base_pose.rotation, (len(q), 1, 1))
+        )
+        columns += [model.base_pose.position + q[:, :3], _turned(reference_attitude, q[:, 3:6])]
     for part in model.links:
         own = q[:, part.coordinates]
-        columns.append(_turned(left.pop(0), own) if part.motion.anchored else own)
+        columns.append(_turned(left.pop(0), own) if part.motion.has_reference else own)
         columns.append(body_of(model, part).drawn_amplitudes(q))
     return np.concatenate(columns, axis=1)
 
 
-def _turned(anchors: Array, angles: Array) -> Array:
-    """Return rotation matrices row by row, (T, 9), from anchors (T, 3, 3) and angles (T, 3)."""
-    rotations = [a @ base_rotation_matrix(row) for a, row in zip(anchors, angles, strict=True)]
+def _turned(reference_attitudes: Array, angles: Array) -> Array:
+    """Return rotations row by row, (T, 9), from reference attitudes (T, 3, 3) and angles (T, 3)."""
+    rotations = [
+        a @ base_rotation_matrix(row) for a, row in zip(reference_attitudes, angles, strict=True)
+    ]
     return np.array(rotations).reshape(len(angles), 9)
 
 
@@ -106,7 +110,7 @@ def shows_strain(part: LinkModel) -> bool:
 
 
 def _joint_width(part: LinkModel) -> int:
-    return 9 if part.motion.anchored else len(part.axes)
+    return 9 if part.motion.has_reference else len(part.axes)
 
 
 def _bent(model: Model, part: LinkModel) -> Deformed:
@@ -119,7 +123,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "name": part.name,
         "joint": part.joint_name,
         "moves": _moves(part),
-        "attitude": part.motion.anchored,
+        "attitude": part.motion.has_reference,
         "rides": part.on_rail,
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),

@@ -72,7 +72,7 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
     """Return the positions of a free body, (T, 7), before and after its capture and release."""
     rows = np.zeros((len(run.t), 7))
     titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
-    times = [each.t for each in run.happenings if each.what in titles]
+    times = [each.t for each in run.event_records if each.what in titles]
     changes = np.minimum(np.searchsorted(run.t, times), len(run.t) - 1).tolist()
     ends = zip([0, *changes], [*changes, len(run.t)], strict=True)
     for part, (first, last) in enumerate(ends):
@@ -139,10 +139,14 @@ def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
 def _evaluated(run: RunData) -> list[Array]:
     """Return offsets and forces of contacts and springs at all samples, (3, T) each."""
     q, v = (ca.SX.sym(name, run.model.size) for name in "qv")
-    anchors = ca.SX.sym("anchor", *run.anchors.shape[1:])
-    model = run.model.anchored(anchors) if run.model.attitudes else run.model
-    function = ca.Function("marks", [q, v, anchors], [ca.densify(x) for x in _traced(model, q, v)])
-    turned = np.transpose(run.anchors, (1, 0, 2)).reshape(run.anchors.shape[1], -1)
+    reference_attitudes = ca.SX.sym("reference_attitude", *run.reference_attitudes.shape[1:])
+    model = run.model.with_reference(reference_attitudes) if run.model.attitudes else run.model
+    function = ca.Function(
+        "marks", [q, v, reference_attitudes], [ca.densify(x) for x in _traced(model, q, v)]
+    )
+    turned = np.transpose(run.reference_attitudes, (1, 0, 2)).reshape(
+        run.reference_attitudes.shape[1], -1
+    )
     values = function.map(len(run.t))(run.q.T, run.v.T, turned)
     return [np.array(value) for value in ([values] if isinstance(values, ca.DM) else values)]
 

@@ -248,7 +248,7 @@ def _winding(run: Run) -> Array:
 
 def _momentum_off(run: Run, force: float) -> float:
     """Compare the momentum of arm and base at the end with the impulse of the tip force."""
-    equation = formulation("composite", run.model).anchored(run.anchors[-1])
+    equation = formulation("composite", run.model).with_reference(run.reference_attitudes[-1])
     momentum = (equation.mass_matrix(run.q[-1]) @ run.v[-1])[:3]
     return float(np.abs(momentum - [0.0, 0.0, force * T_END]).max() / (force * T_END))
 

@@ -125,7 +125,7 @@ def _is_same(one: Model, other: Model) -> bool:
     q, v = start_state(other)
     descriptions = [
         formulation("composite", model).function("matrices")(
-            q, v, *([model.start_anchors] if model.attitudes else [])
+            q, v, *([model.start_references] if model.attitudes else [])
         )
         for model in (one, other)
     ]

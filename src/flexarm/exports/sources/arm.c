@@ -21,7 +21,7 @@
 #define ATTITUDES @NAME@_ATTITUDES
 #define SIGHTS (LOOKS + HOLDERS)
 #define WATCHED (SIGHTS + @NAME@_BOUNDS)
-/* Places in d: anchors row by row, then of each holder its effort and the way friction acts, then
+/* Places in d: reference_attitudes row by row, then of each holder its effort and the way friction acts, then
  * what sampled servos hold. */
 #define EFFORT(k) (9 * ATTITUDES + 2 * (k))
 #define WAY(k) (9 * ATTITUDES + 2 * (k) + 1)
@@ -34,7 +34,7 @@ void @NAME@_start(struct @NAME@ *a)
 {
     memset(a, 0, sizeof *a);
     memcpy(a->x, start, sizeof a->x);
-    memcpy(a->d, first_anchors, ATTITUDES * 9 * sizeof a->d[0]);
+    memcpy(a->d, first_references, ATTITUDES * 9 * sizeof a->d[0]);
     for (int k = 0; k < HOLDERS; ++k) {
         a->closed[k] = (int)holder_closed[k];
         a->braked[k] = (int)holder_braked[k];
@@ -376,9 +376,9 @@ int @NAME@_update(struct @NAME@ *a)
 #if @NAME@_ATTITUDES
     for (int k = 0; k < ATTITUDES; ++k)
         if (fabs(a->x[(int)attitude_at[k] + 1]) > turn_limit[0]) {
-            flexarm_@NAME@_anew(a->x, a->d, a->trial, a->anchors, a->work);
+            flexarm_@NAME@_anew(a->x, a->d, a->trial, a->reference_attitudes, a->work);
             memcpy(a->x, a->trial, sizeof a->x);
-            memcpy(a->d, a->anchors, sizeof a->anchors);
+            memcpy(a->d, a->reference_attitudes, sizeof a->reference_attitudes);
             return 1;
         }
 #endif

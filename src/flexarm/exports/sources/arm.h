@@ -39,7 +39,7 @@ struct @NAME@ {
     double rate[@NAME@_STATES], next[@NAME@_STATES];
     double seen[@NAME@_LOOKS + 1];
     double column[@NAME@_HOLDERS * @NAME@_STATES + 1];
-    double anchors[9 * @NAME@_ATTITUDES + 1];
+    double reference_attitudes[9 * @NAME@_ATTITUDES + 1];
     double work[@NAME@_WORK];
 };
 

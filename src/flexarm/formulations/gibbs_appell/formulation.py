@@ -143,7 +143,7 @@ class GibbsAppell(Formulation):
     ) -> tuple[list[Expr], list[Expr], list[Expr]]:
         lift = ca.SX(constant(-self.model.gravity)) if gravity else ca.SX(3, 1)
         if not self.model.base_moves:
-            lift = self.model.base_anchor.T @ lift
+            lift = self.model.base_reference.T @ lift
         omega, omega_d, r_dd = motions(links, R, v, a, lift)
         S, T = link_forces(links, omega, omega_d, r_dd, a)
         return S, T, deflection_forces(links, omega, omega_d, r_dd, a)

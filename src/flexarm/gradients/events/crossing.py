@@ -177,17 +177,17 @@ def crossing_between(
 
 
 def reached(
-    leg: RecordedTrajectory, plan: Callable[[float], StepSequence], t: float
+    trajectory: RecordedTrajectory, plan: Callable[[float], StepSequence], t: float
 ) -> RecordedTrajectory:
     """Return a phase that ends at its event, whose time is found by Newton's method from t [s].
 
     ``plan`` returns the steps of the phase for an end time.  SimulationError is raised if the
     quantity only touches its value.
     """
-    event, model, moved = plan(t).ended, leg.model, np.inf
+    event, model, moved = plan(t).ended, trajectory.model, np.inf
     value = value_of(model, event)
     while True:
-        phase = leg.by(plan(t))
+        phase = trajectory.by(plan(t))
         off, rate = _beyond(phase, -1, event, value)
         step = -off / rate if rate else np.nan
         if not abs(step) < moved / 2:
@@ -207,7 +207,7 @@ def reached(
 
 
 def ended(
-    leg: RecordedTrajectory, plan: StepSequence, event: int, t: float
+    trajectory: RecordedTrajectory, plan: StepSequence, event: int, t: float
 ) -> list[RecordedTrajectory]:
     """Return the parts of a phase that an event near time t [s] ends.
 
@@ -218,23 +218,27 @@ def ended(
     if len(ends) > 1:
         times = times_of(plan.times, float(ends[0]), last)
         whole = replace(plan, ends=ends, times=times, renewed=plan.renewed[: len(ends) - 1])
-        phases = [leg.by(whole)]
-        leg = replace(leg, like=leg.like or phases[0]).begun(phases[0].states[-1])
+        phases = [trajectory.by(whole)]
+        trajectory = replace(trajectory, like=trajectory.like or phases[0]).begun(
+            phases[0].states[-1]
+        )
 
     def until(t: float) -> StepSequence:
         ends = np.array([last, t])
         return replace(plan, ends=ends, times=ends, ended=event, renewed=plan.renewed[:1])
 
-    return [*phases, reached(leg, until, t)]
+    return [*phases, reached(trajectory, until, t)]
 
 
-def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> tuple[float, float]:
+def _beyond(
+    trajectory: RecordedTrajectory, sample: int, event: int, value: float
+) -> tuple[float, float]:
     """Return the residual of the event condition at a sample, and its time derivative.
 
     The residual is the event function less ``value``.
     """
-    quantity_value, by_state, _ = leg.looked(sample, event)
-    return quantity_value - value, float(by_state @ leg.rates_at(sample))
+    quantity_value, by_state, _ = trajectory.looked(sample, event)
+    return quantity_value - value, float(by_state @ trajectory.rates_at(sample))
 
 
 def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.arguments import (
     WithUnit,
+    formerly,
     listed,
     refused,
     require_array,
@@ -124,6 +125,7 @@ class InPlace:
     rows: Array | DeviceArray
 
 
+@formerly(anchors="reference_attitudes")
 class Batch:
     """Arms that advance together in steps of equal duration.
 
@@ -221,11 +223,11 @@ class Batch:
         return self._seen()[:, 1 + n : 1 + 2 * n].copy()
 
     @property
-    def anchors(self) -> Array:
+    def reference_attitudes(self) -> Array:
         """Reference attitudes of a free base, then of spherical joints, shape (count, 3 k, 3).
 
         Angles are relative to the reference attitudes.  The k rotation matrices (3, 3) of an arm,
-        from anchor axes to world axes, are stacked, and are updated as the arm turns.
+        from reference attitude axes to world axes, are stacked, and are updated as the arm turns.
         """
         return self._seen()[:, 1 + self._size :].reshape(len(self), -1, 3).copy()
 
@@ -376,7 +378,7 @@ class Batch:
         ):
             equation = task.equation
             if task.equation.model.attitudes:
-                equation = equation.anchored(self.anchors[arms])
+                equation = equation.with_reference(self.reference_attitudes[arms])
             positions[arms] = equation.observe(q[arms], v[arms])[2]
         return positions
 
@@ -409,7 +411,7 @@ def _structure(task: InitialValueProblem) -> Hashable:
 
 def _watched(task: InitialValueProblem) -> Array:
     """Return coefficients of the quantities with limits, linear in (q, v), shape (count, 2 n)."""
-    rows = [watch.row for watch in task.watches if watch.what]
+    rows = [limit.row for limit in task.state_limits if limit.what]
     return np.array(rows).reshape(-1, 2 * len(task.equation.model.names))
 
 
@@ -418,6 +420,8 @@ def _limits(tasks: Sequence[InitialValueProblem]) -> tuple[Array, Array, Array]:
 
     The coefficients have shape (count, 2 n), and each array of limits (N, count) for N arms.
     """
-    bounds = [[(watch.low, watch.high) for watch in task.watches if watch.what] for task in tasks]
+    bounds = [
+        [(limit.low, limit.high) for limit in task.state_limits if limit.what] for task in tasks
+    ]
     low, high = np.array(bounds).reshape(len(tasks), -1, 2).transpose(2, 0, 1)
     return _watched(tasks[0]), low, high

@@ -25,7 +25,7 @@ from flexarm.integrate.constants import (
 )
 from flexarm.integrate.loop import FINISHED, march
 from flexarm.integrate.method import Method
-from flexarm.integrate.problem import Measures, Watch, system_of
+from flexarm.integrate.problem import Measures, StateLimit, system_of
 from flexarm.integrate.simulate import refuse_states
 from flexarm.integrate.solve import make_ready, new_state, solve
 from flexarm.integrate.state import IntegratorState, StepLimits, start_fields
@@ -51,9 +51,9 @@ class LaneProblem(InitialValueProblem):
         return _spread_measures([lane.measures for lane in self.lanes])
 
     @cached_property
-    def watches(self) -> tuple[Watch, ...]:
+    def state_limits(self) -> tuple[StateLimit, ...]:
         """Quantities whose bounds end the run, of one lane after the other."""
-        return _spread_watches([lane.watches for lane in self.lanes])
+        return _spread_limits([lane.state_limits for lane in self.lanes])
 
     @property
     def state(self) -> Array:
@@ -138,12 +138,12 @@ def _spread_measures(lanes: Sequence[Measures]) -> Measures:
     )
 
 
-def _spread_watches(lanes: Sequence[Sequence[Watch]]) -> tuple[Watch, ...]:
+def _spread_limits(lanes: Sequence[Sequence[StateLimit]]) -> tuple[StateLimit, ...]:
     width = len(lanes)
     return tuple(
-        replace(watch, row=_spread(watch.row, lane, width))
-        for lane, watches in enumerate(lanes)
-        for watch in watches
+        replace(limit, row=_spread(limit.row, lane, width))
+        for lane, state_limits in enumerate(lanes)
+        for limit in state_limits
     )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.integrate.kept import run_of
 from flexarm.integrate.method import Method
+from flexarm.integrate.results import run_of
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.mechanics.deformed import along, flexible_links
@@ -27,8 +27,8 @@ STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part
 
 def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
     """Return the names of the time histories that a run of the arm has."""
-    anchor = np.array(task.equation.anchor, dtype=float)
-    start = Solution(task.times[:1], task.state[None], anchor[None])
+    reference_attitude = np.array(task.equation.reference_attitude, dtype=float)
+    start = Solution(task.times[:1], task.state[None], reference_attitude[None])
     return _names(run_of(task, method, start, task.rtol, ""))
 
 

@@ -37,7 +37,7 @@ class BatchSteps(Record):
     f: Array
     total: Array
     trial: Array
-    anchor: Array  # reference attitudes of a free base and of spherical joints
+    reference_attitude: Array  # reference attitudes of a free base and of spherical joints
     rows: Array  # time, state, reference attitudes of each arm, (count, 1 + size + attitude_size)
     input_values: Array  # constant inputs of each arm, (count, inputs)
     # entry, first, stride: index of the pointer to an arm's numbers in the equations' pointer
@@ -59,7 +59,7 @@ def step_arm(s: BatchSteps, row: Array, inputs: Array) -> None:
     for i in range(s.size):
         s.y[i] = row[1 + i]
     for i in range(s.attitude_size):
-        s.anchor[i] = row[1 + s.size + i]
+        s.reference_attitude[i] = row[1 + s.size + i]
     for i in range(s.inputs):
         s.system.u[i] = inputs[i]
     for c in range(s.system.channels):
@@ -116,14 +116,14 @@ def _steps(
     actuators = task.motion.actuators
     system, buffers = system_of(
         task.equation, task.motion.compiled(), task.groups,
-        works=actuators.works, impulses=actuators.impulses,
+        work_integrals=actuators.work_integrals, impulses=actuators.impulses,
     )  # fmt: skip
     inputs, system.inputs = system.inputs, 0
     system.channels -= inputs
     system.first, system.current = system.first[inputs:].copy(), system.current[inputs:].copy()
     size, attitude_size = len(task.state), len(anchor_of(task))
     y, f, total, trial = (np.zeros(size) for _ in range(4))
-    anchor = buffers["anchor"] if attitude_size else np.zeros(1)
+    reference_attitude = buffers["reference_attitude"] if attitude_size else np.zeros(1)
     rows, inputs_of_arms = (
         np.zeros((count, 1 + size + attitude_size)),
         np.zeros((count, max(inputs, 1))),
@@ -140,7 +140,7 @@ def _steps(
         f,
         total,
         trial,
-        anchor,
+        reference_attitude,
         rows,
         inputs_of_arms,
     )
@@ -150,7 +150,7 @@ def _steps(
 def anchor_of(task: InitialValueProblem) -> Array:
     """Return the reference attitudes of an arm's angles at the start, shape (9 k,), k may be 0."""
     model = task.equation.model
-    return model.start_anchors.ravel() if model.attitudes else np.zeros(0)
+    return model.start_references.ravel() if model.attitudes else np.zeros(0)
 
 
 class CpuBatch:
@@ -207,7 +207,9 @@ class GpuBatch:
             )
             for key, (record, buffers) in records_of.items()
         }
-        equations = CalledEquations(member_of(tasks[0]).structure.body, "table", ("anchor",))
+        equations = CalledEquations(
+            member_of(tasks[0]).structure.body, "table", ("reference_attitude",)
+        )
         program = gpu_program(
             step_all, list(records.values()), {"equations": equations},
             changing=("steps",), outside=("rows", "input_values"), near=gpu().near,

@@ -62,10 +62,10 @@ class GpuRun:
     task: InitialValueProblem
     method: Method
     step: float | None = None
-    # m, anchors: integrator state on the CPU, built when it is needed; reference attitudes of the
-    # angles, by index of the first sample.
+    # m, reference_attitudes: integrator state on the CPU, built when it is needed; reference
+    # attitudes of the angles, by index of the first sample.
     m: IntegratorState | None = None
-    anchors: list[tuple[int, Array]] = field(default_factory=list)
+    reference_attitudes: list[tuple[int, Array]] = field(default_factory=list)
     solution: Solution | None = None  # set when the run has ended
 
     @property
@@ -107,13 +107,15 @@ class GpuRun:
         """
         if self.m is None:
             self.m = make_ready(self.begin())
-            self.anchors = [(0, np.array(self.task.equation.anchor, dtype=float))]
+            self.reference_attitudes = [
+                (0, np.array(self.task.equation.reference_attitude, dtype=float))
+            ]
         m, thread = self.m, self.thread(self.m)
         program.take(row, thread)
         m.samples[:] = samples[: len(m.samples)]
-        ending = after_march(m, self.anchors, None, code)
+        ending = after_march(m, self.reference_attitudes, None, code)
         if ending is not None:
-            self.solution = collect(m, self.anchors, ending, 0.0)
+            self.solution = collect(m, self.reference_attitudes, ending, 0.0)
         row[:] = program.row(thread)
         samples[: len(m.samples)] = m.samples
         return ending is None
@@ -333,7 +335,7 @@ def _program(run: GpuRun, threads: Sequence[ThreadRecord], changing: tuple[str, 
     functions: dict[str, LoopSource | CalledEquations] = {"step": method.step}
     functions["sample"] = method.sample or method.step  # without one, nothing calls it
     for key, (member, table) in run.equations.items():
-        functions[key] = CalledEquations(member.structure.body, table, ("anchor",))
+        functions[key] = CalledEquations(member.structure.body, table, ("reference_attitude",))
     return gpu_program(
         march, threads, functions, changing=("budget", *changing), outside=("samples",)
     )

@@ -42,13 +42,13 @@ from flexarm.integrate.batch.variations import (
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import Effort, consider, preparation, solution
 from flexarm.integrate.constants import ESTIMATED_RUNS, PORTION_RUNS
-from flexarm.integrate.kept import run_of
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws
 from flexarm.integrate.options import RunOptions
+from flexarm.integrate.results import run_of
 from flexarm.integrate.simulate import closer_because, solve_until_kept
 from flexarm.integrate.solve import Solution, new_state, solve
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.arguments import require_path, require_word
+from flexarm.arguments import formerly, require_path, require_word
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Acting
 from flexarm.integrate.batch.curves import TIP, curve, curve_in_states, curves_of_states
 from flexarm.integrate.batch.variations import Columns, Variations, alike
 from flexarm.integrate.constants import SAMPLES_AT_ONCE
-from flexarm.integrate.kept import run_of
 from flexarm.integrate.method import Method
-from flexarm.integrate.mission.wrenches import told
+from flexarm.integrate.mission.wrenches import record_wrenches
+from flexarm.integrate.results import run_of
 from flexarm.integrate.solve import Ending, Solution
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.io.model_file import dumps
@@ -82,8 +82,10 @@ class RunArrays:
         counts = (solution.steps, solution.rejections, solution.evaluations)
         self.statistics[k], self.seconds[k] = counts, solution.seconds
         self.status[k] = STATUSES.index(solution.ending.status)
-        anchors = solution.anchors
-        changed = bool(anchors.size) and not np.array_equal(anchors[0], anchors[-1])
+        reference_attitudes = solution.reference_attitudes
+        changed = bool(reference_attitudes.size) and not np.array_equal(
+            reference_attitudes[0], reference_attitudes[-1]
+        )
         if solution.ending != Ending() or changed or solution.held is not None:
             self.special[self.first + k] = solution if len(rows) > 1 else _last(solution)
 
@@ -92,9 +94,11 @@ class RunArrays:
         if self.first + k in self.special:
             return self.special[self.first + k]
         steps, rejections, evaluations = self.statistics[k].tolist()
-        anchors = np.tile(np.array(task.equation.anchor, dtype=float), (len(times), 1, 1))
+        reference_attitudes = np.tile(
+            np.array(task.equation.reference_attitude, dtype=float), (len(times), 1, 1)
+        )
         return Solution(
-            times.copy(), states[:, : len(task.state)].copy(), anchors, steps=steps,
+            times.copy(), states[:, : len(task.state)].copy(), reference_attitudes, steps=steps,
             rejections=rejections, evaluations=evaluations, seconds=float(self.seconds[k]),
         )  # fmt: skip
 
@@ -104,9 +108,16 @@ def _last(solution: Solution) -> Solution:
     end = slice(-1, None)
     held = None if solution.held is None else solution.held[end]
     times, states = solution.times[end], solution.states[end]
-    return replace(solution, times=times, states=states, anchors=solution.anchors[end], held=held)
+    return replace(
+        solution,
+        times=times,
+        states=states,
+        reference_attitudes=solution.reference_attitudes[end],
+        held=held,
+    )
 
 
+@formerly(works="work_integrals")
 class Runs(Sequence[Run]):
     """Runs of an arm as arrays (run, time, coordinate); ``runs[k]`` builds the `Run` of one.
 
@@ -198,7 +209,7 @@ class Runs(Sequence[Run]):
         method, why = self.judged.get(k, (self.chosen, self.why))
         solution = self.results.solution(k, task, self.t, states)
         run = run_of(task, method, solution, task.rtol, why)
-        return told(run, self._acting), solution
+        return record_wrenches(run, self._acting), solution
 
     @property
     def _states(self) -> Array:
@@ -231,7 +242,7 @@ class Runs(Sequence[Run]):
         return self._states[:, :, n : 2 * n]
 
     @property
-    def works(self) -> Array:
+    def work_integrals(self) -> Array:
         """Works so far by inputs, wrenches and prescribed coordinates, and dissipated energy [J].
 
         The array (count, T, 4) is no copy.
@@ -355,7 +366,9 @@ class Runs(Sequence[Run]):
                 else:
                     curves[part] = values
         for k, solution in self.results.special.items():
-            if solution.anchors.size and rows.start <= k < rows.stop:  # angles about other axes
+            if (
+                solution.reference_attitudes.size and rows.start <= k < rows.stop
+            ):  # angles about other axes
                 self._fill(curves[k - rows.start], names, k, states[k - rows.start])
         return curves
 
@@ -378,8 +391,9 @@ class Runs(Sequence[Run]):
         Returns
         -------
         xarray.Dataset
-            Coordinates, rates and works, or the time histories that were kept, over ``run``,
-            ``time`` and ``coordinate``; status, statistics and varied numbers over ``run``.
+            Coordinates, rates and work integrals, or the time histories that were kept, over
+            ``run``, ``time`` and ``coordinate``; status, statistics and varied numbers over
+            ``run``.
         """
         import xarray
 
@@ -391,7 +405,7 @@ class Runs(Sequence[Run]):
             variables["unit"] = (("coordinate",), np.array(model.units, dtype=object))
             variables["q"], variables["v"] = (axes, self.q), (axes, self.v)
             for k, name in enumerate(list(WORKS)[:-1]):
-                variables[name] = (axes[:2], self.works[:, :, k], {"units": "J"})
+                variables[name] = (axes[:2], self.work_integrals[:, :, k], {"units": "J"})
         for name in dict.fromkeys([*(self._names or ()), *names]):
             variables[name] = (("run", "time"), self.curve(name))
         variables["status"] = (("run",), self.status.astype(object))

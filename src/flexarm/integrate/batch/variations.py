@@ -192,7 +192,7 @@ def started_at(task: InitialValueProblem, state: Array) -> InitialValueProblem:
     """Return the initial-value problem with other initial coordinates and rates, (2 n,) or more."""
     q, v = state[: 2 * task.equation.model.size].reshape(2, -1).copy()
     problem = replace(task, start=replace(task.start, q=q, v=v), groups=_targets(task, q))
-    vars(problem)["watches"] = task.watches
+    vars(problem)["state_limits"] = task.state_limits
     if not _slides(task):  # quantities that scale errors depend on the start of sliding links only
         vars(problem)["measures"] = task.measures
     return problem
@@ -288,7 +288,7 @@ class Variations:
         if not constants:
             return task
         varied = replace(task, groups=(input_channels, *task.groups[1:]))
-        vars(varied).update(watches=task.watches, measures=task.measures)
+        vars(varied).update(state_limits=task.state_limits, measures=task.measures)
         return varied
 
     def states(self, rows: slice | Ints) -> Array:
@@ -351,16 +351,16 @@ class Variations:
         """Yield faults of the initial states of runs with one base."""
         model = task.equation.model
         suspects = {} if model.arm.start == "stated" else dict(enumerate(runs.tolist()))
-        watches = [watch for watch in task.watches if watch.what]
-        if watches:
-            values = states[:, : 2 * model.size] @ np.array([watch.row for watch in watches]).T
-            low, high = np.array([(watch.low, watch.high) for watch in watches]).T
+        state_limits = [limit for limit in task.state_limits if limit.what]
+        if state_limits:
+            values = states[:, : 2 * model.size] @ np.array([limit.row for limit in state_limits]).T
+            low, high = np.array([(limit.low, limit.high) for limit in state_limits]).T
             outside = np.flatnonzero(np.any((values < low) | (values > high), axis=1))
             suspects |= {row: int(runs[row]) for row in outside.tolist()}
         for row, k in suspects.items():
             try:
                 refuse_alone(model, [x for x, y in self.starts.items() if not np.isnan(y[k])])
-                refuse_outside(task.watches, *states[row, : 2 * model.size].reshape(2, -1))
+                refuse_outside(task.state_limits, *states[row, : 2 * model.size].reshape(2, -1))
             except SimulationError as error:
                 yield k, error
 

@@ -20,7 +20,7 @@ from flexarm.integrate.constants import (
     TRIAL_STAGES,
     TRIED_STEPS,
 )
-from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, WATCHED, march
+from flexarm.integrate.loop import BROKEN, FINISHED, LIMIT_REACHED, NO_STEP, march
 from flexarm.integrate.method import Method, Operations
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.dop853 import DOP853
@@ -112,7 +112,7 @@ def _told(task: InitialValueProblem, rtol: float, period: float | None) -> str:
     load = equation.model.links[-1].tip_body  # its machine code may be of any
     pieces = [[(channel.name, channel.pieces) for channel in group] for group in task.groups]
     data = ("race", source_version(PACKAGE), fingerprint(equation.model), load, equation.name,
-            equation.options(), equation.anchor, law, motion.actuators.key, pieces,
+            equation.options(), equation.reference_attitude, law, motion.actuators.key, pieces,
             task.times[[0, -1]], task.state, task.efforts, task.bounds, task.start.memory,
             task.start.ranges,
             rtol, period)  # fmt: skip
@@ -285,6 +285,6 @@ class Pilot:
             if code == FINISHED and m.t < target:  # a sampled law would change its inputs
                 self.ticks += 1
                 m.last_step = 0.0
-            if self.failed or code == WATCHED:
+            if self.failed or code == LIMIT_REACHED:
                 return False
         return bool(m.t < target)

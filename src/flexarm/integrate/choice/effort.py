@@ -128,12 +128,12 @@ def preparation(arm: Arm, samples: int) -> Effort:
     return Effort(seconds, memory, cause)
 
 
-def with_legs(effort: Effort, arm: Arm, legs: int) -> Effort:
+def with_phases(effort: Effort, arm: Arm, phases: int) -> Effort:
     """Return an effort with the CPU time to compile the given number of later phases added."""
     seconds_each = preparation(arm, 0).seconds
-    compile_time = legs * seconds_each
+    compile_time = phases * seconds_each
     cause = effort.cause if effort.seconds >= compile_time else (
-        f"{legs} phases between events have equations of their own, {seconds_each:.2g} s each to "
+        f"{phases} phases between events have equations of their own, {seconds_each:.2g} s each to "
         "compile. Let fewer joints brake, or let brakes never slip (no 'effort')"
     )  # fmt: skip
     return replace(effort, seconds=effort.seconds + compile_time, cause=cause)

@@ -122,19 +122,21 @@ def _error(
 
 
 def _difference(first: Solution, second: Solution, task: InitialValueProblem) -> float:
-    """Return the largest difference of two solutions, over all scaled quantities and works."""
+    """Return the largest difference of two solutions, over all scaled quantities and energies."""
     measures, attitudes = task.measures, task.equation.model.attitudes
     n, actuators = task.equation.model.size, task.motion.actuators
-    ends = np.cumsum([n, n, actuators.works, actuators.impulses]).tolist()
-    values, rates, works, _, states = np.split(second.states, ends, axis=1)
+    ends = np.cumsum([n, n, actuators.work_integrals, actuators.impulses]).tolist()
+    values, rates, work_integrals, _, states = np.split(second.states, ends, axis=1)
     # The last state of a run that stopped is at a time of its own.
     count = min(
         len(solution.times) - (solution.ending.status != "finished") for solution in (first, second)
     )
     differences = first.states[:count] - second.states[:count]
-    rebased = np.any(first.anchors[:count] != second.anchors[:count], axis=(1, 2))
+    rebased = np.any(
+        first.reference_attitudes[:count] != second.reference_attitudes[:count], axis=(1, 2)
+    )
     first_rebased, second_rebased = (
-        (solution.anchors[:count][rebased], solution.states[:count][rebased])
+        (solution.reference_attitudes[:count][rebased], solution.states[:count][rebased])
         for solution in (first, second)
     )
     for i, index in enumerate(attitudes):
@@ -151,7 +153,7 @@ def _difference(first: Solution, second: Solution, task: InitialValueProblem) ->
     np.maximum.at(top, measures.group, np.abs(rates @ measures.rows.T).max(axis=0))
     top = np.maximum(top, measures.pace * scale)
     kinetic = ((rates @ measures.to_modes[0].T) ** 2).sum(axis=1).max() / 2
-    energy = max(measures.energy_floor[0], kinetic, np.ptp(works, axis=0).max())
+    energy = max(measures.energy_floor[0], kinetic, np.ptp(work_integrals, axis=0).max())
     shares = (
         differences[:, :n] @ measures.rows.T / scale[measures.group],
         differences[:, n : 2 * n] @ measures.rows.T / top[measures.group],

@@ -6,8 +6,8 @@ that steps may be longer than the periods of fast modes.  Within a step, x is re
 begin, so that rounding errors of large joint angles do not enter the deflections.
 
 Up to each stage, g is a polynomial through its values at earlier stages; the integrals of these
-polynomials are the tableau of a Runge-Kutta method, which integrates further states (works,
-servos).  The error estimate is the modal response to the quartic through g over the step less a
+polynomials are the tableau of a Runge-Kutta method, which integrates further states (work integrals
+and servos).  The error estimate is the modal response to the quartic through g over the step less a
 cubic through fewer values of g.
 """
 
@@ -273,8 +273,8 @@ def find_powers(m: ExponentialState) -> None:
     """Evaluate the powers in the middle and at the end of a step again, at the solution itself.
 
     Stages deviate from the solution to either side.  A stiff servo responds with a large force,
-    whose power is quadratic: its error does not cancel, but accumulates in the works.  Powers
-    become parabolas through begin, middle and end of the step.
+    whose power is quadratic: its error does not cancel, but accumulates in the work integrals.
+    Powers become parabolas through begin, middle and end of the step.
     """
     n = m.system.n
     extra = m.size - 2 * n
@@ -282,7 +282,7 @@ def find_powers(m: ExponentialState) -> None:
     solution(m, responses_at_middle, m.y, m.h, 0.5 * m.h, m.trial)
     rates(m.system, m.t + 0.5 * m.h, m.trial, m.k)
     rates(m.system, m.t + m.h, m.y_new, m.f_new)
-    for i in range(m.system.works):
+    for i in range(m.system.work_integrals):
         if i != PRESCRIBED:
             index = 2 * n + i
             first_power = m.p[i]
@@ -357,13 +357,13 @@ def find_power_within(m: ExponentialState) -> None:
     """Evaluate the powers at a quarter of the last step, for samples within the step.
 
     Powers become cubics through these values and those of `find_powers`, with the same integral
-    over the step, so that works within the step are as accurate as at the end.
+    over the step, so that work integrals within the step are as accurate as at the end.
     """
     n = m.system.n
     extra = m.size - 2 * n
     solution(m, m.responses, m.y_old, m.last_step, 0.25 * m.last_step, m.trial)
     rates(m.system, m.t_old + 0.25 * m.last_step, m.trial, m.k)
-    for i in range(m.system.works):
+    for i in range(m.system.work_integrals):
         if i != PRESCRIBED:
             quarter = m.k[2 * n + i]
             m.p[2 * extra + i] = quarter

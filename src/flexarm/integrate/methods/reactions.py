@@ -65,8 +65,8 @@ class ExponentialState(IntegratorState):
     swings: Array  # modal accelerations at the stages, (7, n)
     servoed: int  # 1 with servos: powers are also evaluated in mid-step
     # x, g, p: modal state at the step's begin, (2n,), whose first half is 0; modal forcing at the
-    # stages and the new state, (7, n); rates of works and of servo states there, where the power of
-    # prescribed coordinates excludes pulls.
+    # stages and the new state, (7, n); rates of work integrals and of servo states there, where the
+    # power of prescribed coordinates excludes pulls.
     x: Array
     g: Array
     p: Array

@@ -20,8 +20,8 @@ class RosenbrockState(IntegratorState):
     tangent_table: Ints
     acceleration: Array  # at the present state, (n,)
     # mass, by_q, by_v, power_by_q, power_by_v, power_by_a: derivatives of the generalised force by
-    # accelerations, coordinates and rates, column-major (n, n), and derivatives of powers, (works,
-    # n).
+    # accelerations, coordinates and rates, column-major (n, n), and derivatives of powers, (work
+    # integrals, n).
     mass: Array
     by_q: Array
     by_v: Array
@@ -120,7 +120,7 @@ def linearise(m: RosenbrockState) -> int:
             m.by_q[i * n + k] = 0.0
             m.by_v[i * n + k] = 0.0
         m.mass[k * n + k] = 1.0
-        for i in range(m.system.works):
+        for i in range(m.system.work_integrals):
             m.power_by_q[i * n + k] = 0.0
             m.power_by_v[i * n + k] = 0.0
     g = 1.0 / (m.h * m.gamma)
@@ -163,7 +163,7 @@ def solve_stage(m: RosenbrockState, u: Array) -> None:
     for c in range(m.system.prescribed):  # prescribed rates depend on time only
         k = m.system.coordinates[c]
         u[k] = m.rhs[k] / g
-    for i in range(m.system.works):
+    for i in range(m.system.work_integrals):
         value = m.rhs[2 * n + i]
         for j in range(n):
             value += m.power_by_q[i * n + j] * u[j] + m.power_by_v[i * n + j] * u[n + j]

@@ -11,7 +11,7 @@ from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.errors import SimulationError
 from flexarm.integrate.constants import SPIN_SAMPLES, SPIN_TOLERANCE
 from flexarm.integrate.mission.event_functions import Complex, FixturePath
-from flexarm.links.ends import body_inertia
+from flexarm.links.end_loads import body_inertia
 from flexarm.mechanics.loads import moments
 from flexarm.mechanics.orbit.hill import inertial_axes, orbit_energy
 from flexarm.model import Model

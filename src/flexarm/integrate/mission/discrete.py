@@ -15,7 +15,7 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.drivetrain import StickSlip, holders
 from flexarm.integrate.mission.bodies import FreeBodyState
 from flexarm.integrate.system import instant
-from flexarm.links.ends import central_inertia, tip_inertia
+from flexarm.links.end_loads import central_inertia, tip_inertia
 from flexarm.model import Axis, Model
 from flexarm.model.contents import freeze
 from flexarm.spatial import IDENTITY, Array, Inertia, Pose
@@ -33,7 +33,7 @@ class LockedPhase:
     locked: tuple[str, ...]
 
 
-def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
+def locked_phases(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
     """Return the phases of a run, from 0 to t_end, in which the set of locked joints is constant.
 
     Raises

@@ -198,7 +198,7 @@ def currents(model: Model) -> tuple[str, ...]:
 
 def quantities(model: Model) -> tuple[str, ...]:
     """Return the names of the quantities of a model that events can monitor."""
-    # attitude angles count from an anchor
+    # attitude angles count from an reference_attitude
     angles = {model.names[k + i] for k in model.attitudes for i in range(3)}
     places = [name for name in model.names if name not in angles]
     tip = [f"tip.{axis}" for axis in XYZ]

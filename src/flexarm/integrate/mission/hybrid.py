@@ -20,12 +20,12 @@ from flexarm.integrate.drivetrain import (
     Slipping,
     SpringDamper,
     StickSlip,
-    accounts,
     holders,
+    loss_channels_of,
     tie_account,
 )
 from flexarm.integrate.laws import Sampled
-from flexarm.integrate.mission.discrete import DiscreteState, Locks, instants, legs
+from flexarm.integrate.mission.discrete import DiscreteState, Locks, instants, locked_phases
 from flexarm.integrate.mission.event_functions import EventFunction, require_quantities
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.transitions import Transition
@@ -35,7 +35,7 @@ from flexarm.integrate.system import IMPULSES, WORKS, instant
 from flexarm.integrate.task import InitialValueProblem, State, prepare
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.model import Model
-from flexarm.runs.data import EventRecord, PendingEvent, RunData, RunLeg
+from flexarm.runs.data import EventRecord, PendingEvent, RunData, RunPhase
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
 
@@ -50,7 +50,7 @@ class Guard:
 
 
 class HybridSimulation:
-    """Simulation in phases (legs), each with its own discrete state.
+    """Simulation in phases, each with its own discrete state.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ class HybridSimulation:
     ) -> None:
         self.model, self.t_end, self._equation = model, t_end, equation
         self.events: tuple[Event, ...] = model.arm.events
-        self._legs = legs(model, locks, t_end)
+        self._phases = locked_phases(model, locks, t_end)
         self._holders = holders(model)
-        self._accounts = accounts(model)
+        self._loss_channels = loss_channels_of(model)
         self.looks = self._look_for()
-        times = [leg.begin for leg in self._legs]
+        times = [phase.begin for phase in self._phases]
         times += [event.earliest for event in self.events]
         self.instants = instants([t for t in times if t > 0], t_end)
-        self.start = self.discrete = DiscreteState.at_start(model, self._legs[0].locked)
+        self.start = self.discrete = DiscreteState.at_start(model, self._phases[0].locked)
         # where the load changes, one machine code takes any load
         self._loads = any(event.capture or event.let_go for event in self.events)
         self.log: list[EventRecord] = []
@@ -94,13 +94,13 @@ class HybridSimulation:
         """Whether the run has one phase, in which no lock or brake holds a coordinate."""
         return self.single and not self.discrete.holding(self.model)
 
-    def foreseen_legs(self) -> int:
+    def foreseen_phases(self) -> int:
         """Estimate how many phases after the first will need newly compiled equations.
 
         Several brakes of limited effort stop their joints one after another; each dry friction
         element counts once.
         """
-        braked, locked = self.start.braked, {leg.locked for leg in self._legs}
+        braked, locked = self.start.braked, {phase.locked for phase in self._phases}
         brake_sets, extra = {braked}, 0
         times = [event.earliest for event in self.events]
         for i in sorted(range(len(times)), key=times.__getitem__):
@@ -115,10 +115,10 @@ class HybridSimulation:
         dry = sum(bool(holder.frictions) for holder in self._holders.values())
         return len(brake_sets) + len(locked) - 2 + extra + dry
 
-    def leg(self, model: Model) -> RunLeg:
+    def run_phase(self, model: Model) -> RunPhase:
         """Return the record of the present phase: prescribed coordinates and changed tip body."""
         tip = model.links[-1].tip_body if self.discrete.loaded(self.model) else None
-        return RunLeg(0, model.prescribed, tip)
+        return RunPhase(0, model.prescribed, tip)
 
     def _able(self) -> list[StickSlip]:
         """Return the elements that can slip: brakes and dry friction of unlocked joints."""
@@ -137,16 +137,18 @@ class HybridSimulation:
                 guards.append(Guard(EventFunction("speed", holder.index), holder=name))
         return tuple(guards)
 
-    def equation(self, anchor: Array, discrete: DiscreteState | None = None) -> Equation:
+    def equation(
+        self, reference_attitude: Array, discrete: DiscreteState | None = None
+    ) -> Equation:
         """Return the equation of motion in the present discrete state, or in a given one.
 
-        `anchor` contains the reference attitudes that attitude angles are relative to.
+        `reference_attitude` contains the reference attitudes that attitude angles are relative to.
         """
         discrete = discrete or self.discrete
         if discrete.key not in self._equations:
             built = self._equation(replace(discrete.model(self.model), load_given=self._loads))
             self._equations[discrete.key] = built
-        return self._equations[discrete.key].anchored(anchor)
+        return self._equations[discrete.key].with_reference(reference_attitude)
 
     def first(
         self,
@@ -194,7 +196,11 @@ class HybridSimulation:
             for name, (tie, _, _) in self.discrete.ties.items()
         ]
         return actuators_of(
-            model, slipping=slipping, ties=ties, told_apart=self._accounts, lookouts=lookouts
+            model,
+            slipping=slipping,
+            ties=ties,
+            loss_channels=self._loss_channels,
+            lookouts=lookouts,
         )
 
     def tied(self) -> list[Channel]:
@@ -282,8 +288,8 @@ class HybridSimulation:
     def enter(self, state: State) -> State:
         """Return the state after locks and scheduled events that are due at the state's time."""
         t = state.t
-        leg = next(leg for leg in reversed(self._legs) if leg.begin <= t + instant(t))
-        self.discrete = replace(self.discrete, locked=leg.locked)
+        phase = next(phase for phase in reversed(self._phases) if phase.begin <= t + instant(t))
+        self.discrete = replace(self.discrete, locked=phase.locked)
         return self._happen(self.discrete.due(self.model, t), state)
 
     def triggered(self, indices: Sequence[int], value: float, state: State) -> State:
@@ -328,7 +334,7 @@ class HybridSimulation:
 
     def _transition(self, state: State) -> Transition:
         """Return a transition that begins at a state."""
-        equation = partial(self.equation, state.anchor)
+        equation = partial(self.equation, state.reference_attitude)
         return Transition(self.model, equation, self.discrete, state.t, state.q, state.v)
 
     def _after(self, transition: Transition, state: State) -> State:
@@ -338,17 +344,19 @@ class HybridSimulation:
             if k >= 0:
                 record = self.log[self._places[k]]
                 self.log[self._places[k]] = record._replace(lost=record.lost + float(loss))
-        works = state.works.copy()
-        if not len(works):
-            works = np.zeros(WORKS + len(self._accounts) + impulses(self.model))
-        works[2:WORKS] += (transition.given, sum(transition.lost.values()))
+        work_integrals = state.work_integrals.copy()
+        if not len(work_integrals):
+            work_integrals = np.zeros(WORKS + len(self._loss_channels) + impulses(self.model))
+        work_integrals[2:WORKS] += (transition.given, sum(transition.lost.values()))
         if impulses(self.model):
             for body, factor in transition.exchanged:
-                works[-IMPULSES:] += factor * body.inertial_momentum
+                work_integrals[-IMPULSES:] += factor * body.inertial_momentum
         brought = transition.brought + sum(
             factor * body.energy for body, factor in transition.exchanged
         )
-        return replace(state, v=transition.v, works=works, brought=state.brought + brought)
+        return replace(
+            state, v=transition.v, work_integrals=work_integrals, brought=state.brought + brought
+        )
 
 
 def times_of(times: Array, begin: float, end: float) -> Array:
@@ -375,7 +383,7 @@ def leg_task(
     SimulationError
         If the phase cannot begin.
     """
-    equation, discrete = hybrid.equation(state.anchor), hybrid.discrete
+    equation, discrete = hybrid.equation(state.reference_attitude), hybrid.discrete
     model = discrete.servoed(equation.model)
     return prepare(
         model,
@@ -401,15 +409,15 @@ def after(task: InitialValueProblem, solution: Solution) -> State:
     """Return the state at the end of a phase that was solved."""
     start, n, final_state = task.start, task.equation.model.size, solution.states[-1]
     actuators = task.motion.actuators
-    first = 2 * n + actuators.works + actuators.impulses
+    first = 2 * n + actuators.work_integrals + actuators.impulses
     x = dict(zip(actuators.state_names, final_state[first:].tolist(), strict=True))
     return replace(
         start,
         q=final_state[:n].copy(),
         v=final_state[n : 2 * n].copy(),
-        works=final_state[2 * n : first].copy(),
+        work_integrals=final_state[2 * n : first].copy(),
         t=float(solution.times[-1]),
-        anchor=solution.anchors[-1],
+        reference_attitude=solution.reference_attitudes[-1],
         x={**start.x, **x},
         memory={**start.memory, **solution.memory},
         ranges=solution.ranges,

@@ -43,7 +43,7 @@ def first_state(
         If there is no such state.
     """
     q, v = start_state(model)
-    state = State(q, v, anchor=model.start_anchors)
+    state = State(q, v, reference_attitude=model.start_references)
     if isinstance(start, RunData):
         state = continued(model, state, start)
     elif isinstance(start, Equilibrium):
@@ -65,7 +65,7 @@ def state_of(model: Model, equilibrium: Equilibrium) -> State:
     point = equilibrium.point.q.copy(), equilibrium.point.v.copy()
     for value, model_value in zip(point, (q, v), strict=True):
         value[prescribed] = model_value[prescribed]
-    return State(*point, anchor=model.start_anchors)
+    return State(*point, reference_attitude=model.start_references)
 
 
 def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], law: bool) -> State:
@@ -150,7 +150,9 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
     }
     x = {name: integrals[name] for name in holding - set(memory)}
     x |= {} if law else _currents(model, inputs_held, rates)
-    return State(equilibrium.point.q, rates, anchor=model.start_anchors, x=x, memory=memory)
+    return State(
+        equilibrium.point.q, rates, reference_attitude=model.start_references, x=x, memory=memory
+    )
 
 
 def _brought(
@@ -252,7 +254,7 @@ def continued(model: Model, state: State, run: RunData) -> State:
             "start: the run has coordinates that differ from this arm's, "
             f"{', '.join(run.model.names)}. Use the same links, joints and shapes."
         )
-    tip_body = run.legs[-1].tip if run.legs else None
+    tip_body = run.phases[-1].tip if run.phases else None
     if tip_body is not None and not _is_same(tip_body, model.links[-1].tip_body):
         raise SimulationError(
             "start: at the end of the run the tip holds other bodies than the payload of this "
@@ -269,7 +271,9 @@ def continued(model: Model, state: State, run: RunData) -> State:
         x[axis.name] = integral
         if held_of(axis.name) in x:
             memory[axis.name] = ServoMemory(integral=integral, held=x[held_of(axis.name)])
-    return replace(state, q=q, v=v, anchor=run.anchors[-1], x=x, memory=memory)
+    return replace(
+        state, q=q, v=v, reference_attitude=run.reference_attitudes[-1], x=x, memory=memory
+    )
 
 
 def _is_same(first: Inertia, second: Inertia) -> bool:

@@ -111,7 +111,7 @@ def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
             )
 
 
-def told(run: Run, acting: Sequence[Acting]) -> Run:
+def record_wrenches(run: Run, acting: Sequence[Acting]) -> Run:
     """Return a run whose state wrenches are replaced by tables of their values at the samples."""
     if not acting:
         return run

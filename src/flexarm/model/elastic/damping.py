@@ -8,7 +8,7 @@ from flexarm.arm import Arm
 from flexarm.errors import ModelError
 from flexarm.linear_model import undamped
 from flexarm.links.base import DIRECTIONS, LABELS, Direction, Shapes
-from flexarm.links.ends import tip_inertia, with_tip_body
+from flexarm.links.end_loads import tip_inertia, with_tip_body
 from flexarm.links.integrals import settled_pairs
 from flexarm.model.parts import Flexible
 from flexarm.spatial import Array

@@ -14,7 +14,7 @@ from flexarm.links.base import DIRECTIONS, Counts, Direction, Ends, Shapes
 from flexarm.links.basis import normalisation
 from flexarm.links.beams.shear import sheared
 from flexarm.links.collocation import collocate
-from flexarm.links.ends import clamped_mass_ends, loaded_ends
+from flexarm.links.end_loads import clamped_mass_ends, loaded_ends
 from flexarm.links.families.static import add_static
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import read_body

@@ -33,7 +33,7 @@ class JointMotion(ABC):
         Kind of joint in the model file.
     units
         Unit of each coordinate.
-    anchored
+    has_reference
         Whether the coordinates are three angles relative to a reference attitude that may change.
     lockable
         Whether the coordinates may be locked for some time.
@@ -54,7 +54,7 @@ class JointMotion(ABC):
     name: ClassVar[str]
     units: ClassVar[tuple[str, ...]]
     hinge: ClassVar[bool] = False
-    anchored: ClassVar[bool] = False
+    has_reference: ClassVar[bool] = False
     lockable: ClassVar[bool] = True
     rotor_axis: ClassVar[int] = 2
     tracing: ClassVar[float] = 1.0
@@ -99,7 +99,7 @@ class JointMotion(ABC):
         """Initial reference attitude of the angles, (3, 3)."""
         return np.eye(3)
 
-    def at_anchor(self, anchor: Expr) -> "JointMotion":
+    def with_reference(self, reference_attitude: Expr) -> "JointMotion":
         """Return a copy whose angles are relative to another reference attitude, (3, 3)."""
         return self
 

@@ -19,14 +19,14 @@ class SphericalKinematics(JointMotion):
 
     name: ClassVar[str] = "spherical"
     units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
-    anchored: ClassVar[bool] = True
+    has_reference: ClassVar[bool] = True
     lockable: ClassVar[bool] = False
 
     start: Array  # initial attitude, (3, 3)
     spin: tuple[float, ...] = ()  # initial angular velocity in axes of K [rad/s], (3,)
     drag: float = 0.0  # torque per angular velocity [N m s/rad]
     # Reference attitude of the angles if different from ``start``, (3, 3).
-    anchor: Expr | None = None
+    reference_attitude: Expr | None = None
 
     @classmethod
     def of(cls, joint: Joint) -> Self:
@@ -39,13 +39,13 @@ class SphericalKinematics(JointMotion):
         """Initial reference attitude, (3, 3)."""
         return self.start
 
-    def at_anchor(self, anchor: Expr) -> "SphericalKinematics":
+    def with_reference(self, reference_attitude: Expr) -> "SphericalKinematics":
         """Return a copy whose angles are relative to another reference attitude, (3, 3)."""
-        return replace(self, anchor=anchor)
+        return replace(self, reference_attitude=reference_attitude)
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Return the rotation and position of K in J, from reference attitude and angles."""
-        return self._anchor @ base_rotation(q), type(q)(3, 1)
+        return self._rebase @ base_rotation(q), type(q)(3, 1)
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
         """Return the three rotations about x, y and z, each with a zero position.
@@ -53,7 +53,7 @@ class SphericalKinematics(JointMotion):
         The first rotation includes the reference attitude.
         """
         x, y, z = (turn_about(axis, q[axis]) for axis in range(3))
-        return [(rotation, type(q)(3, 1)) for rotation in (self._anchor @ x, y, z)]
+        return [(rotation, type(q)(3, 1)) for rotation in (self._rebase @ x, y, z)]
 
     def columns(self, q: Expr) -> Expr:
         """Return the Jacobian (6, 3): the three axes of rotation in axes of K."""
@@ -69,5 +69,5 @@ class SphericalKinematics(JointMotion):
         return x * column(0) + y * column(1) + cy * v[0] * v[1] * column(2)
 
     @property
-    def _anchor(self) -> Expr:
-        return constant(self.start) if self.anchor is None else self.anchor
+    def _rebase(self) -> Expr:
+        return constant(self.start) if self.reference_attitude is None else self.reference_attitude

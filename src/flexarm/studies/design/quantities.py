@@ -19,8 +19,10 @@ def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
     model: Model = task.equation.model
     if of.mass:
         return float(total_mass(model))
-    anchor = (task.equation.anchor,) if model.attitudes else ()
-    matrices = task.equation.compiled("matrices").call(task.start.q, task.start.v, *anchor)
+    reference_attitude = (task.equation.reference_attitude,) if model.attitudes else ()
+    matrices = task.equation.compiled("matrices").call(
+        task.start.q, task.start.v, *reference_attitude
+    )
     return _frequency(model, [m.reshape(model.size, -1) for m in matrices], of)
 
 

@@ -27,7 +27,7 @@ from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.transitions import commanded
 from flexarm.integrate.problem import Channel
 from flexarm.linear_model import undamped
-from flexarm.links.ends import body_inertia, end_pose, tip_inertia
+from flexarm.links.end_loads import body_inertia, end_pose, tip_inertia
 from flexarm.mechanics.attached import attach
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import gear_gain, hub_row
@@ -159,11 +159,11 @@ class LiveArm:
         """
         found = formulation(DEFAULT, self.model).compiled("matrices")
         q, v = start_state(self.model)
-        anchor = (self.model.start_anchors,) if self.model.attitudes else ()
+        reference_attitude = (self.model.start_references,) if self.model.attitudes else ()
         n, result = self.model.size, np.zeros((self.model.size, self.model.size))
         open_ = [i for i in range(n) if i not in self.model.prescribed]
         block = np.ix_(open_, open_)
-        M, K, _ = (matrix.reshape(n, n)[block] for matrix in found.call(q, v, *anchor))
+        M, K, _ = (matrix.reshape(n, n)[block] for matrix in found.call(q, v, *reference_attitude))
         squares, shapes = undamped(M, K) if open_ else (np.zeros(0), np.zeros((0, 0)))
         elastic = squares > 1e-9 * squares.max(initial=0.0)
         moved = M @ shapes[:, elastic]
@@ -284,7 +284,7 @@ class LiveArm:
         The inputs are q and the weights of the points at which the arm can be pulled.
         """
         q, weights = ca.SX.sym("q", self.model.size), ca.SX.sym("weights", len(self.holds))
-        model, extra, names = _anchored(self.model)
+        model, extra, names = _with_reference(self.model)
         placed = frames(model, q)
         point = ca.SX.zeros(3, 1)
         for k, (link, along) in enumerate(self.holds):
@@ -309,7 +309,7 @@ class LiveArm:
         """Return the Jacobians of the contact points at q, (contacts, 3, n)."""
         x, model, found = ca.SX.sym("q", self.model.size), self.model, []
         if model.attitudes:
-            model = model.anchored(ca.SX(model.start_anchors))
+            model = model.with_reference(ca.SX(model.start_references))
         for point in model.points.contacts:
             place = attach(model, x, frames(model, x), point).position
             found.append(np.array(ca.Function("J", [x], [ca.jacobian(place, x)])(q)))
@@ -321,18 +321,18 @@ class LiveArm:
         From q, v and attitudes (3 k, 3) it computes the same motion with angles 0, their rates,
         and the new attitudes, which equal the current attitudes.
         """
-        model, extra, names = _anchored(self.model)
-        if model.anchor is None:
+        model, extra, names = _with_reference(self.model)
+        if model.reference_attitude is None:
             return []
         q, v = (ca.SX.sym(name, model.size) for name in ("q", "v"))
-        angles, speeds, anchors = ca.SX(q), ca.SX(v), []
+        angles, speeds, reference_attitudes = ca.SX(q), ca.SX(v), []
         for k, first in enumerate(model.attitudes):
             rows, own = slice(3 * k, 3 * k + 3), slice(first, first + 3)
-            turned, speeds[own] = rebased(model.anchor[rows, :], q[own], v[own])
+            turned, speeds[own] = rebased(model.reference_attitude[rows, :], q[own], v[own])
             angles[own] = 0
-            anchors.append(turned)
-        outputs: list[Expr] = [angles, speeds, ca.densify(ca.vertcat(*anchors))]
-        listed = ["new_q", "new_v", "new_anchor"]
+            reference_attitudes.append(turned)
+        outputs: list[Expr] = [angles, speeds, ca.densify(ca.vertcat(*reference_attitudes))]
+        listed = ["new_q", "new_v", "new_reference_attitude"]
         return [lower(ca.Function("turn", [q, v, *extra], outputs, ["q", "v", *names], listed))]
 
     def _traced(
@@ -351,7 +351,7 @@ class LiveArm:
         assert symbolic.symbols is not None
         symbols = {key: ca.SX.sym(key, size) for key, size in sizes.items()}
         settings = ca.SX.sym(SET, len(SETTINGS))
-        model, extra, names = _anchored(symbolic)
+        model, extra, names = _with_reference(symbolic)
         f = FORMULATIONS[DEFAULT](model)
         results = express(self, f, settings[2], settings[3], *symbols.values())
         inputs = [*symbols.values(), *extra]
@@ -380,12 +380,12 @@ class LiveArm:
         return result
 
 
-def _anchored(model: Model) -> tuple[Model, list[Expr], list[str]]:
+def _with_reference(model: Model) -> tuple[Model, list[Expr], list[str]]:
     """Return the model with symbols for its reference attitudes, these symbols and their names."""
     if not model.attitudes:
         return model, [], []
-    anchor = ca.SX.sym("anchor", *model.start_anchors.shape)
-    return model.anchored(anchor), [anchor], ["anchor"]
+    reference_attitude = ca.SX.sym("reference_attitude", *model.start_references.shape)
+    return model.with_reference(reference_attitude), [reference_attitude], ["reference_attitude"]
 
 
 def _motion(
@@ -434,9 +434,12 @@ def _observation(
 
 
 def _joint(model: Model, part: LinkModel, q: Expr) -> Expr:
-    if not part.motion.anchored:
+    if not part.motion.has_reference:
         return ca.vertcat(*[q[k] for k in part.coordinates], ca.SX(0, 1))
     first = 3 * model.attitudes.index(part.coordinates[0])
-    assert model.anchor is not None
-    anchor, angles = model.anchor[first : first + 3, :], [q[k] for k in part.coordinates]
-    return ca.vec((anchor @ base_rotation(ca.vertcat(*angles))).T)
+    assert model.reference_attitude is not None
+    reference_attitude, angles = (
+        model.reference_attitude[first : first + 3, :],
+        [q[k] for k in part.coordinates],
+    )
+    return ca.vec((reference_attitude @ base_rotation(ca.vertcat(*angles))).T)

@@ -12,7 +12,7 @@ from flexarm.integrate.constants import INSTANT_RUN, LONGEST_RUN
 from flexarm.integrate.loop import march
 from flexarm.integrate.methods.explicit import RungeKuttaState, explicit_step
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.problem import MISSION_PORTS, Measures, Watch, jumps, watches
+from flexarm.integrate.problem import MISSION_PORTS, Measures, StateLimit, jumps, state_limits_of
 from flexarm.integrate.state import StepLimits, start_fields
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
 from flexarm.integrate.task import InitialValueProblem, prepare
@@ -23,7 +23,7 @@ from flexarm.spatial import Array
 from flexarm.viewer.live.equations import LiveArm
 
 # Numbers of the integrator's record that a page reads and writes, by its name for them.
-SLOTS = {"t": "t", "h": "next_step", "steps": "steps", "watched": "watched"}
+SLOTS = {"t": "t", "h": "next_step", "steps": "steps", "limit_reached": "limit_reached"}
 
 
 @kernel
@@ -60,9 +60,9 @@ class LiveProblem(InitialValueProblem):
         )  # fmt: skip
 
     @cached_property
-    def watches(self) -> tuple[Watch, ...]:
+    def state_limits(self) -> tuple[StateLimit, ...]:
         """Conditions that stop the simulation: validity of the equations, not joint limits."""
-        return live_watches(self)
+        return live_state_limits(self)
 
     @property
     def breaks(self) -> Array:
@@ -75,7 +75,7 @@ class LiveProblem(InitialValueProblem):
 
     @property
     def state(self) -> Array:
-        """Initial state y: coordinates, rates, works and servo states."""
+        """Initial state y: coordinates, rates, work integrals and servo states."""
         assert self.arm is not None
         start, more = self.start, WORKS + self.arm.programme.states
         return np.concatenate([start.q, start.v, np.zeros(more)])
@@ -96,7 +96,7 @@ class LiveProblem(InitialValueProblem):
             wrenches=len(pushed),
             prescribed=len(moved),
             targets=len(arm.programme.targets),
-            works=WORKS,
+            work_integrals=WORKS,
             states=arm.programme.states,
             energies=WORKS,
             equations=0,
@@ -121,7 +121,8 @@ class LiveModule:
     # stopped, as `flexarm.integrate.loop.march` does.
     program: WasmProgram
     memory: Memory  # as it begins
-    # arrays, sizes: places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and works.
+    # arrays, sizes: places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and
+    # work_integrals.
     arrays: dict[str, int]
     sizes: dict[str, int]
     calls: dict[str, list[int]]  # of each of the equations, the places that it takes
@@ -140,9 +141,9 @@ def live_task(arm: LiveArm) -> InitialValueProblem:
     )
 
 
-def live_watches(task: InitialValueProblem) -> tuple[Watch, ...]:
+def live_state_limits(task: InitialValueProblem) -> tuple[StateLimit, ...]:
     """Return the conditions that stop a simulation where its equations become invalid."""
-    return tuple(watches(task.equation.model, task.start.q, task.rtol, limits=False))
+    return tuple(state_limits_of(task.equation.model, task.start.q, task.rtol, limits=False))
 
 
 def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveModule:
@@ -204,6 +205,8 @@ def _buffers(
     buffers = {name: np.zeros(0) for name in MISSION_PORTS}
     buffers |= {name: np.zeros(port.size) for name, port in ports.items()}
     buffers["settings"] = arm.settings.copy()
-    if "anchor" in buffers:
-        buffers["anchor"] = np.array(task.equation.anchor, dtype=float).ravel()
+    if "reference_attitude" in buffers:
+        buffers["reference_attitude"] = np.array(
+            task.equation.reference_attitude, dtype=float
+        ).ravel()
     return buffers

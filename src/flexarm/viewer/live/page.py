@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.arguments import require_flag, require_kind
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.loop import FINISHED, RUNNING, WATCHED
+from flexarm.integrate.loop import FINISHED, LIMIT_REACHED, RUNNING
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.io.whole_file import require_writable
 from flexarm.linear.equilibrium import Equilibrium, equilibrium
@@ -33,7 +33,7 @@ from flexarm.viewer.constants import (
     STEP_SHARE,
 )
 from flexarm.viewer.live.equations import SETTINGS, LiveArm
-from flexarm.viewer.live.module import LiveModule, live_module, live_watches
+from flexarm.viewer.live.module import LiveModule, live_module, live_state_limits
 from flexarm.viewer.live.tuning import Prepared, Tuning, hold_jacobians, prepare_live
 from flexarm.viewer.outlook import mode_outlook, shown_scale
 from flexarm.viewer.page import save_page
@@ -117,7 +117,9 @@ def live_page(prepared: Prepared) -> str:
         "arms": [drawn],
         "rest": None if still is None else _rest(model, still.point.q),
         "limits": _limits(model),
-        "simulation": _simulation(made, module, tuned, [each.what for each in live_watches(task)]),
+        "simulation": _simulation(
+            made, module, tuned, [each.what for each in live_state_limits(task)]
+        ),
         "settings": _settings(made, tuned),
         "joints": _joints(made, tuned, _holding(made, still)),
         "holds": [list(each) for each in made.holds],
@@ -126,7 +128,7 @@ def live_page(prepared: Prepared) -> str:
         "lasts": module.lasts,
         "view": {
             "towards": mode_outlook(
-                model, task.start.q, model.start_anchors, np.eye(model.size)
+                model, task.start.q, model.start_references, np.eye(model.size)
             ).towards.tolist(),
             "scale": min(shown_scale([(model, _shown(rest, plucked))]), MOST_ENLARGED),
         },
@@ -136,7 +138,7 @@ def live_page(prepared: Prepared) -> str:
 
 
 def _simulation(
-    arm: LiveArm, module: LiveModule, tuned: Tuning, watches: list[str]
+    arm: LiveArm, module: LiveModule, tuned: Tuning, state_limits: list[str]
 ) -> dict[str, Any]:
     """Return JSON data for the page on the WebAssembly module: code, memory, addresses, steps."""
     made = module.program
@@ -158,9 +160,9 @@ def _simulation(
         "unladen": asdict(tuned.unladen),
         "reach": STEP_SHARE * STABLE,
         "longest": LONGEST_STEP,
-        "watches": [f"{what} has come to its bound" if what else "" for what in watches],
+        "state_limits": [f"{what} has come to its bound" if what else "" for what in state_limits],
         "broken": BROKEN,
-        "codes": {"finished": FINISHED, "running": RUNNING, "watched": WATCHED},
+        "codes": {"finished": FINISHED, "running": RUNNING, "limit_reached": LIMIT_REACHED},
         "ends": module.ends if np.isfinite(module.ends) else None,
     }
 
@@ -232,7 +234,7 @@ def _still(arm: LiveArm) -> Equilibrium | None:
 
 def _rest(model: Model, q: Array) -> list[float]:
     """Return the state of the arm at coordinates q as the page draws it."""
-    found: list[float] = states(model, q[None], model.start_anchors[None])[0].tolist()
+    found: list[float] = states(model, q[None], model.start_references[None])[0].tolist()
     return found
 
 

@@ -91,8 +91,8 @@ class Tuning:
 
 def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     """Choose servo gains, pull stiffness and rate bounds for an arm at its start."""
-    anchor = (task.equation.anchor,) if arm.model.attitudes else ()
-    found = task.equation.compiled("matrices").call(task.start.q, task.start.v, *anchor)
+    reference_attitude = (task.equation.reference_attitude,) if arm.model.attitudes else ()
+    found = task.equation.compiled("matrices").call(task.start.q, task.start.v, *reference_attitude)
     open_ = [i for i in range(arm.model.size) if i not in arm.model.prescribed]
     full = found[0].reshape(arm.model.size, -1)
     M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(open_, open_)] for matrix in found)
@@ -222,10 +222,12 @@ def _slowest(K: Array, M: Array) -> float:
 
 def hold_jacobians(arm: LiveArm, task: InitialValueProblem) -> Array:
     """Return the Jacobians of all points that can be pulled, at the start, (points, 3, n)."""
-    anchor = (task.equation.anchor,) if arm.model.attitudes else ()
+    reference_attitude = (task.equation.reference_attitude,) if arm.model.attitudes else ()
     hold = compile_stream(arm.grip, level="quick")
     weights = np.eye(len(arm.holds))
-    return np.array([hold.call(task.start.q, row, *anchor)[1].reshape(3, -1) for row in weights])
+    return np.array(
+        [hold.call(task.start.q, row, *reference_attitude)[1].reshape(3, -1) for row in weights]
+    )
 
 
 def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
@@ -289,9 +291,9 @@ def _share(found: Prepared) -> float:
 def _fewer(found: Prepared) -> Model:
     """Return the model of an arm without shapes of high frequency."""
     model, task = found.arm.model, found.task
-    anchor = (task.equation.anchor,) if model.attitudes else ()
+    reference_attitude = (task.equation.reference_attitude,) if model.attitudes else ()
     mass, stiffness, _ = task.equation.compiled("matrices").call(
-        task.start.q, task.start.v, *anchor
+        task.start.q, task.start.v, *reference_attitude
     )
     n = model.size
     squares = np.diag(stiffness.reshape(n, n)) / np.diag(mass.reshape(n, n))

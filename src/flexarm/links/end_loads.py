@@ -21,8 +21,8 @@ from flexarm.arm import Arm, Body, Link, RigidPiece
 from flexarm.arm.part import Frame
 from flexarm.arm.shapes import ClampedMass
 from flexarm.links.base import Ends
-from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.imported.file import read_body
+from flexarm.links.joint_boundary import hold, reflected_rotor
 from flexarm.links.remembered import Same, remembered
 from flexarm.links.span import Span
 from flexarm.spatial import (

@@ -23,8 +23,9 @@ from flexarm.runs.run import Run
 from flexarm.spatial import Array
 
 # Arrays of a run with a row per sample.
-SAMPLED = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "momentum", "impulse",
-           "anchors")  # fmt: skip
+SAMPLED = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "work_integrals", "momentum",
+"impulse",
+           "reference_attitudes")  # fmt: skip
 
 
 def run_of(
@@ -33,14 +34,14 @@ def run_of(
     """Return the run of a solution, with all results evaluated at the samples."""
     n = task.equation.model.size
     q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-    placed = replace(task.equation, anchor=solution.anchors)
+    placed = replace(task.equation, reference_attitude=solution.reference_attitudes)
     energy, rotation, position = placed.observe(q, v)
-    works = solution.states[:, 2 * n : 2 * n + WORKS]
+    work_integrals = solution.states[:, 2 * n : 2 * n + WORKS]
     actuators, first = task.motion.actuators, 2 * n + WORKS
-    losses = {name: solution.states[:, first + k] for k, name in enumerate(actuators.accounts)}
-    last = 2 * n + actuators.works + actuators.impulses
+    losses = {name: solution.states[:, first + k] for k, name in enumerate(actuators.loss_channels)}
+    last = 2 * n + actuators.work_integrals + actuators.impulses
     u = _inputs(task, solution)
-    remembers = actuators.accounts or any(each.remembers for each in actuators.servos)
+    remembers = actuators.loss_channels or any(each.remembers for each in actuators.servos)
     drives = _drives(task, solution, u) if remembers else None
     return Run(
         model=task.equation.model,
@@ -51,10 +52,12 @@ def run_of(
         tip=position,
         tip_rotation=rotation,
         energy=energy,
-        works=np.column_stack([works, np.full(len(works), task.start.brought)]),
+        work_integrals=np.column_stack(
+            [work_integrals, np.full(len(work_integrals), task.start.brought)]
+        ),
         momentum=_momentum(placed, solution.times, q, v) if actuators.impulses else u[:, :0],
         impulse=solution.states[:, last - actuators.impulses : last],
-        anchors=solution.anchors,
+        reference_attitudes=solution.reference_attitudes,
         losses=losses,
         drives=drives,
         status=solution.ending.status,
@@ -135,7 +138,7 @@ def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
 def _states_of(task: InitialValueProblem, solution: Solution) -> Array:
     """Return the states of servos and drives at the samples, (T, states)."""
     actuators = task.motion.actuators
-    first = 2 * task.equation.model.size + actuators.works + actuators.impulses
+    first = 2 * task.equation.model.size + actuators.work_integrals + actuators.impulses
     return solution.states[:, first:]
 
 
@@ -150,19 +153,19 @@ def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveDat
     """Return generalised forces, stored energy and states of drive trains at the samples."""
     model, actuators, n = task.equation.model, task.motion.actuators, task.equation.model.size
     x, v = _states_of(task, solution), solution.states[:, n : 2 * n]
-    q, anchors = solution.states[:, :n], solution.anchors
+    q, reference_attitudes = solution.states[:, :n], solution.reference_attitudes
     rows = _targets(task, solution.times)
     sizes = {"u": u.shape[1], "q": n, "v": n, "r": len(rows), "x": x.shape[1],
              "b": len(task.efforts)}  # fmt: skip
     symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
-    anchor = ca.SX.sym("anchor", *anchors.shape[1:])
-    placed = model.anchored(anchor) if model.attitudes else model
+    reference_attitude = ca.SX.sym("reference_attitude", *reference_attitudes.shape[1:])
+    placed = model.with_reference(reference_attitude) if model.attitudes else model
     share, effective_inputs, currents = actuators.shares(placed, *symbols)
     push = share.push + ca.DM(input_matrix(model)) @ (effective_inputs - symbols[0])
     efforts = np.tile(task.efforts[:, None], len(v))
-    arguments = (u.T, q.T, v.T, rows, x.T, efforts, np.concatenate(anchors, axis=1))
+    arguments = (u.T, q.T, v.T, rows, x.T, efforts, np.concatenate(reference_attitudes, axis=1))
     results = [push, share.stored, ca.vertcat(*currents)]
-    outputs = ca.Function("drives", [*symbols, anchor], results)(*arguments)
+    outputs = ca.Function("drives", [*symbols, reference_attitude], results)(*arguments)
     forces, stored, amperes = (np.array(element) for element in outputs)
     states = dict(zip(actuators.state_names, x.T, strict=True))
     states_by_name = {element.name: states[element.name] for element in actuators.bristles}
@@ -221,13 +224,13 @@ def joined(first: Run, second: Run) -> Run:
     begin = len(first.t) - 1
     change = second.v[0] - first.v[-1]
     jump = tuple(change.tolist()) if np.any(change) else ()
-    legs = (
-        *(leg for leg in first.legs if leg.first < begin),
-        *(replace(leg, first=begin, jump=jump) for leg in second.legs),
+    phases = (
+        *(phase for phase in first.phases if phase.first < begin),
+        *(replace(phase, first=begin, jump=jump) for phase in second.phases),
     )
     return replace(
         second,
-        legs=legs,
+        phases=phases,
         statistics=Statistics(int(counts[0]), int(counts[1]), int(counts[2]), counts[3]),
         **changes,
     )
