@@ -140,10 +140,11 @@ def _page(found: "Found") -> str:
         _chain_table(found),
         *_verdicts(found),
         "## Links of many coordinates",
-        "Two links of finite elements, bending in one plane. An exponent p says that operations "
-        "or time grow like the number of coordinates per link to the power p. Operations are "
-        "counted in the compiled code; with 40 coordinates that is longer than a processor's first "
-        "cache, with stiffening about as long as its second, which shows in the times.",
+        "The table is for two links of finite elements that bend in one plane. An exponent p means "
+        "that operations "
+        "or time grow like the number of coordinates per link to the power p. With 40 coordinates "
+        "the compiled code is larger than the processor's first cache, with stiffening about as "
+        "large as its second, which increases the times.",
         _element_table(found),
         "## Until an arm can be used",
         "The table has CPU times in a fresh process [s], the median of five. *First result* is the "
@@ -155,11 +156,11 @@ def _page(found: "Found") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_CHAINS = """Microseconds per evaluation: median, and in brackets the middle half of the rounds.
-Links of 0.4 m and 2 kg, joint axes turned by 0 and 90 degrees in turn, gravity across the first
-axis. Flexible links have three clamped-free modes each, two along y and one along z. The peers'
-chains are rigid, with as many joints. A check before the timing ensures that all libraries compute
-the same accelerations in the same random state.
+_CHAINS = """The table has microseconds per evaluation: the median, and in brackets the middle half
+of the rounds. Links have 0.4 m and 2 kg, with joint axes turned by 0 and 90 degrees alternately,
+and gravity across the first axis. Flexible links have three clamped-free modes each, two along y
+and one along z. The chains of the other libraries are rigid, with as many joints. A check before
+the timing ensures that all libraries compute the same accelerations in the same random state.
 
 flexarm is called in a compiled loop. pinocchio's articulated-body algorithm is timed in three ways,
 and the fastest counts: `aba` in its two conventions called from Python, less the time of as many

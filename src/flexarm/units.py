@@ -263,9 +263,9 @@ def _misread(rest: str) -> str:
     return f"the unit cannot be read from {_quoted(rest.strip())} on; write it like N m/rad"
 
 
-def _suggestion(name: str, wanted: Dimension) -> str:
+def _suggestion(name: str, dimension: Dimension) -> str:
     """Return text that suggests a unit for a misspelt one, of the wanted dimension if possible."""
-    fitting = [unit for unit, scale in _UNITS.items() if scale.dimension == wanted]
+    fitting = [unit for unit, scale in _UNITS.items() if scale.dimension == dimension]
     guesses = [
         [word for word in (_WORDS.get(name.lower().removesuffix("s")),) if word],
         [unit for unit in fitting if unit.lower() == name.lower()],

@@ -15,12 +15,12 @@ from flexarm.model import Model
 from flexarm.spatial import Array
 
 
-def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator[Notice]:
+def arm_damping_notice(model: Model, locked: LinearModel, pose: Array) -> Iterator[Notice]:
     """Yield a notice if the arm's slowest mode has a much lower damping ratio than its link.
 
-    ``held`` has the arm's matrices at ``pose``, with driven joints locked.
+    ``locked`` has the arm's matrices at ``pose``, with driven joints locked.
     """
-    places = {name: k for k, name in enumerate(held.names)}
+    places = {name: k for k, name in enumerate(locked.names)}
     rows = {
         index: [places[name] for name in model.names[part.modes]]
         for index, part in enumerate(model.links)
@@ -28,8 +28,8 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
     }
     if not any(any(model.links[index].link.damping_ratios) for index in rows):
         return
-    squares, vectors = undamped(held.mass, held.stiffness)
-    strain = vectors * (held.stiffness @ vectors)
+    squares, vectors = undamped(locked.mass, locked.stiffness)
+    strain = vectors * (locked.stiffness @ vectors)
     for k in np.flatnonzero(squares > RIGID_MODE * squares.max()):
         shares = {index: strain[mine, k].sum() / strain[:, k].sum() for index, mine in rows.items()}
         index = max(shares, key=lambda index_of_link: float(shares[index_of_link]))
@@ -38,9 +38,9 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
     else:
         return
     omega, moved = float(np.sqrt(squares[k])), vectors[:, k]
-    stiffness = held.stiffness[np.ix_(rows[index], rows[index])]
+    stiffness = locked.stiffness[np.ix_(rows[index], rows[index])]
     ratio_in_file, mode = _strained_most(model, index, pose, stiffness, moved[rows[index]])
-    ratio = float(moved @ held.damping @ moved) / (2 * omega)
+    ratio = float(moved @ locked.damping @ moved) / (2 * omega)
     if ratio >= LESS_DAMPING * ratio_in_file:
         return
     links = sum(
@@ -80,35 +80,35 @@ def _strained_most(
     return float(ratios[most]), names[most]
 
 
-def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = None) -> Array:
+def _ratio_damping(model: Model, index: int, pose: Array, ratio: float | None = None) -> Array:
     """Return a link's damping matrix (m, m) from its damping ratios, without material damping.
 
-    ``given`` replaces the ratios of the link.
+    ``ratio`` replaces the ratios of the link.
     """
     part, m = model.links[index], model.links[index].modes
     if not any(part.link.damping_ratios):
         return np.zeros((m.stop - m.start, m.stop - m.start))
-    ratios = part.link.damping if given is None else given
+    ratios = part.link.damping if ratio is None else ratio
     link = part.link.model_copy(update={"damping": ratios, "material_damping": None})
     links = (*model.arm.links[:index], link, *model.arm.links[index + 1 :])
     arm = model.arm.model_copy(update={"links": links})
     return body_of(model, part).ratio_damping(pose, arm, index)
 
 
-def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
+def _more_damping(arm: Arm, link_ratio: float, more: float, mode: str) -> str:
     """Return a remedy as text: the damping ratios to enter in the model file for the links."""
     see = "'flexarm modes' prints the damping of each mode of the arm"
-    by_mode = f"'damping: {{{mode}: {more * given:.2g}}}'"
+    by_mode = f"'damping: {{{mode}: {more * link_ratio:.2g}}}'"
     by_name = [isinstance(link.damping, dict) for link in arm.links]
     most = [more * max(link.damping_ratios, default=0.0) for link in arm.links]
     if all(
         ratio < (MOST_DAMPING if named else 1) for ratio, named in zip(most, by_name, strict=True)
     ):
         return (
-            f"for a ratio of {given:.3g} there multiply the damping ratios of the links by "
+            f"for a ratio of {link_ratio:.3g} there multiply the damping ratios of the links by "
             f"{more:.3g}, or give them by mode ({by_mode}); {see}"
         )
     return (
-        f"for a ratio of {given:.3g} there give damping ratios by mode, which may be 1 or more "
-        f"({by_mode}); {see}"
+        f"for a ratio of {link_ratio:.3g} there give damping ratios by mode, which may be 1 or "
+        f"more ({by_mode}); {see}"
     )

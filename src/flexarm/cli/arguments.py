@@ -68,7 +68,7 @@ def require_outputs(
 
     require_figure(getattr(args, "plot", None))
     require_distinct(*outputs)
-    read = [Path(each) for each in (getattr(args, "arm", None), *inputs) if each is not None]
+    read = [Path(file) for file in (getattr(args, "arm", None), *inputs) if file is not None]
     for path in filter(None, outputs):
         require_writable(path, force=args.force)
         require_apart(path, read)

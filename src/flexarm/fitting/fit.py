@@ -276,7 +276,7 @@ def _information(
 
 
 def _compared(
-    fit: Fit, information: Array, more: Array, sizes: Array, what: tuple[str, float, float]
+    fit: Fit, information: Array, more: Array, sizes: Array, sine: tuple[str, float, float]
 ) -> Excitation:
     scale = np.outer(sizes, sizes)
     before, after = (
@@ -286,7 +286,7 @@ def _compared(
     errors = sizes * np.sqrt(np.maximum(np.diag(inverse), 0.0))
     names = (matrix.name for matrix in fit.estimates)
     gain = float(np.sqrt(max(after, 1e-300) / max(before, 1e-300)))
-    return Excitation(*what, gain, dict(zip(names, errors.tolist(), strict=True)))
+    return Excitation(*sine, gain, dict(zip(names, errors.tolist(), strict=True)))
 
 
 def estimate_rows(fit: Fit) -> list[tuple[str, ...]]:
@@ -423,8 +423,8 @@ def write_report(fit: Fit, path: str | Path, *, force: bool = False) -> None:
     draw(fit).savefig(picture, format="png", dpi=110)
     image = base64.b64encode(picture.getvalue()).decode("ascii")
     title = f"{fit.arm.name}: fitted to measured runs"
-    text = "".join(f"<p>{escape(each)}</p>" for each in judgement(fit))
-    combinations = [(each.words(),) for each in fit.combinations]
+    text = "".join(f"<p>{escape(combination)}</p>" for combination in judgement(fit))
+    combinations = [(combination.words(),) for combination in fit.combinations]
     page = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         "<style>body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"

@@ -335,17 +335,17 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
     )
 
 
-def _scale(given: Array, k: int) -> str:
+def _scale(noise: Array, k: int) -> str:
     """Return words for the unit of residuals in search k: the noise, or a substitute at first."""
-    if k > 0 or not np.isnan(given).any():
+    if k > 0 or not np.isnan(noise).any():
         return "the noise"
-    return "the readings' standard deviation" if np.isnan(given).all() else (
+    return "the readings' standard deviation" if np.isnan(noise).all() else (
         "the noise, or of the readings' standard deviation where no noise is given"
     )  # fmt: skip
 
 
 def _telling(
-    problem: FitProblem, say: Callable[[str], None], what: str, scale: str
+    problem: FitProblem, say: Callable[[str], None], stage: str, scale: str
 ) -> Callable[[Array, Array], Array]:
     """Return the residual function, wrapped to report the rms residual after every evaluation."""
     runs = count(1)
@@ -354,7 +354,7 @@ def _telling(
         errors = problem.residuals(values, noise)
         with np.errstate(over="ignore"):  # of a model that is far off: the search turns back
             size = math.sqrt(float(np.mean(errors**2)))
-        say(f"{what}: run {next(runs)}, residual {100 * size:.3g} % of {scale}")
+        say(f"{stage}: run {next(runs)}, residual {100 * size:.3g} % of {scale}")
         return errors
 
     return residuals
@@ -373,7 +373,7 @@ def _spread(problem: FitProblem) -> Array:
     return spread
 
 
-def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Array:
+def _noise(problem: FitProblem, values: Array, stated_noise: Array, loss: Loss) -> Array:
     """Return the noise of each sensor: the given noise, or an estimate from the sensor's residuals.
 
     The estimate is the rms residual, corrected for the number of fitted values, or with robust
@@ -391,7 +391,7 @@ def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Arra
             1.4826 * float(np.median(np.abs(residuals))) if len(residuals) else 1.0
             for residuals in left
         ]
-    return np.where(np.isnan(given), np.maximum(estimated, 1e-300), given)
+    return np.where(np.isnan(stated_noise), np.maximum(estimated, 1e-300), stated_noise)
 
 
 def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:

@@ -120,7 +120,12 @@ class Sensor:
             if winding.name == self.reads:
                 actuators = replace(actuators_of(model), servos=(), ties=())
                 return actuators.shares(model, u, q, v, ca.SX(0, 1), x, ca.SX(0, 1))[2][k]
-        quantities = [*model.names, "NAME.rate", *TIP, *(each.name for each in windings)]
+        quantities = [
+            *model.names,
+            "NAME.rate",
+            *TIP,
+            *(motor_winding.name for motor_winding in windings),
+        ]
         raise FlexarmError(
             f"sensor: {model.arm.name} has no quantity '{self.reads}'. The quantities are "
             f"{', '.join(quantities)}, and gauges such as 'link1 strain y at 0'."

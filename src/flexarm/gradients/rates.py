@@ -76,13 +76,13 @@ class RateFunctions:
         return self._picked(formulation, actuators, ("seen",))
 
     def _picked(
-        self, formulation: Formulation, actuators: Actuators, wanted: tuple[str, ...]
+        self, formulation: Formulation, actuators: Actuators, output_names: tuple[str, ...]
     ) -> ca.Function:
         """Return a symbolic function of the wanted outputs of the motion, without empty ones."""
         motion = motion_of(formulation, self.law, actuators)
         symbols = motion.sx_in()
         outputs = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))
-        names = [name for name in wanted if name in outputs and outputs[name].numel()]
+        names = [name for name in output_names if name in outputs and outputs[name].numel()]
         return ca.Function(
             "rates", symbols, [ca.densify(outputs[name]) for name in names], motion.name_in(), names
         )

@@ -118,17 +118,17 @@ def recorded(
     return np.concatenate(step_ends), np.concatenate([*renewed, []]), events, m.t
 
 
-def divided(stops: Array, taken: Array, count: Array, finer: int = 1) -> Array:
+def divided(stops: Array, recorded_ends: Array, count: Array, finer: int = 1) -> Array:
     """Return step ends [s] that include all stops, with steps no longer than recorded ones.
 
-    ``taken`` are ends of recorded steps [s] and ``count`` their step numbers; ``finer`` multiplies
-    the number of steps between two stops.
+    ``recorded_ends`` are ends of recorded steps [s] and ``count`` their step numbers; ``finer``
+    multiplies the number of steps between two stops.
     """
-    passed = np.interp(stops, taken, count)
+    passed = np.interp(stops, recorded_ends, count)
     parts = np.maximum(1, np.floor(np.diff(passed) + 0.999999)).astype(int) * finer
     ends = [stops[:1]]
     for a, b, end, steps in zip(passed[:-1], passed[1:], stops[1:], parts, strict=True):
-        inside = np.interp(a + (b - a) * np.arange(1, steps) / steps, count, taken)
+        inside = np.interp(a + (b - a) * np.arange(1, steps) / steps, count, recorded_ends)
         ends += [inside, np.array([end])]
     return np.concatenate(ends)
 
@@ -413,14 +413,14 @@ class Differentiable:
         equation = replace(
             self.equation, formulation=replace(self.equation.formulation, model=model), _compiled={}
         )
-        held = tuple(holding.values())
+        held_joints = tuple(holding.values())
         task = prepare(
             model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
             actuators=actuators_of(model, lookouts=self.functions.lookouts),
-            start=state, home=home, begins=discrete.target_times(), held=held, bounds=bounds,
+            start=state, home=home, begins=discrete.target_times(), held=held_joints, bounds=bounds,
             rtol=self.rtol,
         )  # fmt: skip
-        return task, held
+        return task, held_joints
 
     def _driven(
         self,
@@ -473,8 +473,8 @@ class Differentiable:
         if happened in self._smooth:
             return
         model = self.equation.model
-        task, held = self._task(model, None, None, phase)
-        stay = [model.names[k] for k in held]
+        task, held_joints = self._task(model, None, None, phase)
+        stay = [model.names[k] for k in held_joints]
         for key, near in nearby(model, self.parameters).items():
             other = near.models[0]
             event_times, other_times = (
@@ -501,25 +501,25 @@ class Differentiable:
 
         A state-dependent event ends the phase early; without trajectories, at its begin.
         """
-        plan, seen, t = self._plan(trajectory.task, trajectory.plan)
+        plan, events_seen, t = self._plan(trajectory.task, trajectory.plan)
         model, discrete, (begin, end) = (
             trajectory.model,
             plan.discrete,
             trajectory.t[[0, -1]].tolist(),
         )
         for _ in range(EVENT_ORDERINGS):
-            if not seen or t >= end - instant(end):
+            if not events_seen or t >= end - instant(end):
                 return [trajectory.by(plan)], (), end
             if t <= begin + 4 * instant(begin):  # the quantity is beyond its value at the begin
                 now = (k for k, at in discrete.done.items() if at == begin)
-                refuse_at_once(model, [*seen, *now], begin)
-                refuse_released(model, discrete, begin, seen)
-                return [], seen, begin
-            phases = ended(trajectory, plan, seen[0], t)
+                refuse_at_once(model, [*events_seen, *now], begin)
+                refuse_released(model, discrete, begin, events_seen)
+                return [], events_seen, begin
+            phases = ended(trajectory, plan, events_seen[0], t)
             guess, t = t, float(phases[-1].t[-1])
             if np.diff(np.searchsorted(trajectory.t, [guess, t]))[0] == 0:  # no sample between
                 break
-        return phases, seen, t
+        return phases, events_seen, t
 
     def _plan(
         self, task: InitialValueProblem, phase: StepSequence
@@ -533,14 +533,14 @@ class Differentiable:
         inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
         stops = apart(np.concatenate([task.times, inside]))
         if self.method.adaptive:
-            taken, renewed, seen, t = recorded(task, self.method, self.rtol)
+            recorded_ends, renewed, events_seen, t = recorded(task, self.method, self.rtol)
             stops = np.append(stops[stops < t], t)
-            ends = divided(stops, taken, np.arange(float(len(taken))))
+            ends = divided(stops, recorded_ends, np.arange(float(len(recorded_ends))))
             if not self.method.solves_vibrations:
-                return replace(phase, ends=ends), seen, t
+                return replace(phase, ends=ends), events_seen, t
             modes = np.zeros(len(ends) - 1, dtype=np.int64)
             modes[np.searchsorted(ends, renewed - roundings(renewed))] = 1
-            return replace(phase, ends=ends, renewed=modes), seen, t
+            return replace(phase, ends=ends, renewed=modes), events_seen, t
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
         model, rest = task.equation.model, task
         if task.start.v.any():

@@ -1,4 +1,4 @@
-"""Limits and thresholds of what all formulations rest on, each with its unit and reason."""
+"""Limits and thresholds of kinematics, loads and geometry, each with its unit and reason."""
 
 # Products of shape functions: numbers up to which a first way takes fewer operations than a second.
 # Bending amplitudes: tensors, then points along the link.  Nodes: products of node by node, then

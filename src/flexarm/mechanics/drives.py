@@ -49,13 +49,13 @@ def input_limit(axis: Axis) -> float:
 
 def input_limits(model: Model) -> Array:
     """Return the largest input of each of the k driven axes, infinite without limit, (k,)."""
-    found = []
+    largest = []
     for axis in model.axes:
         if axis.driven:
             limits = axis.acts.limits
             effort = None if limits is None else limits.effort
-            found.append(math.inf if effort is None else float(effort) / abs(gear_gain(axis)))
-    return np.array(found)
+            largest.append(math.inf if effort is None else float(effort) / abs(gear_gain(axis)))
+    return np.array(largest)
 
 
 def hub_row(model: Model, axis: Axis) -> Array:

@@ -42,14 +42,14 @@ def input_matrix(model: Model) -> Array:
 
 
 def elastic_force(
-    model: Model, q: Expr, known: Mapping[str, Expr] | None = None, *, ends: bool = True
+    model: Model, q: Expr, elastic_forces: Mapping[str, Expr] | None = None, *, ends: bool = True
 ) -> Expr:
     """Compute the gradient (n,) of the elastic energy of links, joints, contacts and springs.
 
-    ``known`` maps link names to elastic forces already computed; with ``ends`` false, contacts of
-    the arm's tip are omitted.
+    ``elastic_forces`` maps link names to elastic forces already computed; with ``ends`` false,
+    contacts of the arm's tip are omitted.
     """
-    result = _own_elastic_force(model, q, known or {})
+    result = _own_elastic_force(model, q, elastic_forces or {})
     for point_force in point_forces(model, q, ends=ends):
         result -= point_force.attached.effort(point_force.stored, point_force.torque)
     return result
@@ -68,11 +68,11 @@ def elastic_stiffness(model: Model, q: Expr) -> Expr:
     return result
 
 
-def _own_elastic_force(model: Model, q: Expr, known: Mapping[str, Expr]) -> Expr:
+def _own_elastic_force(model: Model, q: Expr, elastic_forces: Mapping[str, Expr]) -> Expr:
     """Return the gradient (n,) of the elastic energy of links and joints."""
     result = ca.gradient(_joint_energy(model, q), q)
     for part in model.links:
-        effort = known.get(part.name)
+        effort = elastic_forces.get(part.name)
         effort = body_of(model, part).effort(q) if effort is None else effort
         for i, column in enumerate(part.own):
             result[column] += effort[i]

@@ -239,17 +239,17 @@ def _part(measure: Measure, columns: slice) -> Measure:
     return lambda q, v, u: measure(q, v, u)[:, columns]
 
 
-def _by_name(what: str, given: ByName, names: tuple[str, ...], unit: str) -> dict[str, float]:
+def _by_name(quantity: str, limit: ByName, names: tuple[str, ...], unit: str) -> dict[str, float]:
     """Return a limit given as one number or by name as a mapping from names to numbers."""
-    if given is None:
+    if limit is None:
         return {}
-    if is_number(given) or isinstance(given, str):
-        return dict.fromkeys(names, require_positive(what, given, unit=unit))
-    listed = require_mapping(what, given, "numbers by name")
+    if is_number(limit) or isinstance(limit, str):
+        return dict.fromkeys(names, require_positive(quantity, limit, unit=unit))
+    listed = require_mapping(quantity, limit, "numbers by name")
     for name in listed:
         if name not in names:
-            raise refused(what, name, f"one of {', '.join(names)}")
+            raise refused(quantity, name, f"one of {', '.join(names)}")
     return {
-        name: require_positive(f"{what}: {name}", value, unit=unit)
+        name: require_positive(f"{quantity}: {name}", value, unit=unit)
         for name, value in listed.items()
     }

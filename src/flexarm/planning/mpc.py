@@ -113,11 +113,11 @@ class Mpc(Summarised):
         self.begin()
 
     def _summary(self) -> Summary:
-        asked = (
+        weights_text = (
             "weights of its own" if self._weights[0] else f"bandwidth {self.bandwidth:.3g} rad/s"
         )
         lines = (
-            f"looks {self.intervals} intervals of {self.period:g} s ahead, {asked}",
+            f"looks {self.intervals} intervals of {self.period:g} s ahead, {weights_text}",
             f"watches {len(self._rows)} limits of states; given up at {self.broken} samples",
         )
         pairs = zip(self.names, self.most.tolist(), strict=True)

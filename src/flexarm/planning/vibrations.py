@@ -61,7 +61,7 @@ class Vibrations:
         )
 
 
-def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
+def line_up(at_postures: Sequence[Vibrations]) -> list[Vibrations]:
     """Return vibrations at postures along a motion, with modes matched to those at the last one.
 
     Modes are matched by the similarity of mode shapes and renamed accordingly; swings are the
@@ -69,8 +69,8 @@ def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
     """
     from scipy.optimize import linear_sum_assignment  # takes long to import
 
-    lined = [found[-1]]
-    for earlier in reversed(found[:-1]):
+    lined = [at_postures[-1]]
+    for earlier in reversed(at_postures[:-1]):
         after = lined[-1]
         alike = np.abs(after.shapes.conj().T @ earlier.shapes)
         rows, columns = linear_sum_assignment(-alike)
@@ -142,10 +142,10 @@ def vibrations(
     return Vibrations(speed, less, tuple(names[rings]), rung * driven, lags, sized)
 
 
-def _servo(tangent: Tangent, each: Servoed) -> tuple[Array, float, float]:
+def _servo(tangent: Tangent, servo: Servoed) -> tuple[Array, float, float]:
     """Return the direction of a servo's generalised force, (n,), its stiffness and its damping."""
-    push = tangent.inputs[:, each.column] / each.gain
-    return push, each.servo.stiffness or 0.0, each.servo.damping or 0.0
+    push = tangent.inputs[:, servo.column] / servo.gain
+    return push, servo.servo.stiffness or 0.0, servo.servo.damping or 0.0
 
 
 def _force(tangent: Tangent, whole: LinearModel, name: str, s: Complex) -> Complex:

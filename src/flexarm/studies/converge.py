@@ -228,13 +228,13 @@ def converge(
     for name, other in listed.items():
         say(name)
         rows.append(_row(name, other, runs.of(other), best, truth))
-    given, grown = runs.of(arm), runs.of(listed["one more"])
-    by_link = differences(given, best)
+    given_run, grown = runs.of(arm), runs.of(listed["one more"])
+    by_link = differences(given_run, best)
     estimate = max(by_link.values(), default=None)
     steps = None
     is_sequence = all(of_family(link) for link in arm.links if can_enrich(link))
     if is_sequence and grown.status == "finished":
-        steps = max(differences(given, grown).values(), default=None)
+        steps = max(differences(given_run, grown).values(), default=None)
     # A family that converges at least halves its error with each shape.
     mismatch = bool(estimate and steps is not None and estimate > 2 * steps)
     validity = best.validity
@@ -245,7 +245,7 @@ def converge(
     say("one more stretch shape")
     result = Convergence(
         arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
-        _model_error(arm, best), _stretch(arm, given, runs), tuple(rows), answer, (),
+        _model_error(arm, best), _stretch(arm, given_run, runs), tuple(rows), answer, (),
     )  # fmt: skip
     return replace(result, advice=tuple(advice(result, arm)))
 
@@ -268,18 +268,18 @@ def read_want(value: object) -> float:
 def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
     """Return the smallest basis and loosest tolerance whose error is within the requested one."""
     answer = search.cheapest(by_rule(arm))
-    best, given = search.best, search.runs.of(arm)
+    best, given_run = search.best, search.runs.of(arm)
     assert best is not None
     truth, _ = frequencies(reference(arm))
-    rows = [_row(f"as given: {title(arm)}", arm, given, best, truth)]
+    rows = [_row(f"as given: {title(arm)}", arm, given_run, best, truth)]
     if answer is not None:
         changed = change_arm(arm, answer.changes)
         run = search.runs.of(changed, answer.rtol)
         rows.append(_row(f"answer: {answer.basis}", changed, run, best, truth))
-    finished = given.status == "finished"
+    finished = given_run.status == "finished"
     result = Convergence(
         arm.name, search.runs.t_end, search.want, search.error(arm) if answer else None, None,
-        differences(given, best) if finished else {}, False, best.validity.slope,
+        differences(given_run, best) if finished else {}, False, best.validity.slope,
         _model_error(arm, best), None, tuple(rows), answer, (),
     )  # fmt: skip
     return replace(result, advice=tuple(advice_on_want(result)))
@@ -321,7 +321,7 @@ def _model_error(arm: Arm, run: Run) -> float | None:
     return SERIES_ERROR * validity.slope**2 * (1.0 if damped else UNDAMPED_FACTOR)
 
 
-def _stretch(arm: Arm, given: Run, runs: ShapeRuns) -> float | None:
+def _stretch(arm: Arm, given_run: Run, runs: ShapeRuns) -> float | None:
     """Return the change of the tip deflections due to one more axial shape function.
 
     The largest change over all links is relative to the range of the deflections. Return None if no
@@ -334,9 +334,9 @@ def _stretch(arm: Arm, given: Run, runs: ShapeRuns) -> float | None:
         run = runs.of(other)
     except FlexarmError:  # a family that has no such shapes
         return None
-    if {run.status, given.status} != {"finished"}:
+    if {run.status, given_run.status} != {"finished"}:
         return None
-    return max(differences(given, run).values(), default=None)
+    return max(differences(given_run, run).values(), default=None)
 
 
 def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:

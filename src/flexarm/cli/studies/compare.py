@@ -59,14 +59,14 @@ def _document(result: "Comparison") -> dict[str, Any]:
     }
 
 
-def _row(each: "Compared") -> dict[str, Any]:
-    if each.errors is None or each.exponents is None or each.counts is None:
-        return {"refusal": each.refusal}
+def _row(compared: "Compared") -> dict[str, Any]:
+    if compared.errors is None or compared.exponents is None or compared.counts is None:
+        return {"refusal": compared.refusal}
     return {
-        **_named(each.errors),
-        "singular": each.singular,
-        "by_deflection": [_named(errors) for errors in each.curve],
-        "exponents": each.exponents._asdict(),
+        **_named(compared.errors),
+        "singular": compared.singular,
+        "by_deflection": [_named(errors) for errors in compared.curve],
+        "exponents": compared.exponents._asdict(),
         "operations": {
             name: {
                 "multiplications": counts.multiplications,
@@ -74,9 +74,9 @@ def _row(each: "Compared") -> dict[str, Any]:
                 "divisions": counts.divisions,
                 "functions": sum(counts.functions.values()),
             }
-            for name, counts in each.counts.items()
+            for name, counts in compared.counts.items()
         },
-        "microseconds": each.microseconds,
+        "microseconds": compared.microseconds,
     }
 
 

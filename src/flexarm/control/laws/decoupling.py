@@ -116,18 +116,18 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
         )
 
 
-def _is_same(one: Model, other: Model) -> bool:
+def _is_same(first: Model, other: Model) -> bool:
     """Return whether two models have the same equations of motion, starts and inputs aside."""
-    if one is other or fingerprint(one) == fingerprint(other):
+    if first is other or fingerprint(first) == fingerprint(other):
         return True
-    if one.names != other.names or np.any(one.gravity != other.gravity):
+    if first.names != other.names or np.any(first.gravity != other.gravity):
         return False
     q, v = start_state(other)
     descriptions = [
         formulation("composite", model).function("matrices")(
             q, v, *([model.start_references] if model.attitudes else [])
         )
-        for model in (one, other)
+        for model in (first, other)
     ]
     return all(
         np.allclose(np.array(a), np.array(b), rtol=1e-9) for a, b in zip(*descriptions, strict=True)

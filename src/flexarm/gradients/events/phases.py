@@ -73,7 +73,7 @@ def nearby_in(
 
     The parameters come first, then the numbers of captured and drifting bodies (``carried 0``).
     """
-    found = {
+    arms_in_state = {
         key: replace(arm, models=tuple(situated(discrete, model) for model in arm.models))
         for key, arm in arms().items()
     }
@@ -83,8 +83,8 @@ def nearby_in(
         ways = (step, -step) if k < poses else (step,)
         models = (situated(carrying(discrete, numbers + way), model) for way in ways)
         weights = np.array([1.0, -1.0]) / (2 * CARRIED_STEP) if len(ways) > 1 else np.zeros(1)
-        found[f"carried {k}"] = Nearby(tuple(models), weights)
-    return found
+        arms_in_state[f"carried {k}"] = Nearby(tuple(models), weights)
+    return arms_in_state
 
 
 def bounds_in(discrete: DiscreteState, model: Model, t: float) -> tuple[Array, Array]:
@@ -206,12 +206,12 @@ def refuse_passed(
 
 
 def refuse_released(
-    model: Model, discrete: DiscreteState, begin: float, seen: Sequence[int]
+    model: Model, discrete: DiscreteState, begin: float, events_seen: Sequence[int]
 ) -> None:
     """Raise SimulationError if two events at one instant close and release the same brake."""
     events, passed_events = model.arm.events, discrete.done.items()
     before = [events[k] for k, t in passed_events if abs(t - begin) <= 4 * instant(begin)]
-    for late, event in product((events[k] for k in seen), before):
+    for late, event in product((events[k] for k in events_seen), before):
         for name in sorted({*late.release} & {*event.brake}):
             raise SimulationError(
                 f"gradients: '{late.title}' releases {name} at t = {begin:.6g} s, at the same "

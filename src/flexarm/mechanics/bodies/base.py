@@ -241,7 +241,7 @@ class LinkBody(ABC):
         return q[:, self.part.modes] if link is None else link.amplitudes
 
     def traced_amplitudes(self, q: Expr) -> Expr:
-        """Return `drawn_amplitudes` symbolically at coordinates q, (n,): (m,)."""
+        """Return the displayed amplitudes as expressions of the coordinates q, shape (m,)."""
         return q[self.part.modes]
 
     def slope_amounts(self, q: Expr) -> tuple[Expr, str]:

@@ -120,7 +120,7 @@ class BeamBody(LinkBody):
     def rotary(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
         """Compute the rotary inertia of sections that turn with first-order angles, in link axes.
 
-        Of a beam of constant length, it is what does not depend on its deformation.
+        For a beam of constant length, only the part that is independent of deformation is included.
         """
         if self.slides:
             return sliding_rotary(self.part, own, rates, omega)

@@ -170,9 +170,9 @@ class _Turning:
 
     def __init__(self, a: Array, b: Array, da: Array, db: Array, f: Array, df: Array) -> None:
         self.a, self.b, self.da, self.db, self.f = a, b, da, db, f
-        known, self.w = Entire.of(a * a + b * b), a * db - b * da
-        self.G, self.G1 = known.G, known.G1
-        self.torsion = df - self.w * known.T
+        entire, self.w = Entire.of(a * a + b * b), a * db - b * da
+        self.G, self.G1 = entire.G, entire.G1
+        self.torsion = df - self.w * entire.T
 
     @property
     def curvatures(self) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Inertia that only a sliding beam has: its straight part in the hub, and what passes the mouth."""
+"""Inertia that only a sliding beam has: its part in the hub, and material that passes the mouth."""
 
 from dataclasses import replace
 

@@ -249,9 +249,9 @@ class Evaluator:
             except FlexarmError as error:
                 rows.fail(k, str(error))
 
-    def _simulate(self, rows: Rows, given: tuple[Variations | None, Ints]) -> None:
+    def _simulate(self, rows: Rows, variation_rows: tuple[Variations | None, Ints]) -> None:
         """Simulate designs together, and store their quantities."""
-        variations, which = given
+        variations, which = variation_rows
         if variations is None:
             return
         computable = np.ones(len(which), dtype=bool)

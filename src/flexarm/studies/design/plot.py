@@ -86,10 +86,10 @@ def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
     return figure
 
 
-def indices(found: Mapping[str, SobolIndices]) -> "Figure":
+def indices(indices_by_quantity: Mapping[str, SobolIndices]) -> "Figure":
     """Draw first-order and total Sobol indices of each quantity as bars with bootstrap bounds."""
-    figure, axes = _axes(len(found), 1)
-    for row, (name, sobol_indices) in enumerate(found.items()):
+    figure, axes = _axes(len(indices_by_quantity), 1)
+    for row, (name, sobol_indices) in enumerate(indices_by_quantity.items()):
         at: Axes = axes[row, 0]
         places = np.arange(len(sobol_indices.parameters))
         for shift, label, value, bounds in (

@@ -157,7 +157,7 @@ def _restored(
     return study.as_begun(study.chunk, parts)
 
 
-def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
+def read_study(source_of_study: "str | Path | Mapping[str, Any] | Study") -> Study:
     """Return a validated study, read from a study file or from a mapping of the same contents.
 
     Raises
@@ -165,14 +165,16 @@ def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
     ModelError
         With a line ``file:line:column: what: why`` for each mistake.
     """
-    if isinstance(given, Study):
-        return given
-    if isinstance(given, Mapping):
-        return _of_mapping(given)
+    if isinstance(source_of_study, Study):
+        return source_of_study
+    if isinstance(source_of_study, Mapping):
+        return _of_mapping(source_of_study)
     try:
-        path = require_path("plan", given, ModelError)
+        path = require_path("plan", source_of_study, ModelError)
     except ModelError:
-        raise refused("plan", given, "a study file, or a mapping of its contents") from None
+        raise refused(
+            "plan", source_of_study, "a study file, or a mapping of its contents"
+        ) from None
     content = read_content(path)
     plan = parse(StudyFile, content, name=str(path), files=files_beside(path.parent))
     study, problems = _resolved(plan, path.parent.resolve())
@@ -190,8 +192,8 @@ def _locate(source: Source, where: Place) -> tuple[int, int]:
     return source.keys.get(where, (1, 1))
 
 
-def _of_mapping(given: Mapping[str, Any]) -> Study:
-    data = {"study": 1, **given}
+def _of_mapping(mapping: Mapping[str, Any]) -> Study:
+    data = {"study": 1, **mapping}
     try:
         plan = StudyFile.model_validate(data)
     except ValidationError as error:
@@ -324,16 +326,16 @@ def _require_frequency(of: DesignQuantity, model: Model, axes: Sequence[Paramete
         )
 
 
-def _arm(given: str | Arm | None, folder: Path) -> Arm | None:
-    if not isinstance(given, str):
-        return None if given is None else validated(given)
-    beside = folder / given
-    return load(beside if beside.is_file() else arm_path(given))
+def _arm(arm_in_plan: str | Arm | None, folder: Path) -> Arm | None:
+    if not isinstance(arm_in_plan, str):
+        return None if arm_in_plan is None else validated(arm_in_plan)
+    beside = folder / arm_in_plan
+    return load(beside if beside.is_file() else arm_path(arm_in_plan))
 
 
-def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> ParameterValues:
+def _axis(name: str, parameter: Parameter, arm: Arm | None, model: Model | None) -> ParameterValues:
     """Return a parameter of the study file with its bounds or values converted to SI units."""
-    keys = tuple(each.keys or (name,))
+    keys = tuple(parameter.keys or (name,))
 
     def taken(value: Any) -> Any:
         return value if arm is None or model is None else _common(arm, model, keys, value)
@@ -352,31 +354,31 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> P
             )
         return float(value_in_arm)
 
-    if each.values is not None:
-        values = tuple(map(taken, each.values))
+    if parameter.values is not None:
+        values = tuple(map(taken, parameter.values))
         if {*map(type, values)} == {int, float}:
             values = tuple(map(float, values))
         return ParameterValues(name, keys, "values", levels=len(values), values=values)
-    if each.mean is not None:
-        mean = number(each.mean)
-        deviation = _deviation(each.deviation, mean, number)
+    if parameter.mean is not None:
+        mean = number(parameter.mean)
+        deviation = _deviation(parameter.deviation, mean, number)
         if not deviation > 0:
             raise ModelError(f"deviation must be > 0, got {deviation:g}")
         return ParameterValues(name, keys, "normal", mean, deviation)
-    low, high = number(each.low), number(each.high)
+    low, high = number(parameter.low), number(parameter.high)
     if not low < high:
         raise ModelError(f"the range is empty, since low must be < high, got {low:g} and {high:g}")
-    if each.scale == "log" and low <= 0:
+    if parameter.scale == "log" and low <= 0:
         raise ModelError(f"low must be > 0 for 'scale: log', got {low:g}")
-    return ParameterValues(name, keys, each.scale, low, high, each.levels or 0)
+    return ParameterValues(name, keys, parameter.scale, low, high, parameter.levels or 0)
 
 
-def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float:
+def _deviation(deviation_in_plan: Any, mean: float, number: Callable[[Any], float]) -> float:
     """Return in SI units a standard deviation given with a unit or in % of the mean."""
-    if not isinstance(given, str):
-        return quantity(given, "1")
-    relative = given.rstrip().endswith("%")
-    return abs(mean) * quantity(given, "1") if relative else number(given)
+    if not isinstance(deviation_in_plan, str):
+        return quantity(deviation_in_plan, "1")
+    relative = deviation_in_plan.rstrip().endswith("%")
+    return abs(mean) * quantity(deviation_in_plan, "1") if relative else number(deviation_in_plan)
 
 
 def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
@@ -469,7 +471,7 @@ def _module(module: ModuleType) -> str:
     return f"{module.__name__} {_text(file) if file else sys.version}"
 
 
-def _described(value: Any, seen: dict[int, Any]) -> Iterator[str]:
+def _described(value: Any, visited: dict[int, Any]) -> Iterator[str]:
     """Yield texts that describe a value recursively, as input of a digest.
 
     An object met before is described by its sequence number, which ends cycles.
@@ -483,17 +485,17 @@ def _described(value: Any, seen: dict[int, Any]) -> Iterator[str]:
         yield from sorted(repr([*_described(element, {})]) for element in value)
         return
     if kind not in CONTAINERS:
-        if id(value) in seen:
-            yield f"again {list(seen).index(id(value))}"
+        if id(value) in visited:
+            yield f"again {list(visited).index(id(value))}"
             return
-        seen[id(value)] = value
+        visited[id(value)] = value
     if isinstance(value, ModuleType):
         yield _module(value)
     elif isinstance(value, type | BuiltinFunctionType):
         yield _named(value)
     else:
         for part in _parts(value):
-            yield from _described(part, seen)
+            yield from _described(part, visited)
 
 
 def _named(value: Any) -> str:

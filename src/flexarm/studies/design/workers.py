@@ -124,8 +124,8 @@ class _Line:
             process.wait()
 
 
-def _send(to: IO[bytes], what: object) -> None:
-    pickle.dump(what, to)
+def _send(to: IO[bytes], message: object) -> None:
+    pickle.dump(message, to)
     to.flush()
 
 

@@ -78,7 +78,7 @@ class Exact(BeamBody):
     def station(self, q: Expr, s: float) -> Local:
         """Compute the pose of the section at s in the root frame.
 
-        Of a sliding link it is that of the material which is there, and moves along s.
+        For a sliding link, the pose is that of the material at s, which moves along s.
         """
         own, where, parents = own_values(self.part, q), np.array([s]), self.beam.parents
         m, functions = self.motion(own, 0 * own), self.nodes.functions(where)

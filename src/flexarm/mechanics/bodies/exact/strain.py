@@ -72,10 +72,10 @@ def strain_energy(nodes: Collocation, d: Expr) -> Expr:
     return total
 
 
-def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire[Expr]] = ()) -> Expr:
+def strain_effort(nodes: Collocation, d: Expr, functions: Sequence[Entire[Expr]] = ()) -> Expr:
     """Compute the gradient (m,) of `strain_energy` in the amplitudes.
 
-    ``known`` are the trigonometric functions at the nodes, if already computed.
+    ``functions`` are the trigonometric functions at the nodes, if already computed.
     """
     effort = type(d)(d.shape[0], 1)
     for measured in Measured.of(nodes):
@@ -83,7 +83,7 @@ def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire[Expr]] = (
         slopes: list[list[Expr]] = [[] for _ in measured.rows]
         for g in range(nodes.count):
             at = [measure[g] for measure in measures]
-            f = known[g] if known else Entire.of(at[0] * at[0] + at[1] * at[1])
+            f = functions[g] if functions else Entire.of(at[0] * at[0] + at[1] * at[1])
             node = _node(measured.used, measured.alike)[1]
             efforts = node(*at, *measured.stiffness[:, g].tolist(), *f.values)
             for column, value in zip(slopes, efforts, strict=True):
@@ -130,12 +130,12 @@ def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function
 
 
 def _slopes(
-    at: Sequence[Expr], stiffness: Sequence[Expr], known: Sequence[Expr], alike: bool
+    at: Sequence[Expr], stiffness: Sequence[Expr], functions: Sequence[Expr], alike: bool
 ) -> list[Expr]:
     """Return the gradient of a node's elastic energy in the six strain measures."""
     a, b, f, da, db, df = at
     EIz, EIy, GJ = stiffness
-    G, T, S, G1, T1, S1 = known
+    G, T, S, G1, T1, S1 = functions
     w = a * db - b * da
     twisted = w * T
     M_t = GJ * (twisted - df)  # moment about the tangent

@@ -151,22 +151,22 @@ class Entire(Generic[E]):
 
     @cached_property
     def S1(self) -> E:
-        """Derivative of S by x/2."""
+        """Derivative of the function S with respect to x/2."""
         return self.G - self.T
 
     @cached_property
     def G1(self) -> E:
-        """Derivative of G by x/2."""
+        """Derivative of the function G with respect to x/2."""
         return 3 * self.five - self.four
 
     @cached_property
     def T1(self) -> E:
-        """Derivative of T by x/2."""
+        """Derivative of the function T with respect to x/2."""
         return 2 * self.four - self.G
 
     @cached_property
     def S2(self) -> E:
-        """Second derivative of S by x/2."""
+        """Second derivative of the function S with respect to x/2."""
         return self.G1 - self.T1
 
     @property
