@@ -35,7 +35,7 @@ PUSHED = {
 }
 HEAD = """# Gallery
 
-These arms come with flexarm. Each is shown at its largest deflection, by [the viewer](viewer.md).
+These arms come with flexarm. [The viewer](viewer.md) shows each arm at its largest deflection.
 `flexarm arms NAME` prints its model file, `flexarm simulate NAME --html FILE` makes a page of
 its run, `flexarm live NAME` makes a page in which you can pull it.
 

@@ -264,7 +264,7 @@ class Designs:
         Raises
         ------
         FlexarmError
-            If none could be computed.
+            If no design could be computed.
         """
         missed = np.maximum(-margins - SEARCH_ACCURACY, 0.0).max(axis=1, initial=0.0)
         if not np.any(np.isfinite(aims)):

@@ -199,7 +199,7 @@ def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
     Returns
     -------
     dict[str, Margins]
-        By input: margins of gain, phase and distance.
+        Margins of gain, phase and distance, by input.
 
     Raises
     ------
