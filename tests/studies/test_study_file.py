@@ -37,7 +37,7 @@ MISTAKES = [
     ("keys: [start.joint1]", "keys: [start.elbow]", "parameters.angle: there is no coordinate '"),
     ("low: -10 deg, ", "", ":6:3: parameters.angle: a parameter"),
     ("-10 deg", "-10 mm", "parameters.angle: \"-10 mm\" is a length"),
-    ("count: 2", "count: 3", "sampling.count: the count of Sobol's points must be a power of 2"),
+    ("count: 2", "count: 3", "sampling.count: the count of designs must be a power of 2"),
     ("kind: sobol", "kind: lattice", ":7:18: sampling.kind: "),
     ("t_end: 100 ms", "t_end: -1", ":8:14: run.t_end: must be between 1e-12"),
     ("dt: 10 ms", "dt: 1.0e-12", "run.dt: 1e-12 s makes 1e+11 samples"),

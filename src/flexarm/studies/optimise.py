@@ -91,11 +91,11 @@ class Optimum(Summarised):
             lines.append("no design that keeps all limits was found. Widen ranges or limits.")
         elif self.refuted:
             lines.append(
-                f"no optimum. After {SEARCHES} searches a design near it is still better by "
+                f"no optimum was found. After {SEARCHES} searches a nearby design is better by "
                 f"{100 * self.refuted:.2g} %. Use a smaller rtol, or narrow the ranges."
             )
         else:
-            lines.append(f"none of those within {100 * NEAR:g} % of the ranges around it is better")
+            lines.append(f"no design within {100 * NEAR:g} % of the ranges around it is better")
         if self.limits:
             lines.append(f"at its limit: {', '.join(self.limits)}")
         if self.ends:

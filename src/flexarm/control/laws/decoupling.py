@@ -110,9 +110,10 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
     expected_shape, gains_shape = (len(driven.names), 2 * model.size), value.gains.shape[1:]
     if gains_shape != expected_shape or not _is_same(value.arm, model):
         raise FlexarmError(
-            f"regulator: must be made for the arm of the trajectory, '{model.arm.name}', with "
-            f"gains of shape {expected_shape}, got one for '{value.arm.arm.name}' with gains of "
-            f"shape {gains_shape}. Make it with lqr of this trajectory."
+            f"regulator: must be made for the arm of the trajectory, '{model.arm.name}', whose "
+            f"gains have the shape {expected_shape}. This regulator is for "
+            f"'{value.arm.arm.name}', with gains of shape {gains_shape}. Make one with lqr of this "
+            "trajectory."
         )
 
 

@@ -137,7 +137,7 @@ class Sampling(Part):
                 "'{low: 1, high: 2, levels: 5}'. Leave 'count' out.", "count",
             )  # fmt: skip
         if self.kind in ("sobol", "saltelli") and (self.count or 0).bit_count() != 1:
-            raise fault("the count of Sobol's points must be a power of 2", "count")
+            raise fault("the count of designs must be a power of 2 for this kind", "count")
         return self
 
 

@@ -502,7 +502,9 @@ def _named(value: Any) -> str:
     """Return the qualified name of a class or built-in function with the identity of its module."""
     name = getattr(value, "__module__", None) or "builtins"
     if name == "__main__" and not hasattr(sys.modules[name], "__file__"):
-        raise ModelError(f"the function {value.__qualname__} is in no file")
+        raise ModelError(
+            f"the function {value.__qualname__} is not defined in a file. Put it into a module."
+        )
     return f"{value.__qualname__} {_module(sys.modules[name]) if name in sys.modules else name}"
 
 
