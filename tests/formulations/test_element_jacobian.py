@@ -242,7 +242,7 @@ def test_an_end_link_without_payload_and_hub_is_refused_in_words(n: int, joint: 
         "the mass matrix is singular",
         "link1 carries nothing at its tip and its joint moves no hub",
         "joint1 and the nodes can move such that no element's centre moves or turns",
-        "give the arm a payload or the joint an outboard hub, or say paper=False",
+        "Give the arm a payload or the joint an outboard hub, or set paper=False",
     ):
         assert words in reason
     assert ElementJacobian.refusal(model, paper=False) is None
@@ -291,7 +291,7 @@ def test_two_points_are_singular_too_and_say_so(n: int) -> None:
     rows = np.column_stack([x, shapes.shapes.values("y", x)]) * np.sqrt(weight)[:, None]
     assert np.linalg.matrix_rank(rows) == 2 * n
     equation = Equation.of(ElementJacobian(beam(n, PIVOT), points=2))
-    with pytest.raises(FlexarmError, match=r"mass matrix singular .* or say points=4"):
+    with pytest.raises(FlexarmError, match=r"mass matrix singular .* or set points=4"):
         equation.forward_dynamics(undeformed(equation.model), np.zeros(2 * n + 1), np.zeros(1))
 
 

@@ -50,7 +50,7 @@ from flexarm.mechanics.loads import elastic_force
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr
 
-AXES = "1xyz"  # of homogeneous positions
+AXES = "1xyz"  # components of homogeneous positions
 
 
 class Name(NamedTuple):
@@ -58,10 +58,10 @@ class Name(NamedTuple):
 
     latex: str  # the symbol
     about: str  # its definition, in LaTeX
-    times: float = 1.0  # factor with which it stands in the term
+    times: float = 1.0  # factor of the symbol in the term
 
 
-Namer = Callable[[int, list[int]], Name]  # function of the place in a matrix, and of mode numbers
+Namer = Callable[[int, list[int]], Name]  # function of the entry of a matrix and of mode numbers.
 
 
 class IntegralSymbols:
@@ -78,67 +78,67 @@ class IntegralSymbols:
 
     def body(self, body: LagrangeBody) -> LagrangeBody:
         """Return a copy of a body whose moments are expressed by symbols instead of numbers."""
-        moving = {*body.D, *body.own}
-        movers = [
+        coordinates = {*body.D, *body.own}
+        numbers = [
             k for k, part in enumerate(self.model.links, 1)
-            if moving & {*_modes(part), *part.carried_by}
+            if coordinates & {*_modes(part), *part.carried_by}
         ]  # fmt: skip
-        number = max(movers, default=1)  # of the link that it belongs to: the last that moves it
+        number = max(numbers, default=1)  # number of the last link that moves the body
         modes, label = _modes(self.model.links[number - 1]), f"{number}"
-        if modes and not body.own:  # at the tip of a flexible link, or in its hub
+        if modes and not body.own:  # body at the tip of a flexible link, or in its hub
             label += r"\mathrm{t}" if any(i in modes for i in body.D) else r"\mathrm{h}"
         return LagrangeBody(body.T, body.D, self._moments(body.weight, label), body.own)
 
     def tip(self, number: int, position: Expr) -> Expr:
         """Return a link's tip position, (3,), with symbols for link length and shape values."""
 
-        def named(place: int, modes: list[int]) -> Name:
-            axis = "xyz"[place]
+        def name(entry: int, modes: list[int]) -> Name:
+            axis = "xyz"[entry]
             if modes:
                 return Name(rf"\phi_{{{_index(number, modes)}}}",
                             rf"\phi_{{{_index(number, modes)}}}(l_{{{number}}})")  # fmt: skip
             index = f"{number}" if axis == "x" else f"{number}{axis}"
             return Name(rf"l_{{{index}}}", rf"\text{{length of link {number}}}")
 
-        return self._renamed(position, named)
+        return self._renamed(position, name)
 
     def angle(self, number: int, angle: Expr) -> Expr:
         """Return a link's tip rotation angles, (3,), with symbols for the slopes of shapes."""
 
-        def named(place: int, modes: list[int]) -> Name:
+        def name(entry: int, modes: list[int]) -> Name:
             slope = rf"\phi_{{{_index(number, modes)}}}'"
             return Name(slope, rf"{slope}(l_{{{number}}})")
 
-        return self._renamed(angle, named)
+        return self._renamed(angle, name)
 
     def force(self, force: Expr) -> Expr:
         """Return the elastic generalised forces, (n,), with symbols for stiffness coefficients."""
         owners = {i: (k, i - part.modes.start + 1) for k, part in enumerate(self.model.links, 1)
                   for i in _modes(part)}  # fmt: skip
 
-        def named(place: int, modes: list[int]) -> Name:
-            if place in owners and len(modes) == 1:
-                number, mode = owners[place]
+        def name(entry: int, modes: list[int]) -> Name:
+            if entry in owners and len(modes) == 1:
+                number, mode = owners[entry]
                 index = _index(number, sorted([mode, *modes]))
                 return Name(rf"k_{{{index}}}", rf"\text{{stiffness of link {number}}}")
-            return Name(rf"k_{{{self.ring.generators[place].latex}}}", r"\text{stiffness}")
+            return Name(rf"k_{{{self.ring.generators[entry].latex}}}", r"\text{stiffness}")
 
-        return self._renamed(force, named)
+        return self._renamed(force, name)
 
     def _moments(self, weight: Moments, label: str) -> Moments:
-        def square(place: int, modes: list[int]) -> Name:
-            a, b = sorted(divmod(place, 4))
+        def square(entry: int, modes: list[int]) -> Name:
+            a, b = sorted(divmod(entry, 4))
             return _integral(label, modes, a, b)
 
         def column(f: int) -> Namer:
-            return lambda place, modes: _integral(label, [f, *modes], *sorted(divmod(place, 4)),
-                                                  once=True)  # fmt: skip
+            return lambda entry, modes: _integral(label, [f, *modes], *sorted(divmod(entry, 4)),
+                                                  single=True)  # fmt: skip
 
-        def first(more: list[int]) -> Namer:
-            return lambda place, modes: _integral(label, [*more, *modes], 0, place)
+        def first(further_modes: list[int]) -> Namer:
+            return lambda entry, modes: _integral(label, [*further_modes, *modes], 0, entry)
 
-        def turned(place: int, modes: list[int]) -> Name:
-            f, g = sorted(divmod(place, max(len(weight.H), 1)))
+        def section_rotation(entry: int, modes: list[int]) -> Name:
+            f, g = sorted(divmod(entry, max(len(weight.H), 1)))
             return Name(rf"j_{{{_index(label, [f + 1, g + 1])}}}", r"\text{turning of sections}")
 
         size = range(len(weight.H))
@@ -147,7 +147,7 @@ class IntegralSymbols:
             [self._renamed(weight.H[f], column(f + 1)) for f in size],
             [[self._renamed(weight.N[f][g], _pair(label, f + 1, g + 1)) for g in range(len(row))]
              for f, row in enumerate(weight.N)],
-            self._renamed(weight.T, turned),
+            self._renamed(weight.T, section_rotation),
             self._renamed(weight.r, first([])),
             [self._renamed(weight.eps[f], first([f + 1])) for f in range(len(weight.eps))],
         )  # fmt: skip
@@ -158,9 +158,9 @@ class IntegralSymbols:
         ``name`` returns the name of the symbol of each term.
         """
         result = ca.SX(*matrix.shape)
-        for place, modes, powers, x in self._terms(matrix):
-            row, column = divmod(place, matrix.shape[1])
-            symbol = self._symbol(name(place, modes), x)
+        for entry, modes, powers, x in self._terms(matrix):
+            row, column = divmod(entry, matrix.shape[1])
+            symbol = self._symbol(name(entry, modes), x)
             product = ca.SX(1)
             for g, p in powers:
                 product *= self.q[g] ** p
@@ -175,14 +175,14 @@ class IntegralSymbols:
         """
         if not matrix.numel():
             return
-        own = Ring(generators=self.ring.generators[: self.model.size])
+        coordinate_ring = Ring(generators=self.ring.generators[: self.model.size])
         function = ca.Function("terms", [self.q], [ca.densify(ca.SX(matrix))])
-        (found,) = evaluated(lower(function), own, [list(range(self.model.size))])
+        (polynomials,) = evaluated(lower(function), coordinate_ring, [list(range(self.model.size))])
         modes = {i: i - part.modes.start + 1 for part in self.model.links for i in _modes(part)}
-        for place, polynomial in found.items():
+        for entry, polynomial in polynomials.items():
             for powers, x in polynomial.items():
                 if abs(x) > 1e-14:
-                    yield place, [modes.get(g, 0) for g, p in powers for _ in range(p)], powers, x
+                    yield entry, [modes.get(g, 0) for g, p in powers for _ in range(p)], powers, x
 
     def _symbol(self, name: Name, value: float) -> Expr:
         """Return the symbol of a name times the name's factor, creating the symbol if it is new.
@@ -197,10 +197,10 @@ class IntegralSymbols:
             symbol = ca.SX.sym(latex)
             self.symbols = ca.vertcat(self.symbols, symbol)
             self.places.append(len(self.ring.generators))
-            plain = f"number{len(self.values)}"
-            self.ring.generators.append(Generator(plain, latex, "number", {}, name.about))
-        at = list(self.values).index(latex)
-        return name.times * self.symbols[at]
+            identifier = f"number{len(self.values)}"
+            self.ring.generators.append(Generator(identifier, latex, "number", {}, name.about))
+        index = list(self.values).index(latex)
+        return name.times * self.symbols[index]
 
 
 def _modes(part: LinkModel) -> range:
@@ -213,15 +213,15 @@ def _index(label: object, modes: Sequence[int]) -> str:
 
 
 def _pair(label: str, f: int, g: int) -> Namer:
-    return lambda place, modes: _integral(label, [f, g, *modes], 2, 2, once=True)
+    return lambda entry, modes: _integral(label, [f, g, *modes], 2, 2, single=True)
 
 
-def _integral(label: str, modes: list[int], a: int, b: int, *, once: bool = False) -> Name:
+def _integral(label: str, modes: list[int], a: int, b: int, *, single: bool = False) -> Name:
     """Return the symbol and definition of an inertia integral over a link.
 
     ``a`` and ``b`` are the row and column in the 4x4 moment matrix (0 for mass, then x, y, z),
     ``modes`` the mode shapes in the integrand. The factor is 2 where two equal products add up to
-    one term, unless ``once``.
+    one term, unless ``single``.
     """
     index, number = _index(label, sorted(modes)), label.partition("\\")[0]
     shapes = r"\, ".join(rf"\phi_{{{_index(number, [k])}}}" for k in sorted(modes))
@@ -236,9 +236,9 @@ def _integral(label: str, modes: list[int], a: int, b: int, *, once: bool = Fals
         return Name(rf"\varepsilon_{{{index}}}", rf"\int \mu\, {shapes}\, dx")
     if len(modes) == 1:
         return Name(rf"\alpha_{{{index}}}", rf"\int \mu\, x\, {shapes}\, dx",
-                    2.0 if a == b and not once else 1.0)  # fmt: skip
-    twice = len(modes) == 2 and modes[0] != modes[1] and a == b and not once
-    return Name(rf"c_{{{index}}}", rf"\int \mu\, {shapes}\, dx", 2.0 if twice else 1.0)
+                    2.0 if a == b and not single else 1.0)  # fmt: skip
+    doubled = len(modes) == 2 and modes[0] != modes[1] and a == b and not single
+    return Name(rf"c_{{{index}}}", rf"\int \mu\, {shapes}\, dx", 2.0 if doubled else 1.0)
 
 
 Vector = tuple[Polynomial, ...]
@@ -282,8 +282,8 @@ class Equations:
 
     def __repr__(self) -> str:
         """Return a one-line summary; `flexarm equations` prints the equations."""
-        said = f"{len(self.names)} coordinates, {self.terms} terms"
-        return Summary(f"M a + h + c + K q + k = B u of {self.arm}: {said}").text()
+        size = f"{len(self.names)} coordinates, {self.terms} terms"
+        return Summary(f"M a + h + c + K q + k = B u of {self.arm}: {size}").text()
 
     @property
     def terms(self) -> int:
@@ -291,13 +291,18 @@ class Equations:
 
         Entries of M and K below the diagonal do not count.
         """
-        clean = rounded(self, COUNTED_TERM)
-        both = (clean.M, clean.K)
+        equations = rounded(self, COUNTED_TERM)
+        symmetric = (equations.M, equations.K)
         upper = [
-            row[j] for matrix in both for i, row in enumerate(matrix) for j in range(i, len(row))
+            row[j]
+            for matrix in symmetric
+            for i, row in enumerate(matrix)
+            for j in range(i, len(row))
         ]
-        parts = [each.of for each in self.generators if each.kind == "part"]
-        return sum(len(entry) for entry in (*upper, *clean.h, *clean.c, *clean.k, *parts))
+        definitions = [generator.of for generator in self.generators if generator.kind == "part"]
+        return sum(
+            len(entry) for entry in (*upper, *equations.h, *equations.c, *equations.k, *definitions)
+        )
 
 
 def closed_form(model: Model, *, named: bool = False) -> Equations:
@@ -331,37 +336,40 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     """Return an arm's equations; in products of more than ``longest`` terms factors get names."""
     n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-    written = [_written(name, model.links, model.names) for name in model.names]
-    taken = set[str]()
-    for i, (name, latex) in enumerate(written, 1):
-        own = name
-        while taken & {own, f"{own}_dot"}:  # names of another coordinate or of its rate
-            own = f"{own}_{i}"
-        taken |= {own, f"{own}_dot"}
-        ring.add(Generator(own, latex, "coordinate", {}))
+    notations = [_written(name, model.links, model.names) for name in model.names]
+    used = set[str]()
+    for i, (name, latex) in enumerate(notations, 1):
+        identifier = name
+        # Names of another coordinate or of its rate.
+        while used & {identifier, f"{identifier}_dot"}:
+            identifier = f"{identifier}_{i}"
+        used |= {identifier, f"{identifier}_dot"}
+        ring.add(Generator(identifier, latex, "coordinate", {}))
     for i in range(n):
-        known = ring.generators[i]
-        rate = Generator(f"{known.name}_dot", rf"\dot {known.latex}", "rate", {})
+        coordinate = ring.generators[i]
+        rate = Generator(f"{coordinate.name}_dot", rf"\dot {coordinate.latex}", "rate", {})
         ring.add(rate)
-    plain = all(part.exact is None and part.body.range is None for part in model.links)
-    integrals = IntegralSymbols(model, q, ring) if named and plain else None
+    has_integrals = all(part.exact is None and part.body.range is None for part in model.links)
+    integrals = IntegralSymbols(model, q, ring) if named and has_integrals else None
     tips = [_Tip(model, index, q, ring, integrals) for index in range(len(model.links))]
     symbols = ca.vertcat(*[tip.symbols for tip in tips])
     slopes = ca.vertcat(*[tip.slopes for tip in tips])
     by_name = {part.name: tip for part, tip in zip(model.links, tips, strict=True)}
-    bent = {name: tip.bent for name, tip in by_name.items() if tip.bent is not None}
+    bent_sections = {name: tip.bent for name, tip in by_name.items() if tip.bent is not None}
     bodies = bodies_of(
         model,
         q,
         lambda part: by_name[part.name].transform,
-        lambda part: bent[part.name].points() if part.name in bent else None,
+        lambda part: bent_sections[part.name].points() if part.name in bent_sections else None,
     )
-    force = elastic_force(model, q, {name: each.effort(q) for name, each in bent.items()})
-    further: Expr = ca.vertcat(*[each.further for each in bent.values()])
-    further_places = [i for each in bent.values() for i in each.further_places]
+    force = elastic_force(
+        model, q, {name: sections.effort(q) for name, sections in bent_sections.items()}
+    )
+    derived_symbols: Expr = ca.vertcat(*[sections.further for sections in bent_sections.values()])
+    derived_indices = [i for sections in bent_sections.values() for i in sections.further_places]
     if integrals is not None:  # no link is exact
         bodies, force = [integrals.body(body) for body in bodies], integrals.force(force)
-        further, further_places = integrals.symbols, integrals.places
+        derived_symbols, derived_indices = integrals.symbols, integrals.places
     M = closed_mass_matrix(model, bodies)
     momentum = M @ v
     # Algorithm 3, S2.1, with the chain rule through the tips' symbols
@@ -369,9 +377,9 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     energy = ca.dot(v, momentum) / 2
     h = h - ca.gradient(energy, q) - slopes.T @ ca.gradient(energy, symbols)
     c = closed_gravity(model, bodies)
-    function = ca.Function("equations", [q, v, symbols, further], [M, h, c, force])
+    function = ca.Function("equations", [q, v, symbols, derived_symbols], [M, h, c, force])
     places = [list(range(n)), list(range(n, 2 * n)), [i for tip in tips for i in tip.places],
-              further_places]  # fmt: skip
+              derived_indices]  # fmt: skip
     ring.longest = longest
     outputs = evaluated(lower(function), ring, places)
     entries = [[entry[i] for i in range(len(entry))] for entry in outputs]
@@ -381,31 +389,35 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     return equations if integrals is None else replace(equations, values=integrals.values)
 
 
-def rounded(equations: Equations, dust: float) -> Equations:
-    """Return equations without coefficients negligible in their row and column, with terms sorted.
+def rounded(equations: Equations, negligible: float) -> Equations:
+    """Return equations with sorted terms, without coefficients negligible in row and column.
 
-    ``dust`` is the largest relative coefficient that counts as negligible.
+    ``negligible`` is the largest coefficient left out, relative to the sizes of its row and
+    column.
     """
     sizes = np.sqrt([largest(row[i]) for i, row in enumerate(equations.M)])
-    stiff = np.sqrt([largest(row[i]) for i, row in enumerate(equations.K)])
+    stiffness_sizes = np.sqrt([largest(row[i]) for i, row in enumerate(equations.K)])
 
     def matrix(entries: Matrix, size: Array) -> Matrix:
         return tuple(
-            tuple(cleaned(x, dust * float(size[i] * size[j])) for j, x in enumerate(row))
+            tuple(cleaned(x, negligible * float(size[i] * size[j])) for j, x in enumerate(row))
             for i, row in enumerate(entries)
         )
 
     def vector(entries: Vector) -> Vector:
         size = max(largest(entry) for entry in entries)
-        return tuple(cleaned(entry, dust * size) for entry in entries)
+        return tuple(cleaned(entry, negligible * size) for entry in entries)
 
-    biggest = float(sizes.max())
+    largest_size = float(sizes.max())
     return replace(
         equations,
         M=matrix(equations.M, sizes),
-        h=tuple(cleaned(x, dust * float(sizes[i]) * biggest) for i, x in enumerate(equations.h)),
+        h=tuple(
+            cleaned(x, negligible * float(sizes[i]) * largest_size)
+            for i, x in enumerate(equations.h)
+        ),
         c=vector(equations.c),
-        K=matrix(equations.K, stiff),
+        K=matrix(equations.K, stiffness_sizes),
         k=vector(equations.k),
     )
 
@@ -430,27 +442,27 @@ class _Tip:
         self.symbols: Expr = ca.SX(0, 1)
         self.slopes: Expr = ca.SX(0, n)
         self.places: list[int] = []
-        last = index == len(model.links) - 1 and not part.tip_body.weighs
+        is_bare_end = index == len(model.links) - 1 and not part.tip_body.weighs
         self.bent: BentSections | None = None
         if part.exact is not None:
-            named = name_angles(model, part.exact, part, index + 1, q, ring)
+            angle_indices = name_angles(model, part.exact, part, index + 1, q, ring)
             if all(part.exact.bends):
-                self.bent = BentSections(model, index, q, ring, named)
+                self.bent = BentSections(model, index, q, ring, angle_indices)
                 self.symbols, self.slopes = self.bent.symbols, self.bent.slopes
                 self.places = self.bent.places
-        angle = ca.SX(3, 1) if last else body_of(model, part).cayley_angles(q)
+        angle = ca.SX(3, 1) if is_bare_end else body_of(model, part).cayley_angles(q)
         constants: Expr = ca.SX(0, 1)
         places: list[int] = []
         if self.bent is None:
-            local = tip_section(model, part, q)
-            turned, position = local.rotation, local.position
+            section = tip_section(model, part, q)
+            tip_rotation, position = section.rotation, section.position
         else:
-            turned, position = self.bent.tip_frame()
+            tip_rotation, position = self.bent.tip_frame()
         if integrals is not None:
             position = integrals.tip(index + 1, position)
             angle = integrals.angle(index + 1, angle)
             constants, places = integrals.symbols, integrals.places
-        rotation: Expr = ca.SX.eye(3) if last else turned
+        rotation: Expr = ca.SX.eye(3) if is_bare_end else tip_rotation
         if angle.nnz():
             rotation = self._name(model, part, angle, q, ring, (constants, places))
         E: Expr = homogeneous(rotation, position)
@@ -473,31 +485,35 @@ class _Tip:
 
         Adds a generator to the ring for each symbol.
         """
-        turning = [a for a in range(3) if angle[a].nnz()]
+        axes = [a for a in range(3) if angle[a].nnz()]
         number = model.links.index(part) + 1
         theta = ca.SX(3, 1)
-        own = [list(range(model.size)), numbers[1]]
-        for a in turning:
+        inputs = [list(range(model.size)), numbers[1]]
+        for a in axes:
             theta[a] = ca.SX.sym(f"theta{number}{'xyz'[a]}")
             function = ca.Function("angle", [q, numbers[0]], [angle[a]])
-            of = evaluated(lower(function), ring, own)[0][0]
-            written = f"theta{number}_{'xyz'[a]}", rf"\theta_{{{number}{'xyz'[a]}}}"
-            self.places.append(ring.add(Generator(*written, "sum", of)))
-        named = ca.vertcat(*[theta[a] for a in turning])
-        by_q = ca.vertcat(*[ca.jacobian(angle[a], q) for a in turning])
-        self.symbols, self.slopes = named, by_q
+            definition = evaluated(lower(function), ring, inputs)[0][0]
+            notation = f"theta{number}_{'xyz'[a]}", rf"\theta_{{{number}{'xyz'[a]}}}"
+            self.places.append(ring.add(Generator(*notation, "sum", definition)))
+        angles = ca.vertcat(*[theta[a] for a in axes])
+        by_q = ca.vertcat(*[ca.jacobian(angle[a], q) for a in axes])
+        self.symbols, self.slopes = angles, by_q
         if model.tip_rotation == "first-order":
             return ca.SX.eye(3) + ca.skew(theta)
         vector = theta * (1 + (theta[1] ** 2 + theta[2] ** 2) / 4) if model.stiffening else theta
         size = 1 + ca.dot(vector, vector) / 4
         kappa = ca.SX.sym(f"kappa{number}")
-        of = evaluated(lower(ca.Function("size", [named], [size])), ring, [list(self.places)])[0][0]
-        place = ring.add(Generator(f"kappa{number}", rf"\kappa_{{{number}}}", "inverse", of))
+        definition = evaluated(
+            lower(ca.Function("size", [angles], [size])), ring, [list(self.places)]
+        )[0][0]
+        place = ring.add(
+            Generator(f"kappa{number}", rf"\kappa_{{{number}}}", "inverse", definition)
+        )
         if not model.stiffening:
             _relate(ring, place, self.places)
         self.places.append(place)
-        change = -(kappa**2) * (ca.jacobian(size, named) @ by_q)
-        self.symbols, self.slopes = ca.vertcat(named, kappa), ca.vertcat(by_q, change)
+        change = -(kappa**2) * (ca.jacobian(size, angles) @ by_q)
+        self.symbols, self.slopes = ca.vertcat(angles, kappa), ca.vertcat(by_q, change)
         matrix = ca.skew(vector)
         return ca.SX.eye(3) + kappa * (matrix + matrix @ matrix / 2)
 
@@ -507,11 +523,11 @@ def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
 
     It is solved for kappa times the square of the last angle.
     """
-    *others, last = angles
-    instead: Polynomial = {(): 4.0, ((kappa, 1),): -4.0}
-    for other in others:
-        instead[tuple(sorted([(kappa, 1), (other, 2)]))] = -1.0
-    ring.relations[kappa, last] = instead
+    *first_angles, last_angle = angles
+    replacement: Polynomial = {(): 4.0, ((kappa, 1),): -4.0}
+    for angle in first_angles:
+        replacement[tuple(sorted([(kappa, 1), (angle, 2)]))] = -1.0
+    ring.relations[kappa, last_angle] = replacement
 
 
 def _clean(
@@ -525,46 +541,46 @@ def _clean(
     """Return the equations without rounding errors, and elastic forces as ``K q + k``."""
     n = model.size
     lengths = {part.exposed for part in model.links if part.body.range is not None}
-    lengths |= {i for i, each in enumerate(ring.generators) if each.kind == "number"}
-    split = [_split(entry, lengths, n) for entry in force]
-    found = Equations(
+    lengths |= {i for i, generator in enumerate(ring.generators) if generator.kind == "number"}
+    parts = [_split(entry, lengths, n) for entry in force]
+    equations = Equations(
         model.arm.name,
         model.names,
         tuple(ring.generators),
         tuple(tuple(M[min(i, j) * n + max(i, j)] for j in range(n)) for i in range(n)),
         tuple(h),
         tuple(c),
-        tuple(tuple(row.get(j, {}) for j in range(n)) for row, _ in split),
-        tuple(rest for _, rest in split),
+        tuple(tuple(row.get(j, {}) for j in range(n)) for row, _ in parts),
+        tuple(rest for _, rest in parts),
     )
-    return rounded(found, PRODUCT_ROUNDING)
+    return rounded(equations, PRODUCT_ROUNDING)
 
 
 def _split(
     force: Polynomial, lengths: set[int], n: int
 ) -> tuple[dict[int, Polynomial], Polynomial]:
-    """Return the terms of an elastic force that are linear in one coordinate, and the rest.
+    """Return the terms of an elastic force that are linear in one coordinate, and the others.
 
     Coordinates and generators listed in ``lengths`` count as parameters. The linear terms are
-    returned as coefficients by coordinate, the rest as a polynomial.
+    returned as coefficients by coordinate, the others as a polynomial.
     """
     row: dict[int, Polynomial] = {}
-    rest: Polynomial = {}
+    nonlinear: Polynomial = {}
     for powers, x in force.items():
-        moved = [(g, p) for g, p in powers if g not in lengths]
-        if len(moved) == 1 and moved[0][1] == 1 and moved[0][0] < n:
+        variables = [(g, p) for g, p in powers if g not in lengths]
+        if len(variables) == 1 and variables[0][1] == 1 and variables[0][0] < n:
             key = tuple((g, p) for g, p in powers if g in lengths)
-            row.setdefault(moved[0][0], {})[key] = x
+            row.setdefault(variables[0][0], {})[key] = x
         else:
-            rest[powers] = x
-    return row, rest
+            nonlinear[powers] = x
+    return row, nonlinear
 
 
 def _written(name: str, links: tuple[LinkModel, ...], names: tuple[str, ...]) -> tuple[str, str]:
     """Return a coordinate's name as a Python identifier and as a LaTeX symbol."""
     identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
-    taken = RESERVED.fullmatch(identifier) or keyword.iskeyword(identifier)
-    if taken or not identifier.isidentifier():
+    is_reserved = RESERVED.fullmatch(identifier) or keyword.iskeyword(identifier)
+    if is_reserved or not identifier.isidentifier():
         identifier = f"x_{identifier}"
     for number, part in enumerate(links, 1):
         if name == part.joint_name:
@@ -595,11 +611,11 @@ def _check(model: Model) -> None:
                 f"{riding.name} rides on {rail.name}, whose shapes are sums over pieces and "
                 "have no short closed form. Make the rail rigid."
             )
-    stopped = [axis.name for axis in model.axes if axis.acts.stops is not None]
-    if stopped:
+    joints_with_stops = [axis.name for axis in model.axes if axis.acts.stops is not None]
+    if joints_with_stops:
         raise FlexarmError(
-            f"the stops of {stopped[0]} begin to push at a position, which no closed form "
-            "expresses. Leave the stops out."
+            f"the stops of {joints_with_stops[0]} begin to push at a position, which no closed "
+            "form expresses. Leave the stops out."
         )
     if model.size > MOST_COORDINATES:
         raise FlexarmError(

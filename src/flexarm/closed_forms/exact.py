@@ -38,8 +38,9 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
 
 Waves = dict[Monomial, complex]  # coefficients of exp(i sum n_k angle_k) by the pairs (k, n_k)
-Joined = dict[tuple[Monomial, Monomial, str], float]  # by other factors, sum of angles, function
-Places = dict[tuple[str, str], int]  # generators by section and angle
+# By other factors, sum of angles, and sine or cosine.
+Joined = dict[tuple[Monomial, Monomial, str], float]
+Places = dict[tuple[str, str], int]  # indices of generators by section and angle
 TURNING = ("sine", "cosine")
 NAMED = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist"))
 
@@ -52,17 +53,19 @@ def name_angles(
     They are returned by section and angle; ``number`` is the link's number, counted from 1.
     """
     places: Places = {}
-    amounts, unit = body_of(model, part).slope_amounts(q)
-    for place, about, *rows in _sections(nodes, unit):
-        for (letter, what), row in zip(NAMED, rows, strict=True):
+    amplitudes, unit = body_of(model, part).slope_amounts(q)
+    for section, about, *rows in _sections(nodes, unit):
+        for (letter, angle_name), row in zip(NAMED, rows, strict=True):
             if not np.any(row):
                 continue
-            angle = ca.Function("angle", [q], [constant(row[None, :]) @ amounts])
-            of = evaluated(lower(angle), ring, [list(range(q.shape[0]))])[0][0]
-            latex = rf"\{letter}_{{{number},\mathrm{{{place}}}}}"
-            said = f"{what} of link {number} {about}"
-            named = Generator(f"{letter}{number}_{place}", latex, "sum", of, said)
-            places[place, letter] = ring.add(named)
+            angle = ca.Function("angle", [q], [constant(row[None, :]) @ amplitudes])
+            definition = evaluated(lower(angle), ring, [list(range(q.shape[0]))])[0][0]
+            latex = rf"\{letter}_{{{number},\mathrm{{{section}}}}}"
+            description = f"{angle_name} of link {number} {about}"
+            generator = Generator(
+                f"{letter}{number}_{section}", latex, "sum", definition, description
+            )
+            places[section, letter] = ring.add(generator)
     return places
 
 
@@ -80,45 +83,47 @@ def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Arra
 
 def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polynomial]]:
     """Return polynomials with trigonometric products written by sums of angles, if shorter."""
-    known: dict[Monomial, Waves] = {}
-    spread = [[_spread(entry, ring, known) for entry in group] for group in groups]
-    if sum(map(len, chain(*spread))) >= sum(map(len, chain(*groups))):
+    waves: dict[Monomial, Waves] = {}
+    expanded = [[_spread(entry, ring, waves) for entry in group] for group in groups]
+    if sum(map(len, chain(*expanded))) >= sum(map(len, chain(*groups))):
         return groups
-    return [[_joined(entry, ring) for entry in group] for group in spread]
+    return [[_joined(entry, ring) for entry in group] for group in expanded]
 
 
-def _spread(entry: Polynomial, ring: Ring, known: dict[Monomial, Waves]) -> Joined:
+def _spread(entry: Polynomial, ring: Ring, waves: dict[Monomial, Waves]) -> Joined:
     """Return a polynomial's coefficients by remaining factors, angle sum, and sine or cosine.
 
     Of two sums of opposite sign only the sum whose first coefficient is positive occurs.
     """
     total: dict[tuple[Monomial, Monomial], complex] = {}
     for powers, x in entry.items():
-        turning = tuple((g, n) for g, n in powers if ring.generators[g].kind in TURNING and n > 0)
-        rest = tuple(power for power in powers if power not in turning)
-        if turning not in known:
-            known[turning] = _waves(turning, ring)
-        for angle, factor in known[turning].items():
-            total[rest, angle] = total.get((rest, angle), 0.0) + x * factor
+        angle_powers = tuple(
+            (g, n) for g, n in powers if ring.generators[g].kind in TURNING and n > 0
+        )
+        factors = tuple(power for power in powers if power not in angle_powers)
+        if angle_powers not in waves:
+            waves[angle_powers] = _waves(angle_powers, ring)
+        for angle, factor in waves[angle_powers].items():
+            total[factors, angle] = total.get((factors, angle), 0.0) + x * factor
     terms: Joined = {}
-    least = DIGITS * max(map(abs, total.values()), default=0.0)
-    for (rest, angle), factor in total.items():
+    smallest = DIGITS * max(map(abs, total.values()), default=0.0)
+    for (factors, angle), factor in total.items():
         if angle == ONE or angle[0][1] > 0:  # terms of the opposite sign are the conjugates
-            twice = factor if angle == ONE else 2 * factor
-            for kind, x in (("cosine", twice.real), ("sine", -twice.imag)):
-                if abs(x) > least:
-                    terms[rest, angle, kind] = x
+            doubled = factor if angle == ONE else 2 * factor
+            for kind, x in (("cosine", doubled.real), ("sine", -doubled.imag)):
+                if abs(x) > smallest:
+                    terms[factors, angle, kind] = x
     return terms
 
 
 def _joined(entry: Joined, ring: Ring) -> Polynomial:
     result: Polynomial = {}
-    for (rest, angle, kind), x in entry.items():
+    for (factors, angle, kind), x in entry.items():
         if angle == ONE:
-            result[rest] = x
+            result[factors] = x
         else:
             pair = ring.sine_and_cosine({((_named(angle, ring), 1),): 1.0})
-            result[merged(rest, ((pair[kind == "cosine"], 1),))] = x
+            result[merged(factors, ((pair[kind == "cosine"], 1),))] = x
     return result
 
 
@@ -127,14 +132,14 @@ def _waves(turning: Monomial, ring: Ring) -> Waves:
     waves: Waves = {ONE: 1.0}
     for g, power in turning:
         ((((angle, _),), _),) = ring.generators[g].of.items()
-        half = 0.5 + 0j if ring.generators[g].kind == "cosine" else -0.5j
+        exponential_factor = 0.5 + 0j if ring.generators[g].kind == "cosine" else -0.5j
         for _ in range(power):
-            spread: Waves = {}
-            for sign, factor in ((1, half), (-1, half.conjugate())):
-                for old, x in waves.items():
-                    new = merged(old, ((angle, sign),))
-                    spread[new] = spread.get(new, 0.0) + factor * x
-            waves = spread
+            product: Waves = {}
+            for sign, factor in ((1, exponential_factor), (-1, exponential_factor.conjugate())):
+                for old_sum, x in waves.items():
+                    new_sum = merged(old_sum, ((angle, sign),))
+                    product[new_sum] = product.get(new_sum, 0.0) + factor * x
+            waves = product
     return waves
 
 
@@ -142,9 +147,9 @@ def _named(angle: Monomial, ring: Ring) -> int:
     """Return the generator of a sum of angles, added to the ring if it is new."""
     if len(angle) == 1 and angle[0][1] == 1:
         return angle[0][0]
-    of: Polynomial = {((k, 1),): float(n) for k, n in angle}
+    definition: Polynomial = {((k, 1),): float(n) for k, n in angle}
     number = sum(g.name.startswith("psi") for g in ring.generators) + 1
-    return ring.add(Generator(f"psi{number}", rf"\psi_{{{number}}}", "sum", of))
+    return ring.add(Generator(f"psi{number}", rf"\psi_{{{number}}}", "sum", definition))
 
 
 FUNCTIONS = 7  # second derivatives of a rotation contain c_0 to c_6
@@ -171,52 +176,54 @@ def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
     angles: dict[str, Expr] = {letter: ca.SX.sym(name) for letter, name in ANGLES.items()}
     a, b, c = *angles.values(), ca.SX.sym("c", FUNCTIONS + 2)
 
-    def by(f: Expr, letter: str) -> Expr:
+    def derivative(f: Expr, letter: str) -> Expr:
         total = ca.jacobian(f, angles[letter])
         for k in range(FUNCTIONS):  # dc_k/dx = (k c_{k+2} - c_{k+1})/2
             total += ca.jacobian(f, c[k]) * (k * c[k + 2] - c[k + 1]) * angles[letter]
         return total
 
     formulas: dict[Key, Expr] = {("t", "y"): a * c[1], ("t", "z"): b * c[1]}
-    first = (1 - a * a * c[2], -a * b * c[2], 1 - b * b * c[2])
-    formulas |= {(entry, ""): f for entry, f in zip(ENTRIES, first, strict=True)}
+    entries = (1 - a * a * c[2], -a * b * c[2], 1 - b * b * c[2])
+    formulas |= {(entry, ""): f for entry, f in zip(ENTRIES, entries, strict=True)}
     for base, letters in _keys(1, 2):
-        formulas[base, letters] = by(formulas[base, letters[:-1]], letters[-1])
+        formulas[base, letters] = derivative(formulas[base, letters[:-1]], letters[-1])
     return angles, c[:FUNCTIONS], formulas
 
 
 class _Section:
     """Symbols and generators for functions of the two bending angles of one section of a link."""
 
-    def __init__(self, who: str, place: str, ring: Ring, places: Places) -> None:
-        at = {letter: places.get((place, name)) for letter, name in ANGLES.items()}
+    def __init__(self, link: str, section: str, ring: Ring, places: Places) -> None:
+        angle_indices = {letter: places.get((section, name)) for letter, name in ANGLES.items()}
         self.symbols, self.places = dict[Key, Expr](), dict[Key, int]()
-        square: Polynomial = {((g, 2),): 1.0 for g in at.values() if g is not None}
-        above = rf"^{{{who},\mathrm{{{place}}}}}"
+        square: Polynomial = {((g, 2),): 1.0 for g in angle_indices.values() if g is not None}
+        superscript = rf"^{{{link},\mathrm{{{section}}}}}"
         for k in range(FUNCTIONS):
-            named = Generator(f"c{k}_{who}_{place}", f"c_{k}{above}", "entire", square, order=k)
-            self._put(("c", str(k)), named, ring)
+            generator = Generator(
+                f"c{k}_{link}_{section}", f"c_{k}{superscript}", "entire", square, order=k
+            )
+            self._put(("c", str(k)), generator, ring)
         angles, c, formulas = _formulas()
         functions = [self.places["c", str(k)] for k in range(FUNCTIONS)]
-        # an angle that no shape has there is zero
-        zero = ca.vertcat(*[z for letter, z in angles.items() if at[letter] is None])
-        given = [z for letter, z in angles.items() if at[letter] is not None]
-        loads = [[g] for g in at.values() if g is not None]
+        # The angle along an axis without shape functions is zero.
+        zero = ca.vertcat(*[z for letter, z in angles.items() if angle_indices[letter] is None])
+        angle_symbols = [z for letter, z in angles.items() if angle_indices[letter] is not None]
+        inputs = [[g] for g in angle_indices.values() if g is not None]
         for (base, letters), formula in formulas.items():
-            here = ca.substitute(formula, zero, 0 * zero) if zero.numel() else formula
-            stream = lower(ca.Function("section", [*given, c], [here]))
-            of = evaluated(stream, ring, [*loads, functions])[0].get(0, {})
-            name = f"{base}{who}_{place}_{letters}".removesuffix("_")
-            below = letters if base == "t" else f"{base[1:]},{letters}".removesuffix(",")
-            latex = rf"{base[0]}_{{{below}}}{above}"
-            about = (
+            formula_here = ca.substitute(formula, zero, 0 * zero) if zero.numel() else formula
+            stream = lower(ca.Function("section", [*angle_symbols, c], [formula_here]))
+            definition = evaluated(stream, ring, [*inputs, functions])[0].get(0, {})
+            name = f"{base}{link}_{section}_{letters}".removesuffix("_")
+            subscript = letters if base == "t" else f"{base[1:]},{letters}".removesuffix(",")
+            latex = rf"{base[0]}_{{{subscript}}}{superscript}"
+            description = (
                 ""
                 if letters
-                else f"entry {base[1:]} of the rotation onto the tangent at {who}_{place}"
+                else f"entry {base[1:]} of the rotation onto the tangent at {link}_{section}"
             )
             if base == "t" and len(letters) == 1:
-                about = f"tangent along {letters}, its derivatives follow"
-            self._put((base, letters), Generator(name, latex, "sum", of, about), ring)
+                description = f"tangent along {letters}, its derivatives follow"
+            self._put((base, letters), Generator(name, latex, "sum", definition, description), ring)
 
     def _put(self, key: Key, generator: Generator, ring: Ring) -> None:
         self.symbols[key], self.places[key] = ca.SX.sym(generator.name), ring.add(generator)
@@ -267,55 +274,59 @@ class BentSections:
         self.tip = section("tip")
         self.at_nodes = [section(str(g + 1)) for g in range(nodes.count)]
         bends = [nodes.tip_bend, *nodes.bend.transpose(1, 0, 2)]
-        moving: list[Key] = [("c", "0"), *_keys(0, 1)]
-        final: list[Key] = [*_keys(2, 2), *[("c", str(k)) for k in range(1, FUNCTIONS)]]
-        symbols, slopes, further = list[Expr](), list[Expr](), list[Expr]()
+        moving_keys: list[Key] = [("c", "0"), *_keys(0, 1)]
+        derived_keys: list[Key] = [*_keys(2, 2), *[("c", str(k)) for k in range(1, FUNCTIONS)]]
+        symbols, slopes, derived = list[Expr](), list[Expr](), list[Expr]()
         self.places, self.further_places = list[int](), list[int]()
-        for each, bend in zip([self.tip, *self.at_nodes], bends, strict=True):
-            whole = np.zeros((2, 1, q.shape[0]))
-            whole[:, 0, self.part.modes] = bend
-            rows = dict(zip("yz", map(constant, whole), strict=True))
-            symbols += [each.symbols[key] for key in moving]
+        for section_symbols, bend in zip([self.tip, *self.at_nodes], bends, strict=True):
+            slopes_of_all = np.zeros((2, 1, q.shape[0]))
+            slopes_of_all[:, 0, self.part.modes] = bend
+            rows = dict(zip("yz", map(constant, slopes_of_all), strict=True))
+            symbols += [section_symbols.symbols[key] for key in moving_keys]
             slopes += [
-                sum((each.derivative(key, x) * row for x, row in rows.items()), ca.SX(0))
-                for key in moving
+                sum((section_symbols.derivative(key, x) * row for x, row in rows.items()), ca.SX(0))
+                for key in moving_keys
             ]
-            self.places += [each.places[key] for key in moving]
-            further += [each.symbols[key] for key in final]
-            self.further_places += [each.places[key] for key in final]
+            self.places += [section_symbols.places[key] for key in moving_keys]
+            derived += [section_symbols.symbols[key] for key in derived_keys]
+            self.further_places += [section_symbols.places[key] for key in derived_keys]
         self.symbols: Expr = ca.vertcat(*symbols)
         self.slopes: Expr = ca.vertcat(*slopes)
-        self.further: Expr = ca.vertcat(*further)
+        self.further: Expr = ca.vertcat(*derived)
 
     def tip_frame(self) -> tuple[Expr, Expr]:
         """Return rotation (3, 3) and position (3,) of the tip relative to the root."""
-        about, _ = _twisted(constant(self.nodes.tip_twist[None]) @ self.d)
-        return self.tip.rotation() @ about, ca.sum2(
+        twist, _ = _twisted(constant(self.nodes.tip_twist[None]) @ self.d)
+        return self.tip.rotation() @ twist, ca.sum2(
             constant(self.nodes.tip) * self._tangents().place
         )
 
     def points(self) -> MaterialPoints:
         """Return the span's material points, with unit vectors of sections with rotary inertia."""
         mass = self.part.beam.integrals.mass
-        still = Amounts.fixed(self.d, 0 * self.d)
-        field = AxisMotion.of(self.nodes, self._tangents(), still).field(self._vectors())
+        no_motion = Amounts.fixed(self.d, 0 * self.d)
+        field = AxisMotion.of(self.nodes, self._tangents(), no_motion).field(self._vectors())
         return MaterialPoints(field, material_basis(self.nodes, mass), 1.0)
 
     def effort(self, q: Expr) -> Expr:
         """Return the derivative of the elastic energy by the amplitudes, (m,)."""
-        strained = strain_effort(self.nodes, self.d, [s.entire() for s in self.at_nodes])
-        return self.body.chained(self.body.amounts(q, 0 * q), strained) + self.body.given_effort(q)
+        strain_effort_at_nodes = strain_effort(
+            self.nodes, self.d, [s.entire() for s in self.at_nodes]
+        )
+        return self.body.chained(
+            self.body.amounts(q, 0 * q), strain_effort_at_nodes
+        ) + self.body.given_effort(q)
 
     def _tangents(self) -> Tangents:
-        turned = [each.rotation()[:, 0] for each in self.at_nodes]
-        by = [[each.rotation(x)[:, 0] for each in self.at_nodes] for x in "yz"]
-        unit, by_a, by_b = (ca.horzcat(*columns) for columns in (turned, *by))
-        none = ca.SX(3, self.nodes.count)
+        tangents = [section.rotation()[:, 0] for section in self.at_nodes]
+        derivatives = [[section.rotation(x)[:, 0] for section in self.at_nodes] for x in "yz"]
+        unit, by_a, by_b = (ca.horzcat(*columns) for columns in (tangents, *derivatives))
+        zeros = ca.SX(3, self.nodes.count)
         if not self.nodes.stretches:
-            return Tangents(unit, unit, by_a, by_b, none, none)
-        straight = constant(self.nodes.straight) + constant(self.nodes.stretch) @ self.d
-        long = ca.repmat(straight.T, 3, 1)
-        return Tangents(unit, unit * long, by_a * long, by_b * long, none, none)
+            return Tangents(unit, unit, by_a, by_b, zeros, zeros)
+        axial = constant(self.nodes.straight) + constant(self.nodes.stretch) @ self.d
+        axial_rows = ca.repmat(axial.T, 3, 1)
+        return Tangents(unit, unit * axial_rows, by_a * axial_rows, by_b * axial_rows, zeros, zeros)
 
     def _vectors(self) -> list[tuple[Expr, Expr, Expr]]:
         """Return position, bias and Jacobian of the section unit vectors, by world axis x, y, z.
@@ -325,14 +336,16 @@ class BentSections:
         places, sweeps = list[Expr](), list[Expr]()
         if not np.any(self.nodes.rotary):
             return []
-        for g, each in enumerate(self.at_nodes):
+        for g, section in enumerate(self.at_nodes):
             twist = constant(self.nodes.twist[g][None])
-            about, by_twist = _twisted(twist @ self.d)
-            turns = [each.rotation(x) @ about for x in "yz"] + [each.rotation() @ by_twist]
+            twist_rotation, by_twist = _twisted(twist @ self.d)
+            derivatives = [section.rotation(x) @ twist_rotation for x in "yz"] + [
+                section.rotation() @ by_twist
+            ]
             rows = [*(constant(row[None]) for row in self.nodes.turn[:, g]), twist]
             for k in range(3):
-                places.append(each.rotation() @ about[:, k])
-                pairs = zip(turns, rows, strict=True)
+                places.append(section.rotation() @ twist_rotation[:, k])
+                pairs = zip(derivatives, rows, strict=True)
                 sweeps.append(sum((t[:, k] @ row for t, row in pairs), ca.SX(0)))
         return [
             (
@@ -346,9 +359,9 @@ class BentSections:
 
 def _twisted(f: Expr) -> tuple[Expr, Expr]:
     """Return the rotation about x by a twist angle, and its derivative, (3, 3) each."""
-    about, slope = ca.SX.eye(3), ca.SX(3, 3)
+    rotation, derivative = ca.SX.eye(3), ca.SX(3, 3)
     if f.nnz():
         c, s = ca.cos(f), ca.sin(f)
-        about[1, 1], about[1, 2], about[2, 1], about[2, 2] = c, -s, s, c
-        slope[1, 1], slope[1, 2], slope[2, 1], slope[2, 2] = -s, -c, c, -s
-    return about, slope
+        rotation[1, 1], rotation[1, 2], rotation[2, 1], rotation[2, 2] = c, -s, s, c
+        derivative[1, 1], derivative[1, 2], derivative[2, 1], derivative[2, 2] = -s, -c, c, -s
+    return rotation, derivative

@@ -28,9 +28,9 @@ class Generator(NamedTuple):
 
     name: str  # identifier
     latex: str  # LaTeX
-    kind: Kind  # coordinates, rates and numbers are given; the others have a definition
-    of: Polynomial  # argument of its definition
-    about: str = ""  # description, where its definition does not suffice
+    kind: Kind  # coordinates, rates and numbers have no definition; the others have one
+    of: Polynomial  # argument of the definition
+    about: str = ""  # description, if the definition does not suffice
     order: int = 0  # k of an entire function ``c_k(x) = sum (-x)^n/(2n + k)!``
 
 
@@ -39,19 +39,20 @@ class Ring:
     """Polynomial ring: its generators and the algebraic relations between them."""
 
     generators: list[Generator] = field(default_factory=list)  # in the order of their definitions
-    # Polynomial that a b^2 equals, by pair (a, b) of generators; a^2 by the pair (a, a) of a sine.
+    # Polynomials by which products are replaced: a b^2 by the pair (a, b), a^2 of a sine by (a, a).
     relations: dict[tuple[int, int], Polynomial] = field(default_factory=dict)
-    # Products of terms that may still be formed, some seconds of work, before the equations count
-    # as too long.
+    # Number of products of terms that may still be formed, some seconds of work, before the
+    # equations count as too long.
     patience: int = 1_500_000
-    longest: int | None = None  # terms of a product above which its factors get names, if any do
+    # Largest number of terms of a product without names for its factors; None for no limit.
+    longest: int | None = None
     _known: dict[Monomial, Polynomial] = field(default_factory=dict)
 
     def add(self, generator: Generator) -> int:
         """Add a generator unless the ring has an equal definition, and return its index."""
-        for i, known in enumerate(self.generators):
-            same = (known.kind, known.order) == (generator.kind, generator.order)
-            if known.of and same and known.of == generator.of:
+        for i, existing in enumerate(self.generators):
+            same_kind = (existing.kind, existing.order) == (generator.kind, generator.order)
+            if existing.of and same_kind and existing.of == generator.of:
                 return i
         self.generators.append(generator)
         return len(self.generators) - 1
@@ -61,31 +62,39 @@ class Ring:
         ((powers, factor),) = angle.items() if len(angle) == 1 else (((), 0.0),)
         if factor != 1.0 or len(powers) != 1 or powers[0][1] != 1:
             number = sum(g.kind == "sum" for g in self.generators) + 1
-            named = Generator(f"angle{number}", rf"\alpha_{{{number}}}", "sum", angle)
-            powers = ((self.add(named), 1),)
-        turned = self.generators[powers[0][0]]
-        of: Polynomial = {powers: 1.0}
-        s = self.add(Generator(f"sin_{turned.name}", rf"\sin {turned.latex}", "sine", of))
-        c = self.add(Generator(f"cos_{turned.name}", rf"\cos {turned.latex}", "cosine", of))
+            generator = Generator(f"angle{number}", rf"\alpha_{{{number}}}", "sum", angle)
+            powers = ((self.add(generator), 1),)
+        angle_generator = self.generators[powers[0][0]]
+        argument: Polynomial = {powers: 1.0}
+        s = self.add(
+            Generator(
+                f"sin_{angle_generator.name}", rf"\sin {angle_generator.latex}", "sine", argument
+            )
+        )
+        c = self.add(
+            Generator(
+                f"cos_{angle_generator.name}", rf"\cos {angle_generator.latex}", "cosine", argument
+            )
+        )
         self.relations[s, s] = {ONE: 1.0, ((c, 2),): -1.0}
         return s, c
 
-    def inverse(self, of: Polynomial) -> Polynomial:
+    def inverse(self, polynomial: Polynomial) -> Polynomial:
         """Return the inverse of a polynomial.
 
         One term is inverted by negative powers, a sum of terms by a generator.
         """
-        if len(of) == 1:
-            ((powers, factor),) = of.items()
+        if len(polynomial) == 1:
+            ((powers, factor),) = polynomial.items()
             return {tuple((g, -n) for g, n in powers): 1 / factor}
         number = sum(g.kind == "inverse" for g in self.generators) + 1
-        named = Generator(f"inverse{number}", rf"\nu_{{{number}}}", "inverse", of)
-        return {((self.add(named), 1),): 1.0}
+        generator = Generator(f"inverse{number}", rf"\nu_{{{number}}}", "inverse", polynomial)
+        return {((self.add(generator), 1),): 1.0}
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """Return the product of two polynomials, reduced by the ring's relations."""
         if self.longest is not None and len(a) * len(b) > self.longest:
-            a, b = (self.named(each) for each in (a, b))
+            a, b = (self.named(factor) for factor in (a, b))
         self.patience -= len(a) * len(b)
         if self.patience < 0:
             raise TooLong(
@@ -93,22 +102,23 @@ class Ring:
                 "theory (--stiffening off). Use 'flexarm count' to count the operations."
             )
         result: Polynomial = {}
-        for left, x in a.items():
-            for right, y in b.items():
-                _put(result, self._reduced(merged(left, right)), x * y)
+        for powers_a, x in a.items():
+            for powers_b, y in b.items():
+                _put(result, self._reduced(merged(powers_a, powers_b)), x * y)
         return result
 
-    def named(self, of: Polynomial) -> Polynomial:
+    def named(self, polynomial: Polynomial) -> Polynomial:
         """Return a new generator, times a coefficient, that stands for a long polynomial.
 
         A polynomial of a single term is returned unchanged.
         """
-        if len(of) <= 1:
-            return of
-        size = max(of.values(), key=abs)
+        if len(polynomial) <= 1:
+            return polynomial
+        size = max(polynomial.values(), key=abs)
         number = sum(g.kind == "part" for g in self.generators) + 1
         scaled = {
-            powers: x / size for powers, x in cleaned(of, PRODUCT_ROUNDING * abs(size)).items()
+            powers: x / size
+            for powers, x in cleaned(polynomial, PRODUCT_ROUNDING * abs(size)).items()
         }
         place = self.add(Generator(f"s{number}", f"s_{{{number}}}", "part", scaled))
         return {((place, 1),): size}
@@ -121,17 +131,17 @@ class Ring:
         return result
 
     def _rewritten(self, powers: Monomial) -> Polynomial:
-        present = dict(powers)
-        for (a, b), instead in self.relations.items():
-            if a == b and present.get(a, 0) >= 2:
-                rest = merged(powers, ((a, -2),))
-            elif a != b and present.get(a, 0) >= 1 and present.get(b, 0) >= 2:
-                rest = merged(merged(powers, ((a, -1),)), ((b, -2),))
+        exponents = dict(powers)
+        for (a, b), replacement in self.relations.items():
+            if a == b and exponents.get(a, 0) >= 2:
+                remaining = merged(powers, ((a, -2),))
+            elif a != b and exponents.get(a, 0) >= 1 and exponents.get(b, 0) >= 2:
+                remaining = merged(merged(powers, ((a, -1),)), ((b, -2),))
             else:
                 continue
             result: Polynomial = {}
-            for factor, x in instead.items():
-                _put(result, self._reduced(merged(rest, factor)), x)
+            for factor, x in replacement.items():
+                _put(result, self._reduced(merged(remaining, factor)), x)
             return result
         return {powers: 1.0}
 
@@ -165,7 +175,7 @@ def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[i
     """
     values: list[Polynomial] = [{ONE: x} if x else {} for x in stream.constants]
     values += [{((loads[port][element], 1),): 1.0} for port, element in stream.loads]
-    uses = Counter(operand for each in stream.operations for operand in each.operands)
+    uses = Counter(operand for operation in stream.operations for operand in operation.operands)
     for op, a, b in stream.operations:
         if ring.longest is not None:
             for operand in {a, b} - {-1}:
@@ -200,8 +210,8 @@ def largest(polynomial: Polynomial) -> float:
 
 def cleaned(polynomial: Polynomial, size: float) -> Polynomial:
     """Return a polynomial without coefficients up to ``size``, its terms sorted by degree."""
-    kept = [(powers, x) for powers, x in polynomial.items() if abs(x) > size]
-    return dict(sorted(kept, key=lambda term: (sum(abs(n) for _, n in term[0]), term[0])))
+    terms = [(powers, x) for powers, x in polynomial.items() if abs(x) > size]
+    return dict(sorted(terms, key=lambda term: (sum(abs(n) for _, n in term[0]), term[0])))
 
 
 def _put(target: Polynomial, terms: Polynomial, factor: float) -> None:

@@ -24,7 +24,7 @@ ENTIRE = (
     '    """Sum (-x)**n / (2 n + k)! over n, up to x = 10."""',
     "    return sum((-x) ** n / factorial(2 * n + k) for n in range(20))",
 )
-# Letters of other papers in place of those of Korayem & Shafei 2009, replaced in this order.
+# Letters of other papers, which replace those of Korayem & Shafei 2009 in this order.
 OTHERS = {
     "korayem": {},
     "theodore": {r"\psi": r"\vartheta", r"\phi": r"\psi", r"\delta": r"\xi", r"\mu\,": r"\rho A\,"},
@@ -93,16 +93,16 @@ def as_latex_document(
         raise refused("letters", letters, f"one of {', '.join(OTHERS)}")
     coordinates = equations.generators[: len(equations.names)]
     symbols = [
-        rf"{each.latex} &\quad \text{{{_escaped(name)}}} \\"
-        for each, name in zip(coordinates, equations.names, strict=True)
+        rf"{generator.latex} &\quad \text{{{_escaped(name)}}} \\"
+        for generator, name in zip(coordinates, equations.names, strict=True)
     ]
-    used = _used(equations, [entry for row in _rows(equations) for entry in row])
-    for place, each in enumerate(equations.generators):
-        if each.kind == "number" and place in used:
-            value = rf" = {_latex_number(equations.values[each.latex], digits)}" * numbers
-            symbols.append(rf"{each.latex} &\quad {each.about}{value} \\")
+    used_indices = _used(equations, [entry for row in _rows(equations) for entry in row])
+    for place, generator in enumerate(equations.generators):
+        if generator.kind == "number" and place in used_indices:
+            value = rf" = {_latex_number(equations.values[generator.latex], digits)}" * numbers
+            symbols.append(rf"{generator.latex} &\quad {generator.about}{value} \\")
     lines = [rf"{left} &= {_broken(text)} \\" for left, text in _latex_lines(equations, digits)]
-    vector = ",\\ ".join(each.latex for each in coordinates)
+    vector = ",\\ ".join(generator.latex for generator in coordinates)
     text = "\n".join([
         r"\documentclass{article}", r"\usepackage{amsmath}", r"\usepackage[margin=2cm]{geometry}",
         r"\allowdisplaybreaks", r"\begin{document}", rf"\section*{{{_escaped(equations.arm)}}}",
@@ -110,11 +110,11 @@ def as_latex_document(
         r"\begin{align*}", *symbols, r"\end{align*}", r"\begin{align*}", *lines, r"\end{align*}",
         r"\end{document}", "",
     ])  # fmt: skip
-    for mine, its in OTHERS[letters].items():
-        text = text.replace(mine, its)
+    for letter, replacement in OTHERS[letters].items():
+        text = text.replace(letter, replacement)
     if letters != "korayem":
-        for each, name in zip(coordinates, equations.names, strict=True):
-            text = text.replace(*_at_nodes(each.latex, name, letters))
+        for generator, name in zip(coordinates, equations.names, strict=True):
+            text = text.replace(*_at_nodes(generator.latex, name, letters))
     return text
 
 
@@ -123,11 +123,11 @@ def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
     node, joint = NODAL.search(name), re.fullmatch(r"q_\{(\d+)\}", latex)
     elastic = re.fullmatch(r"\\delta_\{(\d+?)(?:,\d+|\d)\}", latex)
     if letters == "theodore":
-        so_far = latex.replace(r"\delta", r"\xi")
+        symbol = latex.replace(r"\delta", r"\xi")
         if node is None or elastic is None:
-            return so_far, so_far
-        letter, along = r"\phi" if node[2] else r"\delta", "v" if node[3] == "y" else "w"
-        return so_far, rf"{letter}^{{{along}_{{{elastic[1]}}}}}_{{{int(node[1]) + 1}}}"
+            return symbol, symbol
+        letter, direction = r"\phi" if node[2] else r"\delta", "v" if node[3] == "y" else "w"
+        return symbol, rf"{letter}^{{{direction}_{{{elastic[1]}}}}}_{{{int(node[1]) + 1}}}"
     if joint is not None:
         return latex, rf"p_{{{joint[1]}}}"
     if node is None or node[3] != "y" or elastic is None:
@@ -147,11 +147,11 @@ def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]
         terms = [_latex_term(generators, powers, x, digits) for powers, x in polynomial.items()]
         return " ".join(terms).removeprefix("+ ") or "0"
 
-    used = dict(_definitions(equations, write))
-    if _entire(equations, used):
+    definitions = dict(_definitions(equations, write))
+    if _entire(equations, definitions):
         yield "c_k(x)", r"\sum_{n \ge 0} \frac{(-x)^n}{(2n + k)!}"
     for generator in generators:
-        if generator.name not in used:
+        if generator.name not in definitions:
             continue
         if generator.kind == "inverse":
             yield generator.latex, rf"\Bigl({write(generator.of)}\Bigr)^{{-1}}"
@@ -167,19 +167,23 @@ def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]
 
 def _escaped(text: str) -> str:
     """Return a name as ASCII text with the special characters of TeX escaped."""
-    special = {each: f"\\{each}{{}}" for each in "^~"} | {each: f"\\{each}" for each in "&%$#_{}"}
-    return "".join(special.get(each, each) for each in plain_title(text))
+    escapes = {character: f"\\{character}{{}}" for character in "^~"} | {
+        character: f"\\{character}" for character in "&%$#_{}"
+    }
+    return "".join(escapes.get(character, character) for character in plain_title(text))
 
 
 def _broken(text: str) -> str:
     """Return a LaTeX sum broken before plus and minus signs into lines of limited width."""
     rows, room = [""], float(LATEX_WIDTH)
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
-        plain = re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"\\(sin|cos)", "xxx", word))
-        wide = 1.0 + sum(0.7 if each.isdigit() else 1.0 for each in plain if each.isalnum())
-        if wide > room and rows[-1]:
+        letters = re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"\\(sin|cos)", "xxx", word))
+        width = 1.0 + sum(
+            0.7 if character.isdigit() else 1.0 for character in letters if character.isalnum()
+        )
+        if width > room and rows[-1]:
             rows, room = [*rows, ""], float(LATEX_WIDTH)
-        rows[-1], room = f"{rows[-1]} {word}".lstrip(), room - wide
+        rows[-1], room = f"{rows[-1]} {word}".lstrip(), room - width
     return "\n  \\\\ &\\quad ".join(rows)
 
 
@@ -200,9 +204,14 @@ def as_python(equations: Equations) -> str:
         ("K", "stiffness", "Stiffness matrix", ["q"], [p for row in equations.K for p in row]),
         ("k", "further", "Elastic forces that K q leaves out", ["q"], list(equations.k)),
     )
-    for symbol, name, about, arguments, entries in functions:
+    for symbol, name, description, arguments, entries in functions:
         shape = f"({n}, {n})" if len(entries) == n * n and symbol in "MK" else str(n)
-        lines += ["", "", f"def {name}({', '.join(arguments)}):", f'    """{about} {symbol}."""']
+        lines += [
+            "",
+            "",
+            f"def {name}({', '.join(arguments)}):",
+            f'    """{description} {symbol}."""',
+        ]
         for argument in arguments:
             start = 0 if argument == "q" else n
             names = ", ".join(g.name for g in generators[start : start + n])
@@ -214,11 +223,11 @@ def as_python(equations: Equations) -> str:
         for place, entry in enumerate(entries):
             if not entry:
                 continue
-            where = f"{place // n}, {place % n}" if symbol in "MK" else str(place)
+            position = f"{place // n}, {place % n}" if symbol in "MK" else str(place)
             if symbol in "MK" and place % n < place // n:
-                lines.append(f"    {symbol}[{where}] = {symbol}[{place % n}, {place // n}]")
+                lines.append(f"    {symbol}[{position}] = {symbol}[{place % n}, {place // n}]")
             else:
-                lines.append(f"    {symbol}[{where}] = {_by_rates(equations, entry, write)}")
+                lines.append(f"    {symbol}[{position}] = {_by_rates(equations, entry, write)}")
         lines.append(f"    return {symbol}")
     return "\n".join(lines) + "\n"
 
@@ -275,12 +284,12 @@ def _by_rates(
 ) -> str:
     """Return a polynomial as text, with terms grouped by their products of coordinate rates."""
     n = len(equations.names)
-    grouped: dict[Monomial, Polynomial] = {}
+    groups: dict[Monomial, Polynomial] = {}
     for powers, x in entry.items():
         rates = tuple(p for p in powers if n <= p[0] < 2 * n)
-        grouped.setdefault(rates, {})[tuple(p for p in powers if p not in rates)] = x
+        groups.setdefault(rates, {})[tuple(p for p in powers if p not in rates)] = x
     parts = []
-    for rates, factor in grouped.items():
+    for rates, factor in groups.items():
         if len(factor) == 1 or not rates:
             parts.append(write({tuple(sorted(rates + powers)): x for powers, x in factor.items()}))
         else:
@@ -288,9 +297,9 @@ def _by_rates(
     return " + ".join(parts).replace("+ -", "- ") or "0"
 
 
-def _entire(equations: Equations, used: dict[str, str]) -> bool:
+def _entire(equations: Equations, definitions: dict[str, str]) -> bool:
     """Return whether any definition in use is an entire function c_k."""
-    return any(g.kind == "entire" and g.name in used for g in equations.generators)
+    return any(g.kind == "entire" and g.name in definitions for g in equations.generators)
 
 
 def _meanings(equations: Equations) -> dict[str, str]:
@@ -320,9 +329,9 @@ def _needed(
     equations: Equations, entries: list[Polynomial], write: Write
 ) -> Iterator[tuple[str, str]]:
     """Iterate over names and formatted definitions of all generators that some entries use."""
-    used = _used(equations, entries)
+    used_indices = _used(equations, entries)
     for place, generator in enumerate(equations.generators):
-        if place not in used:
+        if place not in used_indices:
             continue
         if generator.kind in ("sine", "cosine"):
             yield generator.name, f"{generator.kind[:3]}({write(generator.of)})"
@@ -362,8 +371,12 @@ def _latex_term(generators: tuple[Generator, ...], powers: Monomial, x: float, d
     for g, p in sorted(powers, key=lambda power: generators[power[0]].kind != "number"):
         symbol = generators[g].latex
         if p != 1:
-            trig = generators[g].kind in ("sine", "cosine")
-            symbol = symbol.replace(" ", f"^{{{p}}} ", 1) if trig else rf"{{{symbol}}}^{{{p}}}"
+            is_trigonometric = generators[g].kind in ("sine", "cosine")
+            symbol = (
+                symbol.replace(" ", f"^{{{p}}} ", 1)
+                if is_trigonometric
+                else rf"{{{symbol}}}^{{{p}}}"
+            )
         factors.append(symbol)
     if number != "1" or not factors:
         factors.insert(0, number)

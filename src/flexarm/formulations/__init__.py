@@ -49,7 +49,7 @@ def formulation(
     name
         One of ``FORMULATIONS``.
     model
-        The arm made ready by `flexarm.build`.
+        Model of the arm, from `flexarm.build`.
     paper
         Keep the approximations of the formulation's paper, where it has one.
     delta_squared
@@ -83,9 +83,11 @@ def formulation(
     require_flag("delta_squared", delta_squared)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     reason = FORMULATIONS[name].refusal(model, paper=paper)
-    touched = "contacts" if model.points.contacts else "springs" if model.points.springs else ""
-    if reason is None and paper and touched:
-        reason = f"no paper has {touched} at points. Leave them out, or set paper=False."
+    forces_at_points = (
+        "contacts" if model.points.contacts else "springs" if model.points.springs else ""
+    )
+    if reason is None and paper and forces_at_points:
+        reason = f"no paper has {forces_at_points} at points. Leave them out, or set paper=False."
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' cannot be used for this arm: {reason}")
     options: dict[str, Any] = {}

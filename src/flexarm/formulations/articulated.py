@@ -52,24 +52,25 @@ class _Outboard:
 class _Eliminated:
     """Accelerations of eliminated coordinates, affine in the acceleration A of their frame.
 
-    Those of free coordinates are ``L^-T (start - gain A)``, with L the factor of their inertia, or
-    ``start - gain A`` without factors. Prescribed coordinates need the effort ``reach^T A + size a
-    - pushed``, where a contains the accelerations of all these coordinates.
+    Those of free coordinates are ``L^-T (start - gain A)``, with L the factor of their inertia,
+    or ``start - gain A`` without factors. Prescribed coordinates need the effort ``coupling^T A
+    + block a - effort``, where a contains the accelerations of all these coordinates.
     """
 
-    indices: tuple[int, ...]  # of the coordinates
-    free: tuple[Expr, Expr] | None = None  # gain and start of free ones
+    indices: tuple[int, ...]  # indices of the coordinates in q
+    free: tuple[Expr, Expr] | None = None  # gain and start of the free coordinates
     factors: Factors | None = None
-    reaction: tuple[Expr, Expr, Expr] | None = None  # reach, size and pushed of prescribed ones
+    # Coupling, block and effort of prescribed coordinates.
+    reaction: tuple[Expr, Expr, Expr] | None = None
 
 
 @dataclass(frozen=True)
 class _Passed:
     """Results of the inward pass for one link, which the outward pass needs."""
 
-    turn: Expr  # axes of L from those that the motion of the tip is handed on in
-    own: _Eliminated
-    few: LowRank | None
+    rotation: Expr  # axes of L from the axes in which the tip's motion is passed on
+    amplitudes: _Eliminated
+    low_rank_form: LowRank | None
     joint: _Eliminated
 
 
@@ -91,29 +92,29 @@ class Articulated(Composite):
 class _Sweep:
     """Inward and outward pass of the forward dynamics over one arm."""
 
-    def __init__(self, model: Model, q: Expr, v: Expr, given: Expr, applied: Expr) -> None:
+    def __init__(self, model: Model, q: Expr, v: Expr, prescribed: Expr, applied: Expr) -> None:
         self.model, self.q, self.v, self.applied = model, q, v, applied
-        self.given = dict(zip(model.prescribed, ca.vertsplit(given), strict=True))
+        self.prescribed = dict(zip(model.prescribed, ca.vertsplit(prescribed), strict=True))
         self.base: BaseState = base_state(model, q, v)
         self.states = link_states(model, q, v, combined=True)
-        self.kept: list[_Passed] = []
+        self.passed: list[_Passed] = []
         self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
-        for k, value in self.given.items():
+        for k, value in self.prescribed.items():
             self.acceleration[k] = value
-        none = ca.SX(6, 6), ca.SX(6, 1), ca.SX.eye(3)
-        self.outboard = _Outboard(*none)
+        zeros = ca.SX(6, 6), ca.SX(6, 1), ca.SX.eye(3)
+        self.outboard = _Outboard(*zeros)
 
     def inward(self) -> None:
         """Eliminate the accelerations of all links and joints, from tip to base."""
         for state in reversed(self.states):
-            self.kept.insert(0, self._pass_link(state))
+            self.passed.insert(0, self._pass_link(state))
 
     def _eliminate(
         self,
         indices: tuple[int, ...],
-        size: Expr,
-        reach: Expr,
-        pushed: Expr,
+        block: Expr,
+        coupling: Expr,
+        effort: Expr,
         outboard: tuple[Expr, Expr],
     ) -> tuple[_Eliminated, Expr, Expr]:
         """Eliminate the accelerations of some coordinates, given the motion of their frame.
@@ -122,7 +123,7 @@ class _Sweep:
         ----------
         indices
             The coordinates, k of them.
-        size, reach, pushed
+        block, coupling, effort
             Their inertia (k, k), momentum in the frame per rate (6, k), and generalised force
             while the frame has no acceleration, (k,).
         outboard
@@ -134,60 +135,63 @@ class _Sweep:
             The accelerations as a function of the frame's; articulated inertia (6, 6), force (6,).
         """
         inertia, force = outboard
-        known = [i for i, k in enumerate(indices) if k in self.given]
-        free = [i for i in range(len(indices)) if i not in known]
+        prescribed = [i for i, k in enumerate(indices) if k in self.prescribed]
+        free = [i for i in range(len(indices)) if i not in prescribed]
         reaction = factors = affine = None
-        if known:
-            moved = ca.vertcat(*[self.given[indices[i]] for i in known])
-            reaction = (reach[:, known], size[known, :], pushed[known])
-            pushed = pushed - size[:, known] @ moved
-            force = force + reach[:, known] @ moved
+        if prescribed:
+            accelerations = ca.vertcat(*[self.prescribed[indices[i]] for i in prescribed])
+            reaction = (coupling[:, prescribed], block[prescribed, :], effort[prescribed])
+            effort = effort - block[:, prescribed] @ accelerations
+            force = force + coupling[:, prescribed] @ accelerations
         if free:
-            factors = Factors.of(size[free, free], shortest=True)
-            right = factors.forward(ca.horzcat(reach[:, free].T, pushed[free]))
-            solved = factors.scaled(right)
-            gain, start = affine = solved[:, :6], solved[:, 6]
-            inertia = symmetric(inertia - right[:, :6].T @ gain)
-            force = force + right[:, :6].T @ start
+            factors = Factors.of(block[free, free], shortest=True)
+            reduced = factors.forward(ca.horzcat(coupling[:, free].T, effort[free]))
+            solution = factors.scaled(reduced)
+            gain, start = affine = solution[:, :6], solution[:, 6]
+            inertia = symmetric(inertia - reduced[:, :6].T @ gain)
+            force = force + reduced[:, :6].T @ start
         return _Eliminated(indices, affine, factors, reaction), inertia, force
 
     def _pass_link(self, state: LinkState) -> _Passed:
         """Eliminate the accelerations of a link's amplitudes and of its joint's coordinates."""
         t, part = state.terms, state.part
         local = state.tip.local
-        turned, outboard = self._at_tip(state)
+        rotation, outboard = self._at_tip(state)
         P = outboard.inertia
-        pull = P @ tip_bias(state) + outboard.force
-        few = None if state.ridden else low_rank(self.model, part, self.q, t.modal)
-        # the tip's motion is `frame rows`; what acts at the tip is brought to L along the frame
-        frame = tip_columns(state) if few is None else few.frame
-        push = P @ frame
+        tip_force = P @ tip_bias(state) + outboard.force
+        low_rank_form = None if state.ridden else low_rank(self.model, part, self.q, t.modal)
+        # the tip's motion is `frame rows`; loads at the tip are transformed to L by the frame
+        frame = tip_columns(state) if low_rank_form is None else low_rank_form.frame
+        tip_momentum = P @ frame
         inertia = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(P, local.position)
-        force: Expr = ca.vertcat(t.torque, t.force) + shift_force(pull, local.position)
-        momentum, rest = shift_force(push, local.position), frame.T @ pull
-        if few is not None:
-            momentum, rest = momentum @ constant(few.rows), constant(few.rows.T) @ rest
+        force: Expr = ca.vertcat(t.torque, t.force) + shift_force(tip_force, local.position)
+        momentum, tip_effort = shift_force(tip_momentum, local.position), frame.T @ tip_force
+        if low_rank_form is not None:
+            momentum, tip_effort = (
+                momentum @ constant(low_rank_form.rows),
+                constant(low_rank_form.rows.T) @ tip_effort,
+            )
         momentum = ca.vertcat(t.angular, t.linear) + momentum
         applied = picked(self.applied, part.own)
-        pushed = applied if state.basis is None else state.basis.T @ applied
-        pushed = pushed - (t.effort + rest)
-        along = symmetric(frame.T @ push)
-        if few is not None:
-            solved = few.solve(along, ca.horzcat(momentum.T, pushed))
-            gain, start = solved[:, :6], solved[:, 6]
-            own = _Eliminated(part.own, (gain, start))
+        effort = applied if state.basis is None else state.basis.T @ applied
+        effort = effort - (t.effort + tip_effort)
+        tip_block = symmetric(frame.T @ tip_momentum)
+        if low_rank_form is not None:
+            solution = low_rank_form.solve(tip_block, ca.horzcat(momentum.T, effort))
+            gain, start = solution[:, :6], solution[:, 6]
+            amplitudes = _Eliminated(part.own, (gain, start))
             inertia = symmetric(inertia - momentum @ gain)
             force = force + momentum @ start
         else:
-            modal: Expr = ca.sparsify(t.modal + along)
+            modal: Expr = ca.sparsify(t.modal + tip_block)
             modal, momentum = self._with_rotor(state, part.own, modal, momentum)
-            own, inertia, force = self._eliminate(
-                part.own, modal, momentum, pushed, (inertia, force)
+            amplitudes, inertia, force = self._eliminate(
+                part.own, modal, momentum, effort, (inertia, force)
             )
-        return _Passed(turned, own, few, self._pass_joint(state, inertia, force))
+        return _Passed(rotation, amplitudes, low_rank_form, self._pass_joint(state, inertia, force))
 
     def _with_rotor(
-        self, state: LinkState, indices: tuple[int, ...], size: Expr, reach: Expr
+        self, state: LinkState, indices: tuple[int, ...], block: Expr, coupling: Expr
     ) -> tuple[Expr, Expr]:
         """Add the contribution of a geared rotor to inertia and momentum of coordinates.
 
@@ -196,24 +200,26 @@ class _Sweep:
         rotor = state.part.rotor
         if rotor is not None and rotor.coordinate in indices:
             k = indices.index(rotor.coordinate)
-            size[k, k] += rotor.ratio**2 * rotor.inertia
-            reach[:, k] += self._rotor_reach(state, rotor)
-        return size, reach
+            block[k, k] += rotor.ratio**2 * rotor.inertia
+            coupling[:, k] += self._rotor_coupling(state, rotor)
+        return block, coupling
 
     def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
         """Return the rotation to outboard axes, and outboard inertia and force with the tip's body.
 
         Inertia and force are in the link's axes.
         """
-        E, body, out = state.tip.local.rotation, state.part.tip_body, self.outboard
+        E, body, outboard = state.tip.local.rotation, state.part.tip_body, self.outboard
         if not body.weighs:
-            turned = E @ out.rotation
-            return turned, _Outboard(
-                rotate_inertia(turned, out.inertia), rotate(turned, out.force), turned
+            rotation = E @ outboard.rotation
+            return rotation, _Outboard(
+                rotate_inertia(rotation, outboard.inertia),
+                rotate(rotation, outboard.force),
+                rotation,
             )
-        inertia = rotate_inertia(out.rotation, out.inertia) + body_matrix(body)
-        force = rotate(out.rotation, out.force) + state.tip_force
-        return E @ out.rotation, _Outboard(rotate_inertia(E, inertia), rotate(E, force), E)
+        inertia = rotate_inertia(outboard.rotation, outboard.inertia) + body_matrix(body)
+        force = rotate(outboard.rotation, outboard.force) + state.tip_force
+        return E @ outboard.rotation, _Outboard(rotate_inertia(E, inertia), rotate(E, force), E)
 
     def _pass_joint(self, state: LinkState, inertia: Expr, force: Expr) -> _Eliminated:
         """Eliminate the joint's accelerations and pass the remaining inertia and force inward."""
@@ -221,16 +227,18 @@ class _Sweep:
         force = force + inertia @ state.bias
         joint = _Eliminated(joints)
         if joints:
-            applied, reach = picked(self.applied, joints), inertia @ axes
-            size = symmetric(axes.T @ reach)
-            size, reach = self._with_rotor(state, joints, size, reach)
-            pushed = applied - axes.T @ force
-            joint, inertia, force = self._eliminate(joints, size, reach, pushed, (inertia, force))
+            applied, coupling = picked(self.applied, joints), inertia @ axes
+            block = symmetric(axes.T @ coupling)
+            block, coupling = self._with_rotor(state, joints, block, coupling)
+            effort = applied - axes.T @ force
+            joint, inertia, force = self._eliminate(
+                joints, block, coupling, effort, (inertia, force)
+            )
             if joint.reaction is None and (rotor is None or rotor.coordinate not in joints):
                 _clear_axes(axes, inertia, force, applied)
         if rotor is not None:
-            extra = self._rotor_load(state, rotor)
-            inertia, force = inertia + extra[0], force + extra[1]
+            rotor_load = self._rotor_load(state, rotor)
+            inertia, force = inertia + rotor_load[0], force + rotor_load[1]
         if state.offset is not None:
             inertia, force = (
                 shift_inertia(inertia, state.offset),
@@ -242,10 +250,10 @@ class _Sweep:
     def _rotor_axis(self, state: LinkState, rotor: Rotor) -> Expr:
         """Return a rotor's spin axis in link root axes, as an angular spatial vector (6,)."""
         axis = state.rotation.T @ constant(np.asarray(rotor.axis))
-        stacked: Expr = ca.vertcat(axis, ca.SX(3, 1))
-        return stacked
+        spatial_axis: Expr = ca.vertcat(axis, ca.SX(3, 1))
+        return spatial_axis
 
-    def _rotor_reach(self, state: LinkState, rotor: Rotor) -> Expr:
+    def _rotor_coupling(self, state: LinkState, rotor: Rotor) -> Expr:
         if rotor.axis is None:
             return ca.SX(6, 1)
         return rotor.ratio * rotor.inertia * self._rotor_axis(state, rotor)
@@ -264,91 +272,95 @@ class _Sweep:
         k = rotor.coordinate
         if k in state.part.carried_by or k in state.part.own:
             return rotor.inertia * (axis @ axis.T), force
-        if k in self.given:
-            force = force + self._rotor_reach(state, rotor) * self.given[k]
+        if k in self.prescribed:
+            force = force + self._rotor_coupling(state, rotor) * self.prescribed[k]
             return rotor.inertia * (axis @ axis.T), force
-        # a free rotor takes no part in the carrier's turning: only its torque comes back
+        # a free rotor does not turn with its carrier: only its torque acts on the carrier
         return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
 
     def outward(self) -> None:
         """Compute the accelerations from base to tip."""
-        current, turn = self._base(), None
-        for state, kept in zip(self.states, self.kept, strict=True):
-            # they come in the axes of the previous link's root, or of the base
-            current = rotate((state.rotation if turn is None else turn).T, current)
-            turn = kept.turn
+        current, rotation = self._base(), None
+        for state, passed in zip(self.states, self.passed, strict=True):
+            # accelerations are in the axes of the previous link's root, or of the base
+            current = rotate((state.rotation if rotation is None else rotation).T, current)
+            rotation = passed.rotation
             self._spin_rotor(state, current)
             if state.offset is not None:
                 current = shift_motion(current, state.offset)
-            moved = self._move(kept.joint, current)
-            current = (current + state.columns @ moved if moved.numel() else current) + state.bias
+            rates_change = self._move(passed.joint, current)
+            current = (
+                current + state.columns @ rates_change if rates_change.numel() else current
+            ) + state.bias
             tip = shift_motion(current, state.tip.local.position) + tip_bias(state)
             if state.part.own:
-                moved = self._move(kept.own, current, state.basis)
-                if kept.few is None:
-                    tip = tip + tip_columns(state) @ moved
+                rates_change = self._move(passed.amplitudes, current, state.basis)
+                if passed.low_rank_form is None:
+                    tip = tip + tip_columns(state) @ rates_change
                 else:
-                    tip = tip + kept.few.frame @ (constant(kept.few.rows) @ moved)
+                    tip = tip + passed.low_rank_form.frame @ (
+                        constant(passed.low_rank_form.rows) @ rates_change
+                    )
             current = tip
 
-    def _move(self, kept: _Eliminated, current: Expr, basis: Expr | None = None) -> Expr:
+    def _move(self, eliminated: _Eliminated, current: Expr, basis: Expr | None = None) -> Expr:
         """Return accelerations of eliminated coordinates, given the acceleration of their frame.
 
         Stores the accelerations, and the efforts of prescribed coordinates, in the results of the
         sweep.
         """
-        if kept.free is not None:
-            gain, start = kept.free
-            solved = start - gain @ current
-            solved = solved if kept.factors is None else kept.factors.back(solved)
-            moved = solved if basis is None else basis @ solved
-            for i, k in enumerate(k for k in kept.indices if k not in self.given):
-                self.acceleration[k] = moved[i]
+        if eliminated.free is not None:
+            gain, start = eliminated.free
+            solution = start - gain @ current
+            solution = solution if eliminated.factors is None else eliminated.factors.back(solution)
+            accelerations = solution if basis is None else basis @ solution
+            for i, k in enumerate(k for k in eliminated.indices if k not in self.prescribed):
+                self.acceleration[k] = accelerations[i]
             if basis is not None:
-                return solved
-        moved = picked(self.acceleration, kept.indices)
-        if kept.reaction is not None:
-            reach, size, pushed = kept.reaction
-            pulled = reach.T @ current + size @ moved - pushed
-            for i, k in enumerate(k for k in kept.indices if k in self.given):
-                self.effort[k] = pulled[i]
-        return moved
+                return solution
+        accelerations = picked(self.acceleration, eliminated.indices)
+        if eliminated.reaction is not None:
+            coupling, block, effort = eliminated.reaction
+            efforts = coupling.T @ current + block @ accelerations - effort
+            for i, k in enumerate(k for k in eliminated.indices if k in self.prescribed):
+                self.effort[k] = efforts[i]
+        return accelerations
 
     def _spin_rotor(self, state: LinkState, current: Expr) -> None:
         rotor = state.part.rotor
         if rotor is None or rotor.coordinate in state.part.coordinates:
             return
         k = rotor.coordinate
-        carried: Expr = ca.SX(0)
+        carrier_spin: Expr = ca.SX(0)
         if rotor.axis is not None:
-            carried = ca.dot(self._rotor_axis(state, rotor), current) / rotor.ratio
-        size = rotor.ratio**2 * rotor.inertia
-        if k in self.given:
-            self.effort[k] = size * (self.given[k] + carried) - self.applied[k]
+            carrier_spin = ca.dot(self._rotor_axis(state, rotor), current) / rotor.ratio
+        block = rotor.ratio**2 * rotor.inertia
+        if k in self.prescribed:
+            self.effort[k] = block * (self.prescribed[k] + carrier_spin) - self.applied[k]
         else:
-            self.acceleration[k] = self.applied[k] / size - carried
+            self.acceleration[k] = self.applied[k] / block - carrier_spin
 
     def _base(self) -> Expr:
         """Return the spatial acceleration of the base minus gravity, in base axes, (6,)."""
         base, lift = self.base, self.base.swept - ca.SX(constant(self.model.gravity))
         if base.angular is None or base.angular_inverse is None:
             return ca.vertcat(ca.SX(3, 1), base.rotation.T @ lift)
-        out, body = self.outboard, self.model.base_body
-        inertia = rotate_inertia(out.rotation, out.inertia) + body_matrix(body)
-        force = rotate(out.rotation, out.force) + base.force
-        if 0 in self.given:
-            a: Expr = ca.vertcat(*[self.given[k] for k in range(6)])
+        outboard, body = self.outboard, self.model.base_body
+        inertia = rotate_inertia(outboard.rotation, outboard.inertia) + body_matrix(body)
+        force = rotate(outboard.rotation, outboard.force) + base.force
+        if 0 in self.prescribed:
+            a: Expr = ca.vertcat(*[self.prescribed[k] for k in range(6)])
             current: Expr = ca.vertcat(
                 base.angular @ a[3:6] + base.turning_bias, base.rotation.T @ (a[0:3] + lift)
             )
             total = inertia @ current + force
-            pulled = ca.vertcat(base.rotation @ total[3:], base.angular.T @ total[:3])
-            self.effort[0:6] = pulled - self.applied[0:6]
+            efforts = ca.vertcat(base.rotation @ total[3:], base.angular.T @ total[:3])
+            self.effort[0:6] = efforts - self.applied[0:6]
             return current
-        pushed = ca.vertcat(
+        applied_force = ca.vertcat(
             base.angular_inverse.T @ self.applied[3:6], base.rotation.T @ self.applied[0:3]
         )
-        current = ldl_solve(inertia, pushed - force)
+        current = ldl_solve(inertia, applied_force - force)
         self.acceleration[0:3] = base.rotation @ current[3:] - lift
         self.acceleration[3:6] = base.angular_inverse @ (current[:3] - base.turning_bias)
         return current
@@ -359,9 +371,9 @@ def _clear_axes(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
     if not ca.SX(axes).is_constant():
         return
     for i, column in enumerate(np.array(ca.DM(axes)).T):
-        along = np.flatnonzero(column)
-        if len(along) == 1 and abs(column[along[0]]) == 1.0:
-            k = int(along[0])
+        nonzero = np.flatnonzero(column)
+        if len(nonzero) == 1 and abs(column[nonzero[0]]) == 1.0:
+            k = int(nonzero[0])
             inertia[k, :] = 0
             inertia[:, k] = 0
             force[k] = applied[i] * column[k]

@@ -37,7 +37,8 @@ class Formulation(ABC):
     name: ClassVar[str]
     citation: ClassVar[str]
     assumptions: ClassVar[str]
-    along_beams: ClassVar[bool] = True  # whether it sums along straight beams, each on a tip
+    # Whether it sums along straight beams, each at the tip of the link before.
+    along_beams: ClassVar[bool] = True
 
     model: Model
     _: KW_ONLY
@@ -50,15 +51,15 @@ class Formulation(ABC):
 
     def of(self, model: Model) -> Self:
         """Return the same formulation for another model, without applying `paper_model` to it."""
-        made = object.__new__(type(self))
-        for each in fields(self):
-            object.__setattr__(made, each.name, getattr(self, each.name))
-        object.__setattr__(made, "model", model)
-        return made
+        copy = object.__new__(type(self))
+        for field in fields(self):
+            object.__setattr__(copy, field.name, getattr(self, field.name))
+        object.__setattr__(copy, "model", model)
+        return copy
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation cannot treat a model, or None if it can.
+        """Return the reason why this formulation cannot treat a model, or None if it can.
 
         Includes the reasons that apply to all non-recursive formulations.
         """
@@ -67,7 +68,7 @@ class Formulation(ABC):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation cannot treat a model, or None if it can."""
+        """Return the reason why this formulation cannot treat a model, or None if it can."""
         if paper:
             return "no paper belongs to it, so there are no approximations to keep"
         if model.tip_rotation == "first-order":
@@ -89,8 +90,8 @@ class Formulation(ABC):
 
     def options(self) -> str:
         """Return all options as a text that, with the model, determines the expressions."""
-        listed = [field.name for field in fields(self) if field.name != "model"]
-        return " ".join(f"{name}={getattr(self, name)}" for name in listed)
+        names = [field.name for field in fields(self) if field.name != "model"]
+        return " ".join(f"{name}={getattr(self, name)}" for name in names)
 
     @abstractmethod
     def mass_expression(self, q: Expr) -> Expr:
@@ -120,8 +121,8 @@ class Formulation(ABC):
         applied
             Generalised force: inputs and wrenches less elastic and dissipative ones.
         """
-        rest = applied - inertial_force(self, q, v)
-        return solve_motion(self.model, mass_of(self, q), rest, given, guarded=self.guarded)
+        force = applied - inertial_force(self, q, v)
+        return solve_motion(self.model, mass_of(self, q), force, given, guarded=self.guarded)
 
     def energy_expression(self, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
         """Trace kinetic, elastic and gravitational energy [J]."""
@@ -144,35 +145,37 @@ class Formulation(ABC):
         outboard links.
         """
         wrenches, columns = self.inertial_wrenches(q, v, a), []
-        placed = frames(self.model, q)
-        loads = outer_loads(self.model, q, v, placed, factors)
-        for i, (frame, (point, force, torque)) in enumerate(zip(placed, wrenches, strict=True)):
+        link_frames = frames(self.model, q)
+        loads = outer_loads(self.model, q, v, link_frames, factors)
+        for i, (frame, (point, force, torque)) in enumerate(
+            zip(link_frames, wrenches, strict=True)
+        ):
             torque = torque + ca.cross(point - frame.p_WJ, force)
-            for index, place, pull, twist in loads:
+            for index, position, pull, twist in loads:
                 if index >= i:
                     force = force - pull
-                    torque = torque - twist - ca.cross(place - frame.p_WJ, pull)
+                    torque = torque - twist - ca.cross(position - frame.p_WJ, pull)
             columns.append(ca.vertcat(force, torque))
         return ca.horzcat(*columns)
 
 
 def mass_of(formulation: Formulation, q: Expr) -> Expr:
     """Trace the mass matrix, (n, n), shared by all functions that contain it."""
-    what = (type(formulation), formulation.options(), "mass")
-    return once(formulation.model, what, (q,), lambda: formulation.mass_expression(q))
+    key = (type(formulation), formulation.options(), "mass")
+    return once(formulation.model, key, (q,), lambda: formulation.mass_expression(q))
 
 
 def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
     """Trace the inertial and gravity force at zero acceleration, (n,), shared by all functions."""
-    what = (type(formulation), formulation.options(), "force")
+    key = (type(formulation), formulation.options(), "force")
     return once(
-        formulation.model, what, (q, v),
+        formulation.model, key, (q, v),
         lambda: formulation.inertial_expression(q, v, None, gravity=True),
     )  # fmt: skip
 
 
 def recursions_only(model: Model) -> str | None:
-    """Return why only recursive formulations can treat an arm, or None if all formulations can."""
+    """Return the reason why only recursive formulations can treat an arm, else None."""
     if model.orbit:
         return (
             "the base is in an orbit, and the method assumes an inertial world. Use "
@@ -196,36 +199,36 @@ def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
     """Return a model without axial shortening and with a given tip rotation, rebuilt if needed."""
     if not model.stiffening and model.tip_rotation == tip_rotation:
         return model
-    plain = build(model.arm, stiffening=False, tip_rotation=tip_rotation)
+    rebuilt = build(model.arm, stiffening=False, tip_rotation=tip_rotation)
     return (
-        plain
+        rebuilt
         if model.reference_attitude is None
-        else plain.with_reference(model.reference_attitude)
+        else rebuilt.with_reference(model.reference_attitude)
     )
 
 
 def solve_motion(
-    model: Model, mass: Expr, rest: Expr, given: Expr, *, guarded: bool = False
+    model: Model, mass: Expr, force: Expr, given: Expr, *, guarded: bool = False
 ) -> tuple[Expr, Expr]:
-    """Solve ``M a = rest`` and return accelerations and prescribed efforts, (n,) each.
+    """Solve ``M a = force`` and return accelerations and prescribed efforts, (n,) each.
 
     Prescribed accelerations are ``given``. If ``guarded``, accelerations are infinite or NaN at
     coordinates where M is singular.
     """
-    known = list(model.prescribed)
-    open_ = [i for i in range(model.size) if i not in known]
+    prescribed = list(model.prescribed)
+    free = [i for i in range(model.size) if i not in prescribed]
     result, effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
-    if open_:
-        right = rest[open_]
-        if known:
-            right = right - mass[open_, known] @ given
-        solved = ldl_solve(mass[open_, open_], right, least=SINGULAR if guarded else None)
-        for k, i in enumerate(open_):
-            result[i] = solved[k]
-    for k, i in enumerate(known):
+    if free:
+        free_force = force[free]
+        if prescribed:
+            free_force = free_force - mass[free, prescribed] @ given
+        solution = ldl_solve(mass[free, free], free_force, least=SINGULAR if guarded else None)
+        for k, i in enumerate(free):
+            result[i] = solution[k]
+    for k, i in enumerate(prescribed):
         result[i] = given[k]
-    for i in known:
-        effort[i] = mass[i, :] @ result - rest[i]
+    for i in prescribed:
+        effort[i] = mass[i, :] @ result - force[i]
     return result, effort
 
 
@@ -246,9 +249,9 @@ class Factors:
     Products ``B^T matrix^-1 B`` need `forward` and `scaled` alone: ``(L^-1 B)^T D^-1 (L^-1 B)``.
     """
 
-    lower: list[dict[int, Expr]]  # entries of L left of its diagonal of ones, by row and column
+    lower: list[dict[int, Expr]]  # entries of L left of its unit diagonal, by row and column
     inverse: list[Expr]  # 1 / D
-    order: list[int]  # rows of the matrix, as they come here
+    order: list[int]  # rows of the matrix in the order of their elimination
 
     @classmethod
     def of(cls, matrix: Expr, *, least: float | None = None, shortest: bool = False) -> Self:
@@ -290,7 +293,7 @@ class Factors:
 
     def scaled(self, right: Expr) -> Expr:
         """Compute ``D^-1 right``, (n, k)."""
-        rows = [right[i, :] * each for i, each in enumerate(self.inverse)]
+        rows = [right[i, :] * factor for i, factor in enumerate(self.inverse)]
         return ca.vertcat(right[:0, :], *rows)
 
     def back(self, right: Expr) -> Expr:
@@ -299,5 +302,5 @@ class Factors:
         for i in range(len(rows) - 1, -1, -1):
             for k, factor in self.lower[i].items():
                 rows[k] = rows[k] - factor * rows[i]
-        back = [rows[self.order.index(i)] for i in range(len(rows))]
-        return ca.vertcat(right[:0, :], *back)
+        solution = [rows[self.order.index(i)] for i in range(len(rows))]
+        return ca.vertcat(right[:0, :], *solution)

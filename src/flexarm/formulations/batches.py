@@ -38,33 +38,33 @@ def checked_time(t: Any, *arrays: ArrayLike) -> Time:
 def rows_of(compiled: Compiled, inputs: tuple[ArrayLike, ...]) -> int | None:
     """Return the number of rows of a batch, or None for a single state."""
     counts = {
-        port.name: len(given)  # type: ignore[arg-type]
-        for port, given in zip(compiled.inputs, inputs, strict=False)
-        if axes_of(given) == len(port.shape) + 1
+        port.name: len(argument)  # type: ignore[arg-type]
+        for port, argument in zip(compiled.inputs, inputs, strict=False)
+        if axes_of(argument) == len(port.shape) + 1
     }
     if not counts:
         return None
     if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise FlexarmError(f"batch: all arrays must have the same number of rows, got {listed}")
+        sizes = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise FlexarmError(f"batch: all arrays must have the same number of rows, got {sizes}")
     return next(iter(counts.values()))
 
 
-def axes_of(given: Any) -> int:
+def axes_of(value: Any) -> int:
     """Return the number of axes of an array; -1 for other values."""
-    if type(given) is np.ndarray:
-        return given.ndim
+    if type(value) is np.ndarray:
+        return value.ndim
     try:
-        numbers = np.asarray(given)
-    except Exception:  # rows of unequal length, and what a foreign object raises
+        numbers = np.asarray(value)
+    except Exception:  # rows of unequal length, or any error of a foreign object
         return -1
     return numbers.ndim if numbers.dtype.kind in "fiub" else -1
 
 
-def as_matrix(found: Array, rows: int, columns: int) -> Array:
+def as_matrix(result: Array, rows: int, columns: int) -> Array:
     """Return a flat result reshaped to a matrix, for one state or each state of a batch."""
-    single = 1 if columns == 1 else 2
-    return found.reshape(*found.shape[: found.ndim - single], rows, columns)
+    axes = 1 if columns == 1 else 2
+    return result.reshape(*result.shape[: result.ndim - axes], rows, columns)
 
 
 def within_range(model: Model, q: Array) -> Array:
@@ -73,13 +73,13 @@ def within_range(model: Model, q: Array) -> Array:
     q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
     for index, low, high in model.sliding_ranges:
         lengths = np.atleast_1d(q[..., index])
-        out = (lengths < low - RANGE_SLACK * high) | (lengths > high * (1 + RANGE_SLACK))
-        if out.any():
-            what = next(p.stroke.name for p in model.links if p.stroke and p.exposed == index)
+        is_outside = (lengths < low - RANGE_SLACK * high) | (lengths > high * (1 + RANGE_SLACK))
+        if is_outside.any():
+            name = next(p.stroke.name for p in model.links if p.stroke and p.exposed == index)
             raise FlexarmError(
-                f"q[{index}]: the {what} {model.names[index]} must be {low:g} to {high:g} m, "
-                f"the range that its shapes are built for, got {lengths[out][0]:g} m. Change q, "
-                "or limits or length in the arm."
+                f"q[{index}]: the {name} {model.names[index]} must be {low:g} to {high:g} m, "
+                f"the range of its shapes, got {lengths[is_outside][0]:g} m. Change q, or the "
+                "joint's limits."
             )
     return q
 
@@ -91,7 +91,7 @@ def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -
     """
     if not isinstance(t, np.ndarray):
         return function(model, t)
-    first = function(model, 0.0)
-    if not first.size:
-        return first
-    return np.array([function(model, float(each)) for each in t]).reshape(len(t), *first.shape)
+    initial = function(model, 0.0)
+    if not initial.size:
+        return initial
+    return np.array([function(model, float(time)) for time in t]).reshape(len(t), *initial.shape)

@@ -45,9 +45,9 @@ class Composite(Formulation):
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix M(q), (n, n)."""
-        still = type(q).zeros(self.model.size, 1)
-        base = base_state(self.model, q, still)
-        states = link_states(self.model, q, still)
+        no_rates = type(q).zeros(self.model.size, 1)
+        base = base_state(self.model, q, no_rates)
+        states = link_states(self.model, q, no_rates)
         return _mass_matrix(self.model, base, states)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
@@ -64,10 +64,10 @@ class Composite(Formulation):
         if not any(point.x == "end" for point in self.model.points.contacts):
             return None
         base, states = base_state(self.model, q, v), link_states(self.model, q, v)
-        wrench, taken = _tip_contacts(self.model, q, v)
-        touched = replace(states[-1], tip_force=states[-1].tip_force - wrench)
-        states = [*states[:-1], touched]
-        return _newton_euler(self.model, base, states, v, a, True)[0], taken
+        wrench, power = _tip_contacts(self.model, q, v)
+        last_state = replace(states[-1], tip_force=states[-1].tip_force - wrench)
+        states = [*states[:-1], last_state]
+        return _newton_euler(self.model, base, states, v, a, True)[0], power
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
         """Trace inertial and gravity wrenches outboard of each joint, in world axes.
@@ -119,17 +119,24 @@ def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, 
     """
     whole, momentum = _whole(model, q, v)
     rotation, origin = base_frame(model, q)
-    own = _in_world(rotation, origin, body_matrix(model.base_body))
+    base_inertia = _in_world(rotation, origin, body_matrix(model.base_body))
     spin = rotation @ base_state(model, q, v).omega
-    moved = own @ ca.vertcat(spin, v[0:3] + ca.cross(origin, spin))
+    base_momentum = base_inertia @ ca.vertcat(spin, v[0:3] + ca.cross(origin, spin))
     if model.orbit:
-        momentum, moved = momentum + model.orbit * whole[:, 2], moved + model.orbit * own[:, 2]
-    (mass, first), (part, moment) = _mass_moments(whole), _mass_moments(own)
+        momentum, base_momentum = (
+            momentum + model.orbit * whole[:, 2],
+            base_momentum + model.orbit * base_inertia[:, 2],
+        )
+    (mass, first), (base_mass, moment) = _mass_moments(whole), _mass_moments(base_inertia)
     centre, speed = first / mass, momentum[3:] / mass
-    turning = moved[:3] - ca.cross(centre, moved[3:]) - ca.cross(moment - part * centre, speed)
+    angular = (
+        base_momentum[:3]
+        - ca.cross(centre, base_momentum[3:])
+        - ca.cross(moment - base_mass * centre, speed)
+    )
     return (
         ca.vertcat(momentum[3:], momentum[:3]),
-        ca.vertcat(moved[3:] - part * speed, turning),
+        ca.vertcat(base_momentum[3:] - base_mass * speed, angular),
         centre,
     )
 
@@ -148,10 +155,10 @@ def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Ex
         gravity = ca.SX(constant(model.gravity))
         pull, torque = mass * gravity, ca.cross(first, gravity)
         if model.orbit:
-            held = gradient_force(
+            gradient = gradient_force(
                 model.orbit, ca.SX.eye(3), ca.SX(3, 1), mass, first, inertia[:3, :3]
             )
-            torque, pull = torque - held[0], pull - held[1]
+            torque, pull = torque - gradient[0], pull - gradient[1]
     for _, point, force, twist in outer_loads(model, q, v, frames(model, q), factors):
         pull, torque = pull + force, torque + twist + ca.cross(point, force)
     return ca.vertcat(pull, torque)
@@ -162,13 +169,13 @@ def _whole(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
 
     Both are about the world's origin, in world axes.
     """
-    base, still = base_state(model, q, v), type(q).zeros(model.size, 1)
-    _, inertia, columns, turned = _gathered(model, link_states(model, q, still))
-    inertia = rotate_inertia(turned, inertia)
+    base, no_rates = base_state(model, q, v), type(q).zeros(model.size, 1)
+    _, inertia, columns, base_rotation = _gathered(model, link_states(model, q, no_rates))
+    inertia = rotate_inertia(base_rotation, inertia)
     if base.angular is not None:
         inertia = inertia + body_matrix(model.base_body)
     momentum = ca.SX(6, 1)
-    for k, column in _rotated(turned, columns):
+    for k, column in _rotated(base_rotation, columns):
         momentum = momentum + column * v[k]
     rotation, origin = base_frame(model, q)
     if base.angular is not None:
@@ -190,30 +197,30 @@ def _mass_moments(inertia: Expr) -> tuple[Expr, Expr]:
 
 def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
     """Trace the wrench of tip contacts in tip axes, (6,), and their dissipative power [W]."""
-    still = type(q).zeros(model.size, 1)
-    base, states = base_state(model, q, still), link_states(model, q, still)
-    moving = _accelerate(model, base, states, v, False)[1][-1]  # velocities, at rates for a
-    placed = frames(model, q)
-    R, origin = placed[-1].R_WT, placed[-1].p_WT
-    spin, speed = R @ moving[:3], R @ moving[3:]
-    wrench, taken = ca.SX(6, 1), ca.SX(0)
-    for touch, point in zip(touches(model, q, placed), model.points.contacts, strict=True):
+    no_rates = type(q).zeros(model.size, 1)
+    base, states = base_state(model, q, no_rates), link_states(model, q, no_rates)
+    tip_velocity = _accelerate(model, base, states, v, False)[1][-1]  # velocities, at rates for a
+    link_frames = frames(model, q)
+    R, origin = link_frames[-1].R_WT, link_frames[-1].p_WT
+    spin, speed = R @ tip_velocity[:3], R @ tip_velocity[3:]
+    wrench, power = ca.SX(6, 1), ca.SX(0)
+    for contact, point in zip(touches(model, q, link_frames), model.points.contacts, strict=True):
         if point.x == "end":
-            lever = touch.attached.position - origin
-            moved = speed + ca.cross(spin, lever), spin
-            normal, rubbed = touch.forces(v, moved=moved)
-            force, torque = normal * touch.normal + rubbed, ca.cross(touch.lever, rubbed)
+            lever = contact.attached.position - origin
+            velocity = speed + ca.cross(spin, lever), spin
+            normal, friction = contact.forces(v, moved=velocity)
+            force, torque = normal * contact.normal + friction, ca.cross(contact.lever, friction)
             wrench += rotate(R.T, ca.vertcat(torque + ca.cross(lever, force), force))
-            lost = force - touch.elastic * touch.normal
-            taken -= ca.dot(lost, moved[0]) + ca.dot(torque, spin)
-    return wrench, taken
+            loss = force - contact.elastic * contact.normal
+            power -= ca.dot(loss, velocity[0]) + ca.dot(torque, spin)
+    return wrench, power
 
 
 def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr:
-    matrix, carried, pending, rotation = _gathered(model, states)
+    matrix, inertia, pending, rotation = _gathered(model, states)
     if base.angular is not None:
-        carried = rotate_inertia(rotation, carried) + body_matrix(model.base_body)
-        _base_block(matrix, base, carried, _rotated(rotation, pending))
+        inertia = rotate_inertia(rotation, inertia) + body_matrix(model.base_body)
+        _base_block(matrix, base, inertia, _rotated(rotation, pending))
     return matrix
 
 
@@ -224,56 +231,56 @@ def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Column
     axes of the base.
     """
     matrix = ca.SX(model.size, model.size)
-    carried: Expr = ca.SX(6, 6)
+    inertia: Expr = ca.SX(6, 6)
     rotation: Expr = ca.SX.eye(3)
     pending: Columns = []  # momentum columns of outboard coordinates
     for state in reversed(states):
         t, columns = state.terms, tip_columns(state)
-        p, turned = state.tip.local.position, state.tip.local.rotation
-        # into the link's own axes; at once where nothing sits on the tip
+        p, tip_rotation = state.tip.local.position, state.tip.local.rotation
+        # into the link's axes; in one step where no body is on the tip
         if state.part.tip_body.weighs:
-            carried = rotate_inertia(rotation, carried) + body_matrix(state.part.tip_body)
+            inertia = rotate_inertia(rotation, inertia) + body_matrix(state.part.tip_body)
             pending = _rotated(rotation, pending)
-            rotation = turned
+            rotation = tip_rotation
         else:
-            rotation = turned @ rotation
-        carried, pending = rotate_inertia(rotation, carried), _rotated(rotation, pending)
-        own = state.part.own
-        push = carried @ columns
-        block = symmetric(t.modal + columns.T @ push)
-        for i, row in enumerate(own):
+            rotation = tip_rotation @ rotation
+        inertia, pending = rotate_inertia(rotation, inertia), _rotated(rotation, pending)
+        amplitudes = state.part.own
+        momentum_columns = inertia @ columns
+        block = symmetric(t.modal + columns.T @ momentum_columns)
+        for i, row in enumerate(amplitudes):
             for k, column in pending:
                 _set(matrix, row, k, ca.dot(columns[:, i], column))
-            for j, other in enumerate(own):
-                matrix[row, other] = block[i, j]
-        # over to the root, where the joint acts
+            for j, other_row in enumerate(amplitudes):
+                matrix[row, other_row] = block[i, j]
+        # transform to the root, on which the joint acts
         pending = [(k, shift_force(column, p)) for k, column in pending]
-        momentum = ca.vertcat(t.angular, t.linear) + shift_force(push, p)
-        pending += [(row, momentum[:, i]) for i, row in enumerate(own)]
-        carried = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(carried, p)
+        momentum = ca.vertcat(t.angular, t.linear) + shift_force(momentum_columns, p)
+        pending += [(row, momentum[:, i]) for i, row in enumerate(amplitudes)]
+        inertia = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(inertia, p)
         for i, joint in enumerate(state.part.carried_by):
             axis = state.columns[:, i]
             for k, column in pending:
                 _set(matrix, joint, k, ca.dot(axis, column))
-            column = carried @ axis
+            column = inertia @ axis
             matrix[joint, joint] = ca.dot(axis, column)
             pending.append((joint, column))
         if state.offset is not None:
-            carried = shift_inertia(carried, state.offset)
+            inertia = shift_inertia(inertia, state.offset)
             pending = [(k, shift_force(column, state.offset)) for k, column in pending]
         rotation = state.rotation
         if state.part.rotor is not None:
-            carried, pending = rotate_inertia(rotation, carried), _rotated(rotation, pending)
-            carried, pending = _add_rotor(matrix, state.part.rotor, carried, pending)
+            inertia, pending = rotate_inertia(rotation, inertia), _rotated(rotation, pending)
+            inertia, pending = _add_rotor(matrix, state.part.rotor, inertia, pending)
             rotation = ca.SX.eye(3)
-    return matrix, carried, pending, rotation
+    return matrix, inertia, pending, rotation
 
 
 def _rotated(rotation: Expr, columns: Columns) -> Columns:
     return [(k, rotate(rotation, column)) for k, column in columns]
 
 
-def _add_rotor(matrix: Expr, rotor: Rotor, carried: Expr, pending: Columns) -> tuple[Expr, Columns]:
+def _add_rotor(matrix: Expr, rotor: Rotor, inertia: Expr, pending: Columns) -> tuple[Expr, Columns]:
     """Add a rotor's spin inertia to M, and return composite inertia and columns with the rotor.
 
     The composite inertia and the momentum columns change only if the rotor has a spin axis.
@@ -281,21 +288,21 @@ def _add_rotor(matrix: Expr, rotor: Rotor, carried: Expr, pending: Columns) -> t
     k = rotor.coordinate
     matrix[k, k] += rotor.ratio**2 * rotor.inertia
     if rotor.axis is None:
-        return carried, pending
+        return inertia, pending
     axis = ca.vertcat(constant(rotor.axis), ca.SX(3, 1))
-    pull = rotor.ratio * rotor.inertia * axis
+    momentum = rotor.ratio * rotor.inertia * axis
     columns = dict(pending)
-    columns[k] = columns[k] + pull if k in columns else pull
-    return carried + rotor.inertia * axis @ axis.T, list(columns.items())
+    columns[k] = columns[k] + momentum if k in columns else momentum
+    return inertia + rotor.inertia * axis @ axis.T, list(columns.items())
 
 
 def _rotor_force(rotor: Rotor, tip: Expr, spin: Expr, v: Expr, a: Expr | None) -> tuple[Expr, Expr]:
     """Return the effort on a rotor's coordinate, and the rotor's wrench on its carrier, (6,)."""
-    change = rotor.ratio * a[rotor.coordinate] if a is not None else ca.SX(0)
+    acceleration = rotor.ratio * a[rotor.coordinate] if a is not None else ca.SX(0)
     if rotor.axis is None:
-        return rotor.ratio * rotor.inertia * change, ca.SX(6, 1)
+        return rotor.ratio * rotor.inertia * acceleration, ca.SX(6, 1)
     axis = constant(rotor.axis)
-    rate = rotor.inertia * (change + ca.dot(axis, tip[:3]))
+    rate = rotor.inertia * (acceleration + ca.dot(axis, tip[:3]))
     momentum = rotor.inertia * (rotor.ratio * v[rotor.coordinate] + ca.dot(axis, spin))
     torque = rate * axis + ca.cross(spin, ca.SX(axis)) * momentum
     return rotor.ratio * rate, ca.vertcat(torque, ca.SX(3, 1))
@@ -323,20 +330,22 @@ def _newton_euler(
     for index in range(len(states) - 1, -1, -1):
         state = states[index]
         t, part = state.terms, state.part
-        turned, p = state.tip.local.rotation, state.tip.local.position
+        tip_rotation, p = state.tip.local.rotation, state.tip.local.position
         force = force + body_matrix(part.tip_body) @ tips[index] + state.tip_force
-        force = rotate(turned, force)
-        own = part.own
+        force = rotate(tip_rotation, force)
+        amplitudes = part.own
         acceleration = accelerations[index]
-        own_a = ca.vertcat(*[a[i] for i in own]) if a is not None and own else None
+        amplitude_accelerations = (
+            ca.vertcat(*[a[i] for i in amplitudes]) if a is not None and amplitudes else None
+        )
         momentum = ca.vertcat(t.angular, t.linear)
         rows = momentum.T @ acceleration + t.effort + tip_columns(state).T @ force
         total = spatial_inertia(t.mass, t.first, t.second) @ acceleration
         total = total + ca.vertcat(t.torque, t.force) + shift_force(force, p)
-        if own_a is not None:
-            rows = rows + t.modal @ own_a
-            total = total + momentum @ own_a
-        for i, row in enumerate(own):
+        if amplitude_accelerations is not None:
+            rows = rows + t.modal @ amplitude_accelerations
+            total = total + momentum @ amplitude_accelerations
+        for i, row in enumerate(amplitudes):
             result[row] = rows[i]
         for i, joint in enumerate(part.carried_by):
             result[joint] = ca.dot(state.columns[:, i], total)
@@ -347,12 +356,12 @@ def _newton_euler(
         if part.rotor is not None:
             tip = tips[index - 1] if index else start
             spin = state.rotation @ state.carrier
-            effort, pull = _rotor_force(part.rotor, tip, spin, v, a)
+            effort, rotor_wrench = _rotor_force(part.rotor, tip, spin, v, a)
             if state.away is not None and part.rotor.axis is not None:
                 x, axis = state.rotation @ state.away, ca.SX(constant(part.rotor.axis))
-                pull[:3] += rotor_gradient(model.orbit, x, axis, part.rotor.inertia)
+                rotor_wrench[:3] += rotor_gradient(model.orbit, x, axis, part.rotor.inertia)
             result[part.rotor.coordinate] += effort
-            force = force + pull
+            force = force + rotor_wrench
     if base.angular is not None:
         force = force + body_matrix(model.base_body) @ start
         force = force + base.force
@@ -368,8 +377,8 @@ def _accelerate(
 
     Gravity enters as an acceleration of the base.
     """
-    pull = ca.SX(constant(model.gravity)) if gravity else ca.SX(3, 1)
-    lift, spin = base.swept - pull, base.turning_bias
+    gravity_acceleration = ca.SX(constant(model.gravity)) if gravity else ca.SX(3, 1)
+    lift, spin = base.swept - gravity_acceleration, base.turning_bias
     if a is not None and base.angular is not None:
         lift, spin = lift + a[0:3], spin + base.angular @ a[3:6]
     start: Expr = ca.vertcat(spin, base.rotation.T @ lift)
@@ -383,9 +392,9 @@ def _accelerate(
             current = current + state.columns @ picked(a, state.part.carried_by)
         roots.append(current)
         current = shift_motion(current, state.tip.local.position) + tip_bias(state)
-        own = state.part.own
-        if a is not None and own:
-            current = current + tip_columns(state) @ ca.vertcat(*[a[i] for i in own])
+        amplitudes = state.part.own
+        if a is not None and amplitudes:
+            current = current + tip_columns(state) @ ca.vertcat(*[a[i] for i in amplitudes])
         current = rotate(state.tip.local.rotation.T, current)
         tips.append(current)
     return roots, tips, start

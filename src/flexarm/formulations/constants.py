@@ -2,20 +2,20 @@
 
 # States
 # Distance beyond a range of exposed lengths, relative to it, at which a run that ends there may
-# stop; rounding error of a rotation matrix that was written down with few digits.
+# stop; rounding error of a rotation matrix given with few digits.
 RANGE_SLACK, ANCHOR_DIGITS = 1e-6, 1e-6
 
 # Operations
-CLOSED_FORM_SIZE = 60  # coordinates: beyond, the closed form has millions of operations
-# Solution by rows of low rank: amplitudes more than rows from which on it takes fewer operations
+CLOSED_FORM_SIZE = 60
+# Solution by rows of low rank: excess of amplitudes over rows from which it takes fewer operations
 # than LDL^T; condition of the rows' compliance above which it loses too many digits.
 MORE_AMPLITUDES, WORST_CONDITION = 5, 1e10
-EXPONENTIAL_TERMS = 14  # of the series of exp(theta~), enough for angles up to pi
+EXPONENTIAL_TERMS = 14  # terms of the series of exp(theta~), enough for angles up to pi
 
 # Other values of a model's numbers
-# Factor whose powers make other values, none of them 0 or 1; step of differences relative to a
-# number, or to 1, at which errors of the order and of rounding are alike.
+# Factor whose powers give other values, none of them 0 or 1; step of differences relative to a
+# number, or to 1, at which truncation and rounding errors are equal.
 OTHER_FACTOR, NUMBER_STEP = 1.0173, 5e-4
 
-# Coordinates that a message on a singular mass matrix names, so that it stays short.
+# Number of coordinates that a message on a singular mass matrix names, so that it stays short.
 NAMED_COORDINATES = 3

@@ -96,7 +96,7 @@ class Equation:
     guarded: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Copy the facts of the formulation."""
+        """Copy model, name and options of the formulation."""
         for name in ("model", "name", "paper", "guarded"):
             object.__setattr__(self, name, getattr(self.formulation, name))
 
@@ -200,8 +200,8 @@ class Equation:
 
     def energy(self, q: Array, v: Array) -> Energy:
         """Compute ``kinetic``, ``elastic`` and ``gravitational`` energy [J]."""
-        found = self._evaluate("energy", q, v)
-        return Energy(*(value.item() if value.ndim == 1 else value[:, 0] for value in found))
+        values = self._evaluate("energy", q, v)
+        return Energy(*(value.item() if value.ndim == 1 else value[:, 0] for value in values))
 
     def tip_pose(self, q: Array) -> tuple[Array, Array]:
         """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
@@ -225,13 +225,13 @@ class Equation:
 
     def link_frames(self, q: Array) -> Frames:
         """Compute the rotations and positions [m] of all link roots and tips in the world."""
-        count, found = len(self.model.links), []
+        count, result = len(self.model.links), []
         for k, array in enumerate(self._evaluate("link_frames", q)):
-            side = as_matrix(array, 3, count if k % 2 else 3 * count)
-            split = side.reshape(*side.shape[:-1], count, -1)
-            frames = np.moveaxis(split, -3, -2)
-            found.append(frames[..., 0] if k % 2 else frames)
-        return Frames(*found)
+            matrices = as_matrix(array, 3, count if k % 2 else 3 * count)
+            columns = matrices.reshape(*matrices.shape[:-1], count, -1)
+            frames = np.moveaxis(columns, -3, -2)
+            result.append(frames[..., 0] if k % 2 else frames)
+        return Frames(*result)
 
     def centre_of_mass(self, q: Array) -> Array:
         """Compute the centre of mass of all moving bodies, in the world [m], (3,)."""
@@ -289,8 +289,10 @@ class Equation:
         The wrench is in world axes, at the joint's origin, for accelerations a.
         """
         t = checked_time(t, q, v, a)
-        found = self._evaluate("joint_wrench", q, v, a, at_times(wrench_factors, self.model, t))[0]
-        return np.swapaxes(as_matrix(found, 6, len(self.model.links)), -1, -2)
+        wrenches = self._evaluate("joint_wrench", q, v, a, at_times(wrench_factors, self.model, t))[
+            0
+        ]
+        return np.swapaxes(as_matrix(wrenches, 6, len(self.model.links)), -1, -2)
 
     def contacts(self, q: Array, v: Array) -> Contacts:
         """Compute distance [m], normal force and friction force [N] of all contacts."""
@@ -323,8 +325,8 @@ class Equation:
         """
         from flexarm.loops.rows import call_rows
 
-        seen = call_rows(self.compiled("observation"), len(q), (q, v, *self.given))[0]
-        return seen[:, :3], seen[:, 3:12].reshape(-1, 3, 3), seen[:, 12:]
+        observation = call_rows(self.compiled("observation"), len(q), (q, v, *self.given))[0]
+        return observation[:, :3], observation[:, 3:12].reshape(-1, 3, 3), observation[:, 12:]
 
     def function(self, name: str) -> ca.Function:
         """Return a quantity as a CasADi function of symbols, by the name of the method.
@@ -344,10 +346,10 @@ class Equation:
             require_kind("name", name, str, "the name of a function")
         if not is_word(level, EFFORT):
             raise refused("level", level, " or ".join(EFFORT))
-        found = self.compile(name, lambda formulation: trace(formulation, name), level=level)
-        # Of two threads that compile at once both take the first one's: the other is not kept, and
-        # machine code goes with its object.
-        return self._compiled.setdefault(key, found)
+        compiled = self.compile(name, lambda formulation: trace(formulation, name), level=level)
+        # Two threads may compile at once: both use the first result, since machine code lives as
+        # long as its object.
+        return self._compiled.setdefault(key, compiled)
 
     def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
         """Compile a function that ``make`` traces from the formulation, or load it from the cache.
@@ -362,12 +364,16 @@ class Equation:
         With spherical joints their reference attitudes are stacked below, in the order of the
         joints: (3 k, 3) or (N, 3 k, 3).
         """
-        one = self.model.start_references.shape
-        shape = (len(reference_attitude), *one) if np.ndim(reference_attitude) == 3 else one
+        shape_of_one = self.model.start_references.shape
+        shape = (
+            (len(reference_attitude), *shape_of_one)
+            if np.ndim(reference_attitude) == 3
+            else shape_of_one
+        )
         stacked = real_numbers("reference_attitude", reference_attitude, shape).copy()
-        turned = stacked.reshape(-1, 3, 3)
-        off = np.abs(turned @ np.swapaxes(turned, -1, -2) - np.eye(3)).max(initial=0.0)
-        if not off <= ANCHOR_DIGITS or np.any(np.linalg.det(turned) < 0):
+        rotations = stacked.reshape(-1, 3, 3)
+        deviation = np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(3)).max(initial=0.0)
+        if not deviation <= ANCHOR_DIGITS or np.any(np.linalg.det(rotations) < 0):
             raise FlexarmError(
                 "reference_attitude: must be a rotation matrix, with right-handed orthogonal "
                 "columns of length 1"
@@ -415,16 +421,19 @@ class Equation:
                 "Name numbers by formulation(parameters=)."
             )
         names = QUANTITIES[name].inputs
-        timed = {"w": wrench_factors, "given": prescribed_accelerations}
-        left = list(arrays)
-        if len(left) != len([key for key in names if key not in timed]):
+        functions_of_time = {"w": wrench_factors, "given": prescribed_accelerations}
+        remaining = list(arrays)
+        if len(remaining) != len([key for key in names if key not in functions_of_time]):
             raise refused(
                 "inputs",
                 arrays,
                 f"one array for each of {', '.join(names)}, without "
                 "w and given, which follow from t",
             )
-        inputs = [timed[key](self.model, t) if key in timed else left.pop(0) for key in names]
+        inputs = [
+            functions_of_time[key](self.model, t) if key in functions_of_time else remaining.pop(0)
+            for key in names
+        ]
         return derivatives(self.formulation, self._nearby, name, self._inputs(*inputs))
 
     @cached_property
@@ -432,7 +441,7 @@ class Equation:
         return nearby(self.model, self.parameters)
 
     def singularity(self, q: Array) -> str:
-        """Return why the mass matrix at coordinates q, (n,), is singular; empty if it is not."""
+        """Return the reason why the mass matrix at q, (n,), is singular; empty if it is not."""
         n = self.model.size
         mass = self.compiled("mass_matrix").call(*self._inputs(q))[0].reshape(n, n)
         return why_singular(self.name, self.model, mass, paper=self.paper)
@@ -443,36 +452,38 @@ class Equation:
             at_times(wrench_factors, self.model, t),
             at_times(prescribed_accelerations, self.model, t),
         )
-        found = self._evaluate(name, q, v, u, factors, given)
-        if self.guarded and not np.all(np.isfinite(found[0])):
-            for k in np.flatnonzero(~np.isfinite(found[0]).all(axis=-1)):
-                here = (
+        results = self._evaluate(name, q, v, u, factors, given)
+        if self.guarded and not np.all(np.isfinite(results[0])):
+            for k in np.flatnonzero(~np.isfinite(results[0]).all(axis=-1)):
+                equation = (
                     self
                     if self.reference_attitude.ndim == 2
                     else replace(self, reference_attitude=self.reference_attitude[k])
                 )
-                reason = here.singularity(np.asarray(q) if np.ndim(q) == 1 else np.asarray(q)[k])
+                reason = equation.singularity(
+                    np.asarray(q) if np.ndim(q) == 1 else np.asarray(q)[k]
+                )
                 if reason:
                     raise FlexarmError(reason)
-        return found
+        return results
 
     def _evaluate(self, name: str, q: Array, *arrays: Array) -> tuple[Array, ...]:
         """Evaluate a quantity; raise an error if a sliding link is outside its range."""
         for index, low, high in self.model.sliding_ranges:
             try:
                 within = low <= q.item(index) <= high and q.ndim == 1
-            except (AttributeError, IndexError, TypeError):  # no array of the right kind
+            except (AttributeError, IndexError, TypeError):  # not an array of the right kind
                 within = False
             if not within:
                 q = within_range(self.model, q)
         compiled, inputs = self.compiled(name), self._inputs(q, *arrays)
-        try:  # one state, which must be quick
+        try:  # the fast path for one state
             return compiled.call(*inputs)
         except FlexarmError:
             count = rows_of(compiled, inputs)
             if count is None:
                 raise
-        from flexarm.loops.rows import call_rows  # one state does without the language of loops
+        from flexarm.loops.rows import call_rows  # not needed for one state
 
         return call_rows(compiled, count, inputs)
 

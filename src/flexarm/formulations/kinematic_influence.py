@@ -48,7 +48,7 @@ class KinematicInfluence(Formulation):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation cannot treat a model, or None if it can."""
+        """Return the reason why this formulation cannot treat a model, or None if it can."""
         if not paper:
             return super().own_refusal(model, paper=False)
         for part in model.links:
@@ -92,7 +92,7 @@ class KinematicInfluence(Formulation):
         wrenches = []
         for i, frame in enumerate(frames(self.model, q)):
             total: Expr = ca.SX(6, 1)
-            for point, load in (each[1:] for each in loads if each[0] >= i):
+            for point, load in (entry[1:] for entry in loads if entry[0] >= i):
                 lever = ca.cross(point - frame.p_WJ, load[:3])
                 total += ca.vertcat(load[:3], load[3:6] + lever)
             wrenches.append((frame.p_WJ, total[:3], total[3:]))
@@ -100,24 +100,24 @@ class KinematicInfluence(Formulation):
 
     def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["InfluenceBody"]:
         """Return all bodies from base to tip; ``lift`` is the base's acceleration, (3,)."""
-        what = (type(self), self.paper)
-        return once(self.model, what, (q, v, lift), lambda: self._walk(q, v, lift))
+        key = (type(self), self.paper)
+        return once(self.model, key, (q, v, lift), lambda: self._walk(q, v, lift))
 
     def _walk(self, q: Expr, v: Expr, lift: Expr) -> list["InfluenceBody"]:
         if self.paper:
             model = replace(self.model, tip_rotation="first-order")
-            straight: Expr = ca.SX(model.size, 1)  # eq. 25 (erratum): undeflected
+            inertia_q: Expr = ca.SX(model.size, 1)  # eq. 25 (erratum): undeflected
         else:
-            model, straight = self.model, q
+            model, inertia_q = self.model, q
         walk = Walk(model, q, v, lift)
         bodies = [walk.base()] if model.base_moves else []
         for index, (part, frame) in enumerate(zip(model.links, frames(model, q), strict=True)):
             if part.rotor is not None:
                 bodies.append(walk.rotor(part.rotor, index - 1))
             walk.cross_joint(part, frame)
-            tip = frame.tip if straight is q else tip_section(model, part, straight)
+            tip = frame.tip if inertia_q is q else tip_section(model, part, inertia_q)
             drift = walk.drift(part, frame.tip)
-            terms = body_of(model, part).terms(straight, v, walk.omega)
+            terms = body_of(model, part).terms(inertia_q, v, walk.omega)
             if part.tip_body.weighs:
                 rates = own_values(part, v)
                 spin, speed = tip.angular @ rates, tip.linear @ rates
@@ -184,15 +184,15 @@ class InfluenceBody:
     def load(self, a: Expr | None) -> Expr:
         """Return the world force, torque and efforts that accelerations a need, (6 + k,)."""
         acceleration: Expr = ca.vertcat(self.rate.a, self.rate.alpha)
-        own: Expr = ca.SX(len(self.own), 1)
+        own_accelerations: Expr = ca.SX(len(self.own), 1)
         if a is not None:
             acceleration = acceleration + self.J @ a  # (eq. 21)
-            own = selection(self.own, a.shape[0]) @ a
-        turned: Expr = ca.diagcat(self.T, self.T)
-        acceleration = ca.vertcat(turned.T @ acceleration, own)  # (eq. 5)
+            own_accelerations = selection(self.own, a.shape[0]) @ a
+        rotations: Expr = ca.diagcat(self.T, self.T)
+        acceleration = ca.vertcat(rotations.T @ acceleration, own_accelerations)  # (eq. 5)
         load = ca.vertcat(self.terms.force, self.terms.torque, self.terms.effort)
         load = self.inertia @ acceleration + load  # (eq. 20)
-        return ca.vertcat(turned @ load[:6], load[6:])
+        return ca.vertcat(rotations @ load[:6], load[6:])
 
 
 class Walk:
@@ -209,10 +209,10 @@ class Walk:
     def __init__(self, model: Model, q: Expr, v: Expr, lift: Expr) -> None:
         self.model, self.q, self.v = model, q, v
         self.frame = MovingFrame.of_base(model, q)
-        none = ca.SX(3, 1)
-        self.rate = Rate(none, lift, none)
+        zeros = ca.SX(3, 1)
+        self.rate = Rate(zeros, lift, zeros)
         for k in range(6 * model.base_moves):  # three translational, three rotational joints
-            self.rate = self.rate.across(none, none, self.frame.J_R[:, k] * v[k])
+            self.rate = self.rate.across(zeros, zeros, self.frame.J_R[:, k] * v[k])
 
     def jacobian(self) -> Expr:
         """Return the Jacobian of the current frame (its influence coefficients), (6, n)."""
@@ -238,23 +238,23 @@ class Walk:
         speed = rotor.ratio * self.v[rotor.coordinate] + ca.dot(axis, self.omega)
         torque = ca.cross(self.omega, axis) * (rotor.inertia * speed)
         momentum = rotor.ratio * rotor.inertia * axis
-        spun = rotor.ratio**2 * rotor.inertia
+        spin_inertia = rotor.ratio**2 * rotor.inertia
         terms = turning_terms(
-            rotor.inertia * axis @ axis.T, momentum, ca.SX(spun), torque, ca.SX(1, 1)
+            rotor.inertia * axis @ axis.T, momentum, ca.SX(spin_inertia), torque, ca.SX(1, 1)
         )
         return self.body(terms, (rotor.coordinate,), carrier)
 
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:
         """Advance the current frame from the previous tip to a link's root."""
-        none = ca.SX(3, 1)
-        self.rate = self.rate.across(frame.p_WJ - self.frame.r, none, none)
-        own, rates = picked(self.q, part.carried_by), picked(self.v, part.carried_by)
-        turned: Expr = ca.diagcat(frame.R_WK, frame.R_WK)
-        S = turned @ part.motion.columns(own)
-        relative, drift = S @ rates, turned @ part.motion.bias(own, rates)
+        zeros = ca.SX(3, 1)
+        self.rate = self.rate.across(frame.p_WJ - self.frame.r, zeros, zeros)
+        coordinates, rates = picked(self.q, part.carried_by), picked(self.v, part.carried_by)
+        rotations: Expr = ca.diagcat(frame.R_WK, frame.R_WK)
+        S = rotations @ part.motion.columns(coordinates)
+        relative, drift = S @ rates, rotations @ part.motion.bias(coordinates, rates)
         drift = ca.vertcat(drift[3:], drift[:3])
         self.rate = self.rate.across(frame.p_WK - frame.p_WJ, relative[3:], relative[:3], drift)
-        self.rate = self.rate.across(frame.p_WL - frame.p_WK, none, none)
+        self.rate = self.rate.across(frame.p_WL - frame.p_WK, zeros, zeros)
         self.frame = self.frame.through_joint(part, self.q)  # (eqs. 4, 6, 8, 9)
 
     def drift(self, part: LinkModel, tip: Local) -> Expr:
@@ -267,9 +267,9 @@ class Walk:
 
     def cross_link(self, part: LinkModel, frame: LinkFrames, drift: Expr) -> None:
         """Advance the current frame from a link's root to its deflected tip."""
-        turned: Expr = ca.diagcat(self.frame.A, self.frame.A)
-        psi = turned @ ca.vertcat(frame.tip.linear, frame.tip.angular)
+        rotations: Expr = ca.diagcat(self.frame.A, self.frame.A)
+        psi = rotations @ ca.vertcat(frame.tip.linear, frame.tip.angular)
         relative = psi @ own_values(part, self.v)
         r = frame.p_WT - frame.p_WL
-        self.rate = self.rate.across(r, relative[:3], relative[3:], turned @ drift)
+        self.rate = self.rate.across(r, relative[:3], relative[3:], rotations @ drift)
         self.frame = self.frame.through(frame.tip, part.own)  # (eqs. 4, 6, 10)

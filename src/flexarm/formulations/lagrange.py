@@ -74,7 +74,7 @@ class Lagrange(Formulation):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation cannot treat a model, or None if it can."""
+        """Return the reason why this formulation cannot treat a model, or None if it can."""
         if model.size > CLOSED_FORM_SIZE:
             return (
                 f"the closed form of {model.size} coordinates is too long, the limit is "
@@ -143,12 +143,10 @@ class _Closed(NamedTuple):
 class LagrangeBody:
     """A body with mass: its frame, and moments that may depend on own coordinates."""
 
-    # T, D: the frame in the world, (4, 4), and its derivatives by the coordinates that move it.
-    T: Expr
-    D: dict[int, Expr]
-    # weight, own: moments, and the own coordinates that they go by.
-    weight: Moments
-    own: tuple[int, ...] = ()
+    T: Expr  # transformation from the body's frame to the world, (4, 4)
+    D: dict[int, Expr]  # derivatives of T by the coordinates that move it, (4, 4) each
+    weight: Moments  # moments of the body, functions of its own coordinates
+    own: tuple[int, ...] = ()  # indices of these coordinates in q
 
 
 def bodies_of(
@@ -206,8 +204,8 @@ def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None)
     if not part.own:
         return []
     d, body = own_values(part, q), body_of(model, part)
-    named = None if points is None else points(part)
-    material = body.points(d, 0 * d) if named is None else [named]
+    given_points = None if points is None else points(part)
+    material = body.points(d, 0 * d) if given_points is None else [given_points]
     weights = [span_moments(material, body.turning(d, 0 * d, type(q)(3, 1)))]
     hub = hub_transform(part, d, 0 * d)
     if hub is not None:
@@ -220,14 +218,16 @@ def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
 
     A full rotor also rotates with its carrier.
     """
-    new = type(q)
-    spin = new(rotor.ratio**2 * rotor.inertia)
-    G, H = new(4, 4), new(4, 4)
+    matrix_type = type(q)
+    spin = matrix_type(rotor.ratio**2 * rotor.inertia)
+    G, H = matrix_type(4, 4), matrix_type(4, 4)
     if rotor.axis is not None:
-        G = new(constant(lower_right(spread(rotor.inertia * np.outer(rotor.axis, rotor.axis)))))
+        G = matrix_type(
+            constant(lower_right(spread(rotor.inertia * np.outer(rotor.axis, rotor.axis))))
+        )
         H = turning(constant(rotor.ratio * rotor.inertia * rotor.axis))
-    none = new(4, 1)
-    return Moments(G, [H], [[new(4, 4)]], spin, none, [none]), (rotor.coordinate,)
+    zeros = matrix_type(4, 1)
+    return Moments(G, [H], [[matrix_type(4, 4)]], spin, zeros, [zeros]), (rotor.coordinate,)
 
 
 def closed_mass_matrix(model: Model, bodies: list[LagrangeBody]) -> Expr:
@@ -244,20 +244,20 @@ def closed_mass_matrix(model: Model, bodies: list[LagrangeBody]) -> Expr:
 
     for body in bodies:
         weight, D = body.weight, body.D
-        # both coordinates carry the points
-        for i, carried in D.items():
-            heavy = carried @ weight.G
+        # both coordinates move the body's frame
+        for i, motion in D.items():
+            momentum = motion @ weight.G
             for k in D:
                 if k >= i:
-                    put(i, k, trace_of(heavy, D[k].T))  # (S6.3)
-        # one carries them, one is their own; then both are
+                    put(i, k, trace_of(momentum, D[k].T))  # (S6.3)
+        # one moves the frame, the other is the body's own; then both are its own
         for f, k in enumerate(body.own):
-            reach = weight.H[f] @ body.T.T
-            for i, carried in D.items():
-                put(i, k, trace_of(carried, reach))  # (S6.3)
+            own_momentum = weight.H[f] @ body.T.T
+            for i, motion in D.items():
+                put(i, k, trace_of(motion, own_momentum))  # (S6.3)
             for g, l in enumerate(body.own[: f + 1]):
-                inner = congruent_trace(body.T, weight.N[f][g], orthogonal=exact)
-                put(l, k, inner + weight.T[g, f])  # (S6.3)
+                integral = congruent_trace(body.T, weight.N[f][g], orthogonal=exact)
+                put(l, k, integral + weight.T[g, f])  # (S6.3)
     return ca.triu2symm(ca.triu(M))
 
 
@@ -275,8 +275,8 @@ def closed_gravity(model: Model, bodies: list[LagrangeBody]) -> Expr:
     c = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity))
     for body in bodies:
-        for i, carried in body.D.items():
-            c[i] -= g.T @ carried @ body.weight.r  # (Alg. 3, S2.2)
+        for i, motion in body.D.items():
+            c[i] -= g.T @ motion @ body.weight.r  # (Alg. 3, S2.2)
         for f, i in enumerate(body.own):
             c[i] -= g.T @ body.T @ body.weight.eps[f]  # (Alg. 3, S2.2)
     return c

@@ -26,10 +26,9 @@ class LowRank:
     """Low-rank form of a link: tip motion ``frame rows`` per rate of orthogonal amplitudes."""
 
     frame: Expr  # spatial motion of the tip per row, (6, r)
-    rows: Array  # constant, (r, m)
-    # diagonal, body: mass of the amplitudes, ``diagonal - rows^T body rows``, (m,) and (r, r).
-    diagonal: Array
-    body: Array
+    rows: Array  # rows of the tip motion, constant, (r, m)
+    diagonal: Array  # diagonal part of the amplitudes' mass ``diagonal - rows^T body rows``, (m,)
+    body: Array  # mass of the body in it, (r, r)
 
     def solve(self, inertia: Expr, right: Expr) -> Expr:
         """Solve ``(mass + rows^T inertia rows) x = right``, (m, k).
@@ -40,12 +39,14 @@ class LowRank:
         """
         weighted = self.rows / self.diagonal
         factor: Array = np.linalg.cholesky(weighted @ self.rows.T).astype(np.float64)
-        back: Array = np.tril(np.linalg.inv(factor)).astype(np.float64)
-        inverse = constant(back)
-        inner = inertia - constant(self.body)
-        along = symmetric(constant(factor.T) @ inner @ constant(factor))
-        seen = inverse @ (constant(weighted) @ right)
-        z = inverse.T @ ldl_solve(ca.SX.eye(len(factor)) + along, along @ seen)
+        inverse_factor: Array = np.tril(np.linalg.inv(factor)).astype(np.float64)
+        inverse = constant(inverse_factor)
+        tip_inertia = inertia - constant(self.body)
+        scaled_inertia = symmetric(constant(factor.T) @ tip_inertia @ constant(factor))
+        projection = inverse @ (constant(weighted) @ right)
+        z = inverse.T @ ldl_solve(
+            ca.SX.eye(len(factor)) + scaled_inertia, scaled_inertia @ projection
+        )
         return (right - constant(self.rows.T) @ z) / constant(self.diagonal[:, None])
 
 
@@ -62,42 +63,47 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
         Mass of the link's own coordinates, without what its tip carries.
     """
     body = body_of(model, part)
-    e = body.linear_tip()
-    if e is None or not modal.is_constant():
+    tip_motion = body.linear_tip()
+    if tip_motion is None or not modal.is_constant():
         return None
-    every = np.vstack(e)
-    if every.dtype == object:  # numbers of the model are symbols
+    motion_rows = np.vstack(tip_motion)
+    if motion_rows.dtype == object:  # numbers of the model are symbols
         return None
-    there = [k for k in range(6) if np.any(every[k])]
-    rows = every[there]
+    nonzero = [k for k in range(6) if np.any(motion_rows[k])]
+    rows = motion_rows[nonzero]
     if rows.shape[1] < len(rows) + MORE_AMPLITUDES:
         return None
-    split = _split(np.array(ca.DM(modal)), rows)
-    if split is None or np.linalg.cond(rows / split[0] @ rows.T) > WORST_CONDITION:
+    diagonal_and_body = _split(np.array(ca.DM(modal)), rows)
+    if (
+        diagonal_and_body is None
+        or np.linalg.cond(rows / diagonal_and_body[0] @ rows.T) > WORST_CONDITION
+    ):
         return None
-    turns = body.turned(constant(e[0]) @ q[part.modes.start : part.modes.stop])
-    frame = ca.diagcat(turns[1], ca.SX.eye(3))[:, there]
-    return LowRank(frame, rows, *split)
+    rotations = body.turned(constant(tip_motion[0]) @ q[part.modes.start : part.modes.stop])
+    frame = ca.diagcat(rotations[1], ca.SX.eye(3))[:, nonzero]
+    return LowRank(frame, rows, *diagonal_and_body)
 
 
 def _split(mass: Array, rows: Array) -> tuple[Array, Array] | None:
     """Return diagonal and body of a mass ``diagonal - rows^T body rows``; None for other masses."""
     r, m = rows.shape
     size = np.sqrt(np.diag(mass))
-    off = ~np.eye(m, dtype=bool)
+    off_diagonal = ~np.eye(m, dtype=bool)
     pairs = [(a, b) for a in range(r) for b in range(a, r)]
     products = [np.outer(rows[a], rows[b]) + np.outer(rows[b], rows[a]) for a, b in pairs]
     scaled = mass / np.outer(size, size)
     body = np.zeros((r, r))
-    if np.any(scaled[off]):
-        columns = np.stack([(each / np.outer(size, size))[off] for each in products], axis=1)
-        found = np.linalg.lstsq(columns, -scaled[off], rcond=1e-13)[0]
-        for (a, b), value in zip(pairs, found, strict=True):
+    if np.any(scaled[off_diagonal]):
+        columns = np.stack(
+            [(product / np.outer(size, size))[off_diagonal] for product in products], axis=1
+        )
+        coefficients = np.linalg.lstsq(columns, -scaled[off_diagonal], rcond=1e-13)[0]
+        for (a, b), value in zip(pairs, coefficients, strict=True):
             body[a, b] += value
             body[b, a] += value
-    whole = mass + rows.T @ body @ rows
-    diagonal = np.diag(whole).copy()
-    left = np.abs(whole - np.diag(diagonal)) / np.outer(size, size)
-    if left.max() > ROUNDING * m or diagonal.min() <= 0:
+    full_mass = mass + rows.T @ body @ rows
+    diagonal = np.diag(full_mass).copy()
+    error = np.abs(full_mass - np.diag(diagonal)) / np.outer(size, size)
+    if error.max() > ROUNDING * m or diagonal.min() <= 0:
         return None
     return diagonal, body

@@ -37,13 +37,13 @@ class MovingFrame:
 
     def through_joint(self, part: LinkModel, q: Expr) -> "MovingFrame":
         """Return the root frame of the next link, if this frame is the tip of the previous link."""
-        frame, own = self.placed(part.pose_FJ), picked(q, part.carried_by)
-        R_JK, p_JK = part.motion.place(own)
-        A, moved, columns = frame.A @ R_JK, frame.A @ p_JK, part.motion.columns(own)
-        J_T, J_R = ca.SX(frame.J_T - ca.skew(moved) @ frame.J_R), ca.SX(frame.J_R)
+        frame, coordinates = self.placed(part.pose_FJ), picked(q, part.carried_by)
+        R_JK, p_JK = part.motion.place(coordinates)
+        A, offset, columns = frame.A @ R_JK, frame.A @ p_JK, part.motion.columns(coordinates)
+        J_T, J_R = ca.SX(frame.J_T - ca.skew(offset) @ frame.J_R), ca.SX(frame.J_R)
         for k, joint in enumerate(part.carried_by):
             J_R[:, joint], J_T[:, joint] = A @ columns[:3, k], A @ columns[3:, k]  # (eq. 11)
-        return MovingFrame(A, frame.r + moved, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
+        return MovingFrame(A, frame.r + offset, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
 
     def through(self, tip: Local, own: tuple[int, ...]) -> "MovingFrame":
         """Return the frame of a link's deflected tip; this frame is the link's root (eqs. 3, 4)."""

@@ -12,7 +12,7 @@ class Feature(NamedTuple):
     """A feature of a link or joint: test, description, and remedy to avoid the feature."""
 
     present: Callable[[LinkModel], object]
-    what: str
+    description: str
     remedy: str
 
 
@@ -78,15 +78,17 @@ FEATURES = {
 
 
 def paper_refusal(model: Model, paper: str, lacking: Sequence[str]) -> str | None:
-    """Return why a paper's formulation does not cover an arm, or None if it may.
+    """Return the reason why a paper's formulation does not cover an arm, or None if it may.
 
     ``lacking`` are the keys of `FEATURES` outside the paper, in addition to a moving base.
     """
-    said = "a base that moves. Fix the base" if model.base_moves else None
-    for part in () if said else model.links:
+    lacking_feature = "a base that moves. Fix the base" if model.base_moves else None
+    for part in () if lacking_feature else model.links:
         feature = next((FEATURES[k] for k in lacking if FEATURES[k].present(part)), None)
         if feature is not None:
             names = {"joint": part.joint_name, "link": part.name, "kind": part.kind}
-            said = f"{feature.what.format(**names)}. {feature.remedy}"
+            lacking_feature = f"{feature.description.format(**names)}. {feature.remedy}"
             break
-    return f"{paper} do not have {said}, or set paper=False." if said else None
+    return (
+        f"{paper} do not have {lacking_feature}, or set paper=False." if lacking_feature else None
+    )

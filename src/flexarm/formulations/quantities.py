@@ -31,7 +31,7 @@ from flexarm.mechanics.point_forces import lines
 from flexarm.model import NUMBERS, Model
 from flexarm.spatial import Array, Expr, Inertia, constant
 
-LOAD = 10  # numbers of the body at the tip
+LOAD = 10  # number of values that describe the body at the tip
 
 
 class Power(NamedTuple):
@@ -91,11 +91,12 @@ class Partitioned(NamedTuple):
 class Quantity:
     """A quantity of the equation of motion, with the function that traces it."""
 
-    expression: Callable[..., Any]  # of a formulation and the inputs
-    # inputs, outputs: their names: coordinates q, rates v, accelerations a, inputs u, wrench
-    # factors w, and given accelerations of the prescribed coordinates.
+    # Function of a formulation and of the inputs that traces the quantity.
+    expression: Callable[..., Any]
+    # Names of the inputs: coordinates q, rates v, accelerations a, inputs u, wrench factors w, and
+    # accelerations ``given`` of the prescribed coordinates.
     inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    outputs: tuple[str, ...]  # names of the outputs
 
 
 @direct_operators()
@@ -107,19 +108,19 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
         )
     quantity, model = QUANTITIES[name], formulation.model
     symbols = [symbol(model, key) for key in quantity.inputs]
-    model, extra = with_reference(model)
-    names = [*quantity.inputs, *(["reference_attitude"] if extra else [])]
+    model, further_inputs = with_reference(model)
+    names = [*quantity.inputs, *(["reference_attitude"] if further_inputs else [])]
     if model.load_given:
         load = once(model, "load", (), lambda: ca.SX.sym("load", LOAD))
         model = once(model, "loaded", (), lambda: model.loaded(Inertia.of_symbols(load)))
-        extra, names = [*extra, load], [*names, "load"]
-    if extra:
+        further_inputs, names = [*further_inputs, load], [*names, "load"]
+    if further_inputs:
         formulation = formulation.of(model)
     results = quantity.expression(formulation, *symbols)
     results = list(results) if isinstance(results, tuple | list) else [results]
     if model.symbols is not None:
-        extra, names = [*extra, model.symbols], [*names, NUMBERS]
-    return ca.Function(name, [*symbols, *extra], results, names, list(quantity.outputs))
+        further_inputs, names = [*further_inputs, model.symbols], [*names, NUMBERS]
+    return ca.Function(name, [*symbols, *further_inputs], results, names, list(quantity.outputs))
 
 
 def symbol(model: Model, key: str) -> ca.SX:
@@ -164,7 +165,7 @@ def _bias(f: Formulation, q: Expr, v: Expr) -> Expr:
 
 def _parts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
     coriolis = f.inertial_expression(q, v, None, gravity=False)
-    if f.model.orbit:  # the frame's own turning is among them
+    if f.model.orbit:  # includes the rotation of the orbital frame
         coriolis = inertial_force(f, q, v) - _gravity(f, q)
     return (coriolis, _gravity(f, q), elastic_force(f.model, q), dissipative_force(f.model, q, v))
 
@@ -194,7 +195,7 @@ def _linear_model(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> list[Ex
     """Trace the Jacobians of the inverse dynamics by a, q and v, without Coulomb friction."""
     smooth = elastic_force(f.model, q) + dissipative_force(f.model, q, v, coulomb=False)
     force = f.inertial_expression(q, v, a, gravity=True) + smooth - wrench_force(f.model, q, w)
-    return [ca.densify(ca.jacobian(force, each)) for each in (a, q, v)]
+    return [ca.densify(ca.jacobian(force, variable)) for variable in (a, q, v)]
 
 
 def _balance(f: Formulation, q: Expr, v: Expr, w: Expr) -> tuple[Expr, Expr]:
@@ -222,9 +223,9 @@ def _pushed_motion(
 
     ``push`` is an additional generalised force, (n,).
     """
-    applied, driving, loading, losing = _applied(f, q, v, u, w, push)
+    applied, input_force, load_force, dissipation = _applied(f, q, v, u, w, push)
     a, effort = f.forward_expression(q, v, given, applied)
-    powers = (ca.dot(v, part) for part in (driving, loading, effort, losing))
+    powers = (ca.dot(v, force) for force in (input_force, load_force, effort, dissipation))
     return a, ca.vertcat(*powers), effort
 
 
@@ -235,11 +236,11 @@ def _applied(
 
     All are generalised forces, (n,). Without ``ends``, contacts of the tip are left out.
     """
-    driving = ca.SX(constant(input_matrix(f.model))) @ u
-    loading = wrench_force(f.model, q, w)
-    losing = dissipative_force(f.model, q, v, ends=ends)
-    applied = driving + loading - elastic_force(f.model, q, ends=ends) - losing
-    return applied if push is None else applied + push, driving, loading, losing
+    input_force = ca.SX(constant(input_matrix(f.model))) @ u
+    load_force = wrench_force(f.model, q, w)
+    dissipation = dissipative_force(f.model, q, v, ends=ends)
+    applied = input_force + load_force - elastic_force(f.model, q, ends=ends) - dissipation
+    return applied if push is None else applied + push, input_force, load_force, dissipation
 
 
 def _missing(
@@ -249,21 +250,25 @@ def _missing(
 
     The residual is 0 at free coordinates if the accelerations satisfy the equation of motion.
     """
-    touched = f.touched_expression(q, v, a)
-    applied, driving, loading, losing = _applied(f, q, v, u, w, push, ends=touched is None)
-    needed = f.inertial_expression(q, v, a, gravity=True) if touched is None else touched[0]
-    missing, effort = needed - applied, ca.SX(f.model.size, 1)
+    tip_contact = f.touched_expression(q, v, a)
+    applied, input_force, load_force, dissipation = _applied(
+        f, q, v, u, w, push, ends=tip_contact is None
+    )
+    inertial = (
+        f.inertial_expression(q, v, a, gravity=True) if tip_contact is None else tip_contact[0]
+    )
+    residual, effort = inertial - applied, ca.SX(f.model.size, 1)
     for k in f.model.prescribed:
-        effort[k] = missing[k]
-    powers = [ca.dot(v, part) for part in (driving, loading, effort, losing)]
-    powers[3] += 0 if touched is None else touched[1]
-    return missing, ca.vertcat(*powers)
+        effort[k] = residual[k]
+    powers = [ca.dot(v, force) for force in (input_force, load_force, effort, dissipation)]
+    powers[3] += 0 if tip_contact is None else tip_contact[1]
+    return residual, ca.vertcat(*powers)
 
 
 def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:
     """Trace the energies, and rotation (row by row) and position of the arm's tip, stacked."""
-    placed = (ca.vec(ca.densify(part.T)) for part in end_frame(f.model, q))
-    return ca.vertcat(*f.energy_expression(q, v), *placed)
+    frame_parts = (ca.vec(ca.densify(part.T)) for part in end_frame(f.model, q))
+    return ca.vertcat(*f.energy_expression(q, v), *frame_parts)
 
 
 def _tip_jacobian(f: Formulation, q: Expr) -> Expr:
@@ -280,22 +285,24 @@ def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
 
     Rotations are side by side, (3, 3 links), positions (3, links), in world axes.
     """
-    placed = frames(f.model, q)
+    frames_of_links = frames(f.model, q)
     return (
-        ca.horzcat(*(frame.R_WL for frame in placed)),
-        ca.horzcat(*(frame.p_WL for frame in placed)),
-        ca.horzcat(*(frame.R_WT for frame in placed)),
-        ca.horzcat(*(frame.p_WT for frame in placed)),
+        ca.horzcat(*(frame.R_WL for frame in frames_of_links)),
+        ca.horzcat(*(frame.p_WL for frame in frames_of_links)),
+        ca.horzcat(*(frame.R_WT for frame in frames_of_links)),
+        ca.horzcat(*(frame.p_WT for frame in frames_of_links)),
     )
 
 
 def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
     """Trace the contacts' distances, their rates of change, and speeds of the contact points."""
-    found = touches(f.model, q, frames(f.model, q))
-    speeds = [touch.attached.velocity(v)[0] for touch in found]
-    closing = [-ca.dot(touch.normal, speed) for touch, speed in zip(found, speeds, strict=True)]
+    contact_list = touches(f.model, q, frames(f.model, q))
+    speeds = [contact.attached.velocity(v)[0] for contact in contact_list]
+    closing = [
+        -ca.dot(contact.normal, speed) for contact, speed in zip(contact_list, speeds, strict=True)
+    ]
     return (
-        ca.vertcat(*[-touch.depth for touch in found]),
+        ca.vertcat(*[-contact.depth for contact in contact_list]),
         ca.vertcat(*closing),
         ca.vertcat(*[ca.sqrt(ca.sumsqr(speed)) for speed in speeds]),
     )
@@ -303,21 +310,21 @@ def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
 
 def _contacts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
     """Trace distance, normal force, and friction vector (3, contacts) of the contacts."""
-    found = touches(f.model, q, frames(f.model, q))
-    forces = [touch.forces(v) for touch in found]
+    contact_list = touches(f.model, q, frames(f.model, q))
+    forces = [contact.forces(v) for contact in contact_list]
     return (
-        ca.vertcat(*[-touch.depth for touch in found]),
+        ca.vertcat(*[-contact.depth for contact in contact_list]),
         ca.vertcat(*[normal for normal, _ in forces]),
-        ca.horzcat(*[rubbed for _, rubbed in forces]),
+        ca.horzcat(*[friction for _, friction in forces]),
     )
 
 
 def _springs_between(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
     """Trace length and tension of each spring between two points, (springs,) each."""
-    found = lines(f.model, q)
+    springs = lines(f.model, q)
     return (
-        ca.vertcat(*[line.length for line in found]),
-        ca.vertcat(*[line.tension + line.drag(v) for line in found]),
+        ca.vertcat(*[spring.length for spring in springs]),
+        ca.vertcat(*[spring.tension + spring.drag(v) for spring in springs]),
     )
 
 

@@ -24,17 +24,13 @@ class BaseState:
     """Attitude, angular velocity and bias acceleration of the base."""
 
     rotation: Expr  # world from base axes, (3, 3)
-    # angular, angular_inverse: angular velocity per angle rate, (3, 3), and its inverse; None for a
-    # fixed base.
-    angular: Expr | None
-    angular_inverse: Expr | None
+    angular: Expr | None  # angular velocity per angle rate, (3, 3); None for a fixed base
+    angular_inverse: Expr | None  # inverse of ``angular``
     omega: Expr  # angular velocity in the world, (3,)
-    # turning, turning_bias: angular velocity against inertial axes, and its change at zero
-    # acceleration of the angles.
-    turning: Expr
-    turning_bias: Expr
-    # Acceleration that its origin has against inertial axes while it has none in the world, in
-    # world axes, (3,).
+    turning: Expr  # angular velocity relative to inertial axes, (3,)
+    turning_bias: Expr  # change of ``turning`` at zero acceleration of the angles, (3,)
+    # Acceleration of the base's origin relative to inertial axes at zero acceleration in the world,
+    # in world axes, (3,).
     swept: Expr
     force: Expr  # force on its body due to angular velocity and gravity gradient alone, (6,)
 
@@ -45,22 +41,21 @@ class LinkState:
 
     part: LinkModel
     rotation: Expr  # axes of the previous tip frame from axes of L, (3, 3)
-    # From the previous tip to L's origin, in L, (3,), or None where they coincide.
+    # Vector from the previous tip to L's origin, in L, (3,); None where they coincide.
     offset: Expr | None
     # Angular and linear velocity of L per rate of each coordinate of its joint, in L, (6, k).
     columns: Expr
     carrier: Expr  # angular velocity of the previous tip, in L
     omega: Expr  # angular velocity of L, in L
-    bias: Expr  # acceleration that L gains over the previous tip from velocities alone, (6,)
-    # terms, tip: the link's inertia and the motion of its tip, or of the station that the next link
-    # is at.
-    terms: Terms
-    tip: SectionMotion
+    bias: Expr  # acceleration of L relative to the previous tip due to velocities alone, (6,)
+    terms: Terms  # inertia terms of the link
+    tip: SectionMotion  # motion of the tip, or of the station that carries the next link
     # Force on the tip's body due to angular velocity and gravity gradient alone, in T, (6,).
     tip_force: Expr
-    ridden: bool = False  # whether the next link rides on it
-    away: Expr | None = None  # in orbit, the direction away from the planet, in L, (3,)
-    basis: Expr | None = None  # own coordinates per column, (k, k), where columns are sums of them
+    ridden: bool = False  # whether the next link rides on the link
+    away: Expr | None = None  # direction away from the planet in an orbit, in L, (3,)
+    # Own coordinates per column, (k, k), if the columns are combinations of them.
+    basis: Expr | None = None
 
 
 def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
@@ -70,10 +65,10 @@ def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
 
 def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     reference = model.base_reference
-    none = type(q).zeros(3, 1)
+    zeros = type(q).zeros(3, 1)
     if not model.base_moves:
-        nothing = type(q).zeros(6, 1)
-        return BaseState(type(q)(reference), None, None, none, none, none, none, nothing)
+        no_force = type(q).zeros(6, 1)
+        return BaseState(type(q)(reference), None, None, zeros, zeros, zeros, zeros, no_force)
     rotation = reference @ base_rotation(q[3:6])
     cy, sy = ca.cos(q[4]), ca.sin(q[4])
     cz, sz = ca.cos(q[5]), ca.sin(q[5])
@@ -95,12 +90,14 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     omega, body = angular @ rates, model.base_body
     if not model.orbit:
         force = body_bias(body, omega)
-        return BaseState(rotation, angular, inverse, omega, omega, bias, none, force)
-    about, (_, place) = model.orbit * rotation[2, :].T, base_frame(model, q)
-    force = body_bias(body, omega + about) + rigid_gradient(model.orbit, rotation, place, body)
+        return BaseState(rotation, angular, inverse, omega, omega, bias, zeros, force)
+    orbit_spin, (_, position) = model.orbit * rotation[2, :].T, base_frame(model, q)
+    force = body_bias(body, omega + orbit_spin) + rigid_gradient(
+        model.orbit, rotation, position, body
+    )
     return BaseState(
-        rotation, angular, inverse, omega, omega + about, bias + ca.cross(about, omega),
-        frame_acceleration(model.orbit, place, v[0:3]), force,
+        rotation, angular, inverse, omega, omega + orbit_spin, bias + ca.cross(orbit_spin, omega),
+        frame_acceleration(model.orbit, position, v[0:3]), force,
     )  # fmt: skip
 
 
@@ -117,12 +114,13 @@ def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkSta
     states = []
     ridden = None
     for index, part in enumerate(model.links):
-        plain = model.carries(index) or model.orbit  # which take amplitudes one by one
-        body = body_of(model, part, combined=combined and not plain)
+        # These need the amplitudes themselves.
+        uses_amplitudes = model.carries(index) or model.orbit
+        body = body_of(model, part, combined=combined and not uses_amplitudes)
         state = _link_state(model, body, q, v, omega, ridden)
         ridden = station(model, index + 1, q, v) if model.carries(index) else None
         if ridden is not None:
-            # what rides sits on the station, the body at the tip is the rail's own
+            # the next link is at the station, and the body at the tip belongs to the rail
             terms = state.terms
             if part.tip_body.weighs:
                 terms = attach(terms, part.tip_body, state.tip, state.omega)
@@ -141,32 +139,32 @@ def _link_state(
     model: Model, body: LinkBody, q: Expr, v: Expr, omega_tip: Expr, ridden: RailStation | None
 ) -> LinkState:
     part = body.part
-    motion, own = part.motion, picked(q, part.carried_by)
+    motion, coordinates = part.motion, picked(q, part.carried_by)
     rates = picked(v, part.carried_by)
-    R_JK, p_JK = motion.place(own)
-    back = constant(part.pose_JL.rotation.T)
+    R_JK, p_JK = motion.place(coordinates)
+    axes = constant(part.pose_JL.rotation.T)
     lever = constant(part.pose_JL.rotation.T @ part.pose_JL.position)
-    rotation = type(q)(constant(part.pose_FJ.rotation) @ R_JK) @ back.T
+    rotation = type(q)(constant(part.pose_FJ.rotation) @ R_JK) @ axes.T
     carrier = rotation.T @ omega_tip
-    columns, extra = motion.columns(own), motion.bias(own, rates)
-    if ridden is not None:  # the station's motion has all that its rate does
+    columns, extra = motion.columns(coordinates), motion.bias(coordinates, rates)
+    if ridden is not None:  # the station's motion includes the effects of its rate
         columns, rates = riding_columns(part, ridden), type(q)(1, 1)
-    angular, linear = ca.sparsify(back @ columns[:3, :]), ca.sparsify(back @ columns[3:, :])
-    swept = ca.sparsify(-ca.skew(lever) @ angular)  # what turning about J's origin does to L's
-    turning, sweep = angular @ rates, (linear + swept) @ rates
-    omega = carrier + turning
-    spin_bias = ca.cross(carrier, turning) + back @ extra[:3]
-    speed_bias = 2 * ca.cross(carrier, sweep) + ca.cross(turning, swept @ rates)
-    speed_bias = speed_bias + back @ extra[3:] - ca.skew(lever) @ (back @ extra[:3])
-    place = _offset(part, rotation, back @ (R_JK.T @ p_JK) + lever)
-    if place is not None:
-        speed_bias = speed_bias + ca.cross(carrier, ca.cross(carrier, place))
+    angular, linear = ca.sparsify(axes @ columns[:3, :]), ca.sparsify(axes @ columns[3:, :])
+    swept = ca.sparsify(-ca.skew(lever) @ angular)  # velocity of L's origin by rotation about J's
+    joint_spin, joint_speed = angular @ rates, (linear + swept) @ rates
+    omega = carrier + joint_spin
+    spin_bias = ca.cross(carrier, joint_spin) + axes @ extra[:3]
+    speed_bias = 2 * ca.cross(carrier, joint_speed) + ca.cross(joint_spin, swept @ rates)
+    speed_bias = speed_bias + axes @ extra[3:] - ca.skew(lever) @ (axes @ extra[:3])
+    offset = _offset(part, rotation, axes @ (R_JK.T @ p_JK) + lever)
+    if offset is not None:
+        speed_bias = speed_bias + ca.cross(carrier, ca.cross(carrier, offset))
     tip = body.tip_motion(q, v)
     spin = tip.local.rotation.T @ (omega + tip.spin)
     return LinkState(
         part=part,
         rotation=rotation,
-        offset=place,
+        offset=offset,
         columns=ca.vertcat(angular, linear + swept),
         carrier=carrier,
         omega=omega,
@@ -180,21 +178,21 @@ def _link_state(
 
 def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
     """Return a link's state with the gravity gradient on the link and on the body at its tip."""
-    placed, rate, part = frames(model, q)[index], model.orbit, state.part
-    terms = feel_gradient(rate, placed.R_WL, placed.p_WL, state.terms, picked(q, part.own))
+    frame, rate, part = frames(model, q)[index], model.orbit, state.part
+    terms = feel_gradient(rate, frame.R_WL, frame.p_WL, state.terms, picked(q, part.own))
     force = state.tip_force
     if part.tip_body.weighs:
-        force = force + rigid_gradient(rate, placed.R_WT, placed.p_WT, part.tip_body)
-    return replace(state, terms=terms, tip_force=force, away=placed.R_WL[0, :].T)
+        force = force + rigid_gradient(rate, frame.R_WT, frame.p_WT, part.tip_body)
+    return replace(state, terms=terms, tip_force=force, away=frame.R_WL[0, :].T)
 
 
 def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
     """Return the vector from the previous tip to the link's origin, in link axes; None if zero."""
-    start = part.pose_FJ.position
-    place = ca.sparsify(type(rotation)(lever))
-    if np.any(start):
-        place = place + rotation.T @ constant(start)
-    return place if place.nnz() else None
+    joint_position = part.pose_FJ.position
+    offset = ca.sparsify(type(rotation)(lever))
+    if np.any(joint_position):
+        offset = offset + rotation.T @ constant(joint_position)
+    return offset if offset.nnz() else None
 
 
 def spatial_inertia(mass: Scalar, first: Expr, second: Expr) -> Expr:
@@ -214,9 +212,9 @@ def shift_inertia(inertia: Expr, p: Expr) -> Expr:
     """Return a spatial inertia (6, 6), given about a point p, about the origin."""
     a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     lever = ca.skew(p)
-    moved = b + lever @ c
-    corner = a + lever @ b.T - moved @ lever
-    return blocks(symmetric(corner), moved, c)
+    coupling = b + lever @ c
+    rotary = a + lever @ b.T - coupling @ lever
+    return blocks(symmetric(rotary), coupling, c)
 
 
 def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:

@@ -82,7 +82,7 @@ class RecursiveLagrange(Formulation):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation cannot treat a model, or None if it can."""
+        """Return the reason why this formulation cannot treat a model, or None if it can."""
         sliding = [part.name for part in model.links if part.carried_by != part.coordinates]
         if sliding:
             return (
@@ -105,9 +105,9 @@ class RecursiveLagrange(Formulation):
         eq. 11 (erratum): of the rotary inertia the rate of twist alone; eq. 16: elastic energy
         quadratic in amplitudes.
         """
-        # of a model that is made so already, points that are drawn in stay so
-        drawn = model.stiffening or any(part.body.draws for part in model.links)
-        bodies = (part.body.bare(stiffening=drawn, twists=True) for part in model.links)
+        # in a model of this kind, points with axial shortening keep it
+        shortens = model.stiffening or any(part.body.draws for part in model.links)
+        bodies = (part.body.bare(stiffening=shortens, twists=True) for part in model.links)
         links = tuple(
             replace(part, body=body) for part, body in zip(model.links, bodies, strict=True)
         )
@@ -115,8 +115,8 @@ class RecursiveLagrange(Formulation):
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the generalised mass matrix J of eq. 28, (n, n)."""
-        still = type(q)(self.model.size, 1)
-        chain = _outward(self.model, q, still, None)
+        no_rates = type(q)(self.model.size, 1)
+        chain = _outward(self.model, q, no_rates, None)
         return _mass_matrix(self.model, chain)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
@@ -141,14 +141,13 @@ class PlacedLink:
 
     step: LinkTransform  # joint transformation
     tip: Transform  # link transformation E with its derivatives
-    # before, W, W_hat: transformations to the world of the previous tip, of the root and of the
-    # tip, each with its rate and its acceleration.
+    # Transformations to the world of the previous tip, of the root and of the tip, each with its
+    # rate and its acceleration, (4, 4).
     before: tuple[Expr, Expr, Expr]
     W: tuple[Expr, Expr, Expr]
     W_hat: tuple[Expr, Expr, Expr]
-    # weight, flow: inertia integrals of the link.
-    weight: Moments
-    flow: Flow
+    weight: Moments  # inertia integrals of the link
+    flow: Flow  # inertia integrals with velocities and accelerations
 
 
 def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
@@ -158,12 +157,12 @@ def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]
 
 
 def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
-    none = type(q)(4, 4)
-    before = (type(q).eye(4), none, none)
+    zeros = type(q)(4, 4)
+    previous_tip = (type(q).eye(4), zeros, zeros)
     chain = []
     for step in steps(model, q):
         A, U, UU = step.A, step.U, step.UU
-        W_hat, W_hat_d, W_hat_dd = before
+        W_hat, W_hat_d, W_hat_dd = previous_tip
         W, W_d, W_dd = W_hat @ A, W_hat_d @ A, W_hat_dd @ A  # (eq. 4)
         if step.coordinate is not None:
             rate = v[step.coordinate]
@@ -172,16 +171,16 @@ def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
             if a is not None:
                 W_dd = W_dd + W_hat @ U * a[step.coordinate]
         d, rates = _own(step.part, q), _own(step.part, v)
-        more = None if a is None else _own(step.part, a)
+        accelerations = None if a is None else _own(step.part, a)
         tip = tip_transform(model, step.part, d, rates)  # (eqs. 2, 3)
         E_dd = tip.bias
         for k, M in enumerate(tip.columns):
-            E_dd = E_dd + M * more[k] if more is not None else E_dd
+            E_dd = E_dd + M * accelerations[k] if accelerations is not None else E_dd
         E, E_d = tip.value, tip.rate
         end = (W @ E, W_d @ E + W @ E_d, W_dd @ E + 2 * W_d @ E_d + W @ E_dd)  # (eq. 4)
-        weight, flow = _weigh(model, step, d, rates, more)
-        chain.append(PlacedLink(step, tip, before, (W, W_d, W_dd), end, weight, flow))
-        before = end
+        weight, flow = _weigh(model, step, d, rates, accelerations)
+        chain.append(PlacedLink(step, tip, previous_tip, (W, W_d, W_dd), end, weight, flow))
+        previous_tip = end
     return chain
 
 
@@ -199,7 +198,7 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
         link = chain[index]
         step, weight, W, own = link.step, link.weight, link.W[0], link.step.modes
         E, M = link.tip.value, link.tip.columns
-        # at the tip: the body there, and the next joint's rotor
+        # at the tip: its body, and the next joint's rotor
         phi = phi + _tip_body(step.part)
         if index + 1 < len(chain):
             rotor = chain[index + 1].step.part
@@ -209,20 +208,20 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
             for k, X in pending:
                 _set(J, row, k, trace_of(W @ M[f], X))  # (eqs. 36, 40, 41)
             for k in range(f, len(own)):
-                both = M[f] @ outboard[k] + weight.N[f][k]
-                total = congruent_trace(W, both, orthogonal=exact) + weight.T[f, k]
+                integral = M[f] @ outboard[k] + weight.N[f][k]
+                total = congruent_trace(W, integral, orthogonal=exact) + weight.T[f, k]
                 _set(J, row, own[k], total)  # (eqs. 38, 39)
-        # over to the root
+        # transform to the root
         pending = [(k, E @ X) for k, X in pending]
         for f, row in enumerate(own):
             pending.append((row, (E @ outboard[f] + weight.H[f]) @ W.T))  # (eqs. 34, 35)
         F = weight.G + E @ phi @ E.T  # (eq. 33: F~)
         if step.coordinate is not None:
-            turned = link.before[0] @ step.U
+            motion = link.before[0] @ step.U
             for k, X in pending:
-                _set(J, step.coordinate, k, trace_of(turned, X))  # (eqs. 33-35)
-            X = F @ turned.T  # (eq. 33)
-            J[step.coordinate, step.coordinate] += trace_of(turned, X)  # (eq. 33)
+                _set(J, step.coordinate, k, trace_of(motion, X))  # (eqs. 33-35)
+            X = F @ motion.T  # (eq. 33)
+            J[step.coordinate, step.coordinate] += trace_of(motion, X)  # (eq. 33)
             pending.append((step.coordinate, X))
         phi = step.A @ F @ step.A.T  # (eq. 39: phi)
         pending = [(k, step.A @ X) for k, X in pending]
@@ -246,71 +245,72 @@ def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, grav
         if index + 1 < len(chain):
             Q += _rotor_force(result, chain[index + 1].step.part, link.W_hat, v, a)
         for f, row in enumerate(step.modes):
-            inner = W_dd @ weight.H[f] + 2 * W_d @ flow.N[f]
-            total = trace_of(W @ M[f], Q) + trace_of(inner, W.T) + flow.T[f]
+            rate_integral = W_dd @ weight.H[f] + 2 * W_d @ flow.N[f]
+            total = trace_of(W @ M[f], Q) + trace_of(rate_integral, W.T) + flow.T[f]
             total += congruent_trace(W, flow.P[f], orthogonal=exact)
             result[row] = total - g.T @ W @ (weight.eps[f] + M[f] @ P)  # (eqs. 45, 46)
         Q = weight.G @ W_dd.T + 2 * flow.H @ W_d.T + flow.h @ W.T + E @ Q  # (eq. 44: Q)
         P = weight.r + E @ P  # (eq. 44: P)
         if step.coordinate is not None:
-            turned = link.before[0] @ step.U
-            result[step.coordinate] += trace_of(turned, Q) - g.T @ turned @ P  # (eq. 44)
+            motion = link.before[0] @ step.U
+            result[step.coordinate] += trace_of(motion, Q) - g.T @ motion @ P  # (eq. 44)
         Q, P = step.A @ Q, step.A @ P
     _rotor_force(result, chain[0].step.part, None, v, a)
     return result
 
 
 def _weigh(
-    model: Model, step: LinkTransform, d: Expr, rates: Expr, more: Expr | None
+    model: Model, step: LinkTransform, d: Expr, rates: Expr, accelerations: Expr | None
 ) -> tuple[Moments, Flow]:
     """Return a link's inertia integrals over its points, its root body and its hub."""
-    part, m, new = step.part, d.shape[0], type(d)
+    part, m, matrix_type = step.part, d.shape[0], type(d)
     weight = body_moments(step.body, d, m)
-    none = [new(4, 4)] * m
-    flow = Flow(new(4, 4), new(4, 4), none, none, new(m, 1))
+    zeros = [matrix_type(4, 4)] * m
+    flow = Flow(matrix_type(4, 4), matrix_type(4, 4), zeros, zeros, matrix_type(m, 1))
     if part is None or not m:
         return weight, flow
     link = body_of(model, part)
-    sections = link.turning(d, rates, new(3, 1))
+    sections = link.turning(d, rates, matrix_type(3, 1))
     weight = joined(weight, span_moments(link.points(d, rates), sections))
     for points in link.points(d, rates):
-        flow = _span_flow(flow, points, rates, more)
-    flow = _with_sections(flow, sections, rates, more)
+        flow = _span_flow(flow, points, rates, accelerations)
+    flow = _with_sections(flow, sections, rates, accelerations)
     hub = hub_transform(part, d, rates)
     if hub is not None:
         body = pseudo_inertia(part.hub_body)
         weight = joined(weight, moved_moments(body, hub.value, hub.columns))
-        flow = _with_hub(flow, body, hub, more)
+        flow = _with_hub(flow, body, hub, accelerations)
     return weight, flow
 
 
-def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, more: Expr | None) -> Flow:
+def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, accelerations: Expr | None) -> Flow:
     """Return ``flow`` plus a span's integrals with the velocities h' and accelerations h''."""
-    moving, new = points.moving, type(rates)
-    h, s, h_d, h_dd = moving.value, moving.columns, moving.speed(rates), moving.bias
-    if more is not None:
-        h_dd = h_dd + moving.speed(more)
+    motion, matrix_type = points.moving, type(rates)
+    h, s, h_d, h_dd = motion.value, motion.columns, motion.speed(rates), motion.bias
+    if accelerations is not None:
+        h_dd = h_dd + motion.speed(accelerations)
 
     def moment(f: Field, g: Field) -> Expr:
-        first = ca.horzcat(new(1, 1), points.integral(g).T)
-        return ca.vertcat(first, without_first(points.moment(f, g)))
+        first_row = ca.horzcat(matrix_type(1, 1), points.integral(g).T)
+        return ca.vertcat(first_row, without_first(points.moment(f, g)))
 
     return Flow(
         flow.H + moment(h, h_d),
         flow.h + moment(h, h_dd),
-        [old + _below(points.moment(h_d, f)) for old, f in zip(flow.N, s, strict=True)],
-        [old + _below(points.moment(h_dd, f)) for old, f in zip(flow.P, s, strict=True)],
+        [previous + _below(points.moment(h_d, f)) for previous, f in zip(flow.N, s, strict=True)],
+        [previous + _below(points.moment(h_dd, f)) for previous, f in zip(flow.P, s, strict=True)],
         flow.T,
     )
 
 
-def _with_sections(flow: Flow, sections: Terms, rates: Expr, more: Expr | None) -> Flow:
+def _with_sections(flow: Flow, sections: Terms, rates: Expr, accelerations: Expr | None) -> Flow:
     """Return ``flow`` plus the rotary inertia of sections that rotate relative to the link."""
     flow = flow._replace(H=flow.H + turning(sections.angular @ rates))
-    if more is None:
+    if accelerations is None:
         return flow
     return flow._replace(
-        h=flow.h + turning(sections.angular @ more), T=flow.T + sections.modal @ more
+        h=flow.h + turning(sections.angular @ accelerations),
+        T=flow.T + sections.modal @ accelerations,
     )
 
 
@@ -319,17 +319,17 @@ def _below(block: Expr) -> Expr:
     return ca.diagcat(type(block)(1, 1), block)
 
 
-def _with_hub(flow: Flow, body: Array, hub: Transform, more: Expr | None) -> Flow:
+def _with_hub(flow: Flow, body: Array, hub: Transform, accelerations: Expr | None) -> Flow:
     """Return ``flow`` plus the inertia of a hub that rotates with the shapes' root slopes."""
     B, B_d, B_dd = hub.value, hub.rate, hub.bias
     for k, column in enumerate(hub.columns):
-        B_dd = B_dd + column * more[k] if more is not None else B_dd
-    right = [constant(body) @ column.T for column in hub.columns]
+        B_dd = B_dd + column * accelerations[k] if accelerations is not None else B_dd
+    products = [constant(body) @ column.T for column in hub.columns]
     return Flow(
         flow.H + B @ constant(body) @ B_d.T,
         flow.h + B @ constant(body) @ B_dd.T,
-        [old + B_d @ side for old, side in zip(flow.N, right, strict=True)],
-        [old + B_dd @ side for old, side in zip(flow.P, right, strict=True)],
+        [previous + B_d @ product for previous, product in zip(flow.N, products, strict=True)],
+        [previous + B_dd @ product for previous, product in zip(flow.P, products, strict=True)],
         flow.T,
     )
 
@@ -351,8 +351,8 @@ def _add_rotor(
     columns = dict(pending)
     spin = turning(constant(rotor.ratio * rotor.inertia * rotor.axis)) @ W_hat.T
     columns[k] = columns[k] + spin if k in columns else spin
-    second = spread(rotor.inertia * np.outer(rotor.axis, rotor.axis))
-    return phi + constant(lower_right(second)), list(columns.items())
+    inertia = spread(rotor.inertia * np.outer(rotor.axis, rotor.axis))
+    return phi + constant(lower_right(inertia)), list(columns.items())
 
 
 def _rotor_force(
@@ -366,16 +366,16 @@ def _rotor_force(
     rotor = None if part is None else part.rotor
     if rotor is None:
         return ca.SX(4, 4)
-    k, more = rotor.coordinate, ca.SX(1, 1) if a is None else a[rotor.coordinate]
-    result[k] += rotor.ratio**2 * rotor.inertia * more  # (eq. 31)
+    k, acceleration = rotor.coordinate, ca.SX(1, 1) if a is None else a[rotor.coordinate]
+    result[k] += rotor.ratio**2 * rotor.inertia * acceleration  # (eq. 31)
     if rotor.axis is None or W_hat is None:
         return ca.SX(4, 4)
     W, W_d, W_dd = W_hat
     spin = turning(constant(rotor.ratio * rotor.inertia * rotor.axis))
-    second = spread(rotor.inertia * np.outer(rotor.axis, rotor.axis))
+    inertia = spread(rotor.inertia * np.outer(rotor.axis, rotor.axis))
     result[k] += trace_of(W_dd @ spin, W.T)
-    carried = constant(lower_right(second)) @ W_dd.T
-    return carried + 2 * v[k] * (spin @ W_d.T) + more * (spin @ W.T)
+    carrier_term = constant(lower_right(inertia)) @ W_dd.T
+    return carrier_term + 2 * v[k] * (spin @ W_d.T) + acceleration * (spin @ W.T)
 
 
 def _tip_body(part: LinkModel | None) -> Expr:

@@ -16,26 +16,28 @@ from flexarm.spatial import Array
 
 
 def why_singular(name: str, model: Model, mass: Array, *, paper: bool) -> str:
-    """Return why a mass matrix (n, n) is singular or indefinite; empty if positive definite."""
+    """Return the reason why a mass matrix (n, n) is singular or indefinite, else an empty text."""
     names, prescribed = model.names, model.prescribed
     free = [i for i in range(len(names)) if i not in prescribed]
-    least, pattern = least_inertia(mass[np.ix_(free, free)])
-    if not least <= SINGULAR:
+    smallest, pattern = least_inertia(mass[np.ix_(free, free)])
+    if not smallest <= SINGULAR:
         return ""
     order = np.argsort(-np.abs(pattern))[:NAMED_COORDINATES]
-    moved = ", ".join(names[free[k]] for k in order)
-    what, has = ("indefinite", "a negative") if least < -SINGULAR else ("singular", "no")
+    coordinates = ", ".join(names[free[k]] for k in order)
+    state, inertia_word = (
+        ("indefinite", "a negative") if smallest < -SINGULAR else ("singular", "no")
+    )
     return (
-        f"{name}: its approximation leaves the mass matrix {what} at these coordinates "
-        f"(least eigenvalue {least:.0e} when scaled to a unit diagonal). A motion, "
-        f"mostly of {moved}, has {has} inertia there. Choose other coordinates, or "
+        f"{name}: its approximation leaves the mass matrix {state} at these coordinates "
+        f"(least eigenvalue {smallest:.0e} when scaled to a unit diagonal). A motion, "
+        f"mostly of {coordinates}, has {inertia_word} inertia there. Choose other coordinates, or "
         f"{_remedy(model, paper)}."
     )
 
 
 def _remedy(model: Model, paper: bool) -> str:
     if paper:
-        return "say paper=False"
+        return "set paper=False"
     if model.tip_rotation == "first-order":
         return "build the model with tip_rotation='cayley'"
-    return "say points=4"
+    return "set points=4"

@@ -15,7 +15,8 @@ from flexarm.mechanics.sections import picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_about, turn_z
 
-Factors = list[tuple[Expr, Expr]]  # rotations and places, each by a coordinate
+# Rotation and position of each factor of a joint motion, by one coordinate each.
+Factors = list[tuple[Expr, Expr]]
 Motion = tuple[Expr, Expr, Expr]  # a transformation with its first and second derivative
 
 
@@ -26,14 +27,12 @@ class LinkTransform:
     After Chen, Zhang & Liu 2012, eq 1.
     """
 
-    # A, U, UU: the transformation and its first and second derivative by the joint's coordinate.
-    A: Expr
-    U: Expr
-    UU: Expr
-    coordinate: int | None  # index of that coordinate in q, or None for a joint that does not move
-    part: LinkModel | None  # the link that follows, None for the base
-    # What is fixed in the frame that it leads to, besides the link's span.
-    body: Inertia = NO_INERTIA
+    A: Expr  # the transformation, (4, 4)
+    U: Expr  # first derivative by the joint's coordinate, (4, 4)
+    UU: Expr  # second derivative by the joint's coordinate, (4, 4)
+    coordinate: int | None  # index of the joint's coordinate in q; None for a fixed joint
+    part: LinkModel | None  # link that follows; None for the base
+    body: Inertia = NO_INERTIA  # rigid bodies fixed in the target frame, without the link's span
 
     @property
     def modes(self) -> range:
@@ -61,26 +60,28 @@ def steps(model: Model, q: Expr) -> list[LinkTransform]:
     if model.base_moves:
         start = homogeneous(ca.DM.eye(3), constant(model.base_pose.position))
         reference_attitude = homogeneous(model.base_reference, ca.DM(3, 1))
-        own, eye = ca.SX.sym("q", 6), ca.SX.eye(3)
-        factors: Factors = [(eye, eye[:, k] * own[k]) for k in range(3)]
-        factors += [(turn_about(k, own[3 + k]), ca.DM(3, 1)) for k in range(3)]
-        for k, moved in enumerate(_motions(factors, own, q[:6])):
-            result.append(_step({0: start, 3: reference_attitude}.get(k), moved, None, k, None))
+        symbols, identity = ca.SX.sym("q", 6), ca.SX.eye(3)
+        factors: Factors = [(identity, identity[:, k] * symbols[k]) for k in range(3)]
+        factors += [(turn_about(k, symbols[3 + k]), ca.DM(3, 1)) for k in range(3)]
+        for k, joint_motion in enumerate(_motions(factors, symbols, q[:6])):
+            result.append(
+                _step({0: start, 3: reference_attitude}.get(k), joint_motion, None, k, None)
+            )
         result[-1] = replace(result[-1], body=model.base_body)
         base = None
     for part in model.links:
-        placed = pose_matrix(part.pose_FJ)
-        before: Expr | None = placed if base is None else base @ placed
+        joint_pose = pose_matrix(part.pose_FJ)
+        left: Expr | None = joint_pose if base is None else base @ joint_pose
         base = None
-        own = ca.SX.sym("q", len(part.carried_by))
-        factors = part.motion.factors(own) if part.carried_by else []
-        found = _motions(factors, own, picked(q, part.carried_by))
-        motions: list[Motion | None] = [*found] or [None]
+        symbols = ca.SX.sym("q", len(part.carried_by))
+        factors = part.motion.factors(symbols) if part.carried_by else []
+        transformations = _motions(factors, symbols, picked(q, part.carried_by))
+        motions: list[Motion | None] = [*transformations] or [None]
         coordinates: Sequence[int | None] = part.carried_by or [None]
         for motion, index in zip(motions[:-1], coordinates, strict=False):
-            result.append(_step(before, motion, None, index, None))
-            before = None
-        step = _step(before, motions[-1], pose_matrix(part.pose_JL), coordinates[-1], part)
+            result.append(_step(left, motion, None, index, None))
+            left = None
+        step = _step(left, motions[-1], pose_matrix(part.pose_JL), coordinates[-1], part)
         result.append(replace(step, body=part.root_body))
     return result
 
@@ -106,13 +107,13 @@ def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
     """Return the rotation of an outboard hub by the shapes' root slopes; None if these are zero."""
     if not np.any(part.body.root_turn):
         return None
-    after = part.pose_JL
-    back = Pose(after.rotation.T, -after.rotation.T @ after.position)
-    row = constant((back.rotation[:, 2] @ part.body.root_turn)[None, :])
+    root_pose = part.pose_JL
+    inverse = Pose(root_pose.rotation.T, -root_pose.rotation.T @ root_pose.position)
+    row = constant((inverse.rotation[:, 2] @ part.body.root_turn)[None, :])
 
     def at(amplitudes: Expr) -> Expr:
-        turned = homogeneous(turn_z(row @ amplitudes), ca.DM(3, 1))
-        return pose_matrix(back) @ turned
+        rotation = homogeneous(turn_z(row @ amplitudes), ca.DM(3, 1))
+        return pose_matrix(inverse) @ rotation
 
     return differentiated(at, d, rates)
 
@@ -121,28 +122,28 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
     """Return a transformation at amplitudes d with its derivatives, rate and bias."""
     m = d.shape[0]
     if m == 0:
-        none = type(d)(4, 4)
-        return Transform(type(d)(make(d)), [], none, none)
-    own, change = ca.SX.sym("d", m), ca.SX.sym("v", m)
-    flat = ca.vec(ca.densify(ca.SX(make(own))))
-    columns: Expr = ca.jacobian(flat, own)
-    rate: Expr = columns @ change
-    bias: Expr = ca.jtimes(rate, own, change)
-    results = [flat, columns, rate, bias]
-    value, columns, rate, bias = _put_in(results, [own, change], [d, rates])
+        zeros = type(d)(4, 4)
+        return Transform(type(d)(make(d)), [], zeros, zeros)
+    amplitudes, amplitude_rates = ca.SX.sym("d", m), ca.SX.sym("v", m)
+    entries = ca.vec(ca.densify(ca.SX(make(amplitudes))))
+    columns: Expr = ca.jacobian(entries, amplitudes)
+    rate: Expr = columns @ amplitude_rates
+    bias: Expr = ca.jtimes(rate, amplitudes, amplitude_rates)
+    results = [entries, columns, rate, bias]
+    value, columns, rate, bias = _put_in(results, [amplitudes, amplitude_rates], [d, rates])
     return Transform(
         _matrix(value), [_matrix(columns[:, k]) for k in range(m)], _matrix(rate), _matrix(bias)
     )
 
 
 def torque_refusal(model: Model) -> str | None:
-    """Return why a model with first-order tips may have no torques on sections, else None."""
-    found = {key: each for key, each in vars(model.points).items() if each}
-    if not found:
+    """Return the reason to refuse torques on sections of an arm with first-order tips, or None."""
+    loads = {key: points for key, points in vars(model.points).items() if points}
+    if not loads:
         return None
     return (
-        f"first-order tips are no rotations, so {next(iter(found))} have no torque "
-        f"beyond them. Leave the {next(iter(found))} out, or build the model with "
+        f"first-order tips are no rotations, so {next(iter(loads))} have no torque "
+        f"beyond them. Leave the {next(iter(loads))} out, or build the model with "
         "tip_rotation='cayley'."
     )
 
@@ -154,35 +155,37 @@ def _step(
     coordinate: int | None,
     part: LinkModel | None,
 ) -> LinkTransform:
-    left = ca.DM.eye(4) if before is None else before
-    right = ca.DM.eye(4) if after is None else after
+    before_joint = ca.DM.eye(4) if before is None else before
+    after_joint = ca.DM.eye(4) if after is None else after
     if motion is None:
-        return LinkTransform(ca.SX(left @ right), ca.SX(4, 4), ca.SX(4, 4), None, part)
-    A, U, UU = (left @ matrix @ right for matrix in motion)
+        return LinkTransform(
+            ca.SX(before_joint @ after_joint), ca.SX(4, 4), ca.SX(4, 4), None, part
+        )
+    A, U, UU = (before_joint @ matrix @ after_joint for matrix in motion)
     return LinkTransform(A, U, UU, coordinate, part)
 
 
-def _motions(factors: Factors, own: Expr, q: Expr) -> Iterator[Motion]:
+def _motions(factors: Factors, symbols: Expr, q: Expr) -> Iterator[Motion]:
     """Iterate over transformations with first and second derivative by one coordinate each.
 
     ``own`` are the symbols of the coordinates, which are replaced by ``q``.
     """
-    for k, placed in enumerate(factors):
-        value: Expr = homogeneous(*placed)
-        first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own[k]), 4, 4))
-        second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), own[k]), 4, 4))
+    for k, factor in enumerate(factors):
+        value: Expr = homogeneous(*factor)
+        first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), symbols[k]), 4, 4))
+        second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), symbols[k]), 4, 4))
         results = ca.cse([value, first, second])
-        A, U, UU = _put_in(results, [own], [q])
+        A, U, UU = _put_in(results, [symbols], [q])
         yield A, U, UU
 
 
 def _put_in(results: Sequence[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
     """Return expressions with values substituted for some symbols; other symbols remain."""
-    mine = {one.element_hash() for each in symbols for one in ca.symvar(each)}
-    every = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(each)) for each in results]))
-    others = ca.vertcat(*[one for one in every if one.element_hash() not in mine])
-    function = ca.Function("at", [*symbols, others], results)
-    return list(function(*values, others))
+    hashes = {sym.element_hash() for expression in symbols for sym in ca.symvar(expression)}
+    all_symbols = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(expression)) for expression in results]))
+    remaining = ca.vertcat(*[sym for sym in all_symbols if sym.element_hash() not in hashes])
+    function = ca.Function("at", [*symbols, remaining], results)
+    return list(function(*values, remaining))
 
 
 def _matrix(flat: Expr) -> Expr:

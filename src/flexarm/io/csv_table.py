@@ -59,7 +59,7 @@ def _cells(line: str, separator: str) -> list[Cell]:
         end = line.find(separator, quoted.end() if quoted else start)
         end = len(line) if end < 0 else end
         cell = line[start:end]
-        inner = quoted[1].replace('""', '"') if quoted and quoted.end() == end else cell
-        cells.append((start + 1 + len(cell) - len(cell.lstrip()), inner.strip()))
+        content = quoted[1].replace('""', '"') if quoted and quoted.end() == end else cell
+        cells.append((start + 1 + len(cell) - len(cell.lstrip()), content.strip()))
         start = end + 1
     return cells

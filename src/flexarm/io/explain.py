@@ -24,8 +24,8 @@ _CHAIN = "flexarm models one chain of links, each carried by the link before it 
 _OUT_OF_SCOPE = {
     "parent": f"{_CHAIN}. Leave the key out.",
     "branches": f"{_CHAIN}, and no branches. Add what does not move to the 'body' of its link.",
-    "loops": f"{_CHAIN}, and no closed loops. A stiff spring in 'springs' nearly closes one.",
-    "constraints": f"{_CHAIN}, and no constraints. A stiff spring in 'springs' nearly makes one.",
+    "loops": f"{_CHAIN}, and no closed loops. A stiff spring in 'springs' approximates one.",
+    "constraints": f"{_CHAIN}, and no constraints. A stiff spring in 'springs' approximates one.",
     "arms": "a file describes one arm. Write a file for each.",
     "tension_only": "a spring pulls and pushes. There are no ropes, which go slack.",
 }
@@ -90,43 +90,43 @@ def _one_of(value: object, expected: Sequence[object]) -> str:
 
 
 def _hint(value: object, expected: Sequence[object]) -> str:
-    close = difflib.get_close_matches(str(value), [str(word) for word in expected], n=1)
-    return f". Did you mean '{close[0]}'?" if close and isinstance(value, str) else ""
+    matches = difflib.get_close_matches(str(value), [str(word) for word in expected], n=1)
+    return f". Did you mean '{matches[0]}'?" if matches and isinstance(value, str) else ""
 
 
 def _sentence(fault: "_Fault", value: object) -> str:
     template = SENTENCES.get(fault.kind)
     if template is None:
         text = str(fault.context.get("error", fault.message))
-        scalar = value is not None and not isinstance(value, dict | list)
-        whole = text.endswith(".") or {";", "("} & set(text)
-        wants_value = " must be " in f" {text}" and scalar and not whole
-        return f"{text}, got {_shown(value)}" if wants_value else text
+        is_scalar = value is not None and not isinstance(value, dict | list)
+        is_complete = text.endswith(".") or {";", "("} & set(text)
+        shows_value = " must be " in f" {text}" and is_scalar and not is_complete
+        return f"{text}, got {_shown(value)}" if shows_value else text
     text = template.format(**fault.context)
     if text.endswith((" 1 items", " 1 characters")):
         text = text[:-1]
     if fault.kind in _LENGTHS and isinstance(value, list | dict):
         return f"{text}, got {len(value)}"
-    unquoted = fault.kind == "string_type" and isinstance(value, int | float)
-    return f"{text}, got {_shown(value)}{'; put it in quotes' if unquoted else ''}"
+    needs_quotes = fault.kind == "string_type" and isinstance(value, int | float)
+    return f"{text}, got {_shown(value)}{'; put it in quotes' if needs_quotes else ''}"
 
 
 def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
-    """Return how badly data fit a branch of a union: numbers of unknown keys and of all errors."""
+    """Return how many unknown keys and how many errors data have in a branch of a union."""
     return sum(fault.kind == "extra_forbidden" for fault in faults), len(faults)
 
 
 def _length(node: Node) -> int | None:
     """Return the number of items of a fixed-length tuple's schema; None for any other schema."""
-    fixed = node["type"] == "tuple" and node.get("variadic_item_index") is None
-    return len(node["items_schema"]) if fixed else None
+    fixed_length = node["type"] == "tuple" and node.get("variadic_item_index") is None
+    return len(node["items_schema"]) if fixed_length else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
     """A pydantic error, with the rest of its path below the current schema node."""
 
-    steps: Path  # part of its location that was not followed yet
+    steps: Path  # part of the error's location that has not been followed yet
     kind: str
     message: str
     context: Mapping[str, Any]
@@ -150,48 +150,50 @@ class _Explainer:
             return
         if node["type"] == "model":
             faults = yield from self._keys(node, path, faults)
-        below: dict[str | int, list[_Fault]] = {}
-        here = []
+        nested: dict[str | int, list[_Fault]] = {}
+        at_node = []
         for fault in faults:
             if self._is_here(node, fault):
-                here.append(fault)
+                at_node.append(fault)
             else:
-                below.setdefault(fault.steps[0], []).append(fault.inner())
-        for fault in here:
-            # A list whose items are all wrong is "too short" for pydantic, not for its reader.
-            if not (fault.kind == "too_short" and below):
+                nested.setdefault(fault.steps[0], []).append(fault.inner())
+        for fault in at_node:
+            # For pydantic, a list with only invalid items is too short; its reader sees the items.
+            if not (fault.kind == "too_short" and nested):
                 yield self._leaf(node, path, fault)
-        for step, inner in below.items():
-            tag = node["type"] == "tagged-union"
-            yield from self.explain(self._child(node, step), path if tag else (*path, step), inner)
+        for step, nested_faults in nested.items():
+            is_tagged = node["type"] == "tagged-union"
+            yield from self.explain(
+                self._child(node, step), path if is_tagged else (*path, step), nested_faults
+            )
 
     def _bare(self, node: Node | tuple[Node, str]) -> Node:
         """Return the schema inside wrappers, such as defaults, validators and references."""
-        bare: Node = node[0] if isinstance(node, tuple) else node  # a union may label its branches
+        inner: Node = node[0] if isinstance(node, tuple) else node  # a union may label its branches
         while True:
-            if bare["type"] == "definition-ref":
-                bare = self.definitions[bare["schema_ref"]]
-            elif "schema" in bare and bare["type"] != "model":
-                bare = bare["schema"]
+            if inner["type"] == "definition-ref":
+                inner = self.definitions[inner["schema_ref"]]
+            elif "schema" in inner and inner["type"] != "model":
+                inner = inner["schema"]
             else:
-                return bare
+                return inner
 
     def _fields(self, node: Node) -> Mapping[str, Node]:
-        inner = self._bare(node["schema"]) if node["type"] == "model" else node
-        fields: Mapping[str, Node] = inner.get("fields", {})
+        fields_node = self._bare(node["schema"]) if node["type"] == "model" else node
+        fields: Mapping[str, Node] = fields_node.get("fields", {})
         return fields
 
     def _child(self, node: Node, step: str | int) -> Node:
-        anything: Node = {"type": "any"}
+        any_node: Node = {"type": "any"}
         if node["type"] == "model":
-            child: Node = self._fields(node).get(str(step), anything)
+            child: Node = self._fields(node).get(str(step), any_node)
         elif node["type"] == "tagged-union":
-            child = node["choices"].get(step, anything)
+            child = node["choices"].get(step, any_node)
         elif node["type"] == "tuple" and isinstance(step, int):
             items, variadic = node["items_schema"], node.get("variadic_item_index")
             child = items[variadic if variadic is not None else min(step, len(items) - 1)]
         else:
-            child = node.get("items_schema") or node.get("values_schema") or anything
+            child = node.get("items_schema") or node.get("values_schema") or any_node
         return child
 
     def _is_here(self, node: Node, fault: _Fault) -> bool:
@@ -207,41 +209,41 @@ class _Explainer:
         fields = self._fields(node)
         value = self.source.at(path)
         absent = [name for name in fields if not isinstance(value, dict) or name not in value]
-        meant = set()
+        suggested = set()
         for fault in faults:
             if fault.kind == "extra_forbidden" and len(fault.steps) == 1:
                 key = fault.steps[0]
-                message, guess = self._unknown(str(key), fields, absent)
-                meant.add(guess)
-                where = (*path, key)
-                position = self.source.keys.get(where, self.source.locate(path))
-                yield Diagnostic(position, where, message)
-        rest = []
+                message, suggestion = self._unknown(str(key), fields, absent)
+                suggested.add(suggestion)
+                key_path = (*path, key)
+                position = self.source.keys.get(key_path, self.source.locate(path))
+                yield Diagnostic(position, key_path, message)
+        others = []
         for fault in faults:
             if fault.kind == "missing" and len(fault.steps) == 1:
-                where = (*path, fault.steps[0])
-                if fault.steps[0] not in meant:
-                    yield Diagnostic(self.source.locate(where), where, "is required")
+                key_path = (*path, fault.steps[0])
+                if fault.steps[0] not in suggested:
+                    yield Diagnostic(self.source.locate(key_path), key_path, "is required")
             elif fault.kind != "extra_forbidden" or len(fault.steps) != 1:
-                rest.append(fault)
-        return rest
+                others.append(fault)
+        return others
 
     def _unknown(
         self, key: str, fields: Mapping[str, Node], absent: Sequence[str]
     ) -> tuple[str, str]:
         if key in _OUT_OF_SCOPE:
             return _OUT_OF_SCOPE[key], ""
-        close = difflib.get_close_matches(key, absent, n=1)
-        if close:
-            return f"unknown key; did you mean '{close[0]}'?", close[0]
-        homes = []
+        matches = difflib.get_close_matches(key, absent, n=1)
+        if matches:
+            return f"unknown key; did you mean '{matches[0]}'?", matches[0]
+        parents = []
         for name, field in fields.items():
             inner = self._bare(field)
             choices = inner["choices"] if inner["type"] == "union" else [inner]
             if any(key in self._fields(self._bare(choice)) for choice in choices):
-                homes.append(repr(name))
-        if homes:
-            return f"unknown key; it belongs in {' or '.join(homes)}", ""
+                parents.append(repr(name))
+        if parents:
+            return f"unknown key; it belongs in {' or '.join(parents)}", ""
         return f"unknown key; the keys here are {shorten(', '.join(fields), 200)}", ""
 
     def _leaf(self, node: Node, path: Path, fault: _Fault) -> Diagnostic:
@@ -265,17 +267,17 @@ class _Explainer:
 
     def _tag(self, node: Node, path: Path, fault: _Fault) -> Diagnostic:
         key = str(fault.context["discriminator"]).strip("'")
-        where = (*path, key)
+        tag_path = (*path, key)
         value, tags = self.source.at(path), list(node["choices"])
         if fault.kind == "union_tag_invalid":
-            message = _one_of(self.source.at(where), tags)
+            message = _one_of(self.source.at(tag_path), tags)
         else:
-            close = difflib.get_close_matches(
+            matches = difflib.get_close_matches(
                 key, map(str, value) if isinstance(value, dict) else (), n=1
             )
-            hint = f"; is '{close[0]}' meant to be '{key}'?" if close else ""
+            hint = f"; is '{matches[0]}' meant to be '{key}'?" if matches else ""
             message = f"is required: one of {', '.join(map(str, tags))}{hint}"
-        return Diagnostic(self.source.locate(where), where, message)
+        return Diagnostic(self.source.locate(tag_path), tag_path, message)
 
     def _union(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
         """Yield diagnostics for the union branch that fits data best; else list all branches."""
@@ -288,15 +290,15 @@ class _Explainer:
                 yield self._leaf(node, path, fault)
         # pydantic lists the faults of the branches in the order of the branches.
         branches = list(zip(choices, groups.values(), strict=False))
-        fitting = [branch for branch in branches if self._fits(*branch, self.source.at(path))]
-        if fitting:
-            choice, own = min(fitting, key=lambda branch: _distance(branch[1]))
-            yield from self.explain(choice, path, own)
+        candidates = [branch for branch in branches if self._fits(*branch, self.source.at(path))]
+        if candidates:
+            choice, branch_faults = min(candidates, key=lambda branch: _distance(branch[1]))
+            yield from self.explain(choice, path, branch_faults)
         elif branches:
             yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
     def _fits(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
-        """Return whether data have the type and length of a union's branch, errors inside aside."""
+        """Return whether data have the type and length of a union's branch, nested errors aside."""
         kind = self._bare(choice)["type"]
         if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
             return False

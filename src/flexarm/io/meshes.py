@@ -84,20 +84,20 @@ def _obj(content: bytes) -> Surface:
             rows.append(words[1:4])
         elif words[:1] == [b"f"]:
             try:
-                at = [int(word.partition(b"/")[0]) for word in words[1:]]
+                indices = [int(word.partition(b"/")[0]) for word in words[1:]]
             except ValueError:
                 raise ModelError(
                     f"the mesh has a face that cannot be read: {shorten(repr(line))}"
                 ) from None
-            at = [k - 1 if k > 0 else len(rows) + k for k in at]
-            faces += [[at[0], a, b] for a, b in pairwise(at[1:])]
-    points, wrong = _numbers(rows), False
+            indices = [k - 1 if k > 0 else len(rows) + k for k in indices]
+            faces += [[indices[0], a, b] for a, b in pairwise(indices[1:])]
+    points, is_broken = _numbers(rows), False
     try:
         corners = np.array(faces, dtype=np.int64).reshape(-1, 3)
-        wrong = bool(len(corners)) and not 0 <= corners.min() <= corners.max() < len(points)
+        is_broken = bool(len(corners)) and not 0 <= corners.min() <= corners.max() < len(points)
     except OverflowError:
-        wrong = True
-    if wrong:
+        is_broken = True
+    if is_broken:
         raise ModelError(
             "the mesh has a face with a point that is not in the file. Was the file cut off?"
         )
@@ -119,10 +119,10 @@ def _dae(content: bytes) -> Surface:
         unit = root.find("asset/unit")
         scale = np.eye(4) * float("1" if unit is None else unit.get("meter", "1"))
         for scene in root.findall("library_visual_scenes/visual_scene")[:1]:
-            for place, part in _placed(scene, scale, elements, 0):
-                corners, at = _polygons(part, elements)
-                points.append(corners @ place[:3, :3].T + place[:3, 3])
-                faces.append(at + count)
+            for transform, part in _placed(scene, scale, elements, 0):
+                corners, triangles = _polygons(part, elements)
+                points.append(corners @ transform[:3, :3].T + transform[:3, 3])
+                faces.append(triangles + count)
                 count += len(corners)
                 if len(points) > MOST_MESH_PARTS or count > 3 * MOST_TRIANGLES:
                     raise ModelError(
@@ -135,38 +135,44 @@ def _dae(content: bytes) -> Surface:
 
 
 def _placed(
-    node: ET.Element, at: Array, elements: dict[str, ET.Element], depth: int
+    node: ET.Element, transform: Array, elements: dict[str, ET.Element], depth: int
 ) -> Iterator[tuple[Array, ET.Element]]:
     """Yield polygon lists at and below a scene node, with their 4 x 4 transformation matrices."""
     for child in node if depth < 64 else ():
         if child.tag in ("matrix", "translate", "scale", "rotate"):
-            values, move = np.array((child.text or "").split()[:16], dtype=float), np.eye(4)
+            values, step = np.array((child.text or "").split()[:16], dtype=float), np.eye(4)
             if child.tag == "translate":
-                move[:3, 3] = values
+                step[:3, 3] = values
             elif child.tag == "rotate":
                 cross, angle = np.cross(values[:3], np.eye(3)).T, np.radians(values[3])
-                move[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
-            at = at @ (values.reshape(4, 4) if child.tag == "matrix" else move)
-            at = at * [*values, 1.0] if child.tag == "scale" else at
+                step[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+            transform = transform @ (values.reshape(4, 4) if child.tag == "matrix" else step)
+            transform = transform * [*values, 1.0] if child.tag == "scale" else transform
         elif child.tag == "instance_geometry":
             mesh = elements[child.get("url", "")[1:]].iterfind("mesh/*")
-            yield from ((at, part) for part in mesh if part.tag in ("triangles", "polylist"))
+            yield from ((transform, part) for part in mesh if part.tag in ("triangles", "polylist"))
         elif child.tag == "node":
-            yield from _placed(child, at, elements, depth + 1)
+            yield from _placed(child, transform, elements, depth + 1)
 
 
 def _polygons(part: ET.Element, elements: dict[str, ET.Element]) -> Surface:
-    inputs = {each.get("semantic"): dict(each.items()) for each in part.iterfind("input")}
-    width = 1 + max(int(each["offset"]) for each in inputs.values())
-    (place,) = elements[inputs["VERTEX"]["source"][1:]].iterfind("input[@semantic='POSITION']")
-    words = elements[place.get("source", "")[1:]].findtext("float_array", "").split()
-    listed = np.array(part.findtext("p", "").split(), dtype=np.int64).reshape(-1, width)
-    at = listed[:, int(inputs["VERTEX"]["offset"])]
+    inputs = {entry.get("semantic"): dict(entry.items()) for entry in part.iterfind("input")}
+    width = 1 + max(int(entry["offset"]) for entry in inputs.values())
+    (position_input,) = elements[inputs["VERTEX"]["source"][1:]].iterfind(
+        "input[@semantic='POSITION']"
+    )
+    words = elements[position_input.get("source", "")[1:]].findtext("float_array", "").split()
+    table = np.array(part.findtext("p", "").split(), dtype=np.int64).reshape(-1, width)
+    indices = table[:, int(inputs["VERTEX"]["offset"])]
     points = np.array(words, dtype=float).reshape(-1, 3)
-    counts = part.findtext("vcount", "").split() or ["3"] * (len(at) // 3)
-    ends = [0, *np.cumsum([int(each) for each in counts]).tolist()]
-    faces = [(at[a], at[k], at[k + 1]) for a, b in pairwise(ends) for k in range(a + 1, b - 1)]
-    if len(at) and not (0 <= at.min() <= at.max() < len(points)):
+    counts = part.findtext("vcount", "").split() or ["3"] * (len(indices) // 3)
+    ends = [0, *np.cumsum([int(entry) for entry in counts]).tolist()]
+    faces = [
+        (indices[a], indices[k], indices[k + 1])
+        for a, b in pairwise(ends)
+        for k in range(a + 1, b - 1)
+    ]
+    if len(indices) and not (0 <= indices.min() <= indices.max() < len(points)):
         raise ValueError
     return points, np.array(faces, dtype=np.int64).reshape(-1, 3)
 
@@ -187,20 +193,20 @@ def write_stl(points: Array, faces: Integers) -> bytes:
 
 def coarser(points: Array, faces: Integers, most: int = DRAWN_TRIANGLES) -> Surface:
     """Return a mesh of at most ``most`` triangles, by merging points within grid cells."""
-    least, size = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
+    corner, size = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     cell = 1e-7 * size
     while True:
-        keys = np.floor((points - least) / cell).astype(np.int64)
-        _, first, at = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        counts = np.bincount(at.ravel())
-        middles = np.stack([np.bincount(at.ravel(), points[:, k]) / counts for k in range(3)], 1)
-        joined = at.ravel()[faces]
-        flat = (joined == np.roll(joined, 1, axis=1)).any(axis=1)
-        joined = joined[~flat]
-        _, once = np.unique(np.sort(joined, axis=1), axis=0, return_index=True)
-        joined = joined[np.sort(once)]
-        if len(joined) <= most or len(first) <= 4:
-            return middles, joined
+        keys = np.floor((points - corner) / cell).astype(np.int64)
+        _, first_points, cells = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        counts = np.bincount(cells.ravel())
+        centres = np.stack([np.bincount(cells.ravel(), points[:, k]) / counts for k in range(3)], 1)
+        merged = cells.ravel()[faces]
+        degenerate = (merged == np.roll(merged, 1, axis=1)).any(axis=1)
+        merged = merged[~degenerate]
+        _, first_triangles = np.unique(np.sort(merged, axis=1), axis=0, return_index=True)
+        merged = merged[np.sort(first_triangles)]
+        if len(merged) <= most or len(first_points) <= 4:
+            return centres, merged
         cell = max(1.25 * cell, size / 250)
 
 
@@ -216,17 +222,19 @@ def solid(kind: str, sizes: Array) -> Surface:
     """
     from scipy.spatial import ConvexHull
 
-    turn = np.linspace(0, 2 * np.pi, CIRCLE_SIDES, endpoint=False)
-    rise = np.linspace(-np.pi / 2, np.pi / 2, CIRCLE_SIDES // 2 + 1)
+    angles = np.linspace(0, 2 * np.pi, CIRCLE_SIDES, endpoint=False)
+    latitudes = np.linspace(-np.pi / 2, np.pi / 2, CIRCLE_SIDES // 2 + 1)
     rings = {
-        "sphere": zip(np.cos(rise), np.sin(rise), strict=True),
+        "sphere": zip(np.cos(latitudes), np.sin(latitudes), strict=True),
         "cylinder": [(1, -0.5), (1, 0.5)],
     }
     if kind == "box":
-        unit = np.array(list(product((-0.5, 0.5), repeat=3)))
+        points = np.array(list(product((-0.5, 0.5), repeat=3)))
     else:
-        unit = np.array([(r * np.cos(a), r * np.sin(a), z) for r, z in rings[kind] for a in turn])
+        points = np.array(
+            [(r * np.cos(a), r * np.sin(a), z) for r, z in rings[kind] for a in angles]
+        )
         sizes = np.array([sizes[0], sizes[0], sizes[-1]])
-    faces = ConvexHull(unit).simplices.astype(np.int64)
-    inside_out = np.linalg.det(unit[faces]) < 0
-    return unit * sizes, np.where(inside_out[:, None], faces[:, ::-1], faces)
+    faces = ConvexHull(points).simplices.astype(np.int64)
+    inverted = np.linalg.det(points[faces]) < 0
+    return points * sizes, np.where(inverted[:, None], faces[:, ::-1], faces)

@@ -60,9 +60,9 @@ def _node(value: Any) -> Node:
         nested = any(isinstance(item, Mapping) for item in value)
         return SequenceNode(f"{_TAG}seq", [_node(item) for item in value], flow_style=not nested)
     if isinstance(value, str):
-        plain = _PLAIN.fullmatch(value) and value.lower() not in _RESERVED
-        prose = "\n" in value and "\r" not in value  # a block would turn \r into a line break
-        style = None if plain else "|" if prose else '"'
+        is_plain = _PLAIN.fullmatch(value) and value.lower() not in _RESERVED
+        is_block = "\n" in value and "\r" not in value  # a block would turn \r into a line break
+        style = None if is_plain else "|" if is_block else '"'
         return ScalarNode(f"{_TAG}str", value, style=style)
     if isinstance(value, float):
         return ScalarNode(f"{_TAG}float", _number(value))
@@ -89,21 +89,21 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
     path
         A YAML or JSON file; files that it names lie in its folder or below.
     files
-        Further folders whose files, and those below, it may name.
+        Further folders that may contain such files.
 
     Returns
     -------
     Arm
-        The arm, checked.
+        The validated arm.
 
     Raises
     ------
     ModelError
-        With one line ``file:line:column: what: why`` per mistake in the file.
+        With one line ``file:line:column: key: message`` per mistake in the file.
     """
     path = require_path("path", path, ModelError)
-    beside = files_beside(path.parent, files)
-    return parse(Arm, read_content(path), name=str(path), files=beside)
+    side_files = files_beside(path.parent, files)
+    return parse(Arm, read_content(path), name=str(path), files=side_files)
 
 
 def read_content(path: Path) -> bytes:
@@ -123,9 +123,9 @@ def files_beside(folder: Path, files: Sequence[str | Path] = ()) -> SideFiles:
     if items is None:
         raise refused("files", files, "a list of folders", ModelError)
     folders = tuple(require_path("files", item, ModelError) for item in items)
-    for further in folders:
-        if not os.path.isdir(further):
-            raise ModelError(f"files (--allow-files): there is no folder {further}")
+    for folder_path in folders:
+        if not os.path.isdir(folder_path):
+            raise ModelError(f"files (--allow-files): there is no folder {folder_path}")
     return SideFiles.beside(folder, folders)
 
 
@@ -143,26 +143,26 @@ def loads(
     text
         YAML or JSON.
     source
-        What to call the text in messages.
+        Name of the text in messages.
     folder
-        Where files that the text names lie, or below.
+        Folder that contains the files that the text names.
     files
-        Further folders whose files, and those below, it may name.
+        Further folders that may contain such files.
 
     Returns
     -------
     Arm
-        The arm, checked.
+        The validated arm.
 
     Raises
     ------
     ModelError
-        With one line ``source:line:column: what: why`` per mistake in the text.
+        With one line ``source:line:column: key: message`` per mistake in the text.
     """
     require_kind("text", text, (str, bytes), "the text of a model file", ModelError)
     require_kind("source", source, str, "a name for the text", ModelError)
-    beside = files_beside(require_path("folder", folder, ModelError), files)
-    return parse(Arm, text, name=source, files=beside)
+    side_files = files_beside(require_path("folder", folder, ModelError), files)
+    return parse(Arm, text, name=source, files=side_files)
 
 
 def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) -> M:
@@ -213,8 +213,8 @@ def validated(arm: Arm) -> Arm:
 def _described(arm: object) -> str:
     if isinstance(arm, str | Path):
         return f"{str(arm)!r}. Read it with flexarm.load(path) or flexarm.example_arm(name) first"
-    what = "None" if arm is None else f"a value of type {type(arm).__name__}"
-    return f"{what}. Make one with flexarm.load, flexarm.example_arm or flexarm.Arm."
+    description = "None" if arm is None else f"a value of type {type(arm).__name__}"
+    return f"{description}. Make one with flexarm.load, flexarm.example_arm or flexarm.Arm."
 
 
 def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
@@ -223,16 +223,16 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
     Parameters
     ----------
     arm
-        The arm; `load` gives an equal one back.
+        The arm; `load` returns an equal arm.
     path
         The file to write.  Files that the arm names are not copied: they must lie beside it.
     force
-        Whether to overwrite a file that is there.
+        Whether to overwrite an existing file.
 
     Raises
     ------
     ModelError
-        If the arm is not valid, the file is there and `force` is false, or it cannot be written.
+        If the arm is not valid, the file exists and `force` is false, or it cannot be written.
     """
     path = require_path("path", path, ModelError)
     require_flag("force", force, ModelError)
@@ -245,7 +245,7 @@ def write_text(path: Path, text: str, *, force: bool) -> None:
     Raises
     ------
     ModelError
-        If the file is there and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or it cannot be written.
     """
     try:
         write_whole(path, text.encode("utf-8"), force=force)
@@ -289,10 +289,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, str):
-        bad = find_unprintable(value)
-        if bad:
+        character = find_unprintable(value)
+        if character:
             raise ModelError(
-                f"{shorten(repr(value))}: a model file cannot contain {bad}. Remove it."
+                f"{shorten(repr(value))}: a model file cannot contain {character}. Remove it."
             )
     return value
 
@@ -337,15 +337,15 @@ def arm_path(name: str) -> Path:
     path = require_path("name", name, ModelError)
     if os.path.exists(path) and not os.path.isdir(path):
         return path
-    names, beside = example_arm_names(), list[Path]()
+    names, neighbours = example_arm_names(), list[Path]()
     if name in names:
         return FOLDER / f"{name}.yaml"
     with suppress(OSError, ValueError):
-        beside = sorted(path.parent.iterdir())
-    files = [str(path.parent / each.name) for each in beside
-             if each.suffix in (".yaml", ".yml", ".json")]  # fmt: skip
-    close = difflib.get_close_matches(name, [*files, *names], n=1, cutoff=0.5)
-    hint = f"Did you mean '{close[0]}'? " if close else ""
+        neighbours = sorted(path.parent.iterdir())
+    files = [str(path.parent / path_beside.name) for path_beside in neighbours
+             if path_beside.suffix in (".yaml", ".yml", ".json")]  # fmt: skip
+    matches = difflib.get_close_matches(name, [*files, *names], n=1, cutoff=0.5)
+    hint = f"Did you mean '{matches[0]}'? " if matches else ""
     raise ModelError(
         f"no file and no sample arm is called '{name}'. {hint}Give a model file, or a name that "
         "'flexarm arms' lists."

@@ -23,8 +23,9 @@ class Change:
     """A value for a key of a model file, such as ``links.forearm.section.EIy=900``."""
 
     text: str  # text of the change
-    # Keys from the top of the file.  Items of lists are numbers from 1; links, contacts and springs
-    # may be names.  ``joints`` and a joint's name or number stand for the joint of a link.
+    # Keys from the top of the file. Items of lists are numbers counted from 1; links, contacts and
+    # springs may be given by name. ``joints`` followed by a joint's name or number is the joint of
+    # a link.
     steps: tuple[str, ...]
     value: Any  # value as in a model file; None removes the key
 
@@ -73,8 +74,8 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
     ModelError
         If the file is not valid, or not with the changes; then the message names the change.
     """
-    beside, content = files_beside(path.parent, files), read_content(path)
-    arm = parse(Arm, content, name=str(path), files=beside)
+    side_files, content = files_beside(path.parent, files), read_content(path)
+    arm = parse(Arm, content, name=str(path), files=side_files)
     if not changes:
         return arm
     source = read(content, str(path))
@@ -84,15 +85,15 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
     except ModelError as error:
         raise ModelError(f"--set {error}") from None
     try:
-        return Arm.model_validate(source.data, context={"files": beside})
+        return Arm.model_validate(source.data, context={"files": side_files})
     except ValidationError as error:
         problems = explain(error, Arm, source)
     lines = []
     for problem in problems:
         pairs = zip(changes, places, strict=True)
-        about = [change for change, place in pairs if overlap(place, problem.path)]
-        blamed = ", ".join(change.text for change in about or changes)
-        lines.append(f"--set {blamed}: {problem}")
+        causes = [change for change, place in pairs if overlap(place, problem.path)]
+        texts = ", ".join(change.text for change in causes or changes)
+        lines.append(f"--set {texts}: {problem}")
     raise ModelError("\n".join(lines))
 
 
@@ -101,34 +102,34 @@ def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tu
 
     With ``present``, a key to be removed must exist.
     """
-    here: Any = data
+    container: Any = data
     path: tuple[str | int, ...] = ()
     steps = _through_links(data, change)
     for depth, step in enumerate(steps):
-        last = depth == len(steps) - 1
-        if isinstance(here, list):
-            index = _index(here, step, change, path)
+        is_last = depth == len(steps) - 1
+        if isinstance(container, list):
+            index = _index(container, step, change, path)
             path = (*path, index)
-        elif isinstance(here, dict):
+        elif isinstance(container, dict):
             path = (*path, step)
         else:
             raise ModelError(
-                f"{change.text}: the value of {show_path(path)} is {shorten(repr(here))}, which "
-                f"has no '{step}' in it"
+                f"{change.text}: the value of {show_path(path)} is {shorten(repr(container))}, "
+                f"which has no '{step}' in it"
             )
         key = path[-1]
-        absent = isinstance(here, dict) and key not in here
-        if absent and change.value is None and (present or not last):
+        is_absent = isinstance(container, dict) and key not in container
+        if is_absent and change.value is None and (present or not is_last):
             raise ModelError(f"{change.text}: the model file has no {show_path(path)}")
-        if last and change.value is None:
-            if not absent:
-                del here[key]
+        if is_last and change.value is None:
+            if not is_absent:
+                del container[key]
             return path
-        if last:
-            here[key] = change.value
-        elif isinstance(here, dict) and here.get(str(key)) is None:
-            here[key] = {}
-        here = here[key]
+        if is_last:
+            container[key] = change.value
+        elif isinstance(container, dict) and container.get(str(key)) is None:
+            container[key] = {}
+        container = container[key]
     return path
 
 
@@ -156,16 +157,16 @@ def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, .
             return names.index(step)
     if step.isdecimal() and 1 <= int(step) <= len(items):
         return int(step) - 1
-    there = f"{', '.join(names)}; or 1 to {len(items)}" if names else f"1 to {len(items)}"
+    choices = f"{', '.join(names)}; or 1 to {len(items)}" if names else f"1 to {len(items)}"
     raise ModelError(
-        f"{change.text}: there is no '{step}' in {show_path(path)}. There are {there}."
+        f"{change.text}: there is no '{step}' in {show_path(path)}. There are {choices}."
     )
 
 
 def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
     """Return whether one path is a prefix of the other."""
-    shorter = min(len(place), len(path))
-    return place[:shorter] == path[:shorter]
+    length = min(len(place), len(path))
+    return place[:length] == path[:length]
 
 
 def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
@@ -227,21 +228,21 @@ def read_value(arm: Arm, key: str) -> Any:
     ModelError
         If there is no such key in the arm.
     """
-    here: Any = arm.model_dump(mode="json")
+    value: Any = arm.model_dump(mode="json")
     path: tuple[str | int, ...] = ()
-    asked = Change(key, _steps(key), None)
-    for step in _through_links(here, asked) if asked.steps else ():
-        if isinstance(here, list):
-            index = _index(here, step, asked, path)
-            here, path = here[index], (*path, index)
-        elif isinstance(here, dict) and step in here:
-            here, path = here[step], (*path, step)
+    change = Change(key, _steps(key), None)
+    for step in _through_links(value, change) if change.steps else ():
+        if isinstance(value, list):
+            index = _index(value, step, change, path)
+            value, path = value[index], (*path, index)
+        elif isinstance(value, dict) and step in value:
+            value, path = value[step], (*path, step)
         else:
-            there = f": there are {', '.join(here)}" if isinstance(here, dict) else ""
+            choices = f": there are {', '.join(value)}" if isinstance(value, dict) else ""
             raise ModelError(
-                f"'{key}': there is no '{step}' in {show_path(path) or 'the arm'}{there}"
+                f"'{key}': there is no '{step}' in {show_path(path) or 'the arm'}{choices}"
             )
-    return here
+    return value
 
 
 def _steps(key: str) -> tuple[str, ...]:

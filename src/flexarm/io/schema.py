@@ -25,18 +25,20 @@ def schema() -> dict[str, Any]:
     )
     quantities: dict[str, dict[str, Any]] = {}
     document = _with_shared_quantities(document, quantities)
-    document["$defs"] |= {f"Quantity{n}": found for n, found in enumerate(quantities.values())}
+    document["$defs"] |= {
+        f"Quantity{n}": quantity for n, quantity in enumerate(quantities.values())
+    }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | document
 
 
 def _with_short_names(document: dict[str, Any]) -> dict[str, Any]:
     """Return a schema whose definitions of generic classes are numbered: Profile1, Profile2."""
-    text, used = json.dumps(document), Counter[str]()
+    text, counts = json.dumps(document), Counter[str]()
     for name in [name for name in document["$defs"] if "_Annotated_" in name]:
-        short = name.partition("_Annotated_")[0].rpartition("__")[2]
-        used[short] += 1
-        text = text.replace(f'/{name}"', f'/{short}{used[short]}"')
-        text = text.replace(f'"{name}"', f'"{short}{used[short]}"')
+        short_name = name.partition("_Annotated_")[0].rpartition("__")[2]
+        counts[short_name] += 1
+        text = text.replace(f'/{name}"', f'/{short_name}{counts[short_name]}"')
+        text = text.replace(f'"{name}"', f'"{short_name}{counts[short_name]}"')
     return dict(json.loads(text))
 
 
@@ -51,18 +53,20 @@ def _with_shared_quantities(part: Any, quantities: dict[str, dict[str, Any]]) ->
         return part
     if "x-unit" not in part:
         return {key: _with_shared_quantities(value, quantities) for key, value in part.items()}
-    own = {"default": part["default"]} if "default" in part else {}
+    default = {"default": part["default"]} if "default" in part else {}
     quantity = {key: value for key, value in part.items() if key != "default"}
     quantities.setdefault(json.dumps(quantity), quantity)
     number = list(quantities).index(json.dumps(quantity))
-    return {"$ref": f"#/$defs/Quantity{number}"} | own
+    return {"$ref": f"#/$defs/Quantity{number}"} | default
 
 
 def schema_text() -> str:
     """Return the JSON Schema as the text of the file in the package, a line per definition."""
     document = schema()
     definitions = document.pop("$defs").items()
-    lines = ",\n".join(f"{json.dumps(name)}:{_compact(found)}" for name, found in definitions)
+    lines = ",\n".join(
+        f"{json.dumps(name)}:{_compact(definition)}" for name, definition in definitions
+    )
     return f'{_compact(document)[:-1]},\n"$defs":{{\n{lines}\n}}}}\n'
 
 

@@ -31,7 +31,7 @@ Position = tuple[int, int]
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
-_HALVES = re.compile("[\ud800-\udfff]")  # surrogates, which no message can be written with
+_HALVES = re.compile("[\ud800-\udfff]")  # surrogates, which cannot be written in a message
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -41,7 +41,7 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-# Clue in the parser's message, and the sentence for the user; the first clue that fits counts.
+# Text in the parser's message, and the sentence for the user; the first matching text counts.
 _SYNTAX = {
     "'\\t'": "a tab is not allowed here; indent with spaces",
     "mapping values are not allowed": "unexpected ':'; check the indentation and that each ':' "
@@ -154,8 +154,8 @@ def show_path(path: Path) -> str:
         if isinstance(step, int):
             text += f"[{step + 1}]"
         else:
-            plain = step.isprintable() and step and not set(step) & set(".[]: ")
-            text += ("." if text else "") + shorten(step if plain else repr(step))
+            is_plain = step.isprintable() and step and not set(step) & set(".[]: ")
+            text += ("." if text else "") + shorten(step if is_plain else repr(step))
     return text
 
 
@@ -188,8 +188,8 @@ def _decode(content: str | bytes) -> str:
         message = (
             f"byte 0x{error.object[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
         )
-        before = error.object[: error.start].decode("utf-8")
-        raise _Fatal(_position(before), message) from None
+        valid_part = error.object[: error.start].decode("utf-8")
+        raise _Fatal(_position(valid_part), message) from None
     text = text.removeprefix("\ufeff")
     match = _UNPRINTABLE.search(text)
     if match:
@@ -198,8 +198,8 @@ def _decode(content: str | bytes) -> str:
     return text
 
 
-def _position(before: str) -> Position:
-    lines = _LINE_BREAK.split(before)
+def _position(text: str) -> Position:
+    lines = _LINE_BREAK.split(text)
     return len(lines), len(lines[-1]) + 1
 
 
@@ -226,11 +226,11 @@ def _mark(mark: Any) -> Position:
 
 
 def _sentence(error: MarkedYAMLError) -> str:
-    said = f"{error.context}: {error.problem}"
+    text = f"{error.context}: {error.problem}"
     line = _mark(error.context_mark)[0]
-    sign = said.rpartition("'")[0].rpartition("'")[2]
+    sign = text.rpartition("'")[0].rpartition("'")[2]
     for clue, sentence in _SYNTAX.items():
-        if clue in said:
+        if clue in text:
             return sentence.format(line=line, sign=sign)
     return f"not valid YAML: {error.problem}"
 
@@ -239,8 +239,8 @@ def _value(event: ScalarEvent) -> tuple[Any, str]:
     """Return the value of a YAML scalar by the core schema, and its error message or ''."""
     text: str = event.value
     if event.style:  # quoted or block text
-        bad = find_unprintable(text)
-        return _HALVES.sub("?", text), f"{bad} is not allowed; remove it" if bad else ""
+        character = find_unprintable(text)
+        return _HALVES.sub("?", text), f"{character} is not allowed; remove it" if character else ""
     if text in _WORDS:
         return _WORDS[text], ""
     if _NOT_FINITE.fullmatch(text):
@@ -290,17 +290,19 @@ class _Reader:
                 root = self._node(event, ())
         if not isinstance(root, dict):
             position = self.values.get((), (1, 1))
-            got = {list: "a list", type(None): "nothing"}.get(type(root), "a single value")
-            raise _Fatal(position, f"a model file must be a mapping of keys to values, got {got}")
+            description = {list: "a list", type(None): "nothing"}.get(type(root), "a single value")
+            raise _Fatal(
+                position, f"a model file must be a mapping of keys to values, got {description}"
+            )
         return root
 
     def _node(self, event: Event, path: Path) -> Any:
         """Return the value that starts with a YAML event, including all nested values."""
-        position, complaint, value = _mark(event.start_mark), "", None
+        position, problem, value = _mark(event.start_mark), "", None
         if isinstance(event, AliasEvent):
-            complaint = "aliases (*) are not allowed; write the values out"
+            problem = "aliases (*) are not allowed; write the values out"
         elif isinstance(event, ScalarEvent):
-            value, complaint = _value(event)
+            value, problem = _value(event)
             if not event.value and not event.style:
                 # The parser finds an empty value where the next thing starts.
                 position = self.keys.get(path, position)
@@ -311,8 +313,8 @@ class _Reader:
         self.values[path] = position
         if isinstance(event, ScalarEvent | CollectionStartEvent):
             self._check_plain(event, position, path)
-        if complaint:
-            self._complain(position, path, complaint)
+        if problem:
+            self._complain(position, path, problem)
         if isinstance(event, MappingStartEvent):
             data: dict[str, Any] = {}
             while not isinstance(inner := next(self.events), MappingEndEvent):

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-# All but printable ASCII without * / \ ?, which end comments, continue lines and make trigraphs.
+# All but printable ASCII without * / \ ?, which can end comments, continue lines or form trigraphs.
 _OTHERS = re.compile(r"[^ !-)+-.0->@-[\]-~]+")
 
 
@@ -13,5 +13,5 @@ def plain_title(text: str) -> str:
     Accents are dropped; every run of other characters becomes an underscore.
     """
     letters = unicodedata.normalize("NFKD", text)
-    bare = "".join(c for c in letters if not unicodedata.combining(c))
-    return _OTHERS.sub("_", bare)
+    base_letters = "".join(c for c in letters if not unicodedata.combining(c))
+    return _OTHERS.sub("_", base_letters)

@@ -57,11 +57,13 @@ def require_folder(folder: Path) -> None:
         If a file has the folder's path, or the folder or its nearest parent is not writable.
     """
     _refuse_unreachable(folder)
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise FlexarmError(f"{folder}: the folder cannot be made, since {there} is a file")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise FlexarmError(f"{folder}: the folder {there} is not writable. Choose another folder.")
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise FlexarmError(f"{folder}: the folder cannot be made, since {nearest} is a file")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise FlexarmError(
+            f"{folder}: the folder {nearest} is not writable. Choose another folder."
+        )
 
 
 def _refuse_unreachable(path: Path) -> None:
@@ -114,26 +116,26 @@ def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Replace a file's contents atomically; raise a system error with the file unchanged."""
-    with replacing(path) as unfinished, unfinished.open("xb") as file:
+    with replacing(path) as temporary, temporary.open("xb") as file:
         file.write(data)
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a path to write; afterwards it replaces the file, unless there was an error."""
-    final = Path(os.path.realpath(path))  # a link stays a link
-    unfinished = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    target = Path(os.path.realpath(path))  # a link stays a link
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        yield unfinished
-        with unfinished.open("rb+") as file:
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        if final.exists():
-            shutil.copymode(final, unfinished)
-        unfinished.replace(final)
-        _flush_folder(final.parent)
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+        _flush_folder(target.parent)
     finally:
         with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def _flush_folder(folder: Path) -> None:

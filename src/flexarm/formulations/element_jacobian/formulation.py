@@ -48,7 +48,8 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
 
 # Eqs. 18, 25 (erratum): one point is not enough.
-REGULAR = 3  # points from which on no motion of an element's nodes leaves all of them at rest
+# Number of points from which no motion of an element's nodes leaves all of them at rest.
+REGULAR = 3
 
 
 def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
@@ -70,8 +71,8 @@ def _weight(lumps: list[Lump], gravity: Array) -> Expr:
     return total
 
 
-def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
-    """Return why the paper does not cover an arm or its mass matrix is singular, else None."""
+def _paper_refusal(formulation_class: type["ElementJacobian"], model: Model) -> str | None:
+    """Return the reason why the paper's method cannot treat an arm, or None if it can."""
     if model.base_moves:
         return "the paper's robots stand on a fixed base. Use paper=False."
     q = np.zeros(model.size)
@@ -87,7 +88,7 @@ def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
         span = body.span_at(q)
         if span is not None and len(span.edges) > 2:
             return f"the paper's links are uniform, and {part.name} has stations. Use paper=False."
-    return _singularity(kind(model, paper=True))
+    return _singularity(formulation_class(model, paper=True))
 
 
 @direct_operators()
@@ -100,31 +101,31 @@ def _singularity(equation: "ElementJacobian") -> str | None:
     for index, low, high in model.sliding_ranges:
         q[index] = (low + high) / 2
     symbols = ca.SX.sym("q", model.size)
-    traced = ca.Function("M", [symbols], [ca.densify(equation.mass_expression(symbols))])
-    mass = np.array(traced(q))
+    function = ca.Function("M", [symbols], [ca.densify(equation.mass_expression(symbols))])
+    mass = np.array(function(q))
     free = [i for i in range(model.size) if i not in model.prescribed]
-    least, vector = least_inertia(mass[np.ix_(free, free)])
+    smallest, vector = least_inertia(mass[np.ix_(free, free)])
     pattern = np.zeros(model.size)
     pattern[free] = np.abs(vector)
     part = max(model.links, key=lambda p: float(pattern[p.modes].max(initial=0.0)))
-    if least > SINGULAR or not np.any(pattern[part.modes] > SINGULAR):
+    if smallest > SINGULAR or not np.any(pattern[part.modes] > SINGULAR):
         return None
     if least_inertia(mass[part.modes, part.modes])[0] > SINGULAR:
-        why = (
+        cause = (
             f"{part.name} carries nothing at its tip and its joint moves no hub, so "
             f"{part.joint_name} and the nodes can move such that no element's centre moves or turns"
         )
-        remedy = "give the arm a payload or the joint an outboard hub"
+        remedy = "Give the arm a payload or the joint an outboard hub"
     else:
-        why = (
+        cause = (
             f"a pattern of {part.name}'s nodes moves and turns its tip while every element's "
             "centre rests, and it grows 9.9 times per element"
         )
-        remedy = "take fewer elements or give the arm a payload"
+        remedy = "Take fewer elements or give the arm a payload"
     return (
         "with one point per element the mass matrix is singular (least eigenvalue "
-        f"{abs(least):.0e} when scaled to a unit diagonal): {why}; {remedy}, or say "
-        "paper=False, which integrates the elements exactly"
+        f"{abs(smallest):.0e} when scaled to a unit diagonal). The reason is that {cause}. "
+        f"{remedy}, or set paper=False, which integrates the elements exactly."
     )
 
 
@@ -198,17 +199,17 @@ class ElementJacobian(Formulation):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation cannot treat a model, or None if it can."""
+        """Return the reason why this formulation cannot treat a model, or None if it can."""
         reason = None if paper else super().own_refusal(model, paper=False)
         if reason is not None:
             return reason
         for part in model.links:
             flexible = part.flexible
-            choice = part.link.shapes
-            if flexible and not (isinstance(choice, Elements) and choice.reduce is None):
+            shapes = part.link.shapes
+            if flexible and not (isinstance(shapes, Elements) and shapes.reduce is None):
                 return (
-                    f"{part.name} has shapes of kind '{choice.kind}'"
-                    + (" reduced to modes" if isinstance(choice, Elements) else "")
+                    f"{part.name} has shapes of kind '{shapes.kind}'"
+                    + (" reduced to modes" if isinstance(shapes, Elements) else "")
                     + ", and the method sums over beam elements. Write 'shapes: {kind: elements}'"
                 )
         return _paper_refusal(cls, model) if paper else None
@@ -248,8 +249,8 @@ class ElementJacobian(Formulation):
 
     def _lumps(self, q: Expr) -> list[Lump]:
         """Return point masses and rigid bodies of the arm with their Jacobians, base first."""
-        what = (type(self), self.options())
-        return once(self.model, what, (q,), lambda: self._weigh(q))
+        key = (type(self), self.options())
+        return once(self.model, key, (q,), lambda: self._weigh(q))
 
     def _weigh(self, q: Expr) -> list[Lump]:
         model = self.model
@@ -277,6 +278,6 @@ class ElementJacobian(Formulation):
         lumps = [weigh(frame, s, part.own, turned=self.paper) for s in sections]
         if self.per_element == 1:
             return lumps
-        turning = body.turning(own, 0 * own, ca.SX(3, 1))
-        vectors = [carry_vector(frame, each, part.own) for each in body.vectors(own)]
-        return [*lumps, *vectors, turn(frame, turning, part.own)]
+        rotary_terms = body.turning(own, 0 * own, ca.SX(3, 1))
+        vectors = [carry_vector(frame, vector, part.own) for vector in body.vectors(own)]
+        return [*lumps, *vectors, turn(frame, rotary_terms, part.own)]

@@ -18,8 +18,8 @@ from flexarm.spatial import Expr, Inertia, Scalar, constant, skew_matrix, turn_z
 
 def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
     """Return a link's tip frame by eq. 1, rotated about z by the slope of the deflection."""
-    flat = replace(model, tip_rotation="first-order")
-    tip = tip_section(flat, part, q)
+    first_order_model = replace(model, tip_rotation="first-order")
+    tip = tip_section(first_order_model, part, q)
     slope = tip.rotation[1, 0]
     return replace(tip, rotation=turn_z(slope))  # (eq. 1)
 
@@ -44,10 +44,10 @@ def carry(frame: MovingFrame, body: Inertia) -> list[Lump]:
         return []
     centre = body.first / body.mass if body.mass else body.first
     cross = skew_matrix(centre)
-    at = frame.A @ constant(centre)
-    J_T = frame.J_T - ca.skew(at) @ frame.J_R
+    offset = frame.A @ constant(centre)
+    J_T = frame.J_T - ca.skew(offset) @ frame.J_R
     inertia = ca.SX(constant(body.second + body.mass * cross @ cross))
-    return [Lump(body.mass, frame.r + at, J_T, inertia, frame.A.T @ frame.J_R)]
+    return [Lump(body.mass, frame.r + offset, J_T, inertia, frame.A.T @ frame.J_R)]
 
 
 def weigh(frame: MovingFrame, s: ElementSection, own: tuple[int, ...], *, turned: bool) -> Lump:

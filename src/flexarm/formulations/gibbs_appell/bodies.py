@@ -60,27 +60,29 @@ def rotor_body(rotor: Rotor, motion: SectionMotion, rate: Expr, speed: Expr) -> 
     """
     m = rate.shape[0]
     J, n = rotor.inertia, rotor.ratio
-    spun = nothing(m + 1)
+    rotor_energy = nothing(m + 1)
     sc, alpha, c, w = ca.SX(m + 1, m + 1), ca.SX(3, m + 1), ca.SX(3, m + 1), ca.SX(m + 1, 1)
     sc[m, m] = n**2 * J
     if rotor.axis is None:  # its spin does not act on its carrier
-        return replace(spun, sc=sc)
-    second = Inertia(0.0, np.zeros(3), J * np.outer(rotor.axis, rotor.axis))
+        return replace(rotor_energy, sc=sc)
+    inertia = Inertia(0.0, np.zeros(3), J * np.outer(rotor.axis, rotor.axis))
     axis, A = motion.local.rotation @ constant(rotor.axis), motion.local.angular
-    turned = tilde(motion.spin) @ axis
+    axis_rate = tilde(motion.spin) @ axis
     momentum = n * J * speed
     alpha[:, m] = n * J * axis
     if m:
-        shared = n * J * (axis.T @ A)
-        sc[m, :m], sc[:m, m] = shared, shared.T
+        coupling = n * J * (axis.T @ A)
+        sc[m, :m], sc[:m, m] = coupling, coupling.T
         c[:, :m] = -momentum / 2 * (tilde(axis) @ A)
-        w[:m] = momentum * (A.T @ turned)
-    c[:, m] = -n * J / 2 * turned
+        w[:m] = momentum * (A.T @ axis_rate)
+    c[:, m] = -n * J / 2 * axis_rate
     w[m] = n * J * ca.dot(axis, motion.spin_bias)
-    spun = replace(spun, sc=sc, alpha=alpha, c=c, w=w, h=momentum * axis, t=momentum * turned)
+    rotor_energy = replace(
+        rotor_energy, sc=sc, alpha=alpha, c=c, w=w, h=momentum * axis, t=momentum * axis_rate
+    )
     omega = ca.SX.sym("omega", 3)
-    carried = of_terms(attach(no_terms(rate), second, motion, omega), rate, omega)
-    return spun + widened(carried, 1)
+    carrier_energy = of_terms(attach(no_terms(rate), inertia, motion, omega), rate, omega)
+    return rotor_energy + widened(carrier_energy, 1)
 
 
 def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
@@ -90,16 +92,16 @@ def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
     zero are ``t``, ``w``, ``B8`` and ``c``. ``beta`` is the efforts' curvature as an upper
     triangle, since only its quadratic form enters the equations.
     """
-    slope, turned = ca.jacobian(terms.effort, omega), ca.jacobian(terms.torque, omega)
-    curved = []
-    for j in range(slope.shape[0]):
-        bent: Expr = ca.jacobian(slope[j, :].T, omega)
-        curved.append(-(ca.triu(bent, False) + 0.5 * ca.diag(ca.diag(bent))))
-    values = [terms.force, terms.torque, terms.effort, turned, slope]
-    found = ca.substitute(values, [omega], [ca.SX.zeros(3)])
-    s, t, w, B8, c = (ca.sparsify(each) for each in found)
+    effort_slope, torque_slope = ca.jacobian(terms.effort, omega), ca.jacobian(terms.torque, omega)
+    curvatures = []
+    for j in range(effort_slope.shape[0]):
+        curvature: Expr = ca.jacobian(effort_slope[j, :].T, omega)
+        curvatures.append(-(ca.triu(curvature, False) + 0.5 * ca.diag(ca.diag(curvature))))
+    values = [terms.force, terms.torque, terms.effort, torque_slope, effort_slope]
+    at_zero = ca.substitute(values, [omega], [ca.SX.zeros(3)])
+    s, t, w, B8, c = (ca.sparsify(value) for value in at_zero)
     return AccelerationEnergy(
         M=terms.mass, B2=tilde(terms.linear @ rate), B3=tilde(terms.first), B8=0.5 * B8,
-        B9=terms.second, eps=terms.linear, alpha=terms.angular, beta=tuple(curved),
+        B9=terms.second, eps=terms.linear, alpha=terms.angular, beta=tuple(curvatures),
         sc=terms.modal, c=-0.5 * c.T, h=ca.SX(3, 1), s=s, t=t, w=w,
     )  # fmt: skip

@@ -48,25 +48,18 @@ class Hinge:
 class ChainLink:
     """Link i of the chain at given coordinates and rates, with m deflection variables."""
 
-    # A, E: rotations: link i from the tip of link i-1, and tip of link i from link i, (3, 3) each.
-    A: Expr
-    E: Expr
+    A: Expr  # rotation of link i from the tip of link i-1, (3, 3)
+    E: Expr  # rotation of the tip of link i from link i, (3, 3)
     hinge: Hinge | None  # the revolute joint that carries the link, or None
-    # Indices in q of the deflection variables; one may stand for the joint's coordinate too.
+    # Indices in q of the deflection variables; an index may also be that of the joint's coordinate.
     variables: tuple[int, ...]
-    # r, r_d, r_v: ``r_{O(i+1)/Oi}`` (eq. 60), its rate (eq. 61), its acceleration from rates alone,
-    # (3,) each.
-    r: Expr
-    r_d: Expr
-    r_v: Expr
-    # theta_d, theta_v: angular velocity of the tip relative to the link (eq. 64), its change from
-    # rates alone.
-    theta_d: Expr
-    theta_v: Expr
-    # r_f, theta_f: ``r_if(l_i)`` and ``theta_if(l_i)``, (3, m) each: what deflections do to link
-    # i+1.
-    r_f: Expr
-    theta_f: Expr
+    r: Expr  # ``r_{O(i+1)/Oi}``, (3,) (eq. 60)
+    r_d: Expr  # rate of r, (3,) (eq. 61)
+    r_v: Expr  # acceleration of r due to rates alone, (3,)
+    theta_d: Expr  # angular velocity of the tip relative to the link, (3,) (eq. 64)
+    theta_v: Expr  # change of theta_d due to rates alone, (3,)
+    r_f: Expr  # displacement of link i+1 per deflection variable, ``r_if(l_i)``, (3, m)
+    theta_f: Expr  # rotation of link i+1 per deflection variable, ``theta_if(l_i)``, (3, m)
     body: AccelerationEnergy  # the link's integrals about O_i
 
 
@@ -74,9 +67,9 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
     """Return the chain links of any arm, base first, with all attached bodies."""
     parts = model.links
     links = [_mover(model, q, v)] if model.base_moves else []
-    still = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
+    base_motion = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
     base = rigid(model.base_body, 0) if model.base_moves else nothing(0)
-    links.append(_carry(None, still, base, _next(parts, -1), q, v))
+    links.append(_carry(None, base_motion, base, _next(parts, -1), q, v))
     for i, part in enumerate(parts):
         tip = body_of(model, part).tip_motion(q, v)
         body = link_body(model, part, q, v, tip)
@@ -86,8 +79,8 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
 
 def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[ChainLink]:
     """Return the chain links of an arm that the paper covers, by the paper's kinematics."""
-    still = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
-    links = [_carry(None, still, nothing(0), _next(model.links, -1), q, v)]
+    base_motion = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
+    links = [_carry(None, base_motion, nothing(0), _next(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
         delta, rate = own_values(part, q), own_values(part, v)
         body = rigid(part.root_body, rate.shape[0])
@@ -105,8 +98,8 @@ def exponential(theta: Expr) -> Expr:
     for k in range(EXPONENTIAL_TERMS, -1, -1):
         sine = 1 - square / ((2 * k + 2) * (2 * k + 3)) * sine
         versine = 1 - square / ((2 * k + 3) * (2 * k + 4)) * versine
-    turned = tilde(theta)
-    return ca.SX.eye(3) + sine * turned + versine / 2 * (turned @ turned)
+    cross = tilde(theta)
+    return ca.SX.eye(3) + sine * cross + versine / 2 * (cross @ cross)
 
 
 def _straight(part: LinkModel) -> StraightBody:
@@ -115,16 +108,16 @@ def _straight(part: LinkModel) -> StraightBody:
 
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
     """Return a tip's motion as in the paper: linear in amplitudes, angular velocity theta'."""
-    none = ca.SX(3, 1)
+    zeros = ca.SX(3, 1)
     body = _straight(part)
-    straight, r_f, theta_f = (
+    tip_position, r_f, theta_f = (
         ca.SX(constant(x)) for x in (body.tip, body.tip_shape, body.tip_angle)
     )
     theta = theta_f @ delta  # (eq. 8)
-    first = model.tip_rotation == "first-order"
-    E = ca.SX.eye(3) + tilde(theta) if first else exponential(theta)  # (eq. 6)
-    local = Local(straight + r_f @ delta, E, r_f, theta_f)  # (eq. 60)
-    return SectionMotion(local, theta_f @ rate, r_f @ rate, none, none)  # (eqs. 64, 61)
+    first_order = model.tip_rotation == "first-order"
+    E = ca.SX.eye(3) + tilde(theta) if first_order else exponential(theta)  # (eq. 6)
+    local = Local(tip_position + r_f @ delta, E, r_f, theta_f)  # (eq. 60)
+    return SectionMotion(local, theta_f @ rate, r_f @ rate, zeros, zeros)  # (eqs. 64, 61)
 
 
 def _carry(
@@ -151,16 +144,17 @@ def _carry(
     theta_d, theta_v = spin, tip.spin_bias
     if outer is not None and outer.carried_by and not outer.motion.hinge:
         m = len(outer.carried_by)
-        turned, moved, turn_bias, move_bias = _joint_columns(outer, E, q, v)
+        spin_columns, displacement_columns, spin_bias, move_bias = _joint_columns(outer, E, q, v)
         rates = picked(v, outer.carried_by)
         variables += outer.carried_by
         body, r_f, theta_f = (
-            widened(body, m), ca.horzcat(r_f, moved), ca.horzcat(theta_f, turned),
+            widened(body, m), ca.horzcat(r_f, displacement_columns),
+            ca.horzcat(theta_f, spin_columns),
         )  # fmt: skip
-        r_v = r_v + 2 * tilde(spin) @ (moved @ rates) + move_bias
-        r_d = r_d + moved @ rates
-        theta_v = theta_v + tilde(spin) @ (turned @ rates) + turn_bias
-        theta_d = theta_d + turned @ rates
+        r_v = r_v + 2 * tilde(spin) @ (displacement_columns @ rates) + move_bias
+        r_d = r_d + displacement_columns @ rates
+        theta_v = theta_v + tilde(spin) @ (spin_columns @ rates) + spin_bias
+        theta_d = theta_d + spin_columns @ rates
     if outer is not None and outer.rotor is not None:
         k = outer.rotor.coordinate
         rates, motion = picked(v, tuple(variables)), _widened_motion(tip, len(variables))
@@ -187,10 +181,10 @@ def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | 
     A = ca.SX(constant(part.pose_FJ.rotation)) @ R_JK @ constant(part.pose_JL.rotation)  # (eq. 5)
     if not part.motion.hinge:
         return A, None, None
-    back = part.pose_JL.rotation.T
-    lever = back @ part.pose_JL.position
+    rotation = part.pose_JL.rotation.T
+    lever = rotation @ part.pose_JL.position
     place = ca.SX(constant(lever)) if np.any(lever) else None
-    return A, Hinge(ca.SX(constant(back[:, 2])), part.carried_by[0]), place
+    return A, Hinge(ca.SX(constant(rotation[:, 2])), part.carried_by[0]), place
 
 
 def _offset(outer: LinkModel | None, q: Expr) -> Expr:
@@ -212,32 +206,37 @@ def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, E
 
     Returns
     -------
-    turned, moved
+    spins, velocities
         Spin of the next link and velocity of its origin per rate of the joint, (3, k) each.
-    turn_bias, move_bias
+    spin_bias, velocity_bias
         Change of spin and velocity due to the joint's rates alone, (3,) each.
     """
-    own, rates = picked(q, outer.carried_by), picked(v, outer.carried_by)
-    axes = E @ constant(outer.pose_FJ.rotation) @ outer.motion.place(own)[0]
-    columns, bias = outer.motion.columns(own), outer.motion.bias(own, rates)
-    arm = tilde(ca.SX(constant(outer.pose_JL.position)))
-    swept = -arm @ columns[:3, :]
+    coordinates, rates = picked(q, outer.carried_by), picked(v, outer.carried_by)
+    axes = E @ constant(outer.pose_FJ.rotation) @ outer.motion.place(coordinates)[0]
+    columns, bias = outer.motion.columns(coordinates), outer.motion.bias(coordinates, rates)
+    lever = tilde(ca.SX(constant(outer.pose_JL.position)))
+    lever_velocity = -lever @ columns[:3, :]
     spin = columns[:3, :] @ rates
-    move_bias = bias[3:] - arm @ bias[:3] + tilde(spin) @ (swept @ rates)
-    return axes @ columns[:3, :], axes @ (columns[3:, :] + swept), axes @ bias[:3], axes @ move_bias
+    move_bias = bias[3:] - lever @ bias[:3] + tilde(spin) @ (lever_velocity @ rates)
+    return (
+        axes @ columns[:3, :],
+        axes @ (columns[3:, :] + lever_velocity),
+        axes @ bias[:3],
+        axes @ move_bias,
+    )
 
 
 def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
     """Return the massless link whose six variables place a moving base: x, y, z, rx, ry, rz."""
     rotation, position = base_frame(model, q)
     linear, angular = (ca.sparsify(j[:, :6]) for j in base_jacobian(model, q, position))
-    none = ca.SX(3, 1)
+    zeros = ca.SX(3, 1)
     theta_v = ca.SX(3, 1)
     for k in (4, 5):  # an axis turns with the angles before it
         for l in range(3, k):
             theta_v = theta_v + tilde(angular[:, l]) @ angular[:, k] * (v[l] * v[k])
     return ChainLink(
-        ca.SX.eye(3), rotation, None, tuple(range(6)), none, none, none,
+        ca.SX.eye(3), rotation, None, tuple(range(6)), zeros, zeros, zeros,
         angular @ v[:6], theta_v, linear, angular, nothing(6),
     )  # fmt: skip
 
@@ -245,10 +244,10 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
 def _widened_motion(tip: SectionMotion, m: int) -> SectionMotion:
     """Return a tip's motion with zero columns for variables that do not move the tip."""
     local = tip.local
-    more = m - local.linear.shape[1]
-    linear, angular = (ca.horzcat(x, ca.SX(3, more)) for x in (local.linear, local.angular))
-    moved = Local(local.position, local.rotation, linear, angular)
-    return SectionMotion(moved, tip.spin, tip.speed, tip.spin_bias, tip.speed_bias)
+    added = m - local.linear.shape[1]
+    linear, angular = (ca.horzcat(x, ca.SX(3, added)) for x in (local.linear, local.angular))
+    wide_frame = Local(local.position, local.rotation, linear, angular)
+    return SectionMotion(wide_frame, tip.spin, tip.speed, tip.spin_bias, tip.speed_bias)
 
 
 def _still_frame() -> Local:

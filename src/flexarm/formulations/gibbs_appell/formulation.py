@@ -99,7 +99,7 @@ class GibbsAppell(Formulation):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why this formulation cannot treat a model, or None if it can."""
+        """Return the reason why this formulation cannot treat a model, or None if it can."""
         if paper:
             return paper_refusal(model, PAPER, LACKING)
         return super().own_refusal(model, paper=False)
@@ -121,22 +121,24 @@ class GibbsAppell(Formulation):
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
         """Trace inertial and gravity wrenches outboard of each joint, in world axes."""
-        links, placed = self._links(q, v), frames(self.model, q)
-        R, first = rotations(links), len(links) - len(placed)
+        links, link_frames = self._links(q, v), frames(self.model, q)
+        R, first = rotations(links), len(links) - len(link_frames)
         S, T, _ = self._forces(links, R, v, a, gravity=True)
         phi, chi = gathered_forces(links, R, S, T)
         wrenches = []
         for frame, link, s, p, c in zip(
-            placed, links[first:], S[first:], phi[first:], chi[first:], strict=True
+            link_frames, links[first:], S[first:], phi[first:], chi[first:], strict=True
         ):
             point = frame.p_WL if link.hinge is None else frame.p_WJ  # O, where the torque acts
             wrenches.append((point, frame.R_WL @ (s + p), frame.R_WL @ c))
         return wrenches
 
     def _links(self, q: Expr, v: Expr) -> list[ChainLink]:
-        make = partial(paper_chain, delta_squared=self.delta_squared) if self.paper else exact_chain
-        what = (type(self), self.options())
-        return once(self.model, what, (q, v), lambda: make(self.model, q, v))
+        build_chain = (
+            partial(paper_chain, delta_squared=self.delta_squared) if self.paper else exact_chain
+        )
+        key = (type(self), self.options())
+        return once(self.model, key, (q, v), lambda: build_chain(self.model, q, v))
 
     def _forces(
         self, links: list[ChainLink], R: list[Expr], v: Expr, a: Expr | None, *, gravity: bool

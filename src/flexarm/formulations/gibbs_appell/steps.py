@@ -21,7 +21,7 @@ def rotations(links: list[ChainLink]) -> list[Expr]:
 
     The inverse of each is taken to be its transpose (erratum).
     """
-    return [ca.SX.eye(3)] + [before.E @ link.A for before, link in pairwise(links)]  # (eq. 4)
+    return [ca.SX.eye(3)] + [previous.E @ link.A for previous, link in pairwise(links)]  # (eq. 4)
 
 
 def motions(
@@ -35,26 +35,26 @@ def motions(
     omega: list[Expr] = [ca.SX(3, 1)]
     omega_d: list[Expr] = [ca.SX(3, 1)]
     r_dd = [lift]
-    for before, link, turned in zip(links[:-1], links[1:], R[1:], strict=True):
-        w, w_d, back = omega[-1], omega_d[-1], turned.T
-        spin = w + before.theta_d
-        spin_d = w_d + tilde(w) @ before.theta_d + before.theta_v  # (eq. 65, erratum)
-        place_d = tilde(w_d) @ before.r + tilde(w) @ (tilde(w) @ before.r)  # (eq. 59)
-        place_d = r_dd[-1] + 2 * tilde(w) @ before.r_d + place_d + before.r_v  # (eq. 59)
-        if a is not None and before.variables:
-            delta_dd = picked(a, before)
-            spin_d = spin_d + before.theta_f @ delta_dd  # (eq. 66)
-            place_d = place_d + before.r_f @ delta_dd  # (eq. 62)
+    for previous, link, rotation in zip(links[:-1], links[1:], R[1:], strict=True):
+        w, w_d, inverse = omega[-1], omega_d[-1], rotation.T
+        spin = w + previous.theta_d
+        spin_d = w_d + tilde(w) @ previous.theta_d + previous.theta_v  # (eq. 65, erratum)
+        place_d = tilde(w_d) @ previous.r + tilde(w) @ (tilde(w) @ previous.r)  # (eq. 59)
+        place_d = r_dd[-1] + 2 * tilde(w) @ previous.r_d + place_d + previous.r_v  # (eq. 59)
+        if a is not None and previous.variables:
+            delta_dd = picked(a, previous)
+            spin_d = spin_d + previous.theta_f @ delta_dd  # (eq. 66)
+            place_d = place_d + previous.r_f @ delta_dd  # (eq. 62)
         if link.hinge is None:
-            omega.append(back @ spin)
-            omega_d.append(back @ spin_d)
+            omega.append(inverse @ spin)
+            omega_d.append(inverse @ spin_d)
         else:
             z, joint = link.hinge.z, link.hinge.coordinate
-            omega.append(back @ spin + z * v[joint])  # (eq. 63)
-            spin_d = spin_d + tilde(spin) @ (turned @ z * v[joint])  # (eq. 65)
-            faster = 0 if a is None else z * a[joint]
-            omega_d.append(back @ spin_d + faster)  # (eqs. 65, 70)
-        r_dd.append(back @ place_d)  # (eqs. 59, 69)
+            omega.append(inverse @ spin + z * v[joint])  # (eq. 63)
+            spin_d = spin_d + tilde(spin) @ (rotation @ z * v[joint])  # (eq. 65)
+            joint_acceleration = 0 if a is None else z * a[joint]
+            omega_d.append(inverse @ spin_d + joint_acceleration)  # (eqs. 65, 70)
+        r_dd.append(inverse @ place_d)  # (eqs. 59, 69)
     return omega, omega_d, r_dd
 
 
@@ -255,8 +255,8 @@ def _joint_equations(
         for k in range(j, n):
             hinge = links[k].hinge
             if hinge is not None:
-                turned = (s.sigma[j][k] - s.psi[j][k] - s.U[j][k]) @ hinge.z  # (eq. 75)
-                _put(entries, joint, hinge.coordinate, ca.dot(z, turned), same=j == k)
+                column = (s.sigma[j][k] - s.psi[j][k] - s.U[j][k]) @ hinge.z  # (eq. 75)
+                _put(entries, joint, hinge.coordinate, ca.dot(z, column), single=j == k)
         for k, other in enumerate(links):
             if not other.variables:
                 continue
@@ -284,16 +284,22 @@ def _deflection_equations(
             other = links[k]
             if not link.variables or not other.variables:
                 continue
-            turn: Expr = ca.SX(3, len(other.variables))
-            push: Expr = ca.SX(3, len(other.variables))
+            rotation_columns: Expr = ca.SX(3, len(other.variables))
+            force_columns: Expr = ca.SX(3, len(other.variables))
             if k < n - 1:
-                turned = s.sigma_jk[j][k] - s.psi_jk[j][k] - s.U_jk[j][k]
-                turn = (s.gamma_j[j][k] + s.xi_jk[j][k]) @ other.r_f + turned @ other.theta_f
-                push = s.lamda[j][k] @ other.r_f - (s.V[j][k] + s.xi_jk[j][k]) @ other.theta_f
+                rotation_sum = s.sigma_jk[j][k] - s.psi_jk[j][k] - s.U_jk[j][k]
+                rotation_columns = (
+                    s.gamma_j[j][k] + s.xi_jk[j][k]
+                ) @ other.r_f + rotation_sum @ other.theta_f
+                force_columns = (
+                    s.lamda[j][k] @ other.r_f - (s.V[j][k] + s.xi_jk[j][k]) @ other.theta_f
+                )
             if k > j:
-                turn = turn + R[j][j + 1] @ _own(other, R[j + 1][k], r[j + 1][k])
-                push = push + R[j][k] @ other.body.eps
-            block = link.theta_f.T @ turn + link.r_f.T @ push  # (eq. 85)
+                rotation_columns = rotation_columns + R[j][j + 1] @ _own(
+                    other, R[j + 1][k], r[j + 1][k]
+                )
+                force_columns = force_columns + R[j][k] @ other.body.eps
+            block = link.theta_f.T @ rotation_columns + link.r_f.T @ force_columns  # (eq. 85)
             block = block + other.body.sc if k == j else block  # (eq. 85)
             _put_block(entries, link, other, block)
 
@@ -342,16 +348,16 @@ def _zeros(n: int) -> Table:
 
 
 def _put(
-    entries: dict[tuple[int, int], Expr], i: int, k: int, value: Expr, *, same: bool = False
+    entries: dict[tuple[int, int], Expr], i: int, k: int, value: Expr, *, single: bool = False
 ) -> None:
-    """Add a coefficient of two variables to ``entries``, symmetrically unless ``same``.
+    """Add a coefficient of two variables to ``entries``, symmetrically unless ``single``.
 
     Different variables may represent the same coordinate: a joint and its rotor.
     """
     if not value.nnz():
         return
-    for place in ((i, k),) if same else ((i, k), (k, i)):
-        entries[place] = entries[place] + value if place in entries else value
+    for key in ((i, k),) if single else ((i, k), (k, i)):
+        entries[key] = entries[key] + value if key in entries else value
 
 
 def _put_block(
@@ -360,7 +366,7 @@ def _put_block(
     for f, i in enumerate(a.variables):
         for t, k in enumerate(b.variables):
             if a is not b or f <= t:
-                _put(entries, i, k, block[f, t], same=a is b and f == t)
+                _put(entries, i, k, block[f, t], single=a is b and f == t)
 
 
 def _filled(entries: dict[tuple[int, int], Expr], size: int) -> Expr:

@@ -23,24 +23,16 @@ _LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]
 class Constants:
     """Constant inertia integrals of a link's shapes (eqs. 34-42), with m amplitudes."""
 
-    # M, Mr: mass, and first moment ``M r_r`` (3,) of the undeformed link (eq. 36).
-    M: Expr
-    Mr: Expr
-    # ``eps_ij``, (3, m) (eqs. 34, 35).
-    eps: Expr
-    # ``sc_ijk``, (m, m) (eq. 37).
-    sc: Expr
-    # Vectors ``c_ijk``: three of the rows ``3 j..`` in column k, (3 m, m) (eq. 38).
-    c_jk: Expr
-    # Vectors ``c_ij``, (3, m) (eq. 39).
-    c_j: Expr
-    # Matrices ``c_ij``, (3, 3) each, m of them (eq. 40).
-    C_j: tuple[Expr, ...]
-    # Matrices ``mc_ijk`` of the second index j: nine of the rows ``9 j..``, column by column of the
-    # matrix, in column k, (9 m, m) (eq. 41).
+    M: Expr  # mass
+    Mr: Expr  # first moment of the undeformed link ``M r_r``, (3,) (eq. 36)
+    eps: Expr  # ``eps_ij``, (3, m) (eqs. 34, 35)
+    sc: Expr  # ``sc_ijk``, (m, m) (eq. 37)
+    c_jk: Expr  # vectors ``c_ijk``, rows ``3 j`` to ``3 j + 2`` of column k, (3 m, m) (eq. 38)
+    c_j: Expr  # vectors ``c_ij``, (3, m) (eq. 39)
+    C_j: tuple[Expr, ...]  # m matrices ``c_ij``, (3, 3) each (eq. 40)
+    # Matrices ``mc_ijk``, rows ``9 j`` to ``9 j + 8`` of column k, (9 m, m) (eq. 41).
     mC: Expr
-    # ``c_i``, (3, 3) (eq. 42).
-    C: Expr
+    C: Expr  # ``c_i``, (3, 3) (eq. 42)
 
 
 @dataclass(frozen=True)
@@ -50,37 +42,34 @@ class AccelerationEnergy:
     The link has m deflection variables.
     """
 
-    # M, B2, B3, B8, B9: mass; eqs. 24, 25, 30, 31, (3, 3) each.
-    M: Scalar
-    B2: Expr
-    B3: Expr
-    B8: Expr
-    B9: Expr
-    # eps, alpha, beta, sc: ``eps_ij`` (3, m), ``alpha_ij`` (3, m), ``beta_ij`` (3, 3), ``sc_ijk``
-    # (m, m): eqs. 34, 32, 33, 37.
-    eps: Expr
-    alpha: Expr
-    beta: tuple[Expr, ...]
-    sc: Expr
-    # ``sum_k delta'_ik c_ijk`` of eqs. 44 and 102, (3, m).
-    c: Expr
-    h: Expr  # angular momentum that sections and rotors have relative to the link, (3,)
-    # s, t, w: what accelerations quadratic in the rates take: force (3,), torque (3,), efforts
-    # (m,). The paper has neither them nor h: its points move linearly with the amplitudes.
+    M: Scalar  # mass
+    B2: Expr  # (3, 3) (eq. 24)
+    B3: Expr  # (3, 3) (eq. 25)
+    B8: Expr  # (3, 3) (eq. 30)
+    B9: Expr  # (3, 3) (eq. 31)
+    eps: Expr  # ``eps_ij``, (3, m) (eq. 34)
+    alpha: Expr  # ``alpha_ij``, (3, m) (eq. 32)
+    beta: tuple[Expr, ...]  # ``beta_ij``, (3, 3) each (eq. 33)
+    sc: Expr  # ``sc_ijk``, (m, m) (eq. 37)
+    c: Expr  # ``sum_k delta'_ik c_ijk``, (3, m) (eqs. 44, 102)
+    # Not in the paper, whose points move linearly with the amplitudes: angular momentum of sections
+    # and rotors relative to the link, (3,); force (3,), torque (3,) and efforts (m,) that are
+    # quadratic in the rates.
+    h: Expr
     s: Expr
     t: Expr
     w: Expr
 
     def __add__(self, other: "AccelerationEnergy") -> "AccelerationEnergy":
         """Return the sum of the coefficients of two parts of one link."""
-        mine, its = (
+        own_terms, other_terms = (
             [getattr(body, f.name) for f in fields(AccelerationEnergy)] for body in (self, other)
         )
-        joined: list[Any] = [
+        sums: list[Any] = [
             tuple(x + y for x, y in zip(a, b, strict=True)) if isinstance(a, tuple) else a + b
-            for a, b in zip(mine, its, strict=True)
+            for a, b in zip(own_terms, other_terms, strict=True)
         ]
-        return AccelerationEnergy(*joined)
+        return AccelerationEnergy(*sums)
 
 
 def tilde(a: Expr) -> Expr:
@@ -96,7 +85,7 @@ def link_constants(i: Integrals) -> Constants:
         trace = np.asarray(np.trace(moment, axis1=-2, axis2=-1))[..., None, None]
         return np.asarray(trace * np.eye(3) - np.swapaxes(moment, -1, -2))
 
-    def turned(moment: Array) -> Array:
+    def axial_vector(moment: Array) -> Array:
         return np.asarray(np.einsum("abc,...bc->...a", _LEVI_CIVITA, moment))
 
     pairs = crossed(i.shape_shape.swapaxes(0, 1))  # mc_ikj at [j, k]
@@ -105,8 +94,9 @@ def link_constants(i: Integrals) -> Constants:
         Mr=ca.SX(constant(i.first)),  # (eq. 36)
         eps=ca.SX(constant(i.shape)),  # (eq. 34)
         sc=ca.SX(constant(i.modal_mass)),  # (eq. 37)
-        c_jk=ca.SX(constant(turned(i.shape_shape).swapaxes(1, 2).reshape(3 * m, m))),  # (eq. 38)
-        c_j=ca.SX(constant(turned(i.position_shape).T)),  # (eq. 39)
+        # (eq. 38).
+        c_jk=ca.SX(constant(axial_vector(i.shape_shape).swapaxes(1, 2).reshape(3 * m, m))),
+        c_j=ca.SX(constant(axial_vector(i.position_shape).T)),  # (eq. 39)
         C_j=tuple(ca.SX(constant(p)) for p in crossed(i.position_shape)),  # (eq. 40)
         mC=ca.SX(constant(pairs.transpose(0, 3, 2, 1).reshape(9 * m, m))),  # (eq. 41)
         C=ca.SX(constant(crossed(i.second))),  # (eq. 42)
@@ -128,8 +118,8 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Accel
     """
     m = delta.shape[0]
     eps_rate = k.eps @ rate
-    further = ca.reshape(k.mC @ delta, 9, m)
-    beta = tuple(k.C_j[j] + ca.reshape(further[:, j], 3, 3) for j in range(m))  # (eq. 33)
+    second_order = ca.reshape(k.mC @ delta, 9, m)
+    beta = tuple(k.C_j[j] + ca.reshape(second_order[:, j], 3, 3) for j in range(m))  # (eq. 33)
     # c_ikj = -c_ijk
     alpha = k.c_j - ca.reshape(k.c_jk @ delta, 3, m)  # (eq. 32)
     B3 = tilde(k.Mr + k.eps @ delta)  # (eq. 25)
@@ -157,34 +147,37 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Accel
 
 def nothing(m: int) -> AccelerationEnergy:
     """Return the acceleration energy of a massless link with m deflection variables: all zero."""
-    none, zero, columns = ca.SX(3, 1), ca.SX(3, 3), ca.SX(3, m)
+    vector, matrix, columns = ca.SX(3, 1), ca.SX(3, 3), ca.SX(3, m)
     return AccelerationEnergy(
-        M=ca.SX(0), B2=zero, B3=zero, B8=zero, B9=zero, eps=columns, alpha=columns,
-        beta=tuple(zero for _ in range(m)), sc=ca.SX(m, m), c=columns, h=none, s=none, t=none,
-        w=ca.SX(m, 1),
+        M=ca.SX(0), B2=matrix, B3=matrix, B8=matrix, B9=matrix, eps=columns, alpha=columns,
+        beta=tuple(matrix for _ in range(m)), sc=ca.SX(m, m), c=columns, h=vector, s=vector,
+        t=vector, w=ca.SX(m, 1),
     )  # fmt: skip
 
 
-def widened(body: AccelerationEnergy, more: int) -> AccelerationEnergy:
+def widened(body: AccelerationEnergy, added: int) -> AccelerationEnergy:
     """Return an acceleration energy with additional variables that do not move the link."""
-    if not more:
+    if not added:
         return body
-    eps, alpha, c = (ca.horzcat(x, ca.SX(3, more)) for x in (body.eps, body.alpha, body.c))
+    eps, alpha, c = (ca.horzcat(x, ca.SX(3, added)) for x in (body.eps, body.alpha, body.c))
     return replace(
-        body, eps=eps, alpha=alpha, c=c, beta=(*body.beta, *[ca.SX(3, 3)] * more),
-        sc=ca.diagcat(body.sc, ca.SX(more, more)), w=ca.vertcat(body.w, ca.SX(more, 1)),
+        body, eps=eps, alpha=alpha, c=c, beta=(*body.beta, *[ca.SX(3, 3)] * added),
+        sc=ca.diagcat(body.sc, ca.SX(added, added)), w=ca.vertcat(body.w, ca.SX(added, 1)),
     )  # fmt: skip
 
 
-def shifted(body: AccelerationEnergy, place: Expr) -> AccelerationEnergy:
+def shifted(body: AccelerationEnergy, offset: Expr) -> AccelerationEnergy:
     """Return an acceleration energy about a new origin O; ``place`` is the old origin from O."""
-    back = tilde(place).T
+    cross_transpose = tilde(offset).T
     return replace(
         body,
-        B3=body.B3 + body.M * tilde(place),
-        B8=body.B8 + back @ body.B2,
-        B9=body.B9 + back @ body.B3 + body.B3.T @ back.T + body.M * back @ back.T,
-        alpha=body.alpha + tilde(place) @ body.eps,
-        beta=tuple(b + back @ tilde(body.eps[:, j]) for j, b in enumerate(body.beta)),
-        t=body.t + tilde(place) @ body.s,
+        B3=body.B3 + body.M * tilde(offset),
+        B8=body.B8 + cross_transpose @ body.B2,
+        B9=body.B9
+        + cross_transpose @ body.B3
+        + body.B3.T @ cross_transpose.T
+        + body.M * cross_transpose @ cross_transpose.T,
+        alpha=body.alpha + tilde(offset) @ body.eps,
+        beta=tuple(b + cross_transpose @ tilde(body.eps[:, j]) for j, b in enumerate(body.beta)),
+        t=body.t + tilde(offset) @ body.s,
     )

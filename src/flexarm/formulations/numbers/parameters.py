@@ -20,16 +20,16 @@ from flexarm.model import NUMBERS, Model, build
 from flexarm.model.numbers import common_pattern, numbers_of
 from flexarm.spatial import Array
 
-# Differences about a number, and to one side for a number that cannot be less, or more.
+# Steps of central differences, and of one-sided differences at the end of a number's range.
 CENTRAL, FORWARD = (-2.0, -1.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0, 4.0)
 
 
 def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
     """Return validated keys of numbers of an arm; raise an error for unknown or repeated keys."""
-    what = "keys of the model file, such as ['payload.mass']"
-    texts = tuple(require_names("parameters", parameters, what))
+    description = "keys of the model file, such as ['payload.mass']"
+    texts = tuple(require_names("parameters", parameters, description))
     if not texts:
-        raise refused("parameters", parameters, f"a list of {what}")
+        raise refused("parameters", parameters, f"a list of {description}")
     parameter_values(arm, texts)
     places = [find_place(arm, key) for key in texts]
     if len(set(places)) < len(places):
@@ -41,13 +41,13 @@ def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
 
 def parameter_values(arm: Arm, keys: Sequence[str]) -> Array:
     """Return the values of an arm's numbers by their keys, (k,)."""
-    found = []
+    values = []
     for key in keys:
         value = read_value(arm, key)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise FlexarmError(f"parameter '{key}': must be a number of the arm, got {value!r}")
-        found.append(float(value))
-    return np.array(found)
+        values.append(float(value))
+    return np.array(values)
 
 
 def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | Array) -> Model:
@@ -56,8 +56,8 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
     Raises
     ------
     FlexarmError
-        If a key or value is invalid, or the values change which
-        coordinates there are.
+        If a key or value is invalid, or the values change the arm's
+        coordinates.
     """
     names = ", ".join(keys)
     if not keys:
@@ -65,24 +65,24 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
             "values: no number of the arm is an input of these equations. Name "
             "numbers by formulation(parameters=)."
         )
-    given = require_array(f"values ({names})", values)
-    if given.shape != (len(keys),):
+    numbers = require_array(f"values ({names})", values)
+    if numbers.shape != (len(keys),):
         raise FlexarmError(
-            f"values: must be of shape ({len(keys)},) ({names}), got shape {given.shape}"
+            f"values: must be of shape ({len(keys)},) ({names}), got shape {numbers.shape}"
         )
-    changed = build(
-        change_arm(model.arm, dict(zip(keys, given.tolist(), strict=True))),
+    result = build(
+        change_arm(model.arm, dict(zip(keys, numbers.tolist(), strict=True))),
         stiffening=model.stiffening,
         tip_rotation=model.tip_rotation,
         nodes=model.nodes,
         series=model.series,
     )
-    if changed.names != model.names:
+    if result.names != model.names:
         raise FlexarmError(
             f"{names}: these values would change which coordinates the arm has. "
             "Build another model."
         )
-    return changed
+    return result
 
 
 def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
@@ -93,10 +93,12 @@ def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
     values = parameter_values(model.arm, keys)
     factors = OTHER_FACTOR ** np.arange(1, len(keys) + 1)
     try:
-        other = changed_model(model, keys, np.where(values == 0.0, factors - 1.0, values * factors))
+        variant = changed_model(
+            model, keys, np.where(values == 0.0, factors - 1.0, values * factors)
+        )
     except FlexarmError:
         return None
-    return common_pattern([model, other])
+    return common_pattern([model, variant])
 
 
 @dataclass(frozen=True)
@@ -147,19 +149,19 @@ def derivatives(
     The last axis of each array is the number.
     """
     keys = list(nearby)
-    every = [model for each in nearby.values() for model in each.models]
-    pattern = common_pattern([formulation.model, *every])
+    models = [model for near in nearby.values() for model in near.models]
+    pattern = common_pattern([formulation.model, *models])
 
     def make(opened: Formulation) -> ca.Function:
         return _by_numbers(trace(opened, name), len(keys))
 
     member = kernel(f"{name} by {len(keys)}", formulation, make, pattern, level="quick")
-    along = directions_of(member.structure.pattern, formulation.model, nearby)
-    found = member.call(*inputs, along if len(keys) > 1 else along[:, 0])
+    directions = directions_of(member.structure.pattern, formulation.model, nearby)
+    results = member.call(*inputs, directions if len(keys) > 1 else directions[:, 0])
     return {
         port.name: value.reshape(*shape, len(keys))
         for port, value, shape in zip(
-            member.outputs, found, _shapes(formulation, name), strict=True
+            member.outputs, results, _shapes(formulation, name), strict=True
         )
     }
 
@@ -172,23 +174,23 @@ def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) 
     FlexarmError
         If the operations change at the value of a parameter.
     """
-    here = symbol_values(pattern, model, model)
-    assert here is not None
+    current = symbol_values(pattern, model, model)
+    assert current is not None
     rows = {
-        key: [symbol_values(pattern, each, model) for each in near.models]
+        key: [symbol_values(pattern, near_model, model) for near_model in near.models]
         for key, near in nearby.items()
     }
-    unlike = [f"'{key}'" for key, each in rows.items() if any(one is None for one in each)]
-    if unlike:
+    misfits = [f"'{key}'" for key, row in rows.items() if any(values is None for values in row)]
+    if misfits:
         raise FlexarmError(
-            f"{', '.join(unlike)}: the equations have no derivative at this value, where their "
+            f"{', '.join(misfits)}: the equations have no derivative at this value, where their "
             "operations change. Start from another value that is not 0. Else name the default "
             f"shapes ('shapes: {{kind: loaded, root: held, bending_y: 1}}'), take 'follow' from "
             "shapes that depend on this number, and leave out lengths and sections of sliding "
             "links."
         )
-    found = [each.weights @ (np.array(rows[key]) - here) for key, each in nearby.items()]
-    return np.stack(found, axis=1) if found else np.zeros((len(here), 0))
+    columns = [near.weights @ (np.array(rows[key]) - current) for key, near in nearby.items()]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(current), 0))
 
 
 def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
@@ -211,7 +213,7 @@ def _by_numbers(function: ca.Function, count: int) -> ca.Function:
     assert last == NUMBERS
     directions = ca.SX.sym("directions", numbers.shape[0], count)
     results = function.call([*symbols, numbers], True, False)
-    rows = [ca.jtimes(ca.vec(ca.densify(each).T), numbers, directions) for each in results]
+    rows = [ca.jtimes(ca.vec(ca.densify(result).T), numbers, directions) for result in results]
     return ca.Function(
         function.name(),
         [*symbols, directions, numbers],

@@ -24,9 +24,10 @@ from flexarm.model.numbers import NUMBERS, Path, digest_at, numbers_of, opened
 from flexarm.spatial import Array
 
 Make = Callable[[Formulation], ca.Function]
-# Functions in this process, for as long as anything needs them, by what determines them.
+# Functions of this process by the text that determines them, while they are in use.
 _KNOWN = WeakValueDictionary[str, "Structure"]()
-_READ: dict[str, tuple[Path, ...]] = {}  # paths of parts that functions take as they are
+# Paths of the model parts that functions contain as constants.
+_READ: dict[str, tuple[Path, ...]] = {}
 
 
 class _MoreReadError(Exception):
@@ -94,10 +95,10 @@ class Structure:
     def compiled(self, width: int = 1) -> Compiled:
         """Compile the body for ``width`` arms evaluated in parallel lanes."""
         if width not in self._compiled:
-            found = compile_stream_recipe(
+            compiled = compile_stream_recipe(
                 self.recipe, lambda: self.streams[1], level=self.level, width=width
             )
-            self._compiled.setdefault(width, found)  # of two threads both take the first one's
+            self._compiled.setdefault(width, compiled)  # two threads both use the first result
         return self._compiled[width]
 
 
@@ -139,8 +140,8 @@ def _structure(
     name: str, formulation: Formulation, make: Make, pattern: Pattern, level: Level
 ) -> Structure:
     model = formulation.model
-    own = f"{formulation.name} {formulation.options()} {name} {level}"
-    recipe = f"{own} {numbers_of(model).rest} {pattern.key}"
+    own_recipe = f"{formulation.name} {formulation.options()} {name} {level}"
+    recipe = f"{own_recipe} {numbers_of(model).rest} {pattern.key}"
 
     def make_traced() -> tuple[ca.Function, frozenset[Path]]:
         # Functions of one arm share the expressions of its links, and with them the parts read.
@@ -150,20 +151,20 @@ def _structure(
 
     read, streams = _parts_read(recipe), None
     while True:
-        whole = f"{recipe} {' '.join(f'{path} {digest_at(model, path)}' for path in read)}"
-        found = _KNOWN.get(whole)
-        if found is None:
-            found = Structure(whole, read, pattern, level, make_traced)
+        full_recipe = f"{recipe} {' '.join(f'{path} {digest_at(model, path)}' for path in read)}"
+        structure = _KNOWN.get(full_recipe)
+        if structure is None:
+            structure = Structure(full_recipe, read, pattern, level, make_traced)
             if streams is not None:
-                found.__dict__["streams"] = streams
+                structure.__dict__["streams"] = streams
         try:
-            found.compiled()
-        except _MoreReadError as more:
-            read, streams = more.read, more.streams
+            structure.compiled()
+        except _MoreReadError as error:
+            read, streams = error.read, error.streams
             _READ[recipe] = read
             keep_note(recipe, json.dumps(read))
         else:
-            return _KNOWN.setdefault(whole, found)
+            return _KNOWN.setdefault(full_recipe, structure)
 
 
 def _parts_read(recipe: str) -> tuple[Path, ...]:
@@ -178,5 +179,7 @@ def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
     structure = members[0].structure
     if any(member.structure is not structure for member in members):
         return None
-    lanes = np.ascontiguousarray(np.stack([each.constants[0] for each in members], axis=1))
+    lanes = np.ascontiguousarray(
+        np.stack([one_member.constants[0] for one_member in members], axis=1)
+    )
     return BoundKernel(structure.compiled(len(members)), lanes, structure)

@@ -31,10 +31,12 @@ def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
     length
         Length of the beam [m].
     """
-    most = mass_that_fits(body, rod)
-    between = mass_between(rod, length)
-    evenly = mass_between(body, length) / between if between > 0 else most
-    return float(min(body.mass, np.clip(evenly, (1 - BEAM_SHARE) * most, BEAM_SHARE * most)))
+    heaviest = mass_that_fits(body, rod)
+    rod_integral = mass_between(rod, length)
+    even_mass = mass_between(body, length) / rod_integral if rod_integral > 0 else heaviest
+    return float(
+        min(body.mass, np.clip(even_mass, (1 - BEAM_SHARE) * heaviest, BEAM_SHARE * heaviest))
+    )
 
 
 def mass_between(body: Inertia, length: float) -> float:
@@ -73,24 +75,26 @@ def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
     """
     if body.mass <= 0:
         return body, NO_INERTIA
-    middle, x = length / 2, float(body.centre[0])
+    half_length, x = length / 2, float(body.centre[0])
     central = _central(body)
-    second = np.eye(3) * np.trace(central) / 2 - central  # integral of r r^T about the centre
+    covariance = np.eye(3) * np.trace(central) / 2 - central  # integral of r r^T about the centre
     # Mean square distance from the body's centre to those of the parts; at the ends it is `room`.
-    room = middle**2 - (x - middle) ** 2
-    distance, way, turning = 0.0, np.array([1.0, 0.0, 0.0]), np.zeros((3, 3))
-    if min(room, second[0, 0] / body.mass) > ACCUMULATED * length**2:
-        way = second[0] / second[0, 0]  # line along which the two centres lie
-        turning = body.mass * (np.eye(3) * (way @ way) - np.outer(way, way))
-        distance = min(room, second[0, 0] / body.mass, largest_share(central, turning))
-    apart = float(np.hypot(x - middle, np.sqrt(distance)))
-    towards_tip = (x - middle) / apart if apart else 0.0
+    room = half_length**2 - (x - half_length) ** 2
+    distance, direction, second_moment = 0.0, np.array([1.0, 0.0, 0.0]), np.zeros((3, 3))
+    if min(room, covariance[0, 0] / body.mass) > ACCUMULATED * length**2:
+        direction = covariance[0] / covariance[0, 0]  # line along which the two centres lie
+        second_moment = body.mass * (
+            np.eye(3) * (direction @ direction) - np.outer(direction, direction)
+        )
+        distance = min(room, covariance[0, 0] / body.mass, largest_share(central, second_moment))
+    offset = float(np.hypot(x - half_length, np.sqrt(distance)))
+    tip_bias = (x - half_length) / offset if offset else 0.0
     parts = []
     for side in (-1, 1):
-        mass = body.mass * (1 + side * towards_tip) / 2
-        cross = skew_matrix(body.centre + (middle + side * apart - x) * way)
-        own = (central - distance * turning) * mass / body.mass
-        parts.append(Inertia(mass, mass * _vector(cross), own - mass * cross @ cross))
+        mass = body.mass * (1 + side * tip_bias) / 2
+        cross = skew_matrix(body.centre + (half_length + side * offset - x) * direction)
+        part_inertia = (central - distance * second_moment) * mass / body.mass
+        parts.append(Inertia(mass, mass * _vector(cross), part_inertia - mass * cross @ cross))
     return parts[0], parts[1]
 
 
@@ -110,21 +114,21 @@ def smallest_eigenvalue(matrix: Array) -> float:
     return float(values[0] / max(abs(values[-1]), 1e-300))
 
 
-def largest_share(matrix: Array, taken: Array) -> float:
+def largest_share(matrix: Array, part: Array) -> float:
     """Return the largest factor c for which ``matrix - c * taken`` is positive semidefinite."""
     values, axes = np.linalg.eigh(matrix)
-    weighs = values > ACCUMULATED * values[-1]
-    without = axes[:, ~weighs]
-    if np.abs(without.T @ taken @ without).max(initial=0.0) > ACCUMULATED * np.abs(taken).max():
+    nonzero = values > ACCUMULATED * values[-1]
+    null_axes = axes[:, ~nonzero]
+    if np.abs(null_axes.T @ part @ null_axes).max(initial=0.0) > ACCUMULATED * np.abs(part).max():
         return 0.0
-    scaled = axes[:, weighs] / np.sqrt(values[weighs])
-    return float(1 / np.linalg.eigvalsh(scaled.T @ taken @ scaled)[-1])
+    scaled = axes[:, nonzero] / np.sqrt(values[nonzero])
+    return float(1 / np.linalg.eigvalsh(scaled.T @ part @ scaled)[-1])
 
 
-def is_body(rest: Inertia, whole: Inertia) -> bool:
+def is_body(remainder: Inertia, body: Inertia) -> bool:
     """Return whether an inertia is positive semidefinite, within rounding of the whole body's."""
-    largest = np.linalg.eigvalsh(_spatial(whole))[-1]
-    return bool(np.linalg.eigvalsh(_spatial(rest))[0] >= -ACCUMULATED * largest)
+    largest = np.linalg.eigvalsh(_spatial(body))[-1]
+    return bool(np.linalg.eigvalsh(_spatial(remainder))[0] >= -ACCUMULATED * largest)
 
 
 def central_without_rounding(body: Inertia) -> list[float]:
@@ -136,7 +140,7 @@ def central_without_rounding(body: Inertia) -> list[float]:
     values, axes = np.linalg.eigh(matrix)
     if -ACCUMULATED * np.trace(body.second) <= values[0] < 0:
         matrix = (axes * np.maximum(values, 0.0)) @ axes.T
-    return [float(matrix[place]) for place in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    return [float(matrix[entry]) for entry in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
 
 def _central(body: Inertia) -> Array:
@@ -164,8 +168,8 @@ def _along(body: Inertia) -> Array:
 class MassShare:
     """Masses [kg] that URDF links contribute to parts of the arm: base, beams and their ends."""
 
-    links: tuple[str, ...]  # names
-    urdf: float  # mass in the URDF
+    links: tuple[str, ...]  # names of the URDF's links
+    urdf: float  # mass in the URDF, the sum of the following
     base: float = 0.0  # on the base
     rigid: float = 0.0  # on a rigid link
     root: float = 0.0  # on the root of a beam
@@ -186,8 +190,8 @@ def table_of(shares: list[MassShare]) -> list[str]:
         rows.append([", ".join(share.links), *(_cell(getattr(share, key)) for key in keys)])
     total = [sum(getattr(share, key) for share in shares) for key in keys]
     rows.append(["sum", *map(_cell, total)])
-    wide = max(len(row[0]) for row in rows)
-    return [f"{row[0]:{wide}}" + "".join(f"{cell:>10}" for cell in row[1:]) for row in rows]
+    width = max(len(row[0]) for row in rows)
+    return [f"{row[0]:{width}}" + "".join(f"{cell:>10}" for cell in row[1:]) for row in rows]
 
 
 def _cell(value: float) -> str:
@@ -220,19 +224,19 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
     `split_at_ends`, or by ``tip_share``.
     """
     start = _point(keys, "from", np.zeros(3))
-    way = _point(keys, "to", segment.end.position) - start
-    length = float(np.linalg.norm(way))
+    axis = _point(keys, "to", segment.end.position) - start
+    length = float(np.linalg.norm(axis))
     if length < 1e-6:
         raise ModelError(
             "the next joint is at the root of this beam. Give the beam's end, 'to: [x, y, z]'."
         )
-    pose = Pose(_axes(way / length, keys.get("up")), start)
-    riding = _riding(segment, pose, length)
-    within = [member for member in segment.members if member.name not in riding]
-    bodies = [member.body.moved(pose.inverse()) for member in within]
-    section, beam, rest = _beam_and_rest(bodies, keys, length)
-    root, tip = _split(rest, length, keys.get("tip_share"))
-    names, mass = tuple(member.name for member in within), sum(each.mass for each in bodies)
+    pose = Pose(_axes(axis / length, keys.get("up")), start)
+    attached = _riding(segment, pose, length)
+    own_members = [member for member in segment.members if member.name not in attached]
+    bodies = [member.body.moved(pose.inverse()) for member in own_members]
+    section, beam, remainder = _beam_and_rest(bodies, keys, length)
+    root, tip = _split(remainder, length, keys.get("tip_share"))
+    names, mass = tuple(member.name for member in own_members), sum(body.mass for body in bodies)
     shares = [MassShare(names, mass, root=root.mass, beam=beam.mass, tip=tip.mass)]
     notes = []
     if keys.get("inertia") == "section":
@@ -240,15 +244,19 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
             f"{segment.name}: its section has a mass of {beam.mass:.3g} kg, in place of "
             f"the URDF's {bodies[0].mass:.3g} kg"
         )
-    away = distance_to_ends(root, tip, length)
-    if keys.get("tip_share") is None and away * rest.mass > MISPLACED_MOMENT * length * mass:
+    distance = distance_to_ends(root, tip, length)
+    if (
+        keys.get("tip_share") is None
+        and distance * remainder.mass > MISPLACED_MOMENT * length * mass
+    ):
         notes.append(
-            f"warning: {segment.name}: {tip.mass:.3g} kg of it ride on the beam's tip and "
-            f"{root.mass:.3g} kg on its root, but lie {away:.2g} m from there. The URDF does not "
-            "say what carries them. If you know, give 'tip_share', or a section with mass."
+            f"warning: {segment.name}: {tip.mass:.3g} kg are placed on the beam's tip and "
+            f"{root.mass:.3g} kg on its root, {distance:.2g} m from their places in the URDF, "
+            "which does not say what carries them. If you know, give 'tip_share', or a section "
+            "with mass."
         )
-    whole = sum(bodies, NO_INERTIA)
-    if not _says_mass(keys["section"]) and mass_between(whole, length) < -MISPLACED_MOMENT * mass:
+    total = sum(bodies, NO_INERTIA)
+    if not _says_mass(keys["section"]) and mass_between(total, length) < -MISPLACED_MOMENT * mass:
         notes.append(
             f"warning: {segment.name}: some of it lies behind the beam's root or beyond its tip, "
             f"so that the URDF does not determine the mass along the beam. {beam.mass:.3g} kg is a "
@@ -256,12 +264,12 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
         )
     root, tip = root.moved(pose), tip.moved(pose)
     for member in segment.members:
-        own = member.body.mass
-        if riding.get(member.name) == "tip":
-            shares.append(MassShare((member.name,), own, tip=own))
+        member_mass = member.body.mass
+        if attached.get(member.name) == "tip":
+            shares.append(MassShare((member.name,), member_mass, tip=member_mass))
             tip += member.body
-        elif riding.get(member.name) == "root":
-            shares.append(MassShare((member.name,), own, root=own))
+        elif attached.get(member.name) == "root":
+            shares.append(MassShare((member.name,), member_mass, root=member_mass))
             root += member.body
     return Beam(pose, length, section, root, tip, tuple(shares), tuple(notes))
 
@@ -288,18 +296,19 @@ def _beam_and_rest(
         beam = _inertia(_validated(section), length)
     else:
         section, beam = _spread(body, section, length)
-    rest = body - beam
-    if not is_body(rest, body):
-        most = mass_that_fits(body, _rod(length, np.zeros(3)))
+    remainder = body - beam
+    if not is_body(remainder, body):
+        heaviest = mass_that_fits(body, _rod(length, np.zeros(3)))
         raise ModelError(
-            f"the section has a mass of {beam.mass:.4g} kg, but at most {most:.4g} kg of the "
+            f"the section has a mass of {beam.mass:.4g} kg, but at most {heaviest:.4g} kg of the "
             f"link's {body.mass:.4g} kg can be along the beam without a change of the URDF's "
             "mass, centre and inertia. Leave the section's mass out to use that much. To use "
             "the section's mass instead of the URDF's, write 'inertia: section'."
         )
-    if abs(rest.mass) <= ACCUMULATED * body.mass:  # the rounding of a beam with all of the mass
-        rest = Inertia(0.0, np.zeros(3), rest.second)
-    return section, beam, rest
+    # The rounding of a beam with all of the mass.
+    if abs(remainder.mass) <= ACCUMULATED * body.mass:
+        remainder = Inertia(0.0, np.zeros(3), remainder.second)
+    return section, beam, remainder
 
 
 def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
@@ -311,28 +320,28 @@ def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
     members, ends = segment.members, dict[str, str]()
     for member in members[1:]:
         assert member.carrier is not None
-        along = (pose.inverse() @ member.pose).position[0]
+        distance = (pose.inverse() @ member.pose).position[0]
         if carrier := ends.get(members[member.carrier].name):
             ends[member.name] = carrier
-        elif along >= length * (1 - NEGLIGIBLE):
+        elif distance >= length * (1 - NEGLIGIBLE):
             ends[member.name] = "tip"
-        elif along < -length * NEGLIGIBLE:
+        elif distance < -length * NEGLIGIBLE:
             ends[member.name] = "root"
     return ends
 
 
-def _split(rest: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
+def _split(remainder: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
     """Return the bodies at the beam's root and tip, into which the mass off the beam is divided.
 
     ``share`` is the tip's fraction of this mass; None leaves the choice to `split_at_ends`.
     """
     if share is None:
-        return split_at_ends(rest, length)
+        return split_at_ends(remainder, length)
     value = quantity(share, "1", name="tip_share")
     if not 0 <= value <= 1:
         raise ModelError(f"tip_share: must be a fraction from 0 to 1, got {value:g}")
-    tip = Inertia(value * rest.mass, value * rest.first, value * rest.second)
-    return rest - tip, tip
+    tip = Inertia(value * remainder.mass, value * remainder.first, value * remainder.second)
+    return remainder - tip, tip
 
 
 def _point(keys: dict[str, Any], key: str, default: Array) -> Array:
@@ -341,14 +350,16 @@ def _point(keys: dict[str, Any], key: str, default: Array) -> Array:
         return default
     if not isinstance(value, list) or len(value) != 3:
         raise ModelError(f"{key}: must be [x, y, z], got {value!r}")
-    return np.array([quantity(each, "m", name=key) for each in value])
+    return np.array([quantity(component, "m", name=key) for component in value])
 
 
 def _axes(x: Array, up: Any) -> Array:
     """Return the rotation matrix from beam to link axes: x along the beam, z towards ``up``."""
     if up is None:
-        away = np.abs(x)
-        up = np.eye(3)[2 if away[2] <= away.min() + 1e-9 else int(np.argmin(away))]
+        components = np.abs(x)
+        up = np.eye(3)[
+            2 if components[2] <= components.min() + 1e-9 else int(np.argmin(components))
+        ]
     else:
         up = _point({"up": up}, "up", x)
     z = up - x * (x @ up)
@@ -371,26 +382,26 @@ def _validated(section: dict[str, Any]) -> Section:
     try:
         return Section.model_validate(section)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, ("section", *first["loc"])))
-        raise ModelError(f"{where}: {first['msg']}") from None
+        problem = error.errors(include_url=False, include_input=False)[0]
+        key = ".".join(map(str, ("section", *problem["loc"])))
+        raise ModelError(f"{key}: {problem['msg']}") from None
 
 
 def _spread(
     body: Inertia, section: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia]:
     """Return a section with a uniform mass per length from its link, and the beam's inertia."""
-    squared = np.array([body.central[0] / (body.mass or 1.0), 0.0, 0.0])
+    squared_radii = np.array([body.central[0] / (body.mass or 1.0), 0.0, 0.0])
     if "material" in section or "shape" in section:
-        section, squared[1:] = _by_numbers(section)
-    mass = mass_along(body, _rod(length, squared), length)
+        section, squared_radii[1:] = _by_numbers(section)
+    mass = mass_along(body, _rod(length, squared_radii), length)
     if mass <= 0:
         raise ModelError(
             "the link has no mass in the URDF that could be along the beam. Give "
             "'mass_per_length' and 'inertia: section'."
         )
     density = mass / length
-    rotary = dict(zip(("Jx", "Jy", "Jz"), (density * squared).tolist(), strict=True))
+    rotary = dict(zip(("Jx", "Jy", "Jz"), (density * squared_radii).tolist(), strict=True))
     section = {"mass_per_length": density, **rotary, **section}
     return section, _inertia(_validated(section), length)
 
@@ -402,20 +413,20 @@ def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
         raise ModelError(
             f"section.material: must be a mapping of E and nu or G, got {shorten(repr(material))}"
         )
-    shaped = _validated({**section, "material": {**material, "density": 1.0}})
-    assert isinstance(shaped.material, Material)
-    assert shaped.shape is not None
+    validated = _validated({**section, "material": {**material, "density": 1.0}})
+    assert isinstance(validated.material, Material)
+    assert validated.shape is not None
     numbers = shape_properties(
-        shaped.material, shaped.shape, rotary=shaped.rotary_inertia, shear=shaped.shear
+        validated.material, validated.shape, rotary=validated.rotary_inertia, shear=validated.shear
     )
-    stiff = {key: getattr(numbers, key) for key in ("EIy", "EIz", "GJ", "EA", "GAy", "GAz")}
-    across = np.array([numbers.Jy, numbers.Jz]) / numbers.mass_per_length
-    return {key: value for key, value in stiff.items() if value is not None}, across
+    stiffnesses = {key: getattr(numbers, key) for key in ("EIy", "EIz", "GJ", "EA", "GAy", "GAz")}
+    squared_radii = np.array([numbers.Jy, numbers.Jz]) / numbers.mass_per_length
+    return {key: value for key, value in stiffnesses.items() if value is not None}, squared_radii
 
 
-def _rod(length: float, squared: Array) -> Inertia:
+def _rod(length: float, squared_radii: Array) -> Inertia:
     """Return the inertia of a uniform rod of 1 kg along x, with squared radii of gyration [m^2]."""
-    second = np.diag(squared + np.array([0.0, length**2 / 3, length**2 / 3]))
+    second = np.diag(squared_radii + np.array([0.0, length**2 / 3, length**2 / 3]))
     return Inertia(1.0, np.array([length / 2, 0.0, 0.0]), second)
 
 
@@ -428,8 +439,8 @@ def _inertia(section: Section, length: float) -> Inertia:
     x = np.einsum("gk,kp->pg", places, [edges[:-1], edges[1:]])
     per_length = np.einsum("gk,kpn->npg", places, [values[:-1], values[1:]])
     mass, jx, jy, jz = per_length * share
-    across = (mass * x * x).sum()
-    moment = np.diag([jx.sum(), jy.sum() + across, jz.sum() + across])
+    transverse = (mass * x * x).sum()
+    moment = np.diag([jx.sum(), jy.sum() + transverse, jz.sum() + transverse])
     return Inertia(float(mass.sum()), np.array([(mass * x).sum(), 0.0, 0.0]), moment)
 
 
@@ -439,11 +450,13 @@ def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
     Between stations the values are linear.
     """
 
-    def numbers(each: Properties) -> Array:
-        return np.array([each.mass_per_length or 0.0, each.Jx, each.Jy, each.Jz])
+    def numbers(properties: Properties) -> Array:
+        return np.array(
+            [properties.mass_per_length or 0.0, properties.Jx, properties.Jy, properties.Jz]
+        )
 
     if section.stations is not None:
-        return [(each.at, numbers(each)) for each in section.stations]
+        return [(properties.at, numbers(properties)) for properties in section.stations]
     uniform: Properties = section
     if section.material is not None and section.shape is not None:
         uniform = shape_properties(section.material, section.shape, rotary=section.rotary_inertia)
@@ -459,5 +472,6 @@ class Beam:
     section: dict[str, Any]  # keys of the model file
     root: Inertia  # body at the root, in the link's frame
     tip: Inertia  # body at the tip, in the link's frame
-    shares: tuple[MassShare, ...]  # division of the mass of the link and of all fixed to it
+    # Masses of the link and of all links fixed to it, by part of the arm.
+    shares: tuple[MassShare, ...]
     notes: tuple[str, ...]

@@ -56,10 +56,10 @@ def picture(
     points, faces, count = [], [], 0
     for member in segment.members:
         pose = root.inverse() @ member.pose
-        for places, corners in _seen(robot.links[member.name], urdf, reasons):
-            points.append(places @ pose.rotation.T + pose.position)
+        for points_in_link, corners in _seen(robot.links[member.name], urdf, reasons):
+            points.append(points_in_link @ pose.rotation.T + pose.position)
             faces.append(corners + count)
-            count += len(places)
+            count += len(points_in_link)
     if not points:
         return None
     surface = coarser(np.concatenate(points), np.concatenate(faces))
@@ -71,22 +71,22 @@ def picture(
 
 def _seen(link: UrdfLink, urdf: Path, reasons: dict[str, list[str]]) -> list[Surface]:
     """Return the visual meshes of a link, or its collision meshes if a visual one is unreadable."""
-    why: list[str] = []
+    messages: list[str] = []
     for role in ("visual", "collision"):
-        surfaces, wrong = [], []
-        for each in (each for each in link.looks if each.role == role):
+        surfaces, failures = [], []
+        for geometry in (geometry for geometry in link.looks if geometry.role == role):
             try:
-                points, faces = _surface(each, urdf)
-                surfaces.append((points @ each.pose.rotation.T + each.pose.position, faces))
+                points, faces = _surface(geometry, urdf)
+                surfaces.append((points @ geometry.pose.rotation.T + geometry.pose.position, faces))
             except ModelError as error:
-                wrong.append(str(error))
-        why += wrong
-        if surfaces and not wrong:
+                failures.append(str(error))
+        messages += failures
+        if surfaces and not failures:
             break
         surfaces = []
-    if why:
+    if messages:
         outcome = "drawn by what collides" if surfaces else "not drawn"
-        reasons.setdefault(f"{outcome}, since {why[0]}", []).append(link.name)
+        reasons.setdefault(f"{outcome}, since {messages[0]}", []).append(link.name)
     return surfaces
 
 
@@ -110,19 +110,21 @@ def _surface(geometry: Geometry, urdf: Path) -> Surface:
 
 def _found(name: str, urdf: Path) -> Path:
     """Return the path of a mesh file, relative to the URDF, absolute, or in a package folder."""
-    kind, mark, rest = name.partition("://")
-    above = [urdf.resolve().parent, *urdf.resolve().parent.parents][:PACKAGE_LEVELS]
-    if not mark:
-        tried = [above[0] / kind]
+    kind, separator, address = name.partition("://")
+    folders = [urdf.resolve().parent, *urdf.resolve().parent.parents][:PACKAGE_LEVELS]
+    if not separator:
+        candidates = [folders[0] / kind]
     elif kind == "file":
-        tried = [Path(unquote(rest))]
+        candidates = [Path(unquote(address))]
     elif kind in ("package", "model"):
-        tried = [folder / part for part in (rest, rest.partition("/")[2]) for folder in above]
+        candidates = [
+            folder / part for part in (address, address.partition("/")[2]) for folder in folders
+        ]
     else:
         raise ModelError(
             f"{shorten(name)} is an address on the network, which is not downloaded. Give a file."
         )
-    path = next((each for each in tried if os.path.isfile(each)), None)
+    path = next((candidate for candidate in candidates if os.path.isfile(candidate)), None)
     if path is None:
         raise ModelError(f"there is no file {shorten(name)}")
     return path
@@ -174,7 +176,7 @@ def import_urdf(
         raise ModelError(f"{path}: {error}") from None
     side = None if flex is None else _read_side(require_path("flex", flex, ModelError), chain)
     names = plain_names(
-        [each for joint in chain.joints for each in (joint.child, joint.name)] + [chain.tip]
+        [name for joint in chain.joints for name in (joint.child, joint.name)] + [chain.tip]
     )
     source = str(path) if side is None else str(flex)
     beams = _beams(chain, side or _NONE, source)
@@ -183,11 +185,11 @@ def import_urdf(
     notes += [note for beam in beams.values() for note in beam.notes]
     reasons: dict[str, list[str]] = {}
     for k, segment in enumerate(chain.segments if meshes is not None else ()):
-        home = "base" if k == 0 else names[2 * k - 2]
+        carrier = "base" if k == 0 else names[2 * k - 2]
         stl = picture(robot, segment, draft.root(k), path, reasons)
         if stl is not None:
-            draft.pictures[k] = (f"{meshes}/{re.sub('[^A-Za-z0-9_-]', '_', home)}.stl", stl)
-    notes += [f"{some(names)}: {what}" for what, names in reasons.items()]
+            draft.pictures[k] = (f"{meshes}/{re.sub('[^A-Za-z0-9_-]', '_', carrier)}.stl", stl)
+    notes += [f"{some(names)}: {reason}" for reason, names in reasons.items()]
     notes += table_of(_shares(chain, beams))
     return draft.arm(source, Path(flex or path)), tuple(notes)
 
@@ -220,10 +222,12 @@ def _wrong_names(
     problems = []
     for name, keys in source.data[key].items():
         if name not in movable:
-            home = next((each.name for each in chain.segments if name in each.merged), None)
+            carrier = next(
+                (segment.name for segment in chain.segments if name in segment.merged), None
+            )
             reason = (
-                f"is fixed to {home}. Write this for that link."
-                if home
+                f"is fixed to {carrier}. Write this for that link."
+                if carrier
                 else ("is no moving joint of the arm")
             )
             message = f"{reason}. There are {', '.join(sorted(movable))}."
@@ -271,8 +275,8 @@ def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
             continue
         for member in segment.members:
             mass = member.body.mass
-            at = MassShare((member.name,), mass, base=mass) if k == 0 else None
-            shares.append(at or MassShare((member.name,), mass, rigid=mass))
+            base_share = MassShare((member.name,), mass, base=mass) if k == 0 else None
+            shares.append(base_share or MassShare((member.name,), mass, rigid=mass))
     return shares
 
 
@@ -322,48 +326,50 @@ class _Draft:
         data |= {key: self.side.data[key] for key in OF_ARM if key in self.side.data}
         meshes = {k: {"mesh": {"file": file}} for k, (file, _) in self.pictures.items()}
         data |= {"base": {"kind": "fixed"} | meshes[0]} if 0 in meshes else {}
-        end, riding, links = self.chain.segments[0].end, NO_INERTIA, []
+        end, tip_body, links = self.chain.segments[0].end, NO_INERTIA, []
         for k, joint in enumerate(self.chain.joints):
             segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
-            links.append(self._link(k, joint, end, riding) | meshes.get(k + 1, {}))
-            root, riding = IDENTITY, NO_INERTIA
+            links.append(self._link(k, joint, end, tip_body) | meshes.get(k + 1, {}))
+            root, tip_body = IDENTITY, NO_INERTIA
             if beam is not None:
                 root = beam.pose @ Pose.along(beam.length)
-                riding = beam.tip.moved(segment.end.inverse())
+                tip_body = beam.tip.moved(segment.end.inverse())
             end = root.inverse() @ segment.end
-        elsewhere = max(np.abs(end.position).max(), np.abs(end.rotation - np.eye(3)).max()) > 1e-12
-        if elsewhere or riding.weighs:
-            body = {"body": _body(riding)} if riding.weighs else {}
-            joint_there = {"kind": "fixed", "before": _frame(end)}
-            links.append({"name": self.names[-1], "joint": joint_there} | body)
+        has_tip_frame = (
+            max(np.abs(end.position).max(), np.abs(end.rotation - np.eye(3)).max()) > 1e-12
+        )
+        if has_tip_frame or tip_body.weighs:
+            body = {"body": _body(tip_body)} if tip_body.weighs else {}
+            fixed_joint = {"kind": "fixed", "before": _frame(end)}
+            links.append({"name": self.names[-1], "joint": fixed_joint} | body)
         return data | {"links": links}
 
-    def _link(self, k: int, joint: UrdfJoint, place: Pose, riding: Inertia) -> dict[str, Any]:
+    def _link(self, k: int, joint: UrdfJoint, place: Pose, tip_body: Inertia) -> dict[str, Any]:
         """Return the data of a link and its joint, which the previous tip carries at a given pose.
 
         ``riding`` is the body on the previous beam's tip.
         """
         segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
-        plain = k not in self.beams and np.array_equal(place.rotation, joint.pose.rotation)
-        frame = _frame(place) | ({"rotation": list(joint.rpy)} if plain else {})
-        described: dict[str, Any] = {
+        keeps_angles = k not in self.beams and np.array_equal(place.rotation, joint.pose.rotation)
+        frame = _frame(place) | ({"rotation": list(joint.rpy)} if keeps_angles else {})
+        joint_data: dict[str, Any] = {
             "name": self.names[2 * k + 1],
             "kind": "prismatic" if joint.urdf_type == "prismatic" else "revolute",
             "before": frame, "axis": list(joint.axis),
         }  # fmt: skip
         link: dict[str, Any] = {"name": self.names[2 * k]}
-        described |= self._acting(joint)
-        hub = {"inboard": _body(riding)} if riding.weighs else {}
+        joint_data |= self._acting(joint)
+        hub = {"inboard": _body(tip_body)} if tip_body.weighs else {}
         if beam is None:
-            described |= {"hub": hub} if hub else {}
+            joint_data |= {"hub": hub} if hub else {}
             body = segment.body
-            return link | {"joint": described} | ({"body": _body(body)} if body.weighs else {})
-        described["after"] = _frame(beam.pose)
+            return link | {"joint": joint_data} | ({"body": _body(body)} if body.weighs else {})
+        joint_data["after"] = _frame(beam.pose)
         hub |= {"outboard": _body(beam.root)} if beam.root.weighs else {}
-        described |= {"hub": hub} if hub else {}
+        joint_data |= {"hub": hub} if hub else {}
         keys = self.side.data["links"][segment.name]
-        further = {key: value for key, value in keys.items() if key not in OWN_KEYS}
-        return link | {"joint": described, "length": beam.length} | further | {
+        side_keys = {key: value for key, value in keys.items() if key not in OWN_KEYS}
+        return link | {"joint": joint_data, "length": beam.length} | side_keys | {
             "section": beam.section
         }  # fmt: skip
 
@@ -374,19 +380,21 @@ class _Draft:
         keys["start"] = {} if start is None else {"position": start[0]}
         keys = {key: value for key, value in keys.items() if value}
         for key, value in self.side.data.get("joints", {}).get(joint.name, {}).items():
-            merged = isinstance(value, dict) and key in keys
-            keys[key] = keys[key] | value if merged else value
+            is_merged = isinstance(value, dict) and key in keys
+            keys[key] = keys[key] | value if is_merged else value
         return keys
 
     def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
         """Return the start position of a joint whose limits exclude 0, with its name; else None."""
-        given = self.side.data.get("joints", {}).get(joint.name, {})
-        start, side = given.get("start", {}), given.get("limits", {})
-        decided = not isinstance(start, dict) or "position" in start or "motion" in given
-        if decided or not isinstance(side, dict):
+        side_keys = self.side.data.get("joints", {}).get(joint.name, {})
+        start, side_limits = side_keys.get("start", {}), side_keys.get("limits", {})
+        is_given = not isinstance(start, dict) or "position" in start or "motion" in side_keys
+        if is_given or not isinstance(side_limits, dict):
             return None
         unit = "m" if joint.urdf_type == "prismatic" else "rad"
-        lower, upper = (_known((joint.limits | side).get(key), unit) for key in ("lower", "upper"))
+        lower, upper = (
+            _known((joint.limits | side_limits).get(key), unit) for key in ("lower", "upper")
+        )
         if (lower is None or lower <= 0) and (upper is None or upper >= 0):
             return None
         if lower is not None and upper is not None:
@@ -398,7 +406,7 @@ class _Draft:
     def moved(self) -> list[str]:
         """Return notes on the joints that do not start at 0."""
         return [
-            f"{joint.name}: starts at {start[0]:.4g}, {start[1]}, which 0 is outside of"
+            f"{joint.name}: starts at {start[0]:.4g}, {start[1]}, since its limits exclude 0"
             for joint in self.chain.joints
             if (start := self._start(joint)) is not None
         ]

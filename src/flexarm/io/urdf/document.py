@@ -63,17 +63,17 @@ def _parse(content: bytes) -> ET.Element:
         raise ModelError(
             f"byte {error.start} of the file is not UTF-8. Save the file as UTF-8."
         ) from None
-    declared = re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE)
-    if declared:
-        line = text.count("\n", 0, declared.start()) + 1
+    declaration = re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE)
+    if declaration:
+        line = text.count("\n", 0, declaration.start()) + 1
         raise ModelError(
-            f"line {line}: <!{declared[1]} is not allowed in a URDF, since entities may expand "
+            f"line {line}: <!{declaration[1]} is not allowed in a URDF, since entities may expand "
             "without end or read other files. Remove it."
         )
-    named = re.match(r"\s*<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)", text)
-    if named and named[1].lower() not in ("utf-8", "utf8") and not text.isascii():
+    encoding = re.match(r"\s*<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)", text)
+    if encoding and encoding[1].lower() not in ("utf-8", "utf8") and not text.isascii():
         raise ModelError(
-            f"the file declares the encoding '{shorten(named[1])}', but is read as UTF-8. Save "
+            f"the file declares the encoding '{shorten(encoding[1])}', but is read as UTF-8. Save "
             "it as UTF-8."
         )
     try:
@@ -98,18 +98,18 @@ def _robot(root: ET.Element) -> "Robot":
         elements = root.findall(kind)
         if len(elements) > MOST_URDF_LINKS:
             raise ModelError(f"the file has more than {MOST_URDF_LINKS} of <{kind}>")
-        names = [_name(each, kind) for each in elements]
-        for double in [name for i, name in enumerate(names) if name in names[:i]]:
-            raise ModelError(f"{kind} '{double}' is there twice. Names must differ.")
-    links = {each.name: each for each in map(_link, root.findall("link"))}
-    joints = {each.name: each for each in map(_joint, root.findall("joint"))}
+        names = [_name(element, kind) for element in elements]
+        for repeated in [name for i, name in enumerate(names) if name in names[:i]]:
+            raise ModelError(f"{kind} '{repeated}' is there twice. Names must differ.")
+    links = {element.name: element for element in map(_link, root.findall("link"))}
+    joints = {element.name: element for element in map(_joint, root.findall("joint"))}
     if not links:
         raise ModelError("the <robot> has no <link>")
     for joint in joints.values():
-        for side, name in (("parent", joint.parent), ("child", joint.child)):
+        for end, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in links:
                 raise ModelError(
-                    f"joint '{joint.name}': the {side} link '{name}' is not in the file"
+                    f"joint '{joint.name}': the {end} link '{name}' is not in the file"
                 )
     robot = Robot(shorten(root.get("name") or "robot", 200), links, joints)
     _require_tree(robot)
@@ -119,11 +119,11 @@ def _robot(root: ET.Element) -> "Robot":
 def _require_tree(robot: "Robot") -> None:
     """Raise an error for closed loops, links with two parents and links without a joint."""
     for joint in robot.joints.values():
-        other = robot.above[joint.child]
-        if other is not joint:
+        carrying_joint = robot.above[joint.child]
+        if carrying_joint is not joint:
             raise ModelError(
-                f"link '{joint.child}': joints '{joint.name}' and '{other.name}' both carry it, "
-                "which makes a closed loop. Remove one of them."
+                f"link '{joint.child}': joints '{joint.name}' and '{carrying_joint.name}' both "
+                "carry it, which makes a closed loop. Remove one of them."
             )
     roots = [name for name in robot.links if name not in robot.above]
     if not roots:
@@ -132,16 +132,16 @@ def _require_tree(robot: "Robot") -> None:
             "the base, without a joint that carries it."
         )
     if len(roots) > 1:
-        lost = ", ".join(roots[1:5])
+        names = ", ".join(roots[1:5])
         raise ModelError(
-            f"no joint carries {lost}. Every link except the base, {roots[0]}, must be carried "
+            f"no joint carries {names}. Every link except the base, {roots[0]}, must be carried "
             "by a joint."
         )
-    reached = set(robot.below(roots[0]))
-    apart = [name for name in robot.links if name not in reached]
-    if apart:
+    connected = set(robot.below(roots[0]))
+    disconnected = [name for name in robot.links if name not in connected]
+    if disconnected:
         raise ModelError(
-            f"link '{apart[0]}' is in a closed loop of joints that does not contain the base"
+            f"link '{disconnected[0]}' is in a closed loop of joints that does not contain the base"
         )
 
 
@@ -156,20 +156,20 @@ def _name(element: ET.Element, kind: str) -> str:
 
 def _link(element: ET.Element) -> "UrdfLink":
     name = _name(element, "link")
-    where = f"link '{name}'"
+    label = f"link '{name}'"
     inertial = element.find("inertial")
-    looks = tuple(
-        _look(each, role) for role in ("visual", "collision") for each in element.findall(role)
+    geometries = tuple(
+        _look(child, role) for role in ("visual", "collision") for child in element.findall(role)
     )[:MOST_GEOMETRIES]
     if inertial is None:
-        return UrdfLink(name, NO_INERTIA, looks)
-    mass = _number(inertial.find("mass"), "value", f"{where}: mass")
+        return UrdfLink(name, NO_INERTIA, geometries)
+    mass = _number(inertial.find("mass"), "value", f"{label}: mass")
     if not 0 <= mass <= HEAVIEST:
-        raise ModelError(f"{where}: mass must be 0 to {HEAVIEST:g} kg, got {mass:g}")
-    pose = _origin(inertial, f"{where}: inertial")
-    matrix = _inertia(inertial.find("inertia"), mass, where)
+        raise ModelError(f"{label}: mass must be 0 to {HEAVIEST:g} kg, got {mass:g}")
+    pose = _origin(inertial, f"{label}: inertial")
+    matrix = _inertia(inertial.find("inertia"), mass, label)
     body = Inertia(mass, np.zeros(3), matrix).moved(pose)
-    return UrdfLink(name, body, looks, _no_body(matrix))
+    return UrdfLink(name, body, geometries, _no_body(matrix))
 
 
 SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("radius",)}
@@ -193,18 +193,18 @@ def _look(element: ET.Element, role: str) -> "Geometry":
         return Geometry(role, "", IDENTITY, wrong=str(refusal))
 
 
-def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
+def _inertia(element: ET.Element | None, mass: float, label: str) -> Array:
     """Return the inertia matrix of a link about its centre of mass [kg m^2], (3, 3)."""
     keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     if element is None:
         return np.zeros((3, 3))
-    xx, xy, xz, yy, yz, zz = (_number(element, key, f"{where}: inertia") for key in keys)
+    xx, xy, xz, yy, yz, zz = (_number(element, key, f"{label}: inertia") for key in keys)
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    most = float(np.linalg.eigvalsh(matrix)[-1])
-    if most > mass * WIDEST**2:
+    largest = float(np.linalg.eigvalsh(matrix)[-1])
+    if largest > mass * WIDEST**2:
         raise ModelError(
-            f"{where}: an inertia of {most:g} kg m^2 at {mass:g} kg belongs to a body with a "
-            f"size of {(math.sqrt(most / mass) if mass else math.inf):.3g} m. Check that the "
+            f"{label}: an inertia of {largest:g} kg m^2 at {mass:g} kg belongs to a body with a "
+            f"size of {(math.sqrt(largest / mass) if mass else math.inf):.3g} m. Check that the "
             "units are kg m^2 and kg."
         )
     return matrix
@@ -212,11 +212,11 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
 
 def _no_body(matrix: Array) -> str:
     """Return text on why no body can have an inertia matrix; empty if it is possible."""
-    least, middle, most = np.linalg.eigvalsh(matrix).tolist()
-    if most <= (least + middle) * (1 + INERTIA_DIGITS):
+    smallest, middle, largest = np.linalg.eigvalsh(matrix).tolist()
+    if largest <= (smallest + middle) * (1 + INERTIA_DIGITS):
         return ""
     return (
-        f"its moments of inertia are {least:.3g}, {middle:.3g} and {most:.3g} kg m^2. No "
+        f"its moments of inertia are {smallest:.3g}, {middle:.3g} and {largest:.3g} kg m^2. No "
         "body has one larger than the sum of the other two. Check the inertia in the "
         "URDF."
     )
@@ -224,49 +224,49 @@ def _no_body(matrix: Array) -> str:
 
 def _joint(element: ET.Element) -> "UrdfJoint":
     name = _name(element, "joint")
-    where, urdf_type = f"joint '{name}'", element.get("type", "")
+    label, urdf_type = f"joint '{name}'", element.get("type", "")
     if urdf_type not in KINDS:
         raise ModelError(
-            f"{where}: type must be one of {', '.join(KINDS)}, got '{shorten(urdf_type)}'"
+            f"{label}: type must be one of {', '.join(KINDS)}, got '{shorten(urdf_type)}'"
         )
     ends = []
     for side in ("parent", "child"):
         end = element.find(side)
         if end is None or not end.get("link"):
-            raise ModelError(f"{where}: <{side} link=...> is missing")
+            raise ModelError(f"{label}: <{side} link=...> is missing")
         ends.append(str(end.get("link")))
-    xyz, rpy = _xyz_rpy(element.find("origin"), where)
+    xyz, rpy = _xyz_rpy(element.find("origin"), label)
     return UrdfJoint(
-        name, urdf_type, ends[0], ends[1], xyz, rpy, _axis(element, where),
-        _limits(element.find("limit"), urdf_type, where), _rubbing(element.find("dynamics"), where),
+        name, urdf_type, ends[0], ends[1], xyz, rpy, _axis(element, label),
+        _limits(element.find("limit"), urdf_type, label), _rubbing(element.find("dynamics"), label),
         element.find("mimic") is not None,
     )  # fmt: skip
 
 
-def _axis(element: ET.Element, where: str) -> tuple[float, float, float]:
+def _axis(element: ET.Element, label: str) -> tuple[float, float, float]:
     direction = element.find("axis") if element.get("type") != "fixed" else None
-    axis = _three(direction, "xyz", f"{where}: axis", (1.0, 0.0, 0.0))
+    axis = _three(direction, "xyz", f"{label}: axis", (1.0, 0.0, 0.0))
     if not 1e-6 < math.hypot(*axis) < 1e6:
-        raise ModelError(f"{where}: axis must be a direction, got {axis}")
+        raise ModelError(f"{label}: axis must be a direction, got {axis}")
     return axis
 
 
-def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str, float]:
+def _limits(element: ET.Element | None, urdf_type: str, label: str) -> dict[str, float]:
     """Return joint limits by their names in model files, without those that mean no limit."""
     if element is None or urdf_type == "fixed":
         return {}
     names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
     limits = {
-        mine: _number(element, key, f"{where}: limit") for key, mine in names.items()
+        name: _number(element, key, f"{label}: limit") for key, name in names.items()
         if element.get(key) is not None
     }  # fmt: skip
     for key in ("lower", "upper"):
         limits.setdefault(key, 0.0)
-        most = LARGEST_ANGLE if urdf_type in TURNING else FARTHEST
-        if most < abs(limits[key]) < UNLIMITED:
+        bound = LARGEST_ANGLE if urdf_type in TURNING else FARTHEST
+        if bound < abs(limits[key]) < UNLIMITED:
             unit = "rad, since URDF uses radians" if urdf_type in TURNING else "m"
             raise ModelError(
-                f"{where}: limit {key} must be within {most:.4g} {unit}, "
+                f"{label}: limit {key} must be within {bound:.4g} {unit}, "
                 f"got {limits[key]:g}. Use type 'continuous' for a joint without limits."
             )
     lower, upper = limits["lower"], limits["upper"]
@@ -274,7 +274,7 @@ def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str,
         limits.pop("lower"), limits.pop("upper")
     elif lower >= upper:
         raise ModelError(
-            f"{where}: limit lower must be less than upper, got {lower:g} and {upper:g} (0 "
+            f"{label}: limit lower must be less than upper, got {lower:g} and {upper:g} (0 "
             "where it is left out). Use type 'continuous' for a joint without limits, and "
             "'fixed' for one that does not move."
         )
@@ -284,59 +284,59 @@ def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str,
     }  # fmt: skip
 
 
-def _rubbing(element: ET.Element | None, where: str) -> dict[str, float]:
+def _rubbing(element: ET.Element | None, label: str) -> dict[str, float]:
     """Return viscous and Coulomb friction of a joint by their names in model files."""
     friction: dict[str, float] = {}
-    for key, mine in (("damping", "viscous"), ("friction", "coulomb")):
+    for key, name in (("damping", "viscous"), ("friction", "coulomb")):
         if element is not None and element.get(key) is not None:
-            value = _number(element, key, f"{where}: dynamics")
+            value = _number(element, key, f"{label}: dynamics")
             if value < 0:
-                raise ModelError(f"{where}: dynamics {key} must be >= 0, got {value:g}")
-            friction |= {mine: value} if value else {}
+                raise ModelError(f"{label}: dynamics {key} must be >= 0, got {value:g}")
+            friction |= {name: value} if value else {}
     return friction
 
 
-def _origin(element: ET.Element, where: str) -> Pose:
-    xyz, rpy = _xyz_rpy(element.find("origin"), where)
+def _origin(element: ET.Element, label: str) -> Pose:
+    xyz, rpy = _xyz_rpy(element.find("origin"), label)
     return Pose(rotation_from_angles(rpy), np.array(xyz))
 
 
 Triple = tuple[float, float, float]
 
 
-def _xyz_rpy(element: ET.Element | None, where: str) -> tuple[Triple, Triple]:
-    none = (0.0, 0.0, 0.0)
-    xyz, rpy = (_three(element, key, f"{where}: origin", none) for key in ("xyz", "rpy"))
+def _xyz_rpy(element: ET.Element | None, label: str) -> tuple[Triple, Triple]:
+    zeros = (0.0, 0.0, 0.0)
+    xyz, rpy = (_three(element, key, f"{label}: origin", zeros) for key in ("xyz", "rpy"))
     if max(map(abs, xyz)) > FARTHEST:
-        raise ModelError(f"{where}: origin xyz must be within {FARTHEST:g} m, got {xyz}. URDF "
+        raise ModelError(f"{label}: origin xyz must be within {FARTHEST:g} m, got {xyz}. URDF "
                          "uses metres.")  # fmt: skip
     if max(map(abs, rpy)) > FULL_TURN:
-        raise ModelError(f"{where}: origin rpy must be within a full turn of 2 pi rad, got "
+        raise ModelError(f"{label}: origin rpy must be within a full turn of 2 pi rad, got "
                          f"{rpy}. URDF uses radians.")  # fmt: skip
     return xyz, rpy
 
 
-def _three(element: ET.Element | None, key: str, where: str, default: Triple) -> Triple:
+def _three(element: ET.Element | None, key: str, label: str, default: Triple) -> Triple:
     text = None if element is None else element.get(key)
     if text is None:
         return default
-    values = [_finite(word, f"{where} {key}") for word in text[:1000].split()]
+    values = [_finite(word, f"{label} {key}") for word in text[:1000].split()]
     if len(values) != 3:
-        raise ModelError(f"{where} {key}: must be three numbers, got '{shorten(text)}'")
+        raise ModelError(f"{label} {key}: must be three numbers, got '{shorten(text)}'")
     return values[0], values[1], values[2]
 
 
-def _number(element: ET.Element | None, key: str, where: str) -> float:
+def _number(element: ET.Element | None, key: str, label: str) -> float:
     text = None if element is None else element.get(key)
     if text is None:
-        raise ModelError(f"{where}: {key} is missing")
-    return _finite(text, f"{where} {key}")
+        raise ModelError(f"{label}: {key} is missing")
+    return _finite(text, f"{label} {key}")
 
 
-def _finite(text: str, where: str) -> float:
+def _finite(text: str, label: str) -> float:
     value = read_number(text[:100])
     if math.isnan(value):
-        raise ModelError(f"{where}: must be a finite number, got '{shorten(text)}'")
+        raise ModelError(f"{label}: must be a finite number, got '{shorten(text)}'")
     return value
 
 
@@ -347,7 +347,7 @@ class UrdfLink:
     name: str
     body: Inertia
     looks: tuple["Geometry", ...] = ()
-    no_body: str = ""  # why no body has its inertia
+    no_body: str = ""  # reason why no body can have its inertia, else empty
 
 
 @dataclass(frozen=True)
@@ -371,14 +371,14 @@ class UrdfJoint:
     """A joint of a URDF, between a parent and a child link."""
 
     name: str
-    urdf_type: str  # of `KINDS`
+    urdf_type: str  # one of `KINDS`
     parent: str
     child: str
-    # xyz, rpy: where its frame stands in its parent's [m], [rad]; its child's frame is it, moved.
+    # Position [m] and angles [rad] of the joint's frame in the parent's frame, at coordinate 0.
     xyz: Triple
     rpy: Triple
-    axis: Triple  # in its frame
-    # limits, friction: by the names of the model file.
+    axis: Triple  # joint axis in the joint's frame
+    # Limits and friction, by their keys in a model file.
     limits: dict[str, float]
     friction: dict[str, float]
     mimic: bool  # whether it follows another joint
@@ -422,11 +422,11 @@ class Robot:
 
     def below(self, link: str) -> Iterator[str]:
         """Yield the names of a link and of all links that it carries."""
-        waiting = [link]
-        while waiting:
-            name = waiting.pop()
+        pending = [link]
+        while pending:
+            name = pending.pop()
             yield name
-            waiting += [joint.child for joint in self.carried[name]]
+            pending += [joint.child for joint in self.carried[name]]
 
     def path_to(self, tip: str) -> list[UrdfJoint]:
         """Return the joints from the root to a link."""
@@ -439,8 +439,8 @@ class Robot:
     def ends(self) -> list[str]:
         """Return the child links of the last moving joint of each branch."""
         moving = [joint for joint in self.joints.values() if joint.moves]
-        carrying = {above.child for joint in moving for above in self.path_to(joint.parent)}
-        return [joint.child for joint in moving if joint.child not in carrying]
+        inner_links = {above.child for joint in moving for above in self.path_to(joint.parent)}
+        return [joint.child for joint in moving if joint.child not in inner_links]
 
 
 ONE_AXIS = ("revolute", "continuous", "prismatic")
@@ -489,8 +489,8 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
 
 def some(names: list[str]) -> str:
     """Return up to twelve names as text, with the number of omitted names."""
-    shown = ", ".join(names[:12])
-    return shown if len(names) <= 12 else f"{shown} and {len(names) - 12} more"
+    text = ", ".join(names[:12])
+    return text if len(names) <= 12 else f"{text} and {len(names) - 12} more"
 
 
 def _require_plain(joint: UrdfJoint) -> None:
@@ -508,23 +508,23 @@ def _require_plain(joint: UrdfJoint) -> None:
 
 def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
     """Return the links fixed to a link, up to the chain's next moving joint, as one segment."""
-    onward = {joint.name for joint in path if joint.moves}
+    chain_joints = {joint.name for joint in path if joint.moves}
     end, frozen = IDENTITY, []
     members: list[SegmentMember] = []
-    waiting: list[tuple[str, Pose, int | None]] = [(start, IDENTITY, None)]
-    while waiting:
-        name, pose, carrier = waiting.pop()
+    pending: list[tuple[str, Pose, int | None]] = [(start, IDENTITY, None)]
+    while pending:
+        name, pose, carrier = pending.pop()
         members.append(SegmentMember(name, pose, robot.links[name].body.moved(pose), carrier))
-        here = len(members) - 1
+        index = len(members) - 1
         if name == path[-1].child:
             end = pose
         for joint in robot.carried[name]:
-            if joint.name in onward:
+            if joint.name in chain_joints:
                 end = pose @ joint.pose
                 continue
             if joint.moves:
                 frozen.append(joint.name)
-            waiting.append((joint.child, pose @ joint.pose, here))
+            pending.append((joint.child, pose @ joint.pose, index))
     return Segment(start, end, tuple(members), tuple(frozen))
 
 
@@ -542,8 +542,8 @@ def _notes(
             )
     for segment in segments[1:]:
         for member in segment.members:
-            if wrong := robot.links[member.name].no_body:
-                yield f"{member.name}: {wrong}"
+            if problem := robot.links[member.name].no_body:
+                yield f"{member.name}: {problem}"
 
 
 def plain_names(names: list[str]) -> list[str]:
@@ -551,10 +551,10 @@ def plain_names(names: list[str]) -> list[str]:
     result: list[str] = []
     for name in names:
         word = re.sub(r"[\s.\[\]=,:]", "_", CONTROL.sub("_", name))[: NAME_LENGTH - 4]
-        tried, k = word, 2
-        while tried in (*result, "base"):
-            tried, k = f"{word}_{k}", k + 1
-        result.append(tried)
+        candidate, k = word, 2
+        while candidate in (*result, "base"):
+            candidate, k = f"{word}_{k}", k + 1
+        result.append(candidate)
     return result
 
 
@@ -563,19 +563,20 @@ class SegmentMember:
     """A URDF link in a segment, with pose and inertia in the segment's frame."""
 
     name: str
-    pose: Pose  # the frame of the joint that carries it
+    pose: Pose  # pose of the joint that carries the link
     body: Inertia
-    carrier: int | None  # index of the member that carries it, None of the first
+    carrier: int | None  # index of the member that carries the link; None for the first
 
 
 @dataclass(frozen=True)
 class Segment:
     """URDF links that move as one rigid body: a link on a moving joint, and links fixed to it."""
 
-    name: str  # the link that its joint carries; its frame is that joint's, moved
-    end: Pose  # the next joint's frame, or the tip's, in it
-    members: tuple[SegmentMember, ...]  # its links, its own first, carriers before what they carry
-    frozen: tuple[str, ...]  # joints that branch off and do not move
+    name: str  # name of the link on the moving joint, whose frame is the segment's frame
+    end: Pose  # frame of the next joint, or of the tip, in the segment's frame
+    # Links of the segment: its own first, carriers before carried links.
+    members: tuple[SegmentMember, ...]
+    frozen: tuple[str, ...]  # names of joints that branch off and do not move
 
     @property
     def body(self) -> Inertia:
