@@ -12,8 +12,8 @@ from flexarm.links.families.polynomials import PolynomialShapes
 from flexarm.links.families.tabulated import TabulatedShapes
 
 DISCRETISATIONS: Mapping[str, Discretisation] = {
-    each.name: each
-    for each in (
+    family.name: family
+    for family in (
         *ASSUMED,
         ElementShapes(),
         CraigBamptonShapes(),
@@ -27,6 +27,6 @@ DISCRETISATIONS: Mapping[str, Discretisation] = {
 def discretisation(kind: str) -> Discretisation:
     """Return the discretisation of a given name, such as ``loaded``."""
     if kind not in DISCRETISATIONS:
-        known = ", ".join(DISCRETISATIONS)
-        raise ShapeError(f"kind: there is no kind of shapes '{kind}'. The kinds are {known}.")
+        names = ", ".join(DISCRETISATIONS)
+        raise ShapeError(f"kind: there is no kind of shapes '{kind}'. The kinds are {names}.")
     return DISCRETISATIONS[kind]

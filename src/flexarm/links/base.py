@@ -27,15 +27,15 @@ class Shapes:
     """
 
     names: tuple[str, ...]  # names of the amplitudes, such as ``y1``
-    # Per direction, sets of m functions whose sum is the m shapes; directions in which no shape has
-    # a component may be absent.
+    # Sets of m functions per direction, whose sum is the m shapes; absent for directions in which
+    # no shape has a component.
     curves: Mapping[Direction, tuple[SpanCurves, ...]]
     edges: Array  # panel edges [m] from 0 to the span's length between which every curve is smooth
     stiffness: Array  # linear stiffness matrix (m, m) of the amplitudes
-    # Modal mass matrix (m, m) where it is measured rather than integrated, else None.
+    # Modal mass matrix (m, m) if measured, else None: it is then integrated.
     mass: Array | None = None
-    damping: Array | None = None  # modal damping matrix (m, m) where it is measured, else None
-    # EI over the shear stiffness [m^2], of the directions in which sections shear.
+    damping: Array | None = None  # modal damping matrix (m, m) if measured, else None
+    # EI over the shear stiffness [m^2], for the directions in which sections shear.
     shear: Mapping[Direction, float] = field(default_factory=dict)
 
     @property
@@ -45,34 +45,39 @@ class Shapes:
 
     def moving(self, direction: Direction) -> list[int]:
         """Return the indices of the amplitudes whose shape has a component in a direction."""
-        moved = np.zeros(self.count, dtype=bool)
+        is_moving = np.zeros(self.count, dtype=bool)
         for curves in self.curves.get(direction, ()):
-            moved |= np.any(curves.weights != 0, axis=0)
-        return [int(k) for k in np.flatnonzero(moved)]
+            is_moving |= np.any(curves.weights != 0, axis=0)
+        return [int(k) for k in np.flatnonzero(is_moving)]
 
     @property
     def directions(self) -> tuple[Direction, ...]:
         """For each amplitude, the first of `DIRECTIONS` in which the shape has a component."""
-        moved = {direction: self.moving(direction) for direction in DIRECTIONS}
-        return tuple(next(d for d in DIRECTIONS if k in moved[d]) for k in range(self.count))
+        amplitudes_of = {direction: self.moving(direction) for direction in DIRECTIONS}
+        return tuple(
+            next(d for d in DIRECTIONS if k in amplitudes_of[d]) for k in range(self.count)
+        )
 
-    def changed(self, turn: Array) -> "Shapes":
-        """Return shapes for new amplitudes d_new, ``d = turn d_new`` with turn (m, m).
+    def changed(self, transform: Array) -> "Shapes":
+        """Return shapes for new amplitudes d_new, ``d = transform d_new`` with transform (m, m).
 
         Names are unchanged.
         """
         mass, damping = (
-            None if matrix is None else turn.T @ matrix @ turn
+            None if matrix is None else transform.T @ matrix @ transform
             for matrix in (self.mass, self.damping)
         )
-        curves = {d: tuple(one.times(turn) for one in each) for d, each in self.curves.items()}
-        stiffness = turn.T @ self.stiffness @ turn
+        curves = {
+            d: tuple(set_of_curves.times(transform) for set_of_curves in sets)
+            for d, sets in self.curves.items()
+        }
+        stiffness = transform.T @ self.stiffness @ transform
         return replace(self, curves=curves, stiffness=stiffness, mass=mass, damping=damping)
 
-    def some(self, kept: Sequence[int]) -> "Shapes":
+    def some(self, indices: Sequence[int]) -> "Shapes":
         """Return the subset of the shapes with given indices."""
-        found = self.changed(np.eye(self.count)[:, kept])
-        return replace(found, names=tuple(self.names[k] for k in kept))
+        selected = self.changed(np.eye(self.count)[:, indices])
+        return replace(selected, names=tuple(self.names[k] for k in indices))
 
     def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
         """Evaluate all shapes in one direction, or the ``nu``-th derivative, at x: (len(x), m)."""

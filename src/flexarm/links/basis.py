@@ -23,7 +23,7 @@ def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
     ShapeError
         If the section lacks the stiffness of a direction with a nonzero count.
     """
-    chosen = []
+    requested = []
     for direction in DIRECTIONS:
         motion, count = MOTIONS[direction], counts.of(direction)
         if count == 0:
@@ -33,8 +33,8 @@ def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
                 f"{motion.key}: {count} needs {motion.stiffness} in the section. Give it, or "
                 f"set '{motion.key}: 0'."
             )
-        chosen.append((motion, count))
-    return chosen
+        requested.append((motion, count))
+    return requested
 
 
 def normalisation(choice: ShapeChoice) -> Normalise:
@@ -69,29 +69,29 @@ def join(parts: Sequence[Shapes], span: Span) -> Shapes:
     """Join sets of shapes that have no strain energy in common into one set."""
     names = tuple(name for part in parts for name in part.names)
     edges, first = union(np.array([0.0, span.length]), *(part.edges for part in parts)), 0
-    stiffness, every = np.zeros((len(names), len(names))), np.eye(len(names))
+    stiffness, unit_columns = np.zeros((len(names), len(names))), np.eye(len(names))
     curves: dict[Direction, tuple[SpanCurves, ...]] = {}
     for part in parts:
-        own = slice(first, first + part.count)
-        stiffness[own, own] = part.stiffness
-        for direction, each in part.curves.items():
-            placed = tuple(one.times(every[own]) for one in each)
-            curves[direction] = curves.get(direction, ()) + placed
-        first = own.stop
+        rows = slice(first, first + part.count)
+        stiffness[rows, rows] = part.stiffness
+        for direction, sets in part.curves.items():
+            moved_sets = tuple(set_of_curves.times(unit_columns[rows]) for set_of_curves in sets)
+            curves[direction] = curves.get(direction, ()) + moved_sets
+        first = rows.stop
     return Shapes(names, curves, edges, stiffness)
 
 
-def normalise(shapes: Shapes, how: Normalise, span: Span) -> Shapes:
+def normalise(shapes: Shapes, scaling: Normalise, span: Span) -> Shapes:
     """Return shapes scaled to unit tip displacement, to unit mass, or unchanged.
 
     ``tip``: unit tip displacement [m] (twist [rad]), positive; where the tip moves less than 1e-3
     of the largest displacement, the largest displacement is 1.  ``mass``: unit mass integral of the
     span alone, translation and rotary inertia, with the sign of ``tip``.  ``none``: unchanged.
     """
-    if how == "none" or not shapes.names:
+    if scaling == "none" or not shapes.names:
         return shapes
     scale = 1 / _largest(shapes, span.length)
-    if how == "mass":
+    if scaling == "mass":
         mass = np.diag(own_mass(shapes, span))
         for name, value in zip(shapes.names, mass, strict=True):
             if value == 0:
@@ -133,15 +133,15 @@ def own_mass(shapes: Shapes, span: Span) -> Array:
     density += [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("Jx", "Jy", "Jz")]
     columns = np.concatenate([shapes.displacement(x), shapes.rotation(x)], axis=1)
     rows = np.sqrt(np.stack(density, axis=1))[:, :, None] * columns
-    flat = rows.reshape(6 * len(x), shapes.count)
-    return np.asarray(flat.T @ flat)
+    columns_of_mass = rows.reshape(6 * len(x), shapes.count)
+    return np.asarray(columns_of_mass.T @ columns_of_mass)
 
 
 def product_points(shapes: Shapes, span: Span) -> tuple[Array, Array]:
     """Return quadrature points and weights [m] that integrate products of two shapes exactly."""
-    every = [curves for each in shapes.curves.values() for curves in each]
-    points = max([4, *(curves.degree + 2 for curves in every)])
-    return span.quadrature(points, union(shapes.edges, *(curves.edges for curves in every)))
+    all_curves = [curves for sets in shapes.curves.values() for curves in sets]
+    points = max([4, *(curves.degree + 2 for curves in all_curves)])
+    return span.quadrature(points, union(shapes.edges, *(curves.edges for curves in all_curves)))
 
 
 def diagonalise(shapes: Shapes, span: Span) -> Shapes:
@@ -157,18 +157,18 @@ def diagonalise(shapes: Shapes, span: Span) -> Shapes:
         If the shapes are linearly dependent.
     """
     groups = _groups(shapes)
-    columns, turn = np.zeros_like(shapes.stiffness), np.zeros_like(shapes.stiffness)
+    columns, modal_transform = np.zeros_like(shapes.stiffness), np.zeros_like(shapes.stiffness)
     for group in groups:
         block = np.ix_(group, group)
         names = [shapes.names[i] for i in group]
         columns[block] = orthonormal_columns(shapes.stiffness[block], names)
-    unit = shapes.changed(columns)
-    # Integrated again, because the mass of the shapes as given may be close to singular.
-    mass = own_mass(unit, span) if unit.mass is None else unit.mass
+    orthonormal = shapes.changed(columns)
+    # Integrate again, because the mass of the given shapes may be close to singular.
+    mass = own_mass(orthonormal, span) if orthonormal.mass is None else orthonormal.mass
     for group in groups:
         block = np.ix_(group, group)
-        turn[block] = slowest_first(mass[block])
-    scaled = normalise(unit.changed(turn), "tip", span)
+        modal_transform[block] = slowest_first(mass[block])
+    scaled = normalise(orthonormal.changed(modal_transform), "tip", span)
     return replace(
         scaled,
         stiffness=np.diag(np.diag(scaled.stiffness)),
@@ -185,14 +185,14 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
         If the stiffness matrix is singular to working precision; the message names the shapes.
     """
     size = np.sqrt(np.maximum(np.diag(stiffness), 0.0))
-    least = 0.0
+    smallest = 0.0
     if np.all(size > 0):
         scaled = stiffness / np.outer(size, size)
-        least = float(np.linalg.eigvalsh(scaled)[0])
-    if not least > DEPENDENT:
+        smallest = float(np.linalg.eigvalsh(scaled)[0])
+    if not smallest > DEPENDENT:
         raise ShapeError(
             f"shapes {', '.join(names)} are linearly dependent, or have no stiffness (smallest "
-            f"eigenvalue of the scaled stiffness matrix {least:.1e}). Leave some of them out."
+            f"eigenvalue of the scaled stiffness matrix {smallest:.1e}). Leave some of them out."
         )
     return _unit(stiffness)
 
@@ -200,74 +200,83 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
 def _unit(stiffness: Array) -> Array:
     """Return columns (m, m) with an identity stiffness matrix, by a Cholesky factorisation."""
     size = np.sqrt(np.diag(stiffness))
-    lower = np.linalg.cholesky(stiffness / np.outer(size, size))
-    return np.asarray((np.linalg.inv(lower) / size).T)
+    factor = np.linalg.cholesky(stiffness / np.outer(size, size))
+    return np.asarray((np.linalg.inv(factor) / size).T)
 
 
-def left_over(modes: Array, more: Array, stiffness: Array) -> Array:
+def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
     """Return columns (n, k) minus their projection on modes (n, m), stiffness-orthonormalised.
 
-    The modes have unit stiffness.  If only rounding is left of every column, no column is returned.
+    The modes have unit stiffness. If the remainder of every column is rounding, no column is
+    returned.
     """
-    back = modes.T @ stiffness
-    whole = np.sum(more * (stiffness @ more), axis=0)
-    for again in (False, True):  # repeated, since the remainders are small and nearly dependent
-        more = more - modes @ (back @ more)
-        energy = np.sum(more * (stiffness @ more), axis=0)
-        if not again and np.all(energy < DEPENDENT**2 * whole):
-            return more[:, :0]
-        more = more @ _unit(more.T @ stiffness @ more)
-    return more
+    projection = modes.T @ stiffness
+    initial_energy = np.sum(remainder * (stiffness @ remainder), axis=0)
+    for is_second in (False, True):  # repeated, since the remainders are small and nearly dependent
+        remainder = remainder - modes @ (projection @ remainder)
+        energy = np.sum(remainder * (stiffness @ remainder), axis=0)
+        if not is_second and np.all(energy < DEPENDENT**2 * initial_energy):
+            return remainder[:, :0]
+        remainder = remainder @ _unit(remainder.T @ stiffness @ remainder)
+    return remainder
 
 
 def slowest_first(mass: Array) -> Array:
     """Return the columns (m, m) that combine shapes of unit stiffness into modes, slowest first."""
-    _, turn = np.linalg.eigh(mass)
-    return np.asarray(turn[:, ::-1])  # the slowest mode has the largest mass
+    _, vectors = np.linalg.eigh(mass)
+    return np.asarray(vectors[:, ::-1])  # the slowest mode has the largest mass
 
 
 def _groups(shapes: Shapes) -> list[list[int]]:
     """Return groups of shape indices; groups have no direction and no stiffness in common."""
-    linked = shapes.stiffness != 0
+    coupled = shapes.stiffness != 0
     for direction in shapes.curves:
-        own = shapes.moving(direction)
-        linked[np.ix_(own, own)] = True
-    return blocks(linked)
+        indices = shapes.moving(direction)
+        coupled[np.ix_(indices, indices)] = True
+    return blocks(coupled)
 
 
-def blocks(linked: npt.NDArray[np.bool_]) -> list[list[int]]:
+def blocks(coupled: npt.NDArray[np.bool_]) -> list[list[int]]:
     """Return the connected components of a graph with a symmetric adjacency matrix (n, n)."""
-    found: list[list[int]] = []
-    left = np.ones(len(linked), dtype=bool)
-    while left.any():
-        group = np.arange(len(linked)) == np.argmax(left)
-        while (grown := linked[group].any(axis=0) & left | group).sum() > group.sum():
-            group = grown
-        left &= ~group
-        found.append(np.flatnonzero(group).tolist())
-    return found
+    components: list[list[int]] = []
+    remaining = np.ones(len(coupled), dtype=bool)
+    while remaining.any():
+        group = np.arange(len(coupled)) == np.argmax(remaining)
+        while (neighbourhood := coupled[group].any(axis=0) & remaining | group).sum() > group.sum():
+            group = neighbourhood
+        remaining &= ~group
+        components.append(np.flatnonzero(group).tolist())
+    return components
 
 
 def _largest(shapes: Shapes, length: float) -> Array:
     """Return the signed tip or peak value of each shape, (m,), which ``tip`` scaling makes 1."""
-    x, every = np.linspace(0, length, 401), np.arange(shapes.count)
-    values, slopes, bends = (
+    x, indices = np.linspace(0, length, 401), np.arange(shapes.count)
+    values, slopes, curvatures = (
         np.array([shapes.values(d, x, nu) for d in DIRECTIONS]) for nu in range(3)
     )
     # Of equal extremes, select the nearest to the root.
-    at = np.argmax(np.abs(values) * (1 - EQUAL_VALUES * x / length)[:, None], axis=1)
-    slope, bend = (np.take_along_axis(each, at[:, None], 1)[:, 0] for each in (slopes, bends))
-    inner = (bend != 0) & (at > 0) & (at < len(x) - 1)
+    peak_indices = np.argmax(np.abs(values) * (1 - EQUAL_VALUES * x / length)[:, None], axis=1)
+    slope, curvature = (
+        np.take_along_axis(derivative, peak_indices[:, None], 1)[:, 0]
+        for derivative in (slopes, curvatures)
+    )
+    is_inner = (curvature != 0) & (peak_indices > 0) & (peak_indices < len(x) - 1)
     # One Newton step from the nearest of 401 points to the zero of the slope.
-    step = np.where(inner, np.clip(slope / np.where(inner, bend, 1.0), -x[1], x[1]), 0.0)
-    places = (x[at] - step).ravel()
-    tops = np.array([shapes.values(d, places) for d in DIRECTIONS]).reshape(4, *at.shape, -1)
-    tips, peaks = values[:, -1].copy(), np.einsum("kkjj->kj", tops).copy()
+    step = np.where(is_inner, np.clip(slope / np.where(is_inner, curvature, 1.0), -x[1], x[1]), 0.0)
+    positions = (x[peak_indices] - step).ravel()
+    peak_values = np.array([shapes.values(d, positions) for d in DIRECTIONS]).reshape(
+        4, *peak_indices.shape, -1
+    )
+    tip_values, peak_table = values[:, -1].copy(), np.einsum("kkjj->kj", peak_values).copy()
     # A shape with displacements is scaled by them, regardless of its twist.
     twist = DIRECTIONS.index("twist")
-    moving = [j for d in DIRECTIONS if d != "twist" for j in shapes.moving(d)]
-    tips[twist, moving] = peaks[twist, moving] = 0.0
-    tip, peak = (each[np.argmax(np.abs(each), axis=0), every] for each in (tips, peaks))
+    displaced = [j for d in DIRECTIONS if d != "twist" for j in shapes.moving(d)]
+    tip_values[twist, displaced] = peak_table[twist, displaced] = 0.0
+    tip, peak = (
+        derivative[np.argmax(np.abs(derivative), axis=0), indices]
+        for derivative in (tip_values, peak_table)
+    )
     return np.asarray(np.where(np.abs(tip) >= EQUAL_VALUES * np.abs(peak), tip, peak))
 
 
@@ -277,11 +286,9 @@ class BeamDirection:
 
     direction: Direction  # direction of the displacement or twist
     key: str  # key of the number of shapes in a shape choice
-    # stiffness, inertia, rotary: section properties for the stiffness, the inertia of displacement
-    # (or twist), and the inertia of the slope.
-    stiffness: str
-    inertia: str
-    rotary: str | None
+    stiffness: str  # section property for the stiffness
+    inertia: str  # section property for the inertia of displacement, or of twist
+    rotary: str | None  # section property for the inertia of the slope
     order: int  # order of the derivative that is the strain: 2 for a beam, 1 for a rod
     axis: int | None  # axis (0, 1, 2) of rotation of the ends; None for stretch
     shear: str | None = None  # section property for the shear stiffness, in bending

@@ -17,7 +17,7 @@ class StraightBody:
     """First-order data of an undeformed body with m amplitudes."""
 
     integrals: Integrals  # moments, modal mass and stiffness, without the root's rigid body
-    tip: Array  # the tip from the root [m], (3,)
+    tip: Array  # position of the tip relative to the root [m], (3,)
     tip_angle: Array  # rotation of the tip per amplitude, (3, m)
     tip_shape: Array  # displacement of the tip per amplitude, (3, m)
     retracted: Inertia | None = None  # the part of a sliding beam inside its hub, else None
@@ -89,7 +89,7 @@ class BodyData(ABC):
         return self
 
     def amounts(self, own: Expr, rates: Expr) -> Amounts:
-        """Return the variables that the deformation is linear in, at own coordinates, (k,)."""
+        """Return the variables of which the deformation is a linear function, (K,)."""
         return Amounts.fixed(own, rates)
 
     def stiffness_at(self, length: Expr) -> Expr:
@@ -98,7 +98,7 @@ class BodyData(ABC):
 
     @property
     def energy_powers(self) -> Array:
-        """Return the powers (K,) of the exposed length that the variables' energy scales with."""
+        """Return the powers (K,) of the exposed length by which the variables' energies scale."""
         return np.zeros(len(self.names))
 
     def damping_at(self, own: Expr) -> Expr | None:
@@ -124,8 +124,8 @@ class RigidData(BodyData):
 
     def straight(self, length: float) -> StraightBody:
         """Return the rigid body's data, without amplitudes, at a given length [m]."""
-        none = np.zeros((3, 0))
-        return StraightBody(self.integrals, along_x(length), none, none)
+        no_columns = np.zeros((3, 0))
+        return StraightBody(self.integrals, along_x(length), no_columns, no_columns)
 
 
 def along_x(length: float) -> Array:

@@ -35,24 +35,23 @@ class Collocation:
     """
 
     x: Array  # distance of the nodes from the root [m], (G,)
-    # bend, curve: first and second derivatives of the displacements along y and z, (2, G, m); where
+    # First and second derivatives of the displacements along y and z, (2, G, m) each; where
     # sections shear, slopes of the axis, and first derivatives of the section rotations.
     bend: Array
     curve: Array
     lean: Array  # slopes of the axis minus rotations of the sections, (2, G, m)
-    # stretch, straight: the tangent's length is ``straight + stretch d``: 1 and the derivative of
-    # the displacement along x, (G,) and (G, m); where that displacement jumps, 0 and the jump.
+    # The tangent's length is ``straight + stretch d``, with ``straight`` 1 and ``stretch`` the
+    # derivative of the displacement along x, (G,) and (G, m); 0 and the jump where it jumps.
     stretch: Array
     straight: Array
-    # twist, torsion: rotation about x and its derivative, (G, m).
-    twist: Array
-    torsion: Array
+    twist: Array  # rotation about x, (G, m)
+    torsion: Array  # derivative of ``twist``, (G, m)
     # EIz, EIy, GJ [N m^3], GAy and GAz [N m], times the quadrature weight of each node, (5, G).
     stiffness: Array
     # Rotary inertia [kg m^2] of a node's section about its own axes, minus ``point``, (3, G).
     rotary: Array
-    # Rotary inertia [kg m^2] of a node's section about every axis across its tangent, that of a
-    # mass at the tip of the tangent, (G,).
+    # Rotary inertia [kg m^2] of a node's section about every axis across its tangent, equal to that
+    # of a mass at the end of the tangent, (G,).
     point: Array
     # ``int mu I^a I^b`` for two of the axes x, y, z, and ``point`` on the diagonals, (3, 3, G, G).
     gram: Array
@@ -60,12 +59,10 @@ class Collocation:
     # ``gram[a, a] = factor[a].T @ factor[a]``, the first row along ``mean[a]``, (3, G, G).
     factor: Array
     tip: Array  # ``I^a`` at the tip, (3, G)
-    # tip_bend, tip_twist: slopes along y and z and rotation about x at the tip, (2, m) and (m,).
-    tip_bend: Array
-    tip_twist: Array
-    # edges, series: panels [m], and Legendre series of ``I^a`` on each, (3, panels, order, G).
-    edges: Array
-    series: Array
+    tip_bend: Array  # slopes along y and z at the tip, (2, m)
+    tip_twist: Array  # rotation about x at the tip, (m,)
+    edges: Array  # panel edges [m]
+    series: Array  # Legendre series of ``I^a`` on each panel, (3, panels, order, G)
     common: bool  # whether the three axes have the same interpolation space
     more: int  # number of nodes beyond the number of shapes
 
@@ -103,8 +100,8 @@ class Collocation:
     def degree(self) -> int:
         """Largest polynomial degree of a product of two ``I^a`` on a panel, up to rounding."""
         size = np.abs(self.series).max(axis=(0, 1, 3))
-        both = np.argwhere(np.outer(size, size) > ACCUMULATED * size.max() ** 2)
-        return int(both.sum(axis=1).max())
+        degrees = np.argwhere(np.outer(size, size) > ACCUMULATED * size.max() ** 2)
+        return int(degrees.sum(axis=1).max())
 
     @cached_property
     def basis(self) -> Array | None:
@@ -115,16 +112,18 @@ class Collocation:
         parts = [*self.bend, self.stretch, *([self.twist] if np.any(self.rotary) else [])]
         if not any(self.bends):
             return None  # tangents are linear in the amplitudes
-        moved = [np.flatnonzero(np.any(part, axis=0)) for part in parts]
-        if np.bincount(np.concatenate(moved), minlength=1).max(initial=0) > 1:
+        amplitudes_of = [np.flatnonzero(np.any(part, axis=0)) for part in parts]
+        if np.bincount(np.concatenate(amplitudes_of), minlength=1).max(initial=0) > 1:
             return None  # some amplitudes act in several directions
-        singles = [_single(part[:, own]) for part, own in zip(parts, moved, strict=True)]
-        if all(each is None for each in singles):
+        singles = [
+            _single(part[:, indices]) for part, indices in zip(parts, amplitudes_of, strict=True)
+        ]
+        if all(combination is None for combination in singles):
             return None
         basis = np.eye(self.stretch.shape[1])
-        for own, single in zip(moved, singles, strict=True):
+        for indices, single in zip(amplitudes_of, singles, strict=True):
             if single is not None:
-                basis[np.ix_(own, own)] = single
+                basis[np.ix_(indices, indices)] = single
         return basis
 
     @cached_property
@@ -133,20 +132,22 @@ class Collocation:
         basis = self.basis
         if basis is None:
             return self
-        moved = ("bend", "lean", "stretch", "twist", "tip_bend", "tip_twist")
-        update: dict[str, Any] = {name: settled(getattr(self, name) @ basis) for name in moved}
-        found = replace(self, **update)
-        vars(found)["basis"] = None  # its amplitudes are already the combined ones
-        return found
+        names = ("bend", "lean", "stretch", "twist", "tip_bend", "tip_twist")
+        update: dict[str, Any] = {name: settled(getattr(self, name) @ basis) for name in names}
+        combined = replace(self, **update)
+        vars(combined)["basis"] = None  # the amplitudes are already combined
+        return combined
 
     @cached_property
     def spaces(self) -> tuple[int, ...]:
         """For each axis x, y, z, the index of the first axis with the same interpolation space."""
-        gram, found = self.gram, list[int]()
+        gram, result = self.gram, list[int]()
         for a in range(3):
-            same = [s for s in found if all(np.array_equal(gram[s, s], gram[x, a]) for x in (s, a))]
-            found.append(same[0] if same else a)
-        return tuple(found)
+            equal_axes = [
+                s for s in result if all(np.array_equal(gram[s, s], gram[x, a]) for x in (s, a))
+            ]
+            result.append(equal_axes[0] if equal_axes else a)
+        return tuple(result)
 
     @cached_property
     def even(self) -> bool:
@@ -167,7 +168,7 @@ class Collocation:
         if self.even:
             return None
         inverse = np.linalg.pinv(self.factor)
-        # axes of one space have the same functions
+        # Axes of one space have the same functions.
         return settled(inverse.mT[:, None] @ self.gram @ inverse, 1.0)
 
     @cached_property
@@ -184,24 +185,30 @@ class Collocation:
         matrix K of products of the tangents at two nodes.
         """
         G, axes = self.count, [0, *(k for k, bends in enumerate(self.bends, 1) if bends)]
-        every = [*self.bend, self.stretch]
-        ways = [one for one in every if np.any(one)]
-        if not (self.even and ways):
+        all_columns = [*self.bend, self.stretch]
+        columns = [column_set for column_set in all_columns if np.any(column_set)]
+        if not (self.even and columns):
             return True
-        moved = [int(np.count_nonzero(way.any(axis=0))) for way in ways]
-        entries = [int(np.count_nonzero(way)) for way in ways]
+        active = [int(np.count_nonzero(column_set.any(axis=0))) for column_set in columns]
+        nonzero = [int(np.count_nonzero(column_set)) for column_set in columns]
         entry = 2 * len(axes) - 1 + len({self.spaces[a] for a in axes})
-        roots, nodes, k = 0.0, 0.0, sum(moved)
-        for i, way in enumerate(ways):
-            sums = 2 * entries[i] - moved[i]
-            short = sums - int(np.count_nonzero(way == 1.0))
-            after = sum(moved[i + 1 :])
-            nodes += len(axes) * sums + G * (i + 1) * short + ((moved[i] + 1) / 2 + after) * short
+        roots, nodes, k = 0.0, 0.0, sum(active)
+        for i, column_set in enumerate(columns):
+            additions = 2 * nonzero[i] - active[i]
+            multiplications = additions - int(np.count_nonzero(column_set == 1.0))
+            later = sum(active[i + 1 :])
+            nodes += (
+                len(axes) * additions
+                + G * (i + 1) * multiplications
+                + ((active[i] + 1) / 2 + later) * multiplications
+            )
             nodes += entry * (G * (G + 1) / 2 + G * G * i)
         for a in axes:
             factor = (self.factor[a] != 0.0).astype(int)
-            met = factor @ (np.hstack(ways) != 0.0)
-            roots += k + np.sum(np.maximum(2 * met - 1, 0)) + factor.any(axis=1).sum() * k * (k + 1)
+            products = factor @ (np.hstack(columns) != 0.0)
+            roots += (
+                k + np.sum(np.maximum(2 * products - 1, 0)) + factor.any(axis=1).sum() * k * (k + 1)
+            )
         return bool(roots - k * (k + 1) / 2 < nodes)
 
     def reach(self, x: Array) -> Array:
@@ -220,19 +227,17 @@ class Collocation:
 class Cardinals:
     """Cardinal functions of the interpolation between G nodes: 1 at one node, 0 at the others."""
 
-    # nodes, weights: positions [m] and quadrature weights [m] of the nodes, (G,).
-    nodes: Array
-    weights: Array
-    # counts, edges: number of nodes in each interval, and the ends of the intervals [m].
-    counts: list[int]
-    edges: Array
+    nodes: Array  # positions of the nodes [m], (G,)
+    weights: Array  # quadrature weights of the nodes [m], (G,)
+    counts: list[int]  # number of nodes in each interval
+    edges: Array  # ends of the intervals [m]
     cards: list[Array]  # cardinal functions at p fine points, per axis x, y, z, (p, G)
     common: bool  # whether the three axes have the same interpolation space
 
     @classmethod
-    def of(cls, fine: Fine, more: int) -> "Cardinals":
-        """Select nodes, ``more`` beyond the number of shapes, and compute cardinal functions."""
-        counts, edges, spaces = chosen_spaces(fine, more)
+    def of(cls, fine: Fine, excess: int) -> "Cardinals":
+        """Select nodes, ``excess`` beyond the number of shapes, and compute cardinal functions."""
+        counts, edges, spaces = chosen_spaces(fine, excess)
         nodes, weights = gauss_nodes(edges, counts)
         to_nodes = fine.to(nodes)
         cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
@@ -242,51 +247,51 @@ class Cardinals:
         return cls(nodes, weights, counts, edges, cards, common)
 
 
-def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
+def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
     """Select collocation nodes for the shapes of a span, and compute all integrals between nodes.
 
     Parameters
     ----------
     span, shapes
         The span and its shape functions.
-    more
+    excess
         Number of nodes beyond the largest number of shapes in one direction.
     """
-    fine = Fine.of(span, shapes, more)
-    found = Cardinals.of(fine, more)
-    nodes, weights, cards = found.nodes, found.weights, found.cards
-    where, jumps = _jumps(fine, shapes)
-    beyond = np.where(fine.x[:, None] > where, 1.0, 0.0)
-    reach = np.stack([np.hstack([fine.running @ card, beyond]) for card in cards])
-    tip = np.stack([np.append(fine.weights @ card, np.ones(len(where))) for card in cards])
-    heavy = reach * fine.mass[:, None]
-    gram = heavy.mT[:, None] @ reach
+    fine = Fine.of(span, shapes, excess)
+    cardinals = Cardinals.of(fine, excess)
+    nodes, weights, cards = cardinals.nodes, cardinals.weights, cardinals.cards
+    jump_positions, jumps = _jumps(fine, shapes)
+    steps = np.where(fine.x[:, None] > jump_positions, 1.0, 0.0)
+    reach = np.stack([np.hstack([fine.running @ card, steps]) for card in cards])
+    tip = np.stack([np.append(fine.weights @ card, np.ones(len(jump_positions))) for card in cards])
+    weighted = reach * fine.mass[:, None]
+    gram = weighted.mT[:, None] @ reach
     gram = settled((gram + gram.transpose(1, 0, 3, 2)) / 2)
-    mean, end = settled(heavy.sum(axis=1)), np.array([span.length])
+    mean, tip_position = settled(weighted.sum(axis=1)), np.array([span.length])
     # a tangent at an edge is that of the panel beyond the edge
-    x, weights = np.append(nodes, where), np.append(weights, 0 * where)
-    inside = np.append(nodes, where + 1e-9 * span.length)
+    x, weights = np.append(nodes, jump_positions), np.append(weights, 0 * jump_positions)
+    positions = np.append(nodes, jump_positions + 1e-9 * span.length)
 
-    def of(direction: Direction, nu: int, places: Array = inside) -> Array:
+    def values_of(direction: Direction, nu: int, places: Array = positions) -> Array:
         return settled(shapes.values(direction, places, nu))
 
-    slopes = _merged(*(axis_slopes(shapes, d, inside) for d in AXES[1:]))
-    lean = _merged(*(shapes.shear_angle(d, inside) for d in AXES[1:]))
-    twist = of("twist", 0)
+    slopes = _merged(*(axis_slopes(shapes, d, positions) for d in AXES[1:]))
+    lean = _merged(*(shapes.shear_angle(d, positions) for d in AXES[1:]))
+    twist = values_of("twist", 0)
     inertia = weights * np.stack([span.at(name, x) for name in ("Jx", "Jy", "Jz")])
-    stretch = np.concatenate([of("x", 1, nodes), jumps])
-    unit = not (np.any(stretch) or np.any(lean))
-    rotary, point = _rotary(inertia, slopes, twist, unit=unit)
+    stretch = np.concatenate([values_of("x", 1, nodes), jumps])
+    unit_tangents = not (np.any(stretch) or np.any(lean))
+    rotary, point = _rotary(inertia, slopes, twist, unit_tangents=unit_tangents)
     gram = gram + np.diag(point)
     return Collocation(
         x=x,
         bend=slopes,
-        curve=_merged(of("y", 2), of("z", 2)),
+        curve=_merged(values_of("y", 2), values_of("z", 2)),
         lean=lean,
         stretch=stretch,
-        straight=np.append(0 * nodes + 1, 0 * where),
+        straight=np.append(0 * nodes + 1, 0 * jump_positions),
         twist=twist,
-        torsion=of("twist", 1),
+        torsion=values_of("twist", 1),
         stiffness=weights * np.stack([_stiffness(span, n, x) for n in STIFFNESSES]),
         rotary=rotary,
         point=point,
@@ -294,12 +299,12 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         mean=mean,
         factor=settled(np.stack([_factor(gram[a, a], mean[a]) for a in range(3)])),
         tip=settled(tip),
-        tip_bend=_merged(of("y", 1, end), of("z", 1, end))[:, 0],
-        tip_twist=of("twist", 0, end)[0],
+        tip_bend=_merged(values_of("y", 1, tip_position), values_of("z", 1, tip_position))[:, 0],
+        tip_twist=values_of("twist", 0, tip_position)[0],
         edges=fine.edges,
         series=settled(fine.series(reach)),
-        common=found.common,
-        more=more,
+        common=cardinals.common,
+        more=excess,
     )
 
 
@@ -310,29 +315,32 @@ def _merged(y: Array, z: Array) -> Array:
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
     """Return the J positions [m] where x displacements jump, shape (J,), and the jumps (J, m)."""
-    inner = fine.edges[1:-1]
+    inner_edges = fine.edges[1:-1]
     step = 1e-9 * fine.edges[-1]
-    jumps = shapes.values("x", inner + step) - shapes.values("x", inner - step)
-    if not len(inner):
-        return inner, jumps
+    jumps = shapes.values("x", inner_edges + step) - shapes.values("x", inner_edges - step)
+    if not len(inner_edges):
+        return inner_edges, jumps
     size = np.abs(shapes.values("x", fine.x)).max(initial=0.0)
-    found = np.abs(jumps).max(axis=1, initial=0.0) > 1e-3 * size
-    return inner[found], settled(np.where(np.abs(jumps) > 1e-3 * size, jumps, 0.0)[found])
+    is_jump = np.abs(jumps).max(axis=1, initial=0.0) > 1e-3 * size
+    return inner_edges[is_jump], settled(np.where(np.abs(jumps) > 1e-3 * size, jumps, 0.0)[is_jump])
 
 
-def _rotary(inertia: Array, bend: Array, twist: Array, *, unit: bool) -> tuple[Array, Array]:
+def _rotary(
+    inertia: Array, bend: Array, twist: Array, *, unit_tangents: bool
+) -> tuple[Array, Array]:
     """Split sections' rotary inertia about their own axes, (3, G), into `rotary` and `point`.
 
     In a plane ``point`` is the inertia about the axis of bending, else the smaller one of the two.
-    Where sections shear or the axis stretches, its derivative is not the ``unit`` normal of the
-    sections, and ``point`` is 0. Inertia that bending and twist leave unchanged is in neither.
+    Where sections shear or the axis stretches, its derivative is not a unit normal of the sections
+    (``unit_tangents`` is false), and ``point`` is 0. Inertia that bending and twist leave unchanged
+    is in neither.
     """
     along_y, along_z = np.any(bend[0]), np.any(bend[1])
-    none = 0 * inertia[0]
+    zeros = 0 * inertia[0]
     if not (along_y or along_z or (np.any(twist) and np.any(inertia[1] != inertia[2]))):
-        return 0 * inertia, none
-    if not unit or not (along_y or along_z):
-        return inertia, none
+        return 0 * inertia, zeros
+    if not unit_tangents or not (along_y or along_z):
+        return inertia, zeros
     point = np.minimum(*inertia[1:]) if along_y and along_z else inertia[2 if along_y else 1]
     return inertia - np.outer([0, 1, 1], point), point
 
@@ -347,12 +355,12 @@ def _single(rows: Array) -> Array | None:
     count, k = rows.shape
     if not 1 < k <= count or k + (count - k) * k >= np.count_nonzero(rows):
         return None
-    places = [(2 * j + 1) * count // (2 * k) for j in range(k)]
-    if count - k < 2:  # the first one turns least
-        places = list(range(count - k, count))
-    if np.linalg.matrix_rank(rows[places]) < k:
+    node_indices = [(2 * j + 1) * count // (2 * k) for j in range(k)]
+    if count - k < 2:  # combinations at the last nodes have the smallest values
+        node_indices = list(range(count - k, count))
+    if np.linalg.matrix_rank(rows[node_indices]) < k:
         return None
-    single = np.asarray(np.linalg.inv(rows[places]), dtype=np.float64)
+    single = np.asarray(np.linalg.inv(rows[node_indices]), dtype=np.float64)
     return single if np.abs(rows @ single).max() < FAR else None
 
 
@@ -364,9 +372,9 @@ def _factor(gram: Array, mean: Array) -> Array:
         return factor
     rows, sizes = vectors.T[-rank:], np.sqrt(values[-rank:])[:, None]
     first = rows @ mean[:, None] / sizes
-    turned = np.linalg.qr(np.hstack([first, np.eye(rank)]))[0]
-    turned = turned * np.sign(turned[:, :1].T @ first)
-    rows = turned.T @ (sizes * rows)
+    rotation = np.linalg.qr(np.hstack([first, np.eye(rank)]))[0]
+    rotation = rotation * np.sign(rotation[:, :1].T @ first)
+    rows = rotation.T @ (sizes * rows)
     factor[0], factor[1:rank] = rows[0], np.linalg.qr(rows[1:])[1]
     return factor
 

@@ -10,9 +10,8 @@ from flexarm.links.constants import POLYNOMIAL_TABLES
 from flexarm.spatial import Array
 
 DERIVATIVES = 4  # series stored: the function itself and its first three derivatives
-_tables: dict[
-    bytes, Array
-] = {}  # Legendre polynomials by the positions at which they are evaluated
+# Legendre polynomials, by the positions at which they are evaluated.
+_tables: dict[bytes, Array] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +22,9 @@ class SpanCurves:
     """
 
     edges: Array  # panel edges [m], (p + 1,)
-    # Legendre coefficients on each panel, (p, degree + 1, k), of the k series and their derivatives
-    # up to the third.  Each is kept, because differentiating a series of high degree loses digits
-    # and integrating one does not.
+    # Legendre coefficients on each panel, (p, degree + 1, k), of the k series and of their
+    # derivatives up to the third. Each is stored, because differentiating a series of high degree
+    # loses digits and integrating one does not.
     series: tuple[Array, ...]
     weights: Array  # weights of the series in the functions, (k, n)
 
@@ -48,8 +47,10 @@ class SpanCurves:
         left, right = self.edges[panel], self.edges[panel + 1]
         series = self.series[nu]
         table = polynomials((2 * x - left - right) / (right - left), series.shape[1] - 1)
-        one = len(series) == 1
-        values = table @ series[0] if one else np.einsum("gd,gdk->gk", table, series[panel])
+        has_one_panel = len(series) == 1
+        values = (
+            table @ series[0] if has_one_panel else np.einsum("gd,gdk->gk", table, series[panel])
+        )
         return np.asarray(values @ self.weights)
 
     @property
@@ -79,10 +80,10 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
     half = np.diff(edges)[:, None, None] / 2
     series = _derivatives(strain, half, DERIVATIVES - len(root))
     for start in root[::-1]:
-        inside = half * legendre.legint(series[0], lbnd=-1, axis=1)
-        rise = inside.sum(axis=1)  # every Legendre polynomial is 1 at a panel's end
-        inside[:, 0] += start + np.cumsum(rise, axis=0) - rise
-        series.insert(0, inside)
+        integral = half * legendre.legint(series[0], lbnd=-1, axis=1)
+        rise = integral.sum(axis=1)  # every Legendre polynomial is 1 at a panel's end
+        integral[:, 0] += start + np.cumsum(rise, axis=0) - rise
+        series.insert(0, integral)
     return SpanCurves(edges, tuple(series), np.eye(strain.shape[2]))
 
 
@@ -94,17 +95,17 @@ def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
     return series
 
 
-def polynomials(places: Array, degree: int) -> Array:
-    """Return Legendre polynomials at positions in (-1, 1), shape (len(places), degree + 1).
+def polynomials(positions: Array, degree: int) -> Array:
+    """Return Legendre polynomials at positions in (-1, 1), shape (len(positions), degree + 1).
 
     The table is cached and shared by all curves of a link: callers must not modify it.
     """
-    key = places.tobytes()
+    key = positions.tobytes()
     table = _tables.pop(key, None)
     if table is None or table.shape[1] <= degree:
-        table = np.asarray(legendre.legvander(places, degree))
-        table.flags.writeable = False  # many share it
-    _tables[key] = table  # the latest used comes last
+        table = np.asarray(legendre.legvander(positions, degree))
+        table.flags.writeable = False  # several callers share it
+    _tables[key] = table  # most recently used last
     if len(_tables) > POLYNOMIAL_TABLES:
         _tables.pop(next(iter(_tables)), None)
     return table[:, : degree + 1]

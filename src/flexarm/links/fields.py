@@ -60,10 +60,8 @@ class MovingField:
 class Basis:
     """Mass integrals of basis functions along a link, n functions per axis."""
 
-    # gram, mean: integrals of products, (n, n) per pair of axes, and of the functions, (n,) per
-    # axis.
-    gram: Mapping[tuple[Axis, Axis], Array]
-    mean: Mapping[Axis, Array]
+    gram: Mapping[tuple[Axis, Axis], Array]  # integrals of products, (n, n) per pair of axes
+    mean: Mapping[Axis, Array]  # integrals of the functions, (n,) per axis
     mass: float  # integral of 1
 
     @classmethod
@@ -77,20 +75,23 @@ class Basis:
         inequality are set to 0: for orthogonal shapes the sums reach at most 3e-14 of the bound,
         for others 1e-5 and more.
         """
-        every = np.concatenate([functions[a] for a in AXES])
-        scaled, mass = every * np.sqrt(weights), float(weights.sum())
+        stacked = np.concatenate([functions[a] for a in AXES])
+        scaled, mass = stacked * np.sqrt(weights), float(weights.sum())
         size = np.linalg.norm(scaled, axis=1)
-        gram, mean = scaled @ scaled.T, every @ weights
-        sizes, large = np.outer(size, size), size * np.sqrt(mass)
+        gram, mean = scaled @ scaled.T, stacked @ weights
+        sizes, mean_sizes = np.outer(size, size), size * np.sqrt(mass)
         if jumps is not None:
-            middle, pulse = jumps
-            added, most = middle @ pulse.T, np.abs(middle) @ np.abs(pulse).T
-            gram, mean = gram + added + added.T, mean + pulse.sum(axis=1)
-            sizes, large = sizes + most + most.T, large + np.abs(pulse).sum(axis=1)
+            jump_means, pulses = jumps
+            jump_gram, jump_sizes = jump_means @ pulses.T, np.abs(jump_means) @ np.abs(pulses).T
+            gram, mean = gram + jump_gram + jump_gram.T, mean + pulses.sum(axis=1)
+            sizes, mean_sizes = (
+                sizes + jump_sizes + jump_sizes.T,
+                mean_sizes + np.abs(pulses).sum(axis=1),
+            )
         ends = np.cumsum([len(functions[a]) for a in AXES])[:-1]
         rows = np.split(settled(gram, sizes), ends)
         blocks = [np.split(row, ends, axis=1) for row in rows]
-        means = np.split(settled(mean, large), ends)
+        means = np.split(settled(mean, mean_sizes), ends)
         return cls(
             {(a, b): blocks[i][j] for i, a in enumerate(AXES) for j, b in enumerate(AXES)},
             dict(zip(AXES, means, strict=True)),
@@ -130,10 +131,14 @@ class Weighed:
 def evaluate(moving: MovingField, functions: Functions) -> tuple[Expr, Expr, Expr]:
     """Evaluate a moving field at one point: value (3,), columns (3, k), bias (3,)."""
     ends = np.cumsum([len(functions[a]) for a in AXES])[:-1]
-    there = np.split(settled(np.concatenate([functions[a][:, 0] for a in AXES])), ends)
+    values = np.split(settled(np.concatenate([functions[a][:, 0] for a in AXES])), ends)
 
-    def at(field: Field) -> Expr:
-        rows = zip(there, AXES, strict=True)
+    def combine(field: Field) -> Expr:
+        rows = zip(values, AXES, strict=True)
         return ca.vertcat(*[ca.dot(constant(row), field.of(a)) for row, a in rows])
 
-    return at(moving.value), ca.horzcat(*[at(c) for c in moving.columns]), at(moving.bias)
+    return (
+        combine(moving.value),
+        ca.horzcat(*[combine(c) for c in moving.columns]),
+        combine(moving.bias),
+    )

@@ -29,13 +29,12 @@ class Points:
     """Values of mass, shapes and stiffness at g quadrature points, for m amplitudes."""
 
     x: Array  # distance from the span's root [m], (g,)
-    mass: Array  # mass that a point stands for [kg], (g,)
+    mass: Array  # mass of a quadrature point [kg], (g,)
     shape: Array  # displacement columns Phi, (g, 3, m)
     quadratic: Array  # quadratic displacements X: ``1/2 d^T X[g, k] d`` along axis k, (g, 3, m, m)
-    bending: Array  # bending stiffness that a point stands for [N m^3], along y and z, (2, g)
-    # slope, curvature: first and second derivatives of the displacement along y and z, (2, g, m).
-    slope: Array
-    curvature: Array
+    bending: Array  # bending stiffness of a quadrature point [N m^3], along y and z, (2, g)
+    slope: Array  # first derivatives of the displacements along y and z, (2, g, m)
+    curvature: Array  # second derivatives of these displacements, (2, g, m)
 
     @cached_property
     def draws(self) -> bool:
@@ -45,25 +44,24 @@ class Points:
     @cached_property
     def used(self) -> "Displacements":
         """Displacements that are not identically zero, as a basis with mass integrals."""
-        moving, pairs = list[tuple[int, ...]](), list[Pairs]()
+        amplitudes, pairs = list[tuple[int, ...]](), list[Pairs]()
         functions: dict[Axis, Array] = {}
         for n, axis in enumerate(AXES):
             shape, form = self.shape[:, n], self.quadratic[:, n]
-            moving.append(tuple(np.flatnonzero(np.any(shape != 0, axis=0)).tolist()))
+            amplitudes.append(tuple(np.flatnonzero(np.any(shape != 0, axis=0)).tolist()))
             pairs.append(Pairs.of_form(np.any(form != 0, axis=0)))
-            along = [self.x[None]] if n == 0 else []
-            rows = [*along, shape[:, list(moving[n])].T, pairs[n].of(form).T]
+            position_row = [self.x[None]] if n == 0 else []
+            rows = [*position_row, shape[:, list(amplitudes[n])].T, pairs[n].of(form).T]
             functions[axis] = np.concatenate(rows)
-        return Displacements(tuple(moving), tuple(pairs), Basis.of(functions, self.mass))
+        return Displacements(tuple(amplitudes), tuple(pairs), Basis.of(functions, self.mass))
 
 
 @dataclass(frozen=True)
 class Displacements:
     """Linear and quadratic displacements that are not identically zero, per axis x, y, z."""
 
-    # moving, pairs: amplitudes with a linear displacement, and pairs of them with a quadratic one.
-    moving: tuple[tuple[int, ...], ...]
-    pairs: tuple[Pairs, ...]
+    moving: tuple[tuple[int, ...], ...]  # amplitudes with a linear displacement
+    pairs: tuple[Pairs, ...]  # pairs of amplitudes with a quadratic displacement
     basis: Basis  # the functions x, the linear and the quadratic displacements, in that order
 
 
@@ -71,23 +69,20 @@ class Displacements:
 class Integrals:
     """Mass integrals of a span about its root, m amplitudes; mu is the mass per length."""
 
-    # mass, first, second: int mu [kg], int mu r0 [kg m] (3,), int mu r0 r0^T [kg m^2] (3, 3), with
-    # r0 = x e_x.
-    mass: float
-    first: Array
-    second: Array
+    mass: float  # int mu [kg]
+    first: Array  # int mu r0 [kg m] with r0 = x e_x, (3,)
+    second: Array  # int mu r0 r0^T [kg m^2], (3, 3)
     shape: Array  # int mu Phi, (3, m)
     position_shape: Array  # int mu r0 phi_j^T, (m, 3, 3)
     # int mu phi_i phi_j^T, (m, m, 3, 3); its trace is the modal mass of the translations.
     shape_shape: Array
-    # rotary, rotary_shape, rotary_modal: int J (3, 3), int J theta (3, m), int theta^T J theta (m,
-    # m) of the sections' rotary inertia J = diag(Jx, Jy, Jz) and first-order angles theta.
-    rotary: Array
-    rotary_shape: Array
-    rotary_modal: Array
+    # Rotary inertia of the sections, with J = diag(Jx, Jy, Jz) and first-order angles theta.
+    rotary: Array  # int J, (3, 3)
+    rotary_shape: Array  # int J theta, (3, m)
+    rotary_modal: Array  # int theta^T J theta, (m, m)
     quadratic: Array  # int mu X, (3, m, m): first moment of the quadratic displacements
     position_quadratic: Array  # int mu x X, (3, m, m)
-    modal_mass: Array  # int mu Phi^T Phi + theta^T J theta, or what was measured, (m, m)
+    modal_mass: Array  # int mu Phi^T Phi + theta^T J theta, or the measured modal mass, (m, m)
     stiffness: Array  # linear stiffness, (m, m)
 
     @property
@@ -99,9 +94,9 @@ class Integrals:
     @property
     def momentum(self) -> Array:
         """Angular, then linear momentum about the root per amplitude rate, undeformed, (6, m)."""
-        odd = self.position_shape - self.position_shape.swapaxes(-1, -2)
-        turning = np.stack([odd[:, 1, 2], odd[:, 2, 0], odd[:, 0, 1]])
-        return np.concatenate([turning + self.rotary_shape, self.shape])
+        antisymmetric = self.position_shape - self.position_shape.swapaxes(-1, -2)
+        angular = np.stack([antisymmetric[:, 1, 2], antisymmetric[:, 2, 0], antisymmetric[:, 0, 1]])
+        return np.concatenate([angular + self.rotary_shape, self.shape])
 
     @classmethod
     def none(cls) -> "Integrals":
@@ -133,16 +128,18 @@ def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
 
     def integral(start: Array, end: Array) -> Array:
         half = (end - start) / 2
-        where = (start + half)[:, None] + half[:, None] * node
+        points = (start + half)[:, None] + half[:, None] * node
         total = np.zeros((len(start), shapes.count, shapes.count))
         for direction in ("y", "z"):
-            slope = shapes.values(direction, where.ravel(), 1).reshape(*where.shape, -1)
+            slope = shapes.values(direction, points.ravel(), 1).reshape(*points.shape, -1)
             total += np.einsum("pg,pgi,pgj->pij", half[:, None] * weight, slope, slope)
         return total
 
-    whole = integral(edges[:-1], edges[1:])
-    before = np.concatenate((np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)))
-    return before[panel] + integral(edges[panel], x)
+    panel_integrals = integral(edges[:-1], edges[1:])
+    sums_before = np.concatenate(
+        (np.zeros((1, *panel_integrals.shape[1:])), np.cumsum(panel_integrals, axis=0))
+    )
+    return sums_before[panel] + integral(edges[panel], x)
 
 
 def quadratic_displacement(
@@ -199,14 +196,14 @@ def section_tables(
     3, m, m) each.  With ``stiffening`` displacements include the axial shortening.
     """
     linear = shapes.displacement(x), shapes.rotation(x)
-    drawn = slopes = np.zeros((len(x), 3, shapes.count, shapes.count))
+    quadratic = slopes = np.zeros((len(x), 3, shapes.count, shapes.count))
     if stiffening or extra:
-        drawn = quadratic_displacement(shapes, x, edges, stiffening=stiffening, extra=extra)
+        quadratic = quadratic_displacement(shapes, x, edges, stiffening=stiffening, extra=extra)
         slopes = quadratic_displacement(
             shapes, x, edges, stiffening=False, extra=extra, derivative=1
         )
-    turned = np.stack([0 * slopes[:, 0], -slopes[:, 2], slopes[:, 1]], axis=1)
-    return *linear, drawn, turned
+    angles = np.stack([0 * slopes[:, 0], -slopes[:, 2], slopes[:, 1]], axis=1)
+    return *linear, quadratic, angles
 
 
 def integrate(
@@ -221,15 +218,15 @@ def integrate(
         ``extra``, integrals of products of quadratic displacements.
     """
     if not (stiffening or extra):
-        found = _at(span, shapes, product_points(shapes, span), shapes.edges)
-        return cleaned(found[0]), found[1]
+        result = _at(span, shapes, product_points(shapes, span), shapes.edges)
+        return cleaned(result[0]), result[1]
     edges = union(span.edges, shapes.edges)
     for shape in extra:
         edges = union(edges, np.clip(shape.stations, 0.0, span.length))
     edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
     coarse = _at(span, shapes, span.quadrature(ORDERS[0], edges), edges, stiffening, extra)
-    for finer in ORDERS[1:]:
-        fine = _at(span, shapes, span.quadrature(finer, edges), edges, stiffening, extra)
+    for order in ORDERS[1:]:
+        fine = _at(span, shapes, span.quadrature(order, edges), edges, stiffening, extra)
         if _agree(coarse, fine):
             break
         coarse = fine
@@ -310,41 +307,41 @@ def _fourth_order(points: Points) -> Array:
     """Return the integrals of highest degree for three fixed amplitude vectors, scaled to 1."""
     m = points.shape.shape[2]
     probes = np.sin(np.arange(1.0, 3 * m + 1) ** 2).reshape(3, m)  # in no order
-    moved = np.einsum("gai,pi->gpa", points.shape, probes)
-    drawn = np.einsum("gaij,pi,pj->gpa", points.quadratic, probes, probes)
-    inertial = np.einsum("g,gpa,gqa->pq", points.mass, drawn, drawn)
-    mixed = np.einsum("g,gpa,gqb->pqab", points.mass, moved, drawn)
-    bent = np.einsum("dgi,pi->dgp", points.slope, probes)
-    bent = bent * np.einsum("dgi,pi->dgp", points.curvature, probes)
-    elastic = np.einsum("dg,dgp,egq->depq", points.bending, bent, bent)
+    linear = np.einsum("gai,pi->gpa", points.shape, probes)
+    quadratic = np.einsum("gaij,pi,pj->gpa", points.quadratic, probes, probes)
+    inertial = np.einsum("g,gpa,gqa->pq", points.mass, quadratic, quadratic)
+    mixed = np.einsum("g,gpa,gqb->pqab", points.mass, linear, quadratic)
+    bending = np.einsum("dgi,pi->dgp", points.slope, probes)
+    bending = bending * np.einsum("dgi,pi->dgp", points.curvature, probes)
+    elastic = np.einsum("dg,dgp,egq->depq", points.bending, bending, bending)
     parts = (inertial, mixed, elastic)
     return np.concatenate([(x / max(np.abs(x).max(initial=0.0), 1e-300)).ravel() for x in parts])
 
 
 def cleaned(integrals: Integrals) -> Integrals:
     """Return integrals with entries that equal 0 or each other up to rounding made exactly so."""
-    named = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
-    arrays = {name: value for name, value in named.items() if np.ndim(value) and np.any(value)}
+    contents = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
+    arrays = {name: value for name, value in contents.items() if np.ndim(value) and np.any(value)}
     if not arrays:
         return integrals
     pairs = pair_sizes(integrals.modal_mass)
-    natural = {"modal_mass": pairs, "rotary_modal": pairs}
-    natural["stiffness"] = pair_sizes(integrals.stiffness)
-    natural["shape_shape"] = pairs[:, :, None, None]
+    scales = {"modal_mass": pairs, "rotary_modal": pairs}
+    scales["stiffness"] = pair_sizes(integrals.stiffness)
+    scales["shape_shape"] = pairs[:, :, None, None]
     for name, value in arrays.items():
-        size = natural[name] if name in natural else np.abs(value).max()
-        natural[name] = np.broadcast_to(size, value.shape)
-    values, room = (
-        np.concatenate([each[name].ravel() for name in arrays]) for each in (arrays, natural)
+        size = scales[name] if name in scales else np.abs(value).max()
+        scales[name] = np.broadcast_to(size, value.shape)
+    values, sizes = (
+        np.concatenate([table[name].ravel() for name in arrays]) for table in (arrays, scales)
     )
     ends = np.cumsum([value.size for value in arrays.values()])
-    parts = np.split(settled(values, room), ends[:-1])
+    parts = np.split(settled(values, sizes), ends[:-1])
     for name, part in zip(arrays, parts, strict=True):
-        named[name] = part.reshape(arrays[name].shape)
-    for value in named.values():
+        contents[name] = part.reshape(arrays[name].shape)
+    for value in contents.values():
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
-    return Integrals(**named)
+    return Integrals(**contents)
 
 
 def settled_pairs(form: Array, whole: Array | None = None) -> Array:

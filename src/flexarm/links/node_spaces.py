@@ -34,22 +34,21 @@ class Fine:
     """Fine quadrature points that resolve functions along a span; p points in n panels."""
 
     edges: Array  # panels [m], (n + 1,)
-    # x, weights, mass: points [m], quadrature weights [m], and weights times mass per length [kg],
-    # (p,).
+    # Points [m], quadrature weights [m], and weights times mass per length [kg], (p,) each.
     x: Array
     weights: Array
     mass: Array
-    # Derivatives of the displacements along x, y, z, of those shapes that have any, (p, k) each.
+    # Derivatives of the displacements along x, y, z, for the shapes that have any, (p, k) each.
     slopes: tuple[Array, Array, Array]
 
     @classmethod
-    def of(cls, span: Span, shapes: Shapes, more: int) -> "Fine":
+    def of(cls, span: Span, shapes: Shapes, excess: int) -> "Fine":
         """Sample the slopes of shape functions at more points than there will be nodes."""
         edges = union(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
         points = fine_points(shapes) if len(edges) == 2 else FINE_OF_MANY
-        x, weights = span.quadrature(more + points, edges)
+        x, weights = span.quadrature(excess + points, edges)
         slopes = [live(axis_slopes(shapes, d, x)) for d in AXES]
         mass = weights * span.at("mass_per_length", x)
         return cls(edges, x, weights, mass, (slopes[0], slopes[1], slopes[2]))
@@ -68,10 +67,10 @@ class Fine:
     def running(self) -> Array:
         """Matrix (p, p) that integrates values at the points from the root up to each point."""
         matrix = np.zeros((len(self.x), len(self.x)))
-        _, inside = _panel_matrices(self.order)
+        _, integration = _panel_matrices(self.order)
         for panel, half in enumerate(np.diff(self.edges) / 2):
             rows = self.of_panel(panel)
-            matrix[rows, rows] = half * inside
+            matrix[rows, rows] = half * integration
             matrix[rows, : rows.start] = self.weights[: rows.start]
         return matrix
 
@@ -79,20 +78,22 @@ class Fine:
         """Return the slice of point indices that belong to a panel."""
         return slice(panel * self.order, (panel + 1) * self.order)
 
-    def to(self, places: Array) -> Array:
-        """Return the interpolation matrix from the fine points to places [m], (len(places), p)."""
-        back, _ = _panel_matrices(self.order)
-        panel = np.clip(np.searchsorted(self.edges, places, side="right") - 1, 0, self.panels - 1)
+    def to(self, positions: Array) -> Array:
+        """Return the interpolation matrix from the fine points to P positions [m], (P, p)."""
+        fit, _ = _panel_matrices(self.order)
+        panel = np.clip(
+            np.searchsorted(self.edges, positions, side="right") - 1, 0, self.panels - 1
+        )
         low, high = self.edges[panel], self.edges[panel + 1]
-        rows = legendre.legvander((2 * places - low - high) / (high - low), self.order - 1) @ back
-        matrix = np.zeros((len(places), self.panels, self.order))
-        matrix[np.arange(len(places)), panel] = rows
-        return matrix.reshape(len(places), -1)
+        rows = legendre.legvander((2 * positions - low - high) / (high - low), self.order - 1) @ fit
+        matrix = np.zeros((len(positions), self.panels, self.order))
+        matrix[np.arange(len(positions)), panel] = rows
+        return matrix.reshape(len(positions), -1)
 
     def series(self, values: Array) -> Array:
         """Return the Legendre coefficients on each panel of functions (..., p, G) at the points."""
-        back, _ = _panel_matrices(self.order)
-        parts = [back @ values[..., self.of_panel(k), :] for k in range(self.panels)]
+        fit, _ = _panel_matrices(self.order)
+        parts = [fit @ values[..., self.of_panel(k), :] for k in range(self.panels)]
         return np.stack(parts, axis=-3)
 
 
@@ -102,49 +103,49 @@ def _panel_matrices(order: int) -> tuple[Array, Array]:
 
     Returns
     -------
-    back, inside
+    fit, integration
         Matrices (p, p) that map values at the panel's p points to Legendre coefficients, and to
         integrals from -1 up to each point.
     """
     node, _ = gauss_points(order)
     table = legendre.legvander(node, order)
-    back = np.asarray(np.linalg.inv(table[:, :order]), dtype=np.float64)
-    later = (table[:, 2:] - table[:, :-2]) / np.arange(3.0, 2 * order, 2)
-    inside = np.column_stack([1 + node, later]) @ back
-    for matrix in (back, inside):
+    fit = np.asarray(np.linalg.inv(table[:, :order]), dtype=np.float64)
+    higher = (table[:, 2:] - table[:, :-2]) / np.arange(3.0, 2 * order, 2)
+    integration = np.column_stack([1 + node, higher]) @ fit
+    for matrix in (fit, integration):
         matrix.flags.writeable = False
-    return back, inside
+    return fit, integration
 
 
-# Numbers of nodes, the edges between which they stand, and a space for each of x, y, z.
+# Numbers of nodes, the edges of their intervals, and a space for each of x, y, z.
 Choice = tuple[list[int], Array, list[Array]]
 
 
-def chosen_spaces(fine: Fine, more: int) -> Choice:
-    """Select nodes and interpolation spaces, with ``more`` nodes beyond the number of shapes."""
-    return _by_panels(fine, more) or _at_once(fine, more)
+def chosen_spaces(fine: Fine, excess: int) -> Choice:
+    """Select nodes and interpolation spaces, with ``excess`` nodes beyond the number of shapes."""
+    return _by_panels(fine, excess) or _at_once(fine, excess)
 
 
-def _by_panels(fine: Fine, more: int) -> Choice | None:
+def _by_panels(fine: Fine, excess: int) -> Choice | None:
     """Return nodes and spaces selected panel by panel, or None.
 
     None for a single panel, and where the panels' spaces have more than LOCAL functions per shape.
     """
     if fine.panels == 1:
         return None
-    counts, blocks, held_by_all = [], [], 0
+    counts, blocks, required = [], [], 0
     for panel in range(fine.panels):
         rows = fine.of_panel(panel)
         w = fine.weights[rows]
         linear = np.hstack([np.ones((fine.order, 1)), *[s[rows] for s in fine.slopes]])
-        held = _orthonormal(linear, w)
-        held_by_all += held.shape[1]
-        counts.append(held.shape[1] + more - 1)
+        required_functions = _orthonormal(linear, w)
+        required += required_functions.shape[1]
+        counts.append(required_functions.shape[1] + excess - 1)
         low, high = fine.edges[panel : panel + 2]
-        fill = legendre.legvander((2 * fine.x[rows] - low - high) / (high - low), counts[-1])
-        blocks.append(_filled(held, fill, w, counts[-1]))
+        polynomials = legendre.legvander((2 * fine.x[rows] - low - high) / (high - low), counts[-1])
+        blocks.append(_filled(required_functions, polynomials, w, counts[-1]))
     shapes = 1 + max(s.shape[1] for s in fine.slopes)
-    if held_by_all > LOCAL * shapes:
+    if required > LOCAL * shapes:
         return None
     space, column = np.zeros((len(fine.x), sum(counts))), 0
     for panel, block in enumerate(blocks):
@@ -153,46 +154,46 @@ def _by_panels(fine: Fine, more: int) -> Choice | None:
     return counts, fine.edges, [space] * 3
 
 
-def _at_once(fine: Fine, more: int) -> Choice:
+def _at_once(fine: Fine, excess: int) -> Choice:
     """Return nodes and spaces for the whole span: one common space in a plane, else three."""
     stretch, *bends = fine.slopes
-    one = np.ones((len(stretch), 1))
+    constant = np.ones((len(stretch), 1))
     s, a, b = _falling(stretch), *(_falling(bend) for bend in bends)
     squares = _squares(a) + _squares(b)
-    square = np.stack(squares, axis=-1) if squares else one[:, :0]
-    numbers = [slope.shape[-1] for slope in fine.slopes]
-    if fine.panels == 1 and max(numbers) > MOST_EXACT_SHAPES:
+    square = np.stack(squares, axis=-1) if squares else constant[:, :0]
+    shape_counts = [slope.shape[-1] for slope in fine.slopes]
+    if fine.panels == 1 and max(shape_counts) > MOST_EXACT_SHAPES:
         raise ShapeError(
             f"an exact link takes at most {MOST_EXACT_SHAPES} shapes in a direction, got "
-            f"{max(numbers)}. Take fewer, or use linear theory ('stiffening: false')."
+            f"{max(shape_counts)}. Take fewer, or use linear theory ('stiffening: false')."
         )
-    flat = not numbers[0] and not (numbers[1] and numbers[2])
-    count = max(numbers) + more
-    if flat:
-        bend, slope = (bends[0], a) if numbers[1] else (bends[1], b)
-        held = [np.concatenate([one, bend], axis=-1)]
-        further = [squares + _products(square, slope, TRIPLE)]
+    in_plane = not shape_counts[0] and not (shape_counts[1] and shape_counts[2])
+    count = max(shape_counts) + excess
+    if in_plane:
+        bend, slope = (bends[0], a) if shape_counts[1] else (bends[1], b)
+        required = [np.concatenate([constant, bend], axis=-1)]
+        candidates = [squares + _products(square, slope, TRIPLE)]
     else:
-        held = [np.concatenate([one, stretch], axis=-1), bends[0], bends[1]]
-        further = [squares + _products(square, s, STRETCHED)]
-        further += [
+        required = [np.concatenate([constant, stretch], axis=-1), bends[0], bends[1]]
+        candidates = [squares + _products(square, s, STRETCHED)]
+        candidates += [
             _products(square, slope, TRIPLE) + _products(s, slope, STRETCHED) for slope in (a, b)
         ]
-    whole = ([count], fine.edges[[0, -1]])
-    for counts, edges in ((_shared_out(fine, count), fine.edges), whole):
+    whole_span = ([count], fine.edges[[0, -1]])
+    for counts, edges in ((_shared_out(fine, count), fine.edges), whole_span):
         if len(counts) != len(edges) - 1:
             continue
-        fill, spaces = _polynomials(fine.x, edges, counts), []
-        for linear, products in zip(held, further, strict=True):
-            start = _orthonormal(linear if linear.shape[1] else one, fine.weights)
-            rest = np.column_stack([*products, COMPLETING * fill])
-            spaces.append(_filled(start, rest, fine.weights, count))
+        polynomials, spaces = _polynomials(fine.x, edges, counts), []
+        for linear, products in zip(required, candidates, strict=True):
+            orthonormal = _orthonormal(linear if linear.shape[1] else constant, fine.weights)
+            remaining = np.column_stack([*products, COMPLETING * polynomials])
+            spaces.append(_filled(orthonormal, remaining, fine.weights, count))
         if fine.panels == 1:
             break
         at_nodes = fine.to(gauss_nodes(edges, counts)[0])
         if max(np.linalg.cond(at_nodes @ space) for space in spaces) < AMPLIFIED:
             break
-    return counts, edges, spaces * (3 if flat else 1)
+    return counts, edges, spaces * (3 if in_plane else 1)
 
 
 def _shared_out(fine: Fine, count: int) -> list[int]:
@@ -236,27 +237,27 @@ def _orthonormal(functions: Array, weights: Array) -> Array:
     root = np.sqrt(weights)[:, None]
     sizes = np.linalg.norm(root * functions, axis=0)
     scaled = (root * functions)[:, sizes > 0] / sizes[sizes > 0]
-    left, values, _ = np.linalg.svd(scaled, full_matrices=False)
-    return np.asarray(left[:, : int(np.sum(values > NEGLIGIBLE * values[0]))] / root)
+    vectors, values, _ = np.linalg.svd(scaled, full_matrices=False)
+    return np.asarray(vectors[:, : int(np.sum(values > NEGLIGIBLE * values[0]))] / root)
 
 
-def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
+def _filled(space: Array, candidates: Array, weights: Array, count: int) -> Array:
     """Return an orthonormal space extended to ``count`` functions by dominant singular vectors.
 
-    The added functions are the left singular vectors, with the largest singular values, of the part
-    of ``further`` orthogonal to ``held``.
+    The added functions are the left singular vectors, with the largest singular values, of the
+    part of ``candidates`` orthogonal to ``space``.
     """
     root = np.sqrt(weights)[:, None]
-    start, rest = root * held, root * further
+    weighted_space, remainder = root * space, root * candidates
     for _ in range(2):
-        rest = rest - start @ (start.T @ rest)
-    room = min(max(count - held.shape[1], 0), *rest.shape)
-    if not room:
-        return held
-    squares, found = np.linalg.eigh(rest @ rest.T)
-    if AMPLIFIED * squares[-room] < squares[-1]:  # eigenvalues have lost their digits
-        found = np.linalg.svd(rest, full_matrices=False)[0][:, ::-1]
-    return np.hstack([held, found[:, : -room - 1 : -1] / root])
+        remainder = remainder - weighted_space @ (weighted_space.T @ remainder)
+    missing = min(max(count - space.shape[1], 0), *remainder.shape)
+    if not missing:
+        return space
+    squares, vectors = np.linalg.eigh(remainder @ remainder.T)
+    if AMPLIFIED * squares[-missing] < squares[-1]:  # eigenvalues are only rounding
+        vectors = np.linalg.svd(remainder, full_matrices=False)[0][:, ::-1]
+    return np.hstack([space, vectors[:, : -missing - 1 : -1] / root])
 
 
 def _falling(slopes: Array) -> Array:
@@ -283,8 +284,8 @@ def fine_points(shapes: Shapes) -> int:
 
 def live(slopes: Array) -> Array:
     """Return the columns that are not zero up to rounding."""
-    cleaned = settled(slopes)
-    return np.asarray(cleaned[:, np.any(cleaned != 0, axis=0)])
+    snapped = settled(slopes)
+    return np.asarray(snapped[:, np.any(snapped != 0, axis=0)])
 
 
 def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:

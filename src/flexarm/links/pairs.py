@@ -18,10 +18,10 @@ class Pairs:
     size: int
 
     @classmethod
-    def of_form(cls, used: npt.NDArray[np.bool_]) -> "Pairs":
+    def of_form(cls, nonzero: npt.NDArray[np.bool_]) -> "Pairs":
         """Return the pairs at which a form (size, size) has nonzero entries."""
-        rows, columns = np.nonzero(np.triu(used | used.T))
-        return cls(rows, columns, len(used))
+        rows, columns = np.nonzero(np.triu(nonzero | nonzero.T))
+        return cls(rows, columns, len(nonzero))
 
     @classmethod
     def full(cls, size: int) -> "Pairs":

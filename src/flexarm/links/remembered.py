@@ -15,13 +15,13 @@ def remembered(key: Hashable, make: Callable[[], T]) -> T:
     The least recently used result is dropped when the cache is full.
     """
     try:
-        found = _known.pop(key)
+        result = _known.pop(key)
     except KeyError:
-        found = make()
-    _known[key] = found  # most recently used last
+        result = make()
+    _known[key] = result  # most recently used last
     if len(_known) > REMEMBERED:
         _known.pop(next(iter(_known)), None)
-    return cast(T, found)
+    return cast(T, result)
 
 
 class Same:

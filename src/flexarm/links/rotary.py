@@ -33,17 +33,21 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
         J, angle = _sections(nodes)
         inertia -= np.diag(J.sum(axis=1))
         shape -= np.einsum("ag,agm->am", J, angle)
-        # Scales of the whole mass matrix, to which the rest is added (Schwarz).
-        about, moved = np.sqrt(np.diag(i.inertia.second)), np.sqrt(np.diag(i.modal_mass))
-        inertia = _less_dust(inertia, np.outer(about, about))
-        shape = _less_dust(shape, np.outer(about, moved))
-        # Summed in the order of the equations of motion, so that what cancels there is exactly 0.
-        turning = sum(
+        # Scales of the whole mass matrix, of which the remainder is a part (Schwarz).
+        rotation_scale, amplitude_scale = (
+            np.sqrt(np.diag(i.inertia.second)),
+            np.sqrt(np.diag(i.modal_mass)),
+        )
+        inertia = _less_dust(inertia, np.outer(rotation_scale, rotation_scale))
+        shape = _less_dust(shape, np.outer(rotation_scale, amplitude_scale))
+        # Same summation order as in the equations of motion, so that cancelling terms give exactly
+        # 0.
+        node_sum = sum(
             np.cumsum((w[:, None] * rows)[:, :, None] * rows[:, None], axis=0)[-1]
             for w, rows in zip(J, angle, strict=True)
         )
-        turning = np.triu(turning) + np.triu(turning, 1).T
-        modal = _less_dust(modal, sizes) - turning
+        node_sum = np.triu(node_sum) + np.triu(node_sum, 1).T
+        modal = _less_dust(modal, sizes) - node_sum
     return Rotary(inertia, shape, _less_dust(modal, sizes))
 
 
@@ -68,6 +72,6 @@ def _sections(nodes: Collocation) -> tuple[Array, Array]:
     return inertia, np.stack([nodes.twist, -nodes.turn[1], nodes.turn[0]])
 
 
-def _less_dust(rest: Array, size: Array) -> Array:
+def _less_dust(difference: Array, size: Array) -> Array:
     """Return the difference of two sums, each snapped, with rounding errors set to 0."""
-    return np.where(np.abs(rest) <= 3 * ROUNDING * size, 0.0, rest)
+    return np.where(np.abs(difference) <= 3 * ROUNDING * size, 0.0, difference)

@@ -26,8 +26,8 @@ class ChosenCount:
 
 def counts(arm: Arm, index: int, choice: Counted) -> Counts:
     """Return the number of shapes of a link in each direction."""
-    chosen = chosen_counts(arm, index, choice)
-    return Counts(*(chosen[MOTIONS[direction].key].number for direction in DIRECTIONS))
+    chosen_by_key = chosen_counts(arm, index, choice)
+    return Counts(*(chosen_by_key[MOTIONS[direction].key].number for direction in DIRECTIONS))
 
 
 def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCount]:
@@ -35,17 +35,25 @@ def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCoun
     link = arm.links[index]
     assert link.section is not None
     span = Span.of(link.section, link.span)
-    bending, none = _bending(arm, index), ChosenCount(0, "by rule, none without a stiffness")
+    bending, no_shapes = _bending(arm, index), ChosenCount(0, "by rule, none without a stiffness")
     automatic = {
-        "bending_y": bending if span.has("EIz") else none,
-        "bending_z": bending if span.has("EIy") else none,
+        "bending_y": bending if span.has("EIz") else no_shapes,
+        "bending_z": bending if span.has("EIy") else no_shapes,
     }
-    asked = {key: getattr(choice, key) for key in KEYS}
-    kept = {k: rule.number if asked[k] == "auto" else asked[k] for k, rule in automatic.items()}
-    automatic["torsion"] = _torsion(arm, index, choice, span, kept) if span.has("GJ") else none
-    automatic["stretch"] = _stretch(arm, index, span, kept) if span.has("EA") else none
+    requested = {key: getattr(choice, key) for key in KEYS}
+    bending_counts = {
+        k: rule.number if requested[k] == "auto" else requested[k] for k, rule in automatic.items()
+    }
+    automatic["torsion"] = (
+        _torsion(arm, index, choice, span, bending_counts) if span.has("GJ") else no_shapes
+    )
+    automatic["stretch"] = (
+        _stretch(arm, index, span, bending_counts) if span.has("EA") else no_shapes
+    )
     return {
-        key: rule if asked[key] == "auto" else ChosenCount(int(asked[key]), "the file says so")
+        key: rule
+        if requested[key] == "auto"
+        else ChosenCount(int(requested[key]), "the file says so")
         for key, rule in automatic.items()
     }
 
@@ -56,10 +64,10 @@ def _bending(arm: Arm, index: int) -> ChosenCount:
     root = hold(arm, index)
     if root.state == "free":
         if sum(link.flexible for link in arm.links) < 3:
-            why = "the root turns freely and the arm has one or two flexible links"
-            return ChosenCount(3, f"by rule, 3 where {why}")
-        why = "the root turns freely and the arm has three flexible links or more"
-        return ChosenCount(4, f"by rule, 4 where {why}")
+            reason = "the root turns freely and the arm has one or two flexible links"
+            return ChosenCount(3, f"by rule, 3 where {reason}")
+        reason = "the root turns freely and the arm has three flexible links or more"
+        return ChosenCount(4, f"by rule, 4 where {reason}")
     if root.state == "geared":
         return ChosenCount(4, "by rule, 4 where the joint is geared")
     if root.known:
@@ -77,22 +85,26 @@ def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> Chose
         return ChosenCount(UNBENT, f"by rule, {UNBENT} where the link does not bend")
     mean = _mean(span)
     mass, length = mean["mass_per_length"] * span.length, span.length
-    carried = outboard_inertia(arm, index, {}).mass
-    slow = (mean["EA"] / (length * (carried + mass / 3)) / math.tau**2) ** 0.5 if mass else math.inf
-    fast = 0.0
+    outboard_mass = outboard_inertia(arm, index, {}).mass
+    stretch_hz = (
+        (mean["EA"] / (length * (outboard_mass + mass / 3)) / math.tau**2) ** 0.5
+        if mass
+        else math.inf
+    )
+    bending_hz = 0.0
     for key, name in BENDING.items():
         if bending[key] and mass:
             wave = (bending[key] - 0.5) * math.pi / length
-            fast = max(fast, wave**2 * (mean[name] * length / mass) ** 0.5 / math.tau)
-    weight = sum(g * g for g in arm.gravity) ** 0.5 * (carried + mass / 2)
+            bending_hz = max(bending_hz, wave**2 * (mean[name] * length / mass) ** 0.5 / math.tau)
+    weight = sum(g * g for g in arm.gravity) ** 0.5 * (outboard_mass + mass / 2)
     strain = weight / mean["EA"]
-    if slow < fast:
+    if stretch_hz < bending_hz:
         return ChosenCount(
-            1, f"by rule, one where it stretches as slowly ({slow:.3g} Hz) as it bends"
+            1, f"by rule, one where it stretches as slowly ({stretch_hz:.3g} Hz) as it bends"
         )
     if strain > WEIGHT_STRAIN:
         return ChosenCount(1, f"by rule, one since weight strains it by {strain:.2g}")
-    return ChosenCount(0, f"by rule, none where it stretches much faster ({slow:.3g} Hz)")
+    return ChosenCount(0, f"by rule, none where it stretches much faster ({stretch_hz:.3g} Hz)")
 
 
 def _torsion(
@@ -104,23 +116,25 @@ def _torsion(
     fixed at both ends is slower than the first bending mode; otherwise 2, 1 or 0, by the inertia
     about the link's axis.
     """
-    seen = isinstance(choice, ArmModes | Loaded | ClampedMass)
-    tip = loaded_ends(arm, index).tip_inertia[0] if seen else 0.0
+    feels_tip = isinstance(choice, ArmModes | Loaded | ClampedMass)
+    tip = loaded_ends(arm, index).tip_inertia[0] if feels_tip else 0.0
     x, weight = span.quadrature(2)
-    own = weight @ span.at("Jx", x)
-    if own == 0 and tip == 0:
+    span_inertia = weight @ span.at("Jx", x)
+    if span_inertia == 0 and tip == 0:
         return ChosenCount(
             0, "by rule, none where neither Jx nor anything at the tip has inertia about the axis"
         )
     if not any(bending.values()):
         return ChosenCount(UNBENT, f"by rule, {UNBENT} where the link does not bend")
-    second = (_mean(span)["GJ"] / (span.length * own)) ** 0.5 / 2 if own else math.inf
-    if second < _slowest_bending(arm, index, span, bending):
+    second_hz = (
+        (_mean(span)["GJ"] / (span.length * span_inertia)) ** 0.5 / 2 if span_inertia else math.inf
+    )
+    if second_hz < _slowest_bending(arm, index, span, bending):
         return ChosenCount(
-            UNBENT, f"by rule, {UNBENT} where two modes twist ({second:.3g} Hz) before it bends"
+            UNBENT, f"by rule, {UNBENT} where two modes twist ({second_hz:.3g} Hz) before it bends"
         )
     if (
-        isinstance(choice, ArmModes) and own > tip
+        isinstance(choice, ArmModes) and span_inertia > tip
     ):  # a mode alone lacks 1 to 19 % of the static twist
         return ChosenCount(
             2, "by rule, two where the link's own inertia about its axis exceeds that at its tip"

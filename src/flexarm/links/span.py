@@ -40,8 +40,8 @@ class Span:
                     shear=section.shear,
                 )
             rows, stations = (uniform, uniform), np.array([0.0, length])
-        given = [n for n in PROPERTIES if getattr(rows[0], n) is not None]
-        table = {n: np.array([getattr(r, n) for r in rows]) for n in given}
+        names = [n for n in PROPERTIES if getattr(rows[0], n) is not None]
+        table = {n: np.array([getattr(r, n) for r in rows]) for n in names}
         return cls(length, stations, table)
 
     @cached_property
@@ -86,13 +86,13 @@ class Span:
         edges
             Additional panel edges [m], merged with the edges of the properties.
         """
-        joined = self.edges if edges is None else union(self.edges, edges)
-        keep = np.concatenate(([True], np.diff(joined) > 1e-12 * self.length))
-        joined = joined[keep]
+        edges_of_panels = self.edges if edges is None else union(self.edges, edges)
+        is_distinct = np.concatenate(([True], np.diff(edges_of_panels) > 1e-12 * self.length))
+        edges_of_panels = edges_of_panels[is_distinct]
         node, weight = gauss_points(points)
-        half = np.diff(joined) / 2
-        middle = joined[:-1] + half
-        return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
+        half = np.diff(edges_of_panels) / 2
+        centres = edges_of_panels[:-1] + half
+        return (centres[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
 
 
 def union(*edges: Array) -> Array:
@@ -100,8 +100,10 @@ def union(*edges: Array) -> Array:
 
     For few edges `numpy.union1d` takes ten times as long.
     """
-    found = sorted(x for each in edges for x in each.tolist())
-    return np.array([x for x, before in zip(found, [None, *found], strict=False) if x != before])
+    positions = sorted(x for array in edges for x in array.tolist())
+    return np.array(
+        [x for x, previous in zip(positions, [None, *positions], strict=False) if x != previous]
+    )
 
 
 @cache

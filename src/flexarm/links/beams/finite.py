@@ -50,11 +50,11 @@ def _modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: i
         mesh = mesh_for(span, motion, count + 1, refine=refine)
         problem = SpanEigenproblem(mesh, conditions)
         sigma, z = _leading(problem, count)
-        highest = z.reshape(len(mesh.half), mesh.size, -1)[:, -2:]
-        if np.abs(highest).max() < RESOLVED:
+        last_coefficients = z.reshape(len(mesh.half), mesh.size, -1)[:, -2:]
+        if np.abs(last_coefficients).max() < RESOLVED:
             break
-    own = float(np.sum(mesh.weights * span.at(motion.inertia, mesh.x)))
-    scale = np.sqrt(own or conditions.tip_mass) / sigma * problem.sense(z)
+    span_mass = float(np.sum(mesh.weights * span.at(motion.inertia, mesh.x)))
+    scale = np.sqrt(span_mass or conditions.tip_mass) / sigma * problem.sense(z)
     return SpanModes(1 / sigma, scale**2, problem, z * scale)
 
 
@@ -104,8 +104,8 @@ def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", c
     """
     if np.any(span.table[motion.inertia] > 0):
         return
-    held = conditions.support == "clamped-free" or conditions.hub > 0
-    available = int(held and conditions.tip_mass > 0)
+    is_supported = conditions.support == "clamped-free" or conditions.hub > 0
+    available = int(is_supported and conditions.tip_mass > 0)
     if count > available:
         raise ShapeError(
             f"{motion.key}: {count} needs inertia along the link, and {motion.inertia} is 0 in "
@@ -117,8 +117,9 @@ def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", c
 class Conditions:
     """Boundary conditions of a span in one direction: support and inertia at both ends."""
 
-    # Root and tip.  A clamped end neither moves nor turns; a pinned root of a beam turns, that of a
-    # rod twists, against the hub; a free end moves too.  Rods are not pinned at both ends.
+    # Boundary conditions at root and tip. A clamped end neither moves nor turns; a pinned root of a
+    # beam turns, and that of a rod twists, against the hub; a free end also moves. Rods are not
+    # pinned at both ends.
     support: Support = "clamped-free"
     hub: float = 0.0  # inertia that rotates with the root of a pinned-free span [kg m^2]
     # Inertia for tip displacement [kg]; for a rod in torsion, for tip rotation [kg m^2].
@@ -173,9 +174,8 @@ class SpanModes:
 
     frequencies: Array  # angular frequencies [rad/s], (n,)
     stiffness: Array  # diagonal of the stiffness matrix, (n,)
-    # problem, strains: the eigenproblem, and the modes in strain coordinates z, (p q, n).
-    problem: "SpanEigenproblem"
-    strains: Array
+    problem: "SpanEigenproblem"  # eigenproblem of the modes
+    strains: Array  # modes in strain coordinates z, (p q, n)
 
     @cached_property
     def curves(self) -> SpanCurves:
@@ -194,8 +194,8 @@ class SpanModes:
 
         Empty if the modes already span the static shapes.
         """
-        mesh, unit = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
-        z = left_over(unit, mesh.tip.T, np.eye(len(unit)))
+        mesh, unit_modes = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
+        z = left_over(unit_modes, mesh.tip.T, np.eye(len(unit_modes)))
         return mesh.curves(z, np.zeros((mesh.motion.order, z.shape[1])))
 
 
@@ -226,11 +226,11 @@ class SpanEigenproblem:
         inertia = [mesh.weights * span.at(motion.inertia, mesh.x)]
         if motion.rotary is not None and span.has(motion.rotary):
             inertia.append(mesh.weights * span.at(motion.rotary, mesh.x))
-        self.roots = [np.sqrt(each)[..., None] for each in inertia if np.any(each)]
+        self.roots = [np.sqrt(density)[..., None] for density in inertia if np.any(density)]
         self.tip = conditions.tip_factor(motion)
         self.tied = conditions.support == "pinned-pinned"
-        held = motion.order if conditions.support == "clamped-clamped" else 0
-        self.held = np.linalg.qr(mesh.tip[:held].T)[0]
+        clamped_rows = motion.order if conditions.support == "clamped-clamped" else 0
+        self.held = np.linalg.qr(mesh.tip[:clamped_rows].T)[0]
         self.rigid = self._rigid()
         self.free = np.linalg.qr(self.rigid)[0]
 
@@ -259,11 +259,11 @@ class SpanEigenproblem:
         """Compute B^T times k columns of row values, shape (p q, k)."""
         if not self.tied:
             rows = rows - self.free @ (self.free.T @ rows)
-        loads, at = [], 0
+        loads, start = [], 0
         for root in self.roots:
-            loads.append(root * rows[at : at + root.size].reshape(*root.shape[:2], -1))
-            at += root.size
-        z = self.mesh.tip.T @ (self.tip.T @ rows[at : at + len(self.tip)])
+            loads.append(root * rows[start : start + root.size].reshape(*root.shape[:2], -1))
+            start += root.size
+        z = self.mesh.tip.T @ (self.tip.T @ rows[start : start + len(self.tip)])
         if loads:
             z = z + self.mesh.adjoint(loads)
         if self.tied:
@@ -277,8 +277,8 @@ class SpanEigenproblem:
         if self.tied:
             motion[1] = -self.mesh.tip[0] @ z / self.mesh.span.length
         elif self.rigid.shape[1]:
-            amounts = -np.linalg.lstsq(self.rigid, self.loaded(z))[0]
-            motion[order - len(amounts) :] = amounts
+            amplitudes = -np.linalg.lstsq(self.rigid, self.loaded(z))[0]
+            motion[order - len(amplitudes) :] = amplitudes
         return motion
 
     def sense(self, z: Array) -> Array:

@@ -42,20 +42,22 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
     edges = panel_edges(span, motion)
     left, half = edges[:-1], np.diff(edges) / 2
     middle = left + half
-    stiffness, start = span.at(motion.stiffness, middle), span.at(motion.stiffness, left)
+    stiffness, start_stiffness = span.at(motion.stiffness, middle), span.at(motion.stiffness, left)
     inertia = np.maximum(span.at(motion.inertia, middle), span.at(motion.inertia, left))
-    rate = (inertia / np.minimum(start, 2 * stiffness - start)) ** (0.5 / motion.order)
+    rate = (inertia / np.minimum(start_stiffness, 2 * stiffness - start_stiffness)) ** (
+        0.5 / motion.order
+    )
     phase = float(np.sum(2 * half * rate))
     oscillation = waves * math.pi / phase * float(np.max(half * rate)) if phase > 0 else 0.0
     size, term = 1, 1.0
     while term > ROUNDING:
         term *= oscillation / (2 * size + 1)
         size += 1
-    spread = float(np.max(np.abs(1 - start / stiffness)))
-    if spread > 0:
+    variation = float(np.max(np.abs(1 - start_stiffness / stiffness)))
+    if variation > 0:
         # Bernstein: a pole at 1/spread makes coefficients fall by this factor per degree.
-        fall = 1 / spread + math.sqrt(1 / spread**2 - 1)
-        size = max(size, 1 + math.ceil(-math.log(ROUNDING) / math.log(fall)))
+        decay = 1 / variation + math.sqrt(1 / variation**2 - 1)
+        size = max(size, 1 + math.ceil(-math.log(ROUNDING) / math.log(decay)))
     size = max(size + 1, math.ceil(2 * waves / len(half)), 3)
     return PanelMesh(span, motion, edges, math.ceil(refine * size))
 
@@ -75,12 +77,12 @@ def panel_edges(span: Span, motion: BeamDirection) -> Array:
         start, middle = span.at(motion.stiffness, np.array([left, (left + right) / 2]))
         ratio = 2 * middle / start - 1
         pieces = max(1, math.ceil(abs(math.log(ratio)) / math.log(PANEL_RATIO)))
-        inner = np.arange(1, pieces + 1) / pieces
+        fractions = np.arange(1, pieces + 1) / pieces
         if pieces > 1:
-            inner = (ratio**inner - 1) / (ratio - 1)
-        for at in left + (right - left) * inner:
-            parts = math.ceil((at - edges[-1]) / longest * (1 - 1e-9))
-            edges.extend(np.linspace(edges[-1], at, parts + 1)[1:])
+            fractions = (ratio**fractions - 1) / (ratio - 1)
+        for edge in left + (right - left) * fractions:
+            pieces_of_panel = math.ceil((edge - edges[-1]) / longest * (1 - 1e-9))
+            edges.extend(np.linspace(edges[-1], edge, pieces_of_panel + 1)[1:])
         edges[-1] = float(right)
     return np.array(edges)
 
@@ -95,9 +97,9 @@ def _integrated_polynomials(nodes: Array, size: int, order: int) -> list[Array]:
     table = np.asarray(legendre.legvander(nodes, size + order - 1), float)
     tables = [table[:, :size]]
     for _ in range(order):
-        odd = np.arange(3.0, 2 * table.shape[1] - 2, 2)
-        inner = (table[:, 2:] - table[:, :-2]) / odd
-        table = np.concatenate((table[:, :1] + table[:, 1:2], inner), axis=1)
+        divisors = np.arange(3.0, 2 * table.shape[1] - 2, 2)
+        integrals = (table[:, 2:] - table[:, :-2]) / divisors
+        table = np.concatenate((table[:, :1] + table[:, 1:2], integrals), axis=1)
         tables.append(table[:, :size])
     return tables
 
@@ -110,10 +112,13 @@ def _unit_strains(half: Array, middle: Array, start: Array, size: int) -> Array:
     # In closed form, stiffness being linear on a panel: quadrature would leave rounding between
     # polynomials that do not couple, which derivatives of the modes enlarge.
     k = np.arange(size)
-    beside = 2 * k[1:] / ((2 * k[1:] - 1) * (2 * k[1:] + 1))
-    constant, linear = np.diag(2 / (2 * k + 1)), np.diag(beside, 1) + np.diag(beside, -1)
-    even, odd = half * middle, half * (middle - start)
-    matrix = even[..., None] * constant + odd[..., None] * linear
+    off_diagonal = 2 * k[1:] / ((2 * k[1:] - 1) * (2 * k[1:] + 1))
+    constant, linear = (
+        np.diag(2 / (2 * k + 1)),
+        np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1),
+    )
+    constant_part, linear_part = half * middle, half * (middle - start)
+    matrix = constant_part[..., None] * constant + linear_part[..., None] * linear
     inverse = np.linalg.inv(np.linalg.cholesky(matrix))
     return np.ascontiguousarray(np.swapaxes(inverse, 1, 2))
 
@@ -156,8 +161,10 @@ class PanelMesh:
         self.x: Array = np.asarray(middle + half * nodes)
         self.weights: Array = np.asarray(half * weights)
         self.tables = _integrated_polynomials(nodes, size, motion.order)
-        stiff, start = (span.at(motion.stiffness, x) for x in (middle, edges[:-1, None]))
-        self.unit = _unit_strains(half, stiff, start, size)
+        middle_stiffness, start_stiffness = (
+            span.at(motion.stiffness, x) for x in (middle, edges[:-1, None])
+        )
+        self.unit = _unit_strains(half, middle_stiffness, start_stiffness, size)
         rows = np.zeros((motion.order, len(half), size))
         rows[-1, :, :1] = 2 * half
         if motion.order == 2:
@@ -174,16 +181,16 @@ class PanelMesh:
         """Evaluate displacement and, for a beam, slope at the quadrature points, (p, g, k) each."""
         c = self.strains(z)
         half, middle = self.half, self.middle
-        turned = 2 * half * c[:, 0]
-        before = _before(turned)[:, None]
-        first = before + half[:, :, None] * (self.tables[1] @ c)
+        panel_turn = 2 * half * c[:, 0]
+        before = _before(panel_turn)[:, None]
+        slope_field = before + half[:, :, None] * (self.tables[1] @ c)
         if self.motion.order == 1:
-            return [first]
+            return [slope_field]
         # A panel with strain c0 + c1 t turns all beyond it by 2 half c0 about its middle, and
         # lowers it by 2/3 half^2 c1.
-        offset = _before(turned * middle + (2 / 3) * half**2 * c[:, 1])[:, None]
-        second = before * self.x[..., None] - offset
-        return [second + half[:, :, None] ** 2 * (self.tables[2] @ c), first]
+        offset = _before(panel_turn * middle + (2 / 3) * half**2 * c[:, 1])[:, None]
+        displacement = before * self.x[..., None] - offset
+        return [displacement + half[:, :, None] ** 2 * (self.tables[2] @ c), slope_field]
 
     def adjoint(self, loads: list[Array]) -> Array:
         """Apply the transpose of `fields` to loads (p, g, k) and return an array (p q, k).
@@ -192,18 +199,18 @@ class PanelMesh:
         """
         half, middle, beam = self.half, self.middle, self.motion.order == 2
         c = np.zeros((len(half), self.size, loads[0].shape[2]))
-        turning = np.zeros((len(half), loads[0].shape[2]))
+        turn_loads = np.zeros((len(half), loads[0].shape[2]))
         if beam:
-            second, loads = loads[0], loads[1:]
-            c += half[:, :, None] ** 2 * (self.tables[2].T @ second)
-            turning += np.einsum("pg,pgk->pk", self.x, second)
-            beyond = -_before(second.sum(axis=1)[::-1])[::-1]
-            c[:, 0] += 2 * half * middle * beyond
-            c[:, 1] += (2 / 3) * half**2 * beyond
-        for first in loads:
-            c += half[:, :, None] * (self.tables[1].T @ first)
-            turning += first.sum(axis=1)
-        c[:, 0] += 2 * half * _before(turning[::-1])[::-1]
+            displacement_load, loads = loads[0], loads[1:]
+            c += half[:, :, None] ** 2 * (self.tables[2].T @ displacement_load)
+            turn_loads += np.einsum("pg,pgk->pk", self.x, displacement_load)
+            outboard = -_before(displacement_load.sum(axis=1)[::-1])[::-1]
+            c[:, 0] += 2 * half * middle * outboard
+            c[:, 1] += (2 / 3) * half**2 * outboard
+        for slope_load in loads:
+            c += half[:, :, None] * (self.tables[1].T @ slope_load)
+            turn_loads += slope_load.sum(axis=1)
+        c[:, 0] += 2 * half * _before(turn_loads[::-1])[::-1]
         return np.asarray((np.swapaxes(self.unit, 1, 2) @ c).reshape(-1, c.shape[2]))
 
     def curves(self, z: Array, root: Array) -> SpanCurves:

@@ -13,7 +13,7 @@ from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
 
-def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
+def sheared(shapes: Shapes, span: Span, scaling: Normalise) -> Shapes:
     """Return shapes with shear deflection in each direction that has a shear stiffness.
 
     Sections turn by the slope ``psi = b'`` of the bending deflection b; the axis has the slope
@@ -41,28 +41,30 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
         _require_smooth(shapes, span, motion.direction)
         bending = float(span.table[motion.stiffness][0])
         ratio = ratios[motion.direction] = bending / float(span.table[motion.shear][0])
-        bent = shapes.values(motion.direction, x, 3)
-        stiffness += ratio * bending * bent.T @ (weight[:, None] * bent)
-        each = shapes.curves.get(motion.direction, ())
-        curves[motion.direction] = tuple(_with(curve, ratio) for curve in each)
+        third_derivative = shapes.values(motion.direction, x, 3)
+        stiffness += ratio * bending * third_derivative.T @ (weight[:, None] * third_derivative)
+        curve_sets = shapes.curves.get(motion.direction, ())
+        curves[motion.direction] = tuple(_with(curve, ratio) for curve in curve_sets)
     if shapes.mass is not None:
         raise ShapeError(
             "measured modes include shear already. Leave the shear stiffness out of the section."
         )
-    return normalise(replace(shapes, curves=curves, stiffness=stiffness, shear=ratios), how, span)
+    return normalise(
+        replace(shapes, curves=curves, stiffness=stiffness, shear=ratios), scaling, span
+    )
 
 
-def _with(bent: SpanCurves, ratio: float) -> SpanCurves:
+def _with(bending: SpanCurves, ratio: float) -> SpanCurves:
     """Return bending curves b plus shear deflection, ``b - ratio (b'' - b''(0))``.
 
     The derivatives of the returned curves are those of b, which are the section rotations.
     """
-    deflection, curvature = bent.series[0].copy(), bent.series[2]
+    deflection, curvature = bending.series[0].copy(), bending.series[2]
     deflection[:, : curvature.shape[1]] -= ratio * curvature
-    # curvature at the root: Legendre polynomials are 1 and -1 in turn at the start of a panel
+    # Curvature at the root: Legendre polynomials are alternately 1 and -1 at the start of a panel.
     root = (-1.0) ** np.arange(curvature.shape[1]) @ curvature[0]
     deflection[:, 0] += ratio * root
-    return replace(bent, series=(deflection, *bent.series[1:]))
+    return replace(bending, series=(deflection, *bending.series[1:]))
 
 
 def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:
@@ -72,11 +74,11 @@ def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:
             "shear needs a section that is constant along the link. Leave the "
             "shear stiffness out, or use a constant section."
         )
-    inner, step = shapes.edges[1:-1], 1e-9 * span.length
+    inner_edges, step = shapes.edges[1:-1], 1e-9 * span.length
     for nu in (1, 2):
         size = np.abs(shapes.values(direction, shapes.edges, nu)).max(initial=0.0)
-        before, beyond = (shapes.values(direction, inner + h, nu) for h in (-step, step))
-        if np.abs(beyond - before).max(initial=0.0) > JUMP * size:
+        left, right = (shapes.values(direction, inner_edges + h, nu) for h in (-step, step))
+        if np.abs(right - left).max(initial=0.0) > JUMP * size:
             raise ShapeError(
                 "shear needs shapes without jumps of curvature. Replace elements and lumped "
                 "springs by 'loaded' or another family of modes."

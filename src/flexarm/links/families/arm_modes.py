@@ -62,25 +62,25 @@ def combined_shapes(
     curves of the lowest degrees are the static shapes of the tip.
     """
 
-    def mixed(direction: Direction, weights: Array) -> SpanCurves:
+    def combine(direction: Direction, weights: Array) -> SpanCurves:
         (basis,) = curves.curves[direction]
-        every = np.zeros((curves.count, weights.shape[1]))
-        every[curves.moving(direction)] = weights
-        return basis.times(every)
+        all_weights = np.zeros((curves.count, weights.shape[1]))
+        all_weights[curves.moving(direction)] = weights
+        return basis.times(all_weights)
 
     def stiffness(direction: Direction) -> Array:
-        own = curves.moving(direction)
-        return curves.stiffness[np.ix_(own, own)]
+        indices = curves.moving(direction)
+        return curves.stiffness[np.ix_(indices, indices)]
 
     def rest(motion: BeamDirection, _: int) -> SpanCurves:
         weights = columns[motion.direction]
         static = np.eye(len(weights))[:, : motion.order]
-        return mixed(motion.direction, left_over(weights, static, stiffness(motion.direction)))
+        return combine(motion.direction, left_over(weights, static, stiffness(motion.direction)))
 
     parts = []
     for direction, weights in columns.items():
         coupled = weights.T @ stiffness(direction) @ weights
-        part = family(direction, mixed(direction, weights), coupled, span.edges)
+        part = family(direction, combine(direction, weights), coupled, span.edges)
         parts.append(diagonalise(part, span))
     shapes = normalise(join(parts, span), choice.normalise, span)
     if not choice.static:

@@ -27,12 +27,13 @@ class Assumed(Discretisation):
     name: str
     summary: str
     citation: str
-    # Boundary conditions in a direction, from the inertia at the link's ends.
+    # Function that returns the boundary conditions in a direction from the inertia at the link's
+    # ends.
     conditions: Callable[[Ends, BeamDirection], Conditions]
     keep_root: bool = False  # whether bending shapes keep their root slope, which turns the hub
     with_body: bool = False  # whether the boundary conditions depend on the inertia at the ends
-    # Whether the rotary inertia Jy, Jz of the sections counts in the eigenproblem of bending, as it
-    # does in the mass matrix of the amplitudes.
+    # Whether the rotary inertia Jy, Jz of the sections enters the eigenproblem of bending, as it
+    # does the mass matrix of the amplitudes.
     rotary: bool = False
 
     def loaded(self, choice: ShapeChoice) -> bool:
@@ -54,8 +55,8 @@ class Assumed(Discretisation):
 
     def _modes(self, span: Span, ends: Ends, motion: BeamDirection, count: int) -> SpanModes:
         if not self.rotary:
-            slim = {n: v for n, v in span.table.items() if n not in ("Jy", "Jz")}
-            span = replace(span, table=slim)
+            table = {n: v for n, v in span.table.items() if n not in ("Jy", "Jz")}
+            span = replace(span, table=table)
         return modes(span, motion, self.conditions(ends, motion), count)
 
 
@@ -73,10 +74,10 @@ def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
     return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 
 
-# Modes of the span between the inertia at its root and the body at its tip.  The root slope is
-# taken out (of a twisted rod: the root's value), so that the joint coordinate is the root's angle.
-# The rigid-body mode that a finite inertia at the root leaves is no shape.  Stretch has its root
-# held.
+# Modes of the span between the inertia at its root and the body at its tip. The root slope (of a
+# twisted rod: the root's value) is subtracted, so that the joint coordinate is the root's angle.
+# The rigid-body mode that a finite inertia at the root permits is left out. The root of stretch
+# shapes is fixed.
 LOADED = Assumed(
     "loaded",
     "modes with the inertia at the root and the body at the tip",
@@ -86,8 +87,8 @@ LOADED = Assumed(
     rotary=True,
 )
 ASSUMED = (
-    # `flexarm.model.arm_modes` replaces these in an arm by the shapes of the arm's own modes; those
-    # of a link alone are its loaded modes.
+    # `flexarm.model.arm_modes` replaces these in an arm by the shapes of the arm's own modes; for a
+    # link alone they are its loaded modes.
     replace(
         LOADED,
         name="arm-modes",
@@ -123,7 +124,7 @@ ASSUMED = (
         _beams("pinned-pinned"),
         keep_root=True,
     ),
-    # Less their root displacement and slope: the root stays in its joint and tangent to x.
+    # Without their root displacement and slope: the root stays in its joint and tangent to x.
     Assumed(
         "free-free",
         "modes of the floating link, root displacement and slope taken out",

@@ -30,9 +30,13 @@ class CraigBamptonShapes(Discretisation):
         for motion, count in wanted(span, counts):
             curves, stiffness = constraint_shapes(span, motion)
             parts.append(family(motion.direction, curves, stiffness, span.edges))
-            held = modes(span, motion, Conditions("clamped-clamped"), count)
-            inner = family(
-                motion.direction, held.curves, held.stiffness, span.edges, first=curves.count + 1
+            fixed_modes = modes(span, motion, Conditions("clamped-clamped"), count)
+            mode_shapes = family(
+                motion.direction,
+                fixed_modes.curves,
+                fixed_modes.stiffness,
+                span.edges,
+                first=curves.count + 1,
             )
-            parts.append(normalise(inner, normalisation(choice), span))
+            parts.append(normalise(mode_shapes, normalisation(choice), span))
         return join(parts, span)

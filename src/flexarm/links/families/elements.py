@@ -31,14 +31,14 @@ def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
     """Build the shape functions of nodal coordinates in one direction, with a clamped root node."""
     edges, order = np.linspace(0.0, span.length, count + 1), motion.order
     factors = (span.length / count / 2) ** np.arange(order)
-    ahead = np.array(HERMITE if order == 2 else LINEAR)
-    mirror = (-1.0) ** np.add.outer(np.arange(order), np.arange(2 * order))
-    right, left = ahead.T * factors, (mirror * ahead).T * factors
+    right_functions = np.array(HERMITE if order == 2 else LINEAR)
+    mirror_signs = (-1.0) ** np.add.outer(np.arange(order), np.arange(2 * order))
+    right, left = right_functions.T * factors, (mirror_signs * right_functions).T * factors
     values = np.zeros((count, 2 * order, count * order))
     for element in range(count):
-        own = slice(element * order, (element + 1) * order)
-        values[element, :, own] = right
-        values[element + 1 :, :, own][:1] = left
+        columns = slice(element * order, (element + 1) * order)
+        values[element, :, columns] = right
+        values[element + 1 :, :, columns][:1] = left
     curves = SpanCurves.from_values(edges, values)
     stiffness = strain_matrix(curves, span, motion, edges)
     kinds = ("", "slope_")[:order]
@@ -53,11 +53,11 @@ def _reduced(
     """Return the first ``count`` modes of the nodal shapes with the tip body attached."""
     (curves,) = nodal.curves[motion.direction]
     tip = np.array([span.length])
-    moved = np.vstack([curves(tip, nu) for nu in range(motion.order)])
-    body = conditions.tip_factor(motion) @ moved
+    tip_motion = np.vstack([curves(tip, nu) for nu in range(motion.order)])
+    body = conditions.tip_factor(motion) @ tip_motion
     mass = own_mass(nodal, span) + body.T @ body
-    unit = orthonormal_columns(nodal.stiffness, nodal.names)
-    modes = curves.times(unit @ slowest_first(unit.T @ mass @ unit)[:, :count])
+    orthonormal = orthonormal_columns(nodal.stiffness, nodal.names)
+    modes = curves.times(orthonormal @ slowest_first(orthonormal.T @ mass @ orthonormal)[:, :count])
     return family(motion.direction, modes, np.ones(modes.count), nodal.edges)
 
 

@@ -16,10 +16,10 @@ def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
     centres = (segments[:-1] + segments[1:]) / 2
     edges = np.concatenate(([0.0], centres, [span.length]))
     half = np.diff(edges)[:, None] / 2
-    beyond = np.where(np.arange(count + 1)[:, None] > np.arange(count), 1.0, 0.0)
-    series = [beyond]
+    is_outboard = np.where(np.arange(count + 1)[:, None] > np.arange(count), 1.0, 0.0)
+    series = [is_outboard]
     if motion.order == 2:
-        series = [beyond * (edges[:-1, None] + half - centres), beyond * half]
+        series = [is_outboard * (edges[:-1, None] + half - centres), is_outboard * half]
     curves = SpanCurves.from_values(edges, np.stack(series, axis=1))
     return family(motion.direction, curves, 1 / _compliance(span, motion, segments), edges)
 
@@ -31,8 +31,8 @@ def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
     left = span.at(motion.stiffness, edges[:-1])
     growth = 2 * (span.at(motion.stiffness, edges[:-1] + width / 2) / left - 1)
     # ln(1 + g)/g, whose limit 1 is the uniform panel's.
-    flat = np.abs(growth) < 1e-12
-    factor = np.where(flat, 1.0, np.log1p(growth) / np.where(flat, 1.0, growth))
+    is_uniform = np.abs(growth) < 1e-12
+    factor = np.where(is_uniform, 1.0, np.log1p(growth) / np.where(is_uniform, 1.0, growth))
     starts = np.searchsorted(edges, segments[:-1])
     return np.asarray(np.add.reduceat(width / left * factor, starts))
 

@@ -35,7 +35,8 @@ class PolynomialShapes(Discretisation):
         edges = np.array([0.0, span.length])
         parts = []
         for motion, count in wanted(span, counts):
-            # Strains are Legendre polynomials: powers of x would depend on each other from ten on.
+            # Strains are Legendre polynomials: from degree ten on, powers of x would be linearly
+            # dependent.
             root = np.zeros((motion.order, count))
             curves = integrate_strain(edges, np.eye(count)[None], root)
             # Exact for properties that are linear along the span.

@@ -37,8 +37,10 @@ def add_static(
     """
     parts: list[Shapes] = []
     for motion, count in wanted(span, counts):
-        mine, curves = shapes.some(shapes.moving(motion.direction)), rest(motion, count)
-        unit = np.ones(curves.count)
-        more = family(motion.direction, curves, unit, shapes.edges, first=mine.count + 1)
-        parts += [mine, diagonalise(more, span)]
+        own_modes, curves = shapes.some(shapes.moving(motion.direction)), rest(motion, count)
+        unit_stiffness = np.ones(curves.count)
+        static_shapes = family(
+            motion.direction, curves, unit_stiffness, shapes.edges, first=own_modes.count + 1
+        )
+        parts += [own_modes, diagonalise(static_shapes, span)]
     return join(parts, span)

@@ -105,14 +105,14 @@ def _written_masses(span: Span, x: Array) -> dict[str, object]:
     if not jumps and np.isin(span.edges, x).all():
         inertia = [span.at(name, x) if span.has(name) else 0 * x for name in ("Jx", "Jy", "Jz")]
         density = span.at("mass_per_length", x)
-        written = {"mass_per_length": density, "inertia": np.stack(inertia, axis=1)}
+        arrays = {"mass_per_length": density, "inertia": np.stack(inertia, axis=1)}
     else:
-        at, weight = span.quadrature(4, x)
-        hats = weight * np.stack([np.interp(at, x, row) for row in np.eye(len(x))])
-        table = [span.at(n, at) if span.has(n) else 0 * at for n in ("Jx", "Jy", "Jz")]
-        mass = hats @ span.at("mass_per_length", at)
-        written = {"station_mass": mass, "inertia": hats @ np.stack(table, axis=1)}
-    return {key: values.tolist() for key, values in written.items() if np.any(values)}
+        points, weight = span.quadrature(4, x)
+        hats = weight * np.stack([np.interp(points, x, row) for row in np.eye(len(x))])
+        table = [span.at(n, points) if span.has(n) else 0 * points for n in ("Jx", "Jy", "Jz")]
+        mass = hats @ span.at("mass_per_length", points)
+        arrays = {"station_mass": mass, "inertia": hats @ np.stack(table, axis=1)}
+    return {key: values.tolist() for key, values in arrays.items() if np.any(values)}
 
 
 class TabulatedShapes(Discretisation):

@@ -25,7 +25,7 @@ class Drawn:
     places: Array  # undeformed positions [m], (P, 3)
     moved: Array  # displacement per amplitude, (P, 3, m)
     lines: np.typing.NDArray[np.int64]  # pairs of points, (k, 2)
-    axis: int  # number of leading points that form the axis from hub to tip
+    axis: int  # number of the first points, which form the axis from hub to tip
     # Triangles of the surface, (f, 3).
     faces: np.typing.NDArray[np.int64] = field(
         default_factory=lambda: np.zeros((0, 3), dtype=np.int64)
@@ -33,10 +33,12 @@ class Drawn:
 
     def line(self, fractions: Array) -> tuple[Array, Array]:
         """Interpolate the axis from hub to tip at S fractions: points (S, 3), shapes (S, 3, m)."""
-        at = np.linspace(0.0, 1.0, self.axis)
-        weights = np.stack([np.interp(fractions, at, row) for row in np.eye(self.axis)], axis=1)
-        moved = np.einsum("sk,kaj->saj", weights, self.moved[: self.axis])
-        return weights @ self.places[: self.axis], moved
+        positions = np.linspace(0.0, 1.0, self.axis)
+        weights = np.stack(
+            [np.interp(fractions, positions, row) for row in np.eye(self.axis)], axis=1
+        )
+        shapes = np.einsum("sk,kaj->saj", weights, self.moved[: self.axis])
+        return weights @ self.places[: self.axis], shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +53,11 @@ class ReducedBody(BodyData):
     tip_angle: Array  # first-order rotation of the tip per amplitude, (3, m)
     damping: Array | None  # damping matrix, (m, m); None: the link's own damping applies
     # Whether only K and M of the interfaces are known, so that the change of the moments with the
-    # deformation is missing.
+    # deformation is left out.
     first_order: bool
     drawn: Drawn
     strains: Array | None = None  # strain at P positions per amplitude, (P, m); None if unknown
-    # Second-order displacements, by which loads stiffen the body; None if unknown.
+    # Second-order displacements, through which loads stiffen the body; None if unknown.
     second_order: SecondOrder | None = None
 
     kind = "reduced"
@@ -90,31 +92,37 @@ class ReducedBody(BodyData):
             return np.full(len(d), np.nan)
         return np.asarray(np.abs(d @ self.strains.T).max(axis=1))
 
-    def changed(self, turn: Array, names: tuple[str, ...] | None = None) -> "ReducedBody":
-        """Return the body for new amplitudes d_new, ``d = turn d_new`` with turn (m, k).
+    def changed(self, transform: Array, names: tuple[str, ...] | None = None) -> "ReducedBody":
+        """Return the body for new amplitudes d_new, ``d = transform d_new`` with transform (m, k).
 
         Names are those given, else unchanged.
         """
-        i = self.integrals
+        integrals_before = self.integrals
         squares = ("rotary_modal", "quadratic", "position_quadratic", "modal_mass", "stiffness")
         integrals = replace(
-            i,
-            shape=i.shape @ turn,
-            position_shape=np.einsum("jab,jk->kab", i.position_shape, turn),
-            shape_shape=np.einsum("ijab,ik,jl->klab", i.shape_shape, turn, turn, optimize=True),
-            rotary_shape=i.rotary_shape @ turn,
-            **{key: turn.T @ getattr(i, key) @ turn for key in squares},
+            integrals_before,
+            shape=integrals_before.shape @ transform,
+            position_shape=np.einsum("jab,jk->kab", integrals_before.position_shape, transform),
+            shape_shape=np.einsum(
+                "ijab,ik,jl->klab",
+                integrals_before.shape_shape,
+                transform,
+                transform,
+                optimize=True,
+            ),
+            rotary_shape=integrals_before.rotary_shape @ transform,
+            **{key: transform.T @ getattr(integrals_before, key) @ transform for key in squares},
         )
         return replace(
             self,
             names=names or self.names,
             integrals=integrals,
-            tip_shape=self.tip_shape @ turn,
-            tip_angle=self.tip_angle @ turn,
-            damping=None if self.damping is None else turn.T @ self.damping @ turn,
-            drawn=replace(self.drawn, moved=self.drawn.moved @ turn),
-            strains=None if self.strains is None else self.strains @ turn,
-            second_order=self.second_order and self.second_order.changed(turn),
+            tip_shape=self.tip_shape @ transform,
+            tip_angle=self.tip_angle @ transform,
+            damping=None if self.damping is None else transform.T @ self.damping @ transform,
+            drawn=replace(self.drawn, moved=self.drawn.moved @ transform),
+            strains=None if self.strains is None else self.strains @ transform,
+            second_order=self.second_order and self.second_order.changed(transform),
         )
 
     @property
@@ -136,14 +144,14 @@ def orthogonal(body: ReducedBody) -> ReducedBody:
     mass = body.integrals.modal_mass
     size = np.sqrt(np.diag(mass))
     scaled = mass / np.outer(size, size)
-    off = float(np.abs(scaled - np.eye(len(mass))).max(initial=0.0))
-    if not ROUNDING * len(mass) < off <= DIGITS:
+    error = float(np.abs(scaled - np.eye(len(mass))).max(initial=0.0))
+    if not ROUNDING * len(mass) < error <= DIGITS:
         return body
-    turn = np.linalg.inv(np.linalg.cholesky(scaled)).T / size[:, None] * size
-    changed = body.changed(turn)
+    transform = np.linalg.inv(np.linalg.cholesky(scaled)).T / size[:, None] * size
+    changed = body.changed(transform)
     modal, stiffness = changed.integrals.modal_mass, changed.integrals.stiffness
-    root = np.sqrt(np.abs(np.diag(stiffness)))
-    stiffness = np.where(np.abs(stiffness) <= DIGITS * np.outer(root, root), 0.0, stiffness)
+    roots = np.sqrt(np.abs(np.diag(stiffness)))
+    stiffness = np.where(np.abs(stiffness) <= DIGITS * np.outer(roots, roots), 0.0, stiffness)
     integrals = replace(
         changed.integrals,
         modal_mass=np.diag(np.diag(modal)),
@@ -162,28 +170,30 @@ def cleaned(body: ReducedBody) -> ReducedBody:
     size = np.sqrt(np.diag(i.modal_mass))
     reach = np.sqrt(np.trace(i.second) + np.trace(i.rotary) / 2)
     pairs = np.outer(size, size)
-    along, about = (np.sqrt(np.abs(np.diag(x))) for x in (i.second, i.rotary))
-    along, about = (np.where(x <= NEGLIGIBLE * reach, reach, x) for x in (along, about))
+    length_scales, rotary_scales = (np.sqrt(np.abs(np.diag(x))) for x in (i.second, i.rotary))
+    length_scales, rotary_scales = (
+        np.where(x <= NEGLIGIBLE * reach, reach, x) for x in (length_scales, rotary_scales)
+    )
 
-    def zeroed(values: Array, largest: Array | float) -> Array:
+    def snapped(values: Array, largest: Array | float) -> Array:
         return np.where(np.abs(values) <= NEGLIGIBLE * largest, 0.0, values)
 
     integrals = replace(
         i,
-        first=zeroed(i.first, along * np.sqrt(i.mass)),
-        second=zeroed(i.second, np.outer(along, along)),
-        shape=zeroed(i.shape, size * np.sqrt(i.mass)),
-        position_shape=zeroed(i.position_shape, along[:, None] * size[:, None, None]),
-        shape_shape=zeroed(i.shape_shape, pairs[:, :, None, None]),
-        rotary=zeroed(i.rotary, np.outer(about, about)),
-        rotary_shape=zeroed(i.rotary_shape, np.outer(about, size)),
+        first=snapped(i.first, length_scales * np.sqrt(i.mass)),
+        second=snapped(i.second, np.outer(length_scales, length_scales)),
+        shape=snapped(i.shape, size * np.sqrt(i.mass)),
+        position_shape=snapped(i.position_shape, length_scales[:, None] * size[:, None, None]),
+        shape_shape=snapped(i.shape_shape, pairs[:, :, None, None]),
+        rotary=snapped(i.rotary, np.outer(rotary_scales, rotary_scales)),
+        rotary_shape=snapped(i.rotary_shape, np.outer(rotary_scales, size)),
     )
     angle = np.abs(body.tip_angle).max(axis=0, initial=0.0)
-    moved = np.maximum(np.abs(body.tip_shape).max(axis=0, initial=0.0), body.length * angle)
-    tip_angle = zeroed(body.tip_angle, moved / max(body.length, 1e-9))
-    tip = Pose(zeroed(body.tip.rotation, 1e-6), zeroed(body.tip.position, body.length))
+    tip_sizes = np.maximum(np.abs(body.tip_shape).max(axis=0, initial=0.0), body.length * angle)
+    tip_angle = snapped(body.tip_angle, tip_sizes / max(body.length, 1e-9))
+    tip = Pose(snapped(body.tip.rotation, 1e-6), snapped(body.tip.position, body.length))
     return replace(
-        body, integrals=integrals, tip=tip, tip_shape=zeroed(body.tip_shape, moved),
+        body, integrals=integrals, tip=tip, tip_shape=snapped(body.tip_shape, tip_sizes),
         tip_angle=tip_angle,
         second_order=body.second_order and body.second_order.cleaned(NEGLIGIBLE),
     )  # fmt: skip

@@ -44,8 +44,8 @@ def least_eigenvalue(matrix: Array) -> float:
     float
         0 to 1 for a mass matrix; ``-inf`` if a diagonal entry is negative, or 0 in a nonzero row.
     """
-    used = np.any(matrix != 0, axis=1)
-    matrix = matrix[np.ix_(used, used)]
+    nonzero = np.any(matrix != 0, axis=1)
+    matrix = matrix[np.ix_(nonzero, nonzero)]
     diagonal = np.diag(matrix)
     if np.any(diagonal <= 0):
         return -math.inf
@@ -60,9 +60,9 @@ def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool
     """
     size = np.sqrt(np.abs(np.diag(matrix)))
     scale = np.maximum(np.outer(size, size), np.maximum(np.abs(matrix), np.abs(matrix.T)))
-    odd = np.abs(matrix - matrix.T) / np.where(scale > 0, scale, 1.0)
-    i, j = np.unravel_index(int(np.argmax(odd)), odd.shape)
-    if odd[i, j] > DIGITS:
+    asymmetry = np.abs(matrix - matrix.T) / np.where(scale > 0, scale, 1.0)
+    i, j = np.unravel_index(int(np.argmax(asymmetry)), asymmetry.shape)
+    if asymmetry[i, j] > DIGITS:
         findings.refuse(
             (name, int(i), int(j)),
             f"must be symmetric: {matrix[i, j]:.6g} here, but {matrix[j, i]:.6g} "
@@ -70,16 +70,16 @@ def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool
         )
         return matrix
     matrix = (matrix + matrix.T) / 2
-    least = least_eigenvalue(matrix)
+    smallest = least_eigenvalue(matrix)
     zero_row = bool(np.any(np.all(matrix == 0, axis=1)))
-    value = f"scaled to a unit diagonal its smallest eigenvalue is {least:.3g}"
-    value = "its diagonal has an entry <= 0" if math.isinf(least) else value
-    if definite and (zero_row or least < NEGLIGIBLE):
+    value = f"scaled to a unit diagonal its smallest eigenvalue is {smallest:.3g}"
+    value = "its diagonal has an entry <= 0" if math.isinf(smallest) else value
+    if definite and (zero_row or smallest < NEGLIGIBLE):
         value = "a row is zero" if zero_row else value
         findings.refuse((name,), f"must be positive definite, but {value}: a shape has no mass")
-    elif least < -NEGLIGIBLE:
-        why = "damping would feed energy" if name == "D" else "a shape would drive itself"
-        findings.refuse((name,), f"must have no negative eigenvalue, but {value}: {why}")
+    elif smallest < -NEGLIGIBLE:
+        reason = "damping would feed energy" if name == "D" else "a shape would drive itself"
+        findings.refuse((name,), f"must have no negative eigenvalue, but {value}: {reason}")
     return matrix
 
 
@@ -103,18 +103,18 @@ def check_matrices(findings: Findings, data: ModalData) -> ModalData:
 def coupled(matrix: Array) -> bool:
     """Return whether a matrix has off-diagonal entries above rounding."""
     size = np.sqrt(np.abs(np.diag(matrix)))
-    off = np.abs(matrix - np.diag(np.diag(matrix)))
-    return bool(np.any(off > DIGITS * np.outer(size, size)))
+    off_diagonal = np.abs(matrix - np.diag(np.diag(matrix)))
+    return bool(np.any(off_diagonal > DIGITS * np.outer(size, size)))
 
 
 def state_conventions(findings: Findings, data: ModalData) -> None:
     """Report the units of the data and the pose of the hub frame."""
     (length, mass, time), hub = data.units, data.hub or IDENTITY
     findings.fact("units", f"length {length:g} m, mass {mass:g} kg, time {time:g} s; below in SI")
-    turned = triple(math.degrees(angle) for angle in angles_from_rotation(hub.rotation))
+    angles = triple(math.degrees(angle) for angle in angles_from_rotation(hub.rotation))
     findings.fact(
         "hub",
-        f"at {triple(hub.position)} m in the data, turned by {turned} deg about x, y, z",
+        f"at {triple(hub.position)} m in the data, turned by {angles} deg about x, y, z",
     )
 
 
@@ -142,21 +142,21 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
     x
         Distances from the root [m], (N,); None if an error was added.
     """
-    before, places = len(findings.problems), data.nodes
-    size = float(np.abs(places).max()) or 1.0
-    off = np.hypot(places[:, 1], places[:, 2])
-    x = places[:, 0].copy()
-    back = np.flatnonzero(np.diff(x) <= 0) + 1
-    if off.max() > DIGITS * size:
-        k = int(np.argmax(off))
+    error_count, positions = len(findings.problems), data.nodes
+    size = float(np.abs(positions).max()) or 1.0
+    offsets = np.hypot(positions[:, 1], positions[:, 2])
+    x = positions[:, 0].copy()
+    reversed_nodes = np.flatnonzero(np.diff(x) <= 0) + 1
+    if offsets.max() > DIGITS * size:
+        k = int(np.argmax(offsets))
         findings.refuse(
             ("nodes", k),
-            f"lies {off[k]:.6g} m off the link's x axis, at {triple(places[k])} m in its "
+            f"lies {offsets[k]:.6g} m off the link's x axis, at {triple(positions[k])} m in its "
             "root frame. Place and turn the interface frame so that its x axis runs "
             "along the stations.",
         )
-    elif len(back):
-        k = int(back[0])
+    elif len(reversed_nodes):
+        k = int(reversed_nodes[0])
         findings.refuse(
             ("nodes", k),
             f"must lie beyond the station before it, got {x[k]:.6g} m after {x[k - 1]:.6g} m "
@@ -177,14 +177,14 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
             )
     findings.fact("nodes", f"{len(x)}, to {x[-1]:.6g} m from the root")
     x[0], x[-1] = 0.0, length
-    return x if len(findings.problems) == before else None
+    return x if len(findings.problems) == error_count else None
 
 
 def _fitting_unit(ratio: float, unit: float) -> str:
     """Return a hint that names the unit of length for which a length ratio would be 1, or ""."""
-    for other in ("m", "mm", "cm", "in", "ft"):
-        if abs(ratio * quantity(f"1 {other}", "m") / unit - 1) < 1e-3:
-            return f"; units.length: {other} would fit"
+    for unit_name in ("m", "mm", "cm", "in", "ft"):
+        if abs(ratio * quantity(f"1 {unit_name}", "m") / unit - 1) < 1e-3:
+            return f"; units.length: {unit_name} would fit"
     return ""
 
 
@@ -205,19 +205,19 @@ def check_slopes(findings: Findings, x: Array, data: ModalData) -> None:
                 ("shapes", j), f"shape '{name}' is zero at every station. Leave it out."
             )
             continue
-        turned = np.diff(CubicSpline(x, theta).antiderivative()(x), axis=0)
+        integrals = np.diff(CubicSpline(x, theta).antiderivative()(x), axis=0)
         for text, axis, about, sign in PLANES:
-            rise, integral = sign * np.diff(u[:, axis]), turned[:, about]
-            larger = max(float(np.linalg.norm(rise)), float(np.linalg.norm(integral)))
-            if larger <= 1e-3 * size:
+            increment, integral = sign * np.diff(u[:, axis]), integrals[:, about]
+            largest = max(float(np.linalg.norm(increment)), float(np.linalg.norm(integral)))
+            if largest <= 1e-3 * size:
                 continue  # the shape has next to nothing in this plane
-            difference = float(np.linalg.norm(rise - integral)) / larger
+            difference = float(np.linalg.norm(increment - integral)) / largest
             worst = max(worst, difference)
             findings.judge(
                 difference,
                 ("shapes", j, "rotation"),
                 f"shape '{name}': {text} along the link, but they are {percent(difference)} apart"
-                f"{_slope_mistake(rise, integral, turned[:, 3 - about], text[:7])}",
+                f"{_slope_mistake(increment, integral, integrals[:, 3 - about], text[:7])}",
             )
     findings.fact("slopes", f"up to {percent(worst)} off those of the displacements")
 
@@ -234,8 +234,8 @@ def _slope_mistake(rise: Array, integral: Array, other: Array, name: str) -> str
         (integral * 1000, "it looks like rad/m, with displacements in mm"),
         (integral / 1000, "it looks like rad/mm, with displacements in m"),
     )
-    for fitting, cause in causes:
-        if np.linalg.norm(rise - fitting) <= REFUSE_ABOVE * np.linalg.norm(rise):
+    for candidate, cause in causes:
+        if np.linalg.norm(rise - candidate) <= REFUSE_ABOVE * np.linalg.norm(rise):
             return f": {cause}"
     return ": shear, noise, or too few stations for this shape"
 
@@ -247,19 +247,19 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
     findings.fact("nodes", f"{len(data.nodes)}, over {triple(high - low)} m")
     check_length(findings, ("nodes",), size)
     ends = (("hub", np.zeros(3), data.hub_nodes), ("tip", tip.position, data.tip_nodes))
-    for key, at, rows in ends:
-        gap = float(np.maximum(np.maximum(low - at, at - high), 0.0).max())
-        if gap > OUTSIDE * size:
+    for key, origin, rows in ends:
+        distance = float(np.maximum(np.maximum(low - origin, origin - high), 0.0).max())
+        if distance > OUTSIDE * size:
             findings.refuse(
                 (f"{key}_position",),
-                f"is {gap:.4g} m away from a body of {size:.4g} m. Are both in the same "
+                f"is {distance:.4g} m away from a body of {size:.4g} m. Are both in the same "
                 "units and axes?",
             )
-        away = float(np.linalg.norm(data.nodes[rows] - at, axis=1).min(initial=np.inf))
-        if len(rows) and away > OUTSIDE * size:
+        nearest = float(np.linalg.norm(data.nodes[rows] - origin, axis=1).min(initial=np.inf))
+        if len(rows) and nearest > OUTSIDE * size:
             findings.refuse(
                 (f"{key}_nodes",),
-                f"are {away:.4g} m from the {key} frame, of a body of {size:.4g} m. Are "
+                f"are {nearest:.4g} m from the {key} frame, of a body of {size:.4g} m. Are "
                 "hub and tip exchanged, or nodes in another order?",
             )
     if float(np.linalg.norm(tip.position)) < 1e-6 * size:
@@ -286,24 +286,26 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
 
     if len(places) < FEWEST_NODES:
         return
-    apart, near = (np.asarray(each) for each in cKDTree(places).query(places, k=NEIGHBOURS + 1))
-    ways = np.maximum(apart[:, 1:], 1e-12)
-    steep = np.stack(
+    distances, neighbours = (
+        np.asarray(array) for array in cKDTree(places).query(places, k=NEIGHBOURS + 1)
+    )
+    spacing = np.maximum(distances[:, 1:], 1e-12)
+    gradients = np.stack(
         [
-            np.median(np.linalg.norm(p[near[:, 1:]] - p[:, None], axis=2) / ways, axis=1)
+            np.median(np.linalg.norm(p[neighbours[:, 1:]] - p[:, None], axis=2) / spacing, axis=1)
             for p in shapes
         ]
     )
-    middle = np.maximum(np.median(steep, axis=1), 1e-300)
+    medians = np.maximum(np.median(gradients, axis=1), 1e-300)
     size = np.abs(shapes).max(axis=(1, 2))
-    reach, step = float(np.ptp(places, axis=0).max()), float(np.median(ways[:, 0]))
-    if reach > FINE_MESH * step and float(np.median(size / middle)) < SHUFFLED * step:
+    reach, step = float(np.ptp(places, axis=0).max()), float(np.median(spacing[:, 0]))
+    if reach > FINE_MESH * step and float(np.median(size / medians)) < SHUFFLED * step:
         findings.note(
             ("shapes",),
             "move nearly every node unlike its neighbours. Are nodes and shapes in another order?",
         )
-    elif float(np.quantile(steep.max(axis=1) / middle, 0.75)) > STEEP_NODE:
-        worst = int(np.argmax(np.quantile(steep / middle[:, None], 0.75, axis=0)))
+    elif float(np.quantile(gradients.max(axis=1) / medians, 0.75)) > STEEP_NODE:
+        worst = int(np.argmax(np.quantile(gradients / medians[:, None], 0.75, axis=0)))
         findings.note(
             ("shapes",), f"move node {worst + 1} unlike its neighbours. Are nodes in another order?"
         )
@@ -327,35 +329,42 @@ def check_totals(
         Length of the body [m].
     """
     mass, centre, inertia = stated
-    (first, _, i), *others = sources
-    masses = [(source, path, each.mass) for source, path, each in others]
+    (first, _, i), *other_sources = sources
+    masses = [(source, path, integrals.mass) for source, path, integrals in other_sources]
     masses += [] if mass is None else [("total_mass", ("total_mass",), mass)]
-    centres = [(source, path, each.first / each.mass) for source, path, each in others]
+    centres = [
+        (source, path, integrals.first / integrals.mass)
+        for source, path, integrals in other_sources
+    ]
     centres += [] if centre is None else [("centre", ("centre",), centre)]
-    own = i.first / i.mass
+    centre_of_first = i.first / i.mass
     texts = [f"{m:.6g} kg ({source})" for source, _, m in [(first, (), i.mass), *masses]]
     findings.fact("total mass", ", ".join(texts))
-    texts = [f"{triple(c)} m ({source})" for source, _, c in [(first, (), own), *centres]]
+    texts = [
+        f"{triple(c)} m ({source})" for source, _, c in [(first, (), centre_of_first), *centres]
+    ]
     findings.fact("centre of mass", ", ".join(texts))
-    for _, path, other in masses:
+    for _, path, other_mass in masses:
         findings.judge(
-            abs(other / i.mass - 1),
+            abs(other_mass / i.mass - 1),
             path,
-            f"the total mass is {other:.6g} kg, but {i.mass:.6g} kg by {first}. Is "
+            f"the total mass is {other_mass:.6g} kg, but {i.mass:.6g} kg by {first}. Is "
             "units.mass right?",
         )
-    for _, path, at in centres:
+    for _, path, other_centre in centres:
         findings.judge(
-            float(np.linalg.norm(at - own)) / length,
+            float(np.linalg.norm(other_centre - centre_of_first)) / length,
             path,
-            f"the centre of mass is at {triple(at)} m in the root frame, but at {triple(own)} m "
-            f"by {first}",
+            f"the centre of mass is at {triple(other_centre)} m in the root frame, but at "
+            f"{triple(centre_of_first)} m by {first}",
         )
     if inertia is not None:
         size = max(float(np.abs(inertia).max()), 1e-300)
-        apart = float(np.abs(inertia - i.inertia.second).max()) / size
-        findings.fact("inertia", f"{percent(apart)} off what is stated")
-        findings.judge(apart, ("inertia_about_origin",), f"is {percent(apart)} off that of {first}")
+        difference = float(np.abs(inertia - i.inertia.second).max()) / size
+        findings.fact("inertia", f"{percent(difference)} off what is stated")
+        findings.judge(
+            difference, ("inertia_about_origin",), f"is {percent(difference)} off that of {first}"
+        )
 
 
 def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str) -> float:
@@ -367,14 +376,14 @@ def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str
         Smallest eigenvalue of the mass matrix of rigid motions and shapes, scaled to a unit
         diagonal, with the given modal mass.
     """
-    own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
+    computed = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
     size = np.sqrt(np.maximum(np.diag(modal), 1e-300))
-    apart = float(np.abs((own - modal) / np.outer(size, size)).max(initial=0.0))
-    findings.fact("modal mass", f"M is up to {percent(apart)} off that of {source}")
+    difference = float(np.abs((computed - modal) / np.outer(size, size)).max(initial=0.0))
+    findings.fact("modal mass", f"M is up to {percent(difference)} off that of {source}")
     findings.judge(
-        apart,
+        difference,
         ("M",),
-        f"is {percent(apart)} off the modal mass that the shapes and {source} give. Are "
+        f"is {percent(difference)} off the modal mass that the shapes and {source} give. Are "
         "they of one model, in the stated units, and in the same order of nodes?",
     )
     return least_eigenvalue(rigid_mass(replace(i, modal_mass=modal)))
@@ -383,10 +392,10 @@ def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str
 def check_orthogonal(findings: Findings, mass: Array) -> None:
     """Check that modes are orthogonal with respect to the modal mass matrix (m, m) of the nodes."""
     size = np.sqrt(np.maximum(np.diag(mass), 1e-300))
-    off = np.abs(mass / np.outer(size, size) - np.eye(len(mass)))
-    worst = float(off.max(initial=0.0))
+    errors = np.abs(mass / np.outer(size, size) - np.eye(len(mass)))
+    worst = float(errors.max(initial=0.0))
     findings.fact("orthogonality", f"of the modes to {percent(worst)}")
-    i, j = np.unravel_index(int(np.argmax(off)), off.shape)
+    i, j = np.unravel_index(int(np.argmax(errors)), errors.shape)
     findings.judge(
         worst,
         ("shapes", int(i)),
@@ -421,19 +430,19 @@ def check_hertz(
     mass = mass if data.mass is None else data.mass
     if least_eigenvalue(mass) <= NEGLIGIBLE:
         return
-    own = check_frequencies(Findings(findings.file), ("K",), data.stiffness, mass, None) / (
+    frequencies = check_frequencies(Findings(findings.file), ("K",), data.stiffness, mass, None) / (
         2 * np.pi
     )
     hertz = np.sort(data.hertz)
-    apart = float((np.abs(own - hertz) / np.maximum(hertz, 1e-3 * hertz[-1])).max())
-    why = f"are up to {percent(apart)} off those of K. Leave one of the two out."
-    findings.judge(apart, ("frequencies",), why)
+    difference = float((np.abs(frequencies - hertz) / np.maximum(hertz, 1e-3 * hertz[-1])).max())
+    message = f"are up to {percent(difference)} off those of K. Leave one of the two out."
+    findings.judge(difference, ("frequencies",), message)
 
 
 def check_stiffness(findings: Findings, path: Path, given: Array, section: Array) -> None:
     """Compare the given stiffness matrix with the nonzero stiffness from the link's section."""
-    bends = np.diag(section) > 0
-    ratio = np.diag(given)[bends] / np.diag(section)[bends]
+    has_stiffness = np.diag(section) > 0
+    ratio = np.diag(given)[has_stiffness] / np.diag(section)[has_stiffness]
     if not ratio.size:
         return
     worst = float(np.abs(ratio - 1).max())
@@ -443,7 +452,7 @@ def check_stiffness(findings: Findings, path: Path, given: Array, section: Array
         findings.refuse(path, f"{message}. Is units.time right?")
     elif worst > REFUSE_ABOVE:
         message = f"the stiffness is up to {percent(worst)} off that of the link's section"
-        findings.note(path, f"{message}: the file's counts")
+        findings.note(path, f"{message}: the file's stiffness is used")
 
 
 def check_frequencies(
@@ -460,20 +469,20 @@ def check_frequencies(
     omega: Array = np.sqrt(np.clip(squares, 0.0, None))
     hertz = omega / (2 * math.pi)
     findings.fact("frequencies", ", ".join(f"{f:.6g}" for f in hertz) + " Hz (root held)")
-    loose = hertz <= 1e-6 * hertz.max()
-    if loose.all():
+    is_loose = hertz <= 1e-6 * hertz.max()
+    if is_loose.all():
         findings.refuse(
             path, "is zero, so that no shape has stiffness. Give K, or write 'rigid: true'"
         )
-    elif loose.any():
-        findings.note(path, f"{int(loose.sum())} of the shapes' motions have no stiffness")
+    elif is_loose.any():
+        findings.note(path, f"{int(is_loose.sum())} of the shapes' motions have no stiffness")
     low, high = FREQUENCIES
-    for f in hertz[~loose]:
+    for f in hertz[~is_loose]:
         if not low <= f <= high:
             message = f"gives a frequency of {f:.4g} Hz, outside {low:g} to {high:g} Hz"
             findings.refuse(path, f"{message}. Are the units right?")
     if damping is None:
-        findings.fact("damping", "not given: the link's own counts")
+        findings.fact("damping", "not given: the link's own damping is used")
         return omega
     rates = np.einsum("im,ij,jm->m", vectors, damping, vectors)
     ratios = rates / (2 * np.where(omega > 0, omega, math.inf))

@@ -71,19 +71,19 @@ def reduce(
     ModelError
         If matrices and nodes do not fit, the body is constrained somewhere, or a check fails.
     """
-    places = require_array("nodes", nodes, ModelError)
+    positions = require_array("nodes", nodes, ModelError)
     for key, matrix in (("stiffness", stiffness), ("mass", mass)):
         if not hasattr(matrix, "tocsr"):
             require_array(key, matrix, ModelError)
-    surface = no_lines(3) if faces is None else _rows("faces", faces, len(places))
+    surface = no_lines(3) if faces is None else _rows("faces", faces, len(positions))
     if surface.size and (surface.ndim != 2 or surface.shape[1] not in (3, 4)):
         raise ModelError(
             "faces: must be rows of the nodes of triangles (f, 3) or quadrangles (f, 4), got "
             f"{surface.shape}"
         )
     model = ModalData(
-        name, (), places, mass, stiffness=stiffness, hub=hub_frame, tip=tip_frame,
-        hub_nodes=_rows("hub", hub, len(places)), tip_nodes=_rows("tip", tip, len(places)),
+        name, (), positions, mass, stiffness=stiffness, hub=hub_frame, tip=tip_frame,
+        hub_nodes=_rows("hub", hub, len(positions)), tip_nodes=_rows("tip", tip, len(positions)),
         faces=triangles(surface) if surface.size else no_lines(3),
     )  # fmt: skip
     findings, body = inspect_data(reduced_data(model, modes), Findings(name))
@@ -94,24 +94,24 @@ def reduce(
 
 def reduced_data(model: ModalData, modes: int) -> ModalData:
     """Return modal data of a finite-element model reduced as by `reduce`, still unchecked."""
-    places = model.nodes
-    if places.ndim != 2 or places.shape[1] != 3 or not np.all(np.isfinite(places)):
+    positions = model.nodes
+    if positions.ndim != 2 or positions.shape[1] != 3 or not np.all(np.isfinite(positions)):
         raise ModelError(
-            f"nodes: must be an (N, 3) array of finite coordinates, got shape {places.shape}"
+            f"nodes: must be an (N, 3) array of finite coordinates, got shape {positions.shape}"
         )
     if type(modes) is not int or not 0 <= modes <= MOST_MODES:
         raise ModelError(f"modes: must be a number from 0 to {MOST_MODES}, got {modes}")
-    ends = [_face("hub", model.hub_nodes, places), _face("tip", model.tip_nodes, places)]
+    ends = [_face("hub", model.hub_nodes, positions), _face("tip", model.tip_nodes, positions)]
     if np.intersect1d(ends[0], ends[1]).size:
         raise ModelError(
             "hub, tip: the two faces have nodes in common. Choose faces without a common node."
         )
-    K = _whole("stiffness", model.stiffness, 3 * len(places))
-    m = _scalar_mass(model.node_mass, len(places))
-    _refuse_grounded(K, places)
-    hub = model.hub or Pose(np.eye(3), places[ends[0]].mean(axis=0))
-    tip = model.tip or Pose(hub.rotation, places[ends[1]].mean(axis=0))
-    shapes, reduced = _shapes(K, m, places, ends, hub, tip, modes)
+    K = _whole("stiffness", model.stiffness, 3 * len(positions))
+    m = _scalar_mass(model.node_mass, len(positions))
+    _refuse_grounded(K, positions)
+    hub = model.hub or Pose(np.eye(3), positions[ends[0]].mean(axis=0))
+    tip = model.tip or Pose(hub.rotation, positions[ends[1]].mean(axis=0))
+    shapes, modal_stiffness = _shapes(K, m, positions, ends, hub, tip, modes)
     if not np.all(np.isfinite(shapes)):
         raise ModelError(
             "stiffness: the shapes computed from it are not finite. Check that its units match "
@@ -121,57 +121,63 @@ def reduced_data(model: ModalData, modes: int) -> ModalData:
     tips[:6] = np.kron(np.eye(2), hub.rotation.T)
     return replace(
         model, names=(*TIP_NAMES, *(f"fixed{k}" for k in range(1, modes + 1))), node_mass=m,
-        shapes=shapes, stiffness=reduced, hub=hub, tip=tip, tip_shapes=tips, hub_nodes=ends[0],
-        tip_nodes=ends[1],
+        shapes=shapes, stiffness=modal_stiffness, hub=hub, tip=tip, tip_shapes=tips,
+        hub_nodes=ends[0], tip_nodes=ends[1],
     )  # fmt: skip
 
 
 def _shapes(
-    K: Sparse, m: Sparse, places: Array, faces: list[Integers], hub: Pose, tip: Pose, modes: int
+    K: Sparse, m: Sparse, positions: Array, faces: list[Integers], hub: Pose, tip: Pose, modes: int
 ) -> tuple[Array, Array]:
     """Compute static shapes and fixed-interface modes, (6 + k, N, 3), and their stiffness."""
     from scipy.sparse import csc_array, kron
     from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
     rows = [(3 * face[:, None] + np.arange(3)).ravel() for face in faces]
-    between = np.setdiff1d(np.arange(len(places)), np.concatenate(faces))
-    inner = (3 * _dissected(K, places, between)[:, None] + np.arange(3)).ravel()
-    if modes >= len(inner):
+    free_nodes = np.setdiff1d(np.arange(len(positions)), np.concatenate(faces))
+    free_rows = (3 * _dissected(K, positions, free_nodes)[:, None] + np.arange(3)).ravel()
+    if modes >= len(free_rows):
         raise ModelError(
-            f"modes: must be fewer than the {len(inner)} unknowns between the two faces"
+            f"modes: must be fewer than the {len(free_rows)} unknowns between the two faces"
         )
-    inside = csc_array(K[inner][:, inner])
+    free_stiffness = csc_array(K[free_rows][:, free_rows])
     try:
-        factor = splu(inside, permc_spec="NATURAL", options={"SymmetricMode": True},
+        factor = splu(free_stiffness, permc_spec="NATURAL", options={"SymmetricMode": True},
                       diag_pivot_thresh=0.0)  # fmt: skip
     except RuntimeError:
         raise ModelError(
             "stiffness: is singular with both faces held. Check that all parts of the mesh are "
             "joined."
         ) from None
-    turn = np.kron(np.eye(2), hub.rotation)
-    unit = rigid_columns(places[faces[1]] - tip.position).reshape(-1, 6) @ turn
-    moved = np.zeros((3 * len(places), 6 + modes))
-    moved[rows[1], :6] = unit
-    moved[inner, :6] = -factor.solve(np.ascontiguousarray(K[inner][:, rows[1]] @ unit))
+    rotation = np.kron(np.eye(2), hub.rotation)
+    face_motion = rigid_columns(positions[faces[1]] - tip.position).reshape(-1, 6) @ rotation
+    shapes = np.zeros((3 * len(positions), 6 + modes))
+    shapes[rows[1], :6] = face_motion
+    shapes[free_rows, :6] = -factor.solve(
+        np.ascontiguousarray(K[free_rows][:, rows[1]] @ face_motion)
+    )
     if modes:
-        weights = csc_array(kron(m, np.eye(3), format="csc")[inner][:, inner])
-        solve = LinearOperator(inside.shape, matvec=factor.solve, dtype=np.float64)
-        start = np.cos(np.arange(len(inner)))  # the same every time
+        weights = csc_array(kron(m, np.eye(3), format="csc")[free_rows][:, free_rows])
+        solve = LinearOperator(free_stiffness.shape, matvec=factor.solve, dtype=np.float64)
+        # The same start vector every time, so that results are reproducible.
+        start = np.cos(np.arange(len(free_rows)))
         try:
-            moved[inner, 6:] = eigsh(inside, modes, weights, sigma=0.0, OPinv=solve, v0=start)[1]
-        except RuntimeError as error:  # of ARPACK
+            shapes[free_rows, 6:] = eigsh(
+                free_stiffness, modes, weights, sigma=0.0, OPinv=solve, v0=start
+            )[1]
+        except RuntimeError as error:  # raised by ARPACK
             raise ModelError(
                 "mass: the modes with both faces held cannot be computed "
                 f"({str(error).partition(':')[0]}). Check that all masses between the faces are "
                 "> 0, in units that match K."
             ) from None
-    reduced = moved.T @ (K @ moved)
-    reduced[:6, 6:] = reduced[6:, :6] = 0.0  # static shapes and modes with faces held
-    return moved.T.reshape(6 + modes, -1, 3), (reduced + reduced.T) / 2
+    modal_stiffness = shapes.T @ (K @ shapes)
+    # Zero by theory: static shapes and modes with both faces fixed.
+    modal_stiffness[:6, 6:] = modal_stiffness[6:, :6] = 0.0
+    return shapes.T.reshape(6 + modes, -1, 3), (modal_stiffness + modal_stiffness.T) / 2
 
 
-def _dissected(K: Sparse, places: Array, rows: Integers) -> Integers:
+def _dissected(K: Sparse, positions: Array, rows: Integers) -> Integers:
     """Return node indices in nested-dissection order, so that factors of K have little fill-in.
 
     The two halves of the mesh across its longest side come first, then the nodes in between.
@@ -179,23 +185,31 @@ def _dissected(K: Sparse, places: Array, rows: Integers) -> Integers:
     from scipy.sparse import coo_array, csr_array
 
     pairs = coo_array(K)
-    near = (np.ones(pairs.nnz, dtype=np.float32), (pairs.row // 3, pairs.col // 3))
-    graph = csr_array(coo_array(near, shape=(len(places),) * 2))
-    mark = np.zeros(len(places), dtype=np.float32)
+    adjacency = (np.ones(pairs.nnz, dtype=np.float32), (pairs.row // 3, pairs.col // 3))
+    graph = csr_array(coo_array(adjacency, shape=(len(positions),) * 2))
+    mark = np.zeros(len(positions), dtype=np.float32)
 
-    def ordered(part: Integers) -> list[Integers]:
-        at = places[part]
-        along = at[:, np.argmax(np.ptp(at, axis=0))] if len(part) > SMALL_PART else at[:0, 0]
-        low = along < np.median(along) if len(along) else along > 0
-        if not low.any():
+    def order_part(part: Integers) -> list[Integers]:
+        part_positions = positions[part]
+        coordinate = (
+            part_positions[:, np.argmax(np.ptp(part_positions, axis=0))]
+            if len(part) > SMALL_PART
+            else part_positions[:0, 0]
+        )
+        is_low = coordinate < np.median(coordinate) if len(coordinate) else coordinate > 0
+        if not is_low.any():
             return [part]
-        half, rest = part[low], part[~low]
-        mark[half] = 1.0
-        touching = graph[rest] @ mark > 0
-        mark[half] = 0.0
-        return [*ordered(half), *ordered(rest[~touching]), rest[touching]]
+        lower_half, upper_half = part[is_low], part[~is_low]
+        mark[lower_half] = 1.0
+        is_interface = graph[upper_half] @ mark > 0
+        mark[lower_half] = 0.0
+        return [
+            *order_part(lower_half),
+            *order_part(upper_half[~is_interface]),
+            upper_half[is_interface],
+        ]
 
-    return np.concatenate(ordered(rows))
+    return np.concatenate(order_part(rows))
 
 
 def _rows(key: str, numbers: npt.ArrayLike, count: int) -> Integers:
@@ -206,9 +220,9 @@ def _rows(key: str, numbers: npt.ArrayLike, count: int) -> Integers:
     return rows.astype(np.int64)
 
 
-def _face(key: str, rows: Integers, places: Array) -> Integers:
+def _face(key: str, rows: Integers, positions: Array) -> Integers:
     """Return the unique node indices of a face; raise ModelError for nodes that fix no frame."""
-    if not spans_a_frame(places[rows]):
+    if not spans_a_frame(positions[rows]):
         raise ModelError(f"{key}: must be at least three nodes that are not on one line")
     return np.unique(rows)
 
@@ -220,23 +234,24 @@ def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
     """
     from scipy.sparse import csr_array, tril, triu
 
-    whole = csr_array(matrix)
-    if whole.shape != (size, size):
+    full = csr_array(matrix)
+    if full.shape != (size, size):
         raise ModelError(
             f"{key}: must have the shape ({size}, {size}) for these nodes with three unknowns "
-            f"each, got {whole.shape}. Nodes with rotations (shells, beams) are not reduced "
+            f"each, got {full.shape}. Nodes with rotations (shells, beams) are not reduced "
             "here."
         )
-    if not np.all(np.isfinite(whole.data)):
+    if not np.all(np.isfinite(full.data)):
         raise ModelError(f"{key}: must be finite numbers")
-    if tril(whole, -1).nnz == 0:
-        return csr_array(whole + triu(whole, 1).T)
-    apart = abs(whole - whole.T).max()
-    if apart > 1e-6 * abs(whole).max():
+    if tril(full, -1).nnz == 0:
+        return csr_array(full + triu(full, 1).T)
+    difference = abs(full - full.T).max()
+    if difference > 1e-6 * abs(full).max():
         raise ModelError(
-            f"{key}: must be symmetric, but entries differ by {apart:.3g} from their mirrored ones"
+            f"{key}: must be symmetric, but entries differ by {difference:.3g} from "
+            "their mirrored ones"
         )
-    return csr_array((whole + whole.T) / 2)
+    return csr_array((full + full.T) / 2)
 
 
 def _scalar_mass(mass: Sparse, count: int) -> Sparse:
@@ -249,30 +264,30 @@ def _scalar_mass(mass: Sparse, count: int) -> Sparse:
         return csr_array(diags_array(mass))
     if mass.shape == (count, count):
         return _whole("mass", mass, count)
-    whole = _whole("mass", mass, 3 * count)
-    first = whole[0::3][:, 0::3]
+    full = _whole("mass", mass, 3 * count)
+    first = full[0::3][:, 0::3]
     size = abs(first).max()
     for a in range(3):
         for b in range(3):
-            block = whole[a::3][:, b::3]
-            apart = abs(block - first).max() if a == b else abs(block).max()
-            if apart > DIGITS * size:
+            block = full[a::3][:, b::3]
+            difference = abs(block - first).max() if a == b else abs(block).max()
+            if difference > DIGITS * size:
                 raise ModelError(
                     "mass: must be the same along x, y and z without coupling them, as for "
-                    f"solid elements, but entries differ by {apart / size:.2g} of the largest "
+                    f"solid elements, but entries differ by {difference / size:.2g} of the largest "
                     "entry"
                 )
     return csr_array(first)
 
 
-def _refuse_grounded(K: Sparse, places: Array) -> None:
+def _refuse_grounded(K: Sparse, positions: Array) -> None:
     """Raise ModelError for a stiffness matrix that resists rigid-body motion."""
     largest = float(abs(K).max())
     if largest == 0:
         raise ModelError("stiffness: is zero. Give the stiffness matrix K of the elements.")
-    moved = rigid_columns(places - places.mean(axis=0)).reshape(-1, 6)
-    moved = moved / np.abs(moved).max(axis=0)
-    worst = float(np.abs(K @ moved).max() / largest)
+    rigid_motions = rigid_columns(positions - positions.mean(axis=0)).reshape(-1, 6)
+    rigid_motions = rigid_motions / np.abs(rigid_motions).max(axis=0)
+    worst = float(np.abs(K @ rigid_motions).max() / largest)
     if worst > SUM_DIGITS:
         raise ModelError(
             f"stiffness: must let the body move rigidly, but forces of {worst:.2g} of its "

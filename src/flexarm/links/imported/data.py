@@ -11,7 +11,7 @@ from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Array, Pose, skew_matrix
 
 Integers = npt.NDArray[np.int64]
-Units = tuple[float, float, float]  # of length, mass and time, in SI units
+Units = tuple[float, float, float]  # units of length, mass and time, in SI units
 Stated = tuple[float | None, Array | None, Array | None]  # mass, centre, inertia about the origin
 Matrix = Any  # an array or a SciPy sparse matrix, which ships no types
 MASS_REQUIRED = (
@@ -50,7 +50,7 @@ class ModalData:
     nodes: Array  # positions [m], (N, 3)
     node_mass: Matrix = None  # lumped (N,) or consistent (N, N) [kg]
     node_inertia: Array | None = None  # rotary inertia [kg m^2], (N, 3, 3)
-    # Whether node_mass and node_inertia are per length of the line through the nodes, and linear
+    # Whether node_mass and node_inertia are per length of the line through the nodes, linear
     # between them.
     per_length: bool = False
     shapes: Array = field(default_factory=no_shapes)  # displacement of the nodes, (m, N, 3)
@@ -67,11 +67,11 @@ class ModalData:
     # Rows of the nodes that move rigidly with the hub, or tip, frame; empty if unknown.
     hub_nodes: Integers = field(default_factory=no_nodes)
     tip_nodes: Integers = field(default_factory=no_nodes)
-    # Total mass, centre (3,) and inertia about the origin (3, 3) that the program states.
+    # Total mass, centre (3,) and inertia about the origin (3, 3) stated by the program.
     stated: Stated = (None, None, None)
     lines: Integers = field(default_factory=no_lines)  # pairs of nodes, drawn as lines, (k, 2)
     faces: Integers = field(default_factory=lambda: no_lines(3))  # triangles of nodes, (f, 3)
-    strains: Array | None = None  # strain at P places in the shapes, (m, P)
+    strains: Array | None = None  # strain at P positions in the shapes, (m, P)
     k_sigma: Array | None = None  # stiffness per unit load by its stress, (18, m, m)
     k_u: Array | None = None  # stiffness per unit load by its displacement, (18, m, m)
     units: Units = (1.0, 1.0, 1.0)  # units of the file, in SI units
@@ -79,26 +79,32 @@ class ModalData:
     def in_hub_frame(self) -> "ModalData":
         """Return the data in the hub frame: the hub's axes, with the hub's position as origin."""
         hub = self.hub or IDENTITY
-        turn, (total, centre, inertia) = hub.rotation, self.stated
+        rotation, (total, centre, inertia) = hub.rotation, self.stated
         tip = self.tip
         if tip is None and len(self.tip_nodes):
-            tip = Pose(turn, self.nodes[self.tip_nodes].mean(axis=0))
+            tip = Pose(rotation, self.nodes[self.tip_nodes].mean(axis=0))
         return replace(
             self,
-            nodes=(self.nodes - hub.position) @ turn,
+            nodes=(self.nodes - hub.position) @ rotation,
             node_inertia=None
             if self.node_inertia is None
-            else np.einsum("ka,nkl,lb->nab", turn, self.node_inertia, turn, optimize=True),
-            shapes=_turned(self.shapes, turn),
-            rotations=None if self.rotations is None else _turned(self.rotations, turn),
+            else np.einsum("ka,nkl,lb->nab", rotation, self.node_inertia, rotation, optimize=True),
+            shapes=_turned(self.shapes, rotation),
+            rotations=None if self.rotations is None else _turned(self.rotations, rotation),
             hub=IDENTITY,
             tip=None if tip is None else hub.inverse() @ tip,
-            hub_shapes=None if self.hub_shapes is None else turned_motions(self.hub_shapes, turn),
-            tip_shapes=None if self.tip_shapes is None else turned_motions(self.tip_shapes, turn),
+            hub_shapes=None
+            if self.hub_shapes is None
+            else turned_motions(self.hub_shapes, rotation),
+            tip_shapes=None
+            if self.tip_shapes is None
+            else turned_motions(self.tip_shapes, rotation),
             stated=(
                 total,
-                None if centre is None else (centre - hub.position) @ turn,
-                None if inertia is None or np.any(hub.position) else turn.T @ inertia @ turn,
+                None if centre is None else (centre - hub.position) @ rotation,
+                None
+                if inertia is None or np.any(hub.position)
+                else rotation.T @ inertia @ rotation,
             ),
         )
 
@@ -107,9 +113,9 @@ class ModalData:
 
         The modal mass is computed from nodes and shapes; the stiffness is left 0.
         """
-        m, one = len(self.shapes), np.ones((len(self.nodes), 1))
-        flat = self.shapes.transpose(1, 0, 2).reshape(len(self.nodes), -1)
-        columns = np.hstack([one, self.nodes, flat])
+        m, ones = len(self.shapes), np.ones((len(self.nodes), 1))
+        rows = self.shapes.transpose(1, 0, 2).reshape(len(self.nodes), -1)
+        columns = np.hstack([ones, self.nodes, rows])
         mass, lumped = self.node_mass, isinstance(self.node_mass, np.ndarray)
         gram = np.asarray(columns.T @ (mass[:, None] * columns if lumped else mass @ columns))
         pairs = gram[4:, 4:].reshape(m, 3, m, 3).transpose(0, 2, 1, 3)
@@ -119,7 +125,7 @@ class ModalData:
             rotary = inertia.sum(axis=0)
             rotary_shape = np.einsum("nab,jnb->aj", inertia, theta, optimize=True)
             rotary_modal = np.einsum("ina,nab,jnb->ij", theta, inertia, theta, optimize=True)
-        none = np.zeros((3, m, m))
+        no_quadratic = np.zeros((3, m, m))
         return Integrals(
             mass=float(gram[0, 0]),
             first=gram[0, 1:4].copy(),
@@ -130,35 +136,35 @@ class ModalData:
             rotary=rotary,
             rotary_shape=rotary_shape,
             rotary_modal=rotary_modal,
-            quadratic=none,
-            position_quadratic=none,
+            quadratic=no_quadratic,
+            position_quadratic=no_quadratic,
             modal_mass=np.einsum("ijaa->ij", pairs) + rotary_modal,
             stiffness=np.zeros((m, m)),
         )
 
 
-def _turned(vectors: Array, turn: Array) -> Array:
-    """Return vectors (m, N, 3) of shapes in rotated axes, the columns of ``turn``."""
-    turned = vectors @ turn
-    size = np.abs(turned).max(axis=(1, 2), initial=0.0, keepdims=True)
-    return np.where(np.abs(turned) <= DUST * size, 0.0, turned)
+def _turned(vectors: Array, rotation: Array) -> Array:
+    """Return vectors (m, N, 3) of shapes in rotated axes, the columns of ``rotation``."""
+    rotated = vectors @ rotation
+    size = np.abs(rotated).max(axis=(1, 2), initial=0.0, keepdims=True)
+    return np.where(np.abs(rotated) <= DUST * size, 0.0, rotated)
 
 
-def turned_motions(motions: Array, turn: Array) -> Array:
-    """Return displacements and rotations (m, 6) of a frame along the columns of ``turn`` (3, 3)."""
-    return np.asarray(motions @ np.kron(np.eye(2), turn))
+def turned_motions(motions: Array, rotation: Array) -> Array:
+    """Return displacements and rotations (m, 6) of a frame in axes rotated by ``rotation``."""
+    return np.asarray(motions @ np.kron(np.eye(2), rotation))
 
 
-def rigid_columns(places: Array) -> Array:
+def rigid_columns(positions: Array) -> Array:
     """Return displacements of N points per translation and rotation about the origin, (N, 3, 6)."""
-    columns = np.zeros((len(places), 3, 6))
+    columns = np.zeros((len(positions), 3, 6))
     columns[:, :, :3] = np.eye(3)
     for axis, unit in enumerate(np.eye(3)):
-        columns[:, :, 3 + axis] = np.cross(unit, places)
+        columns[:, :, 3 + axis] = np.cross(unit, positions)
     return columns
 
 
-def rigid_fit(places: Array, origin: Array, moved: Array) -> tuple[Array, Array]:
+def rigid_fit(positions: Array, origin: Array, displacements: Array) -> tuple[Array, Array]:
     """Fit rigid-body motions to displacements (m, n, 3) of n points (n, 3) by least squares.
 
     Returns
@@ -166,22 +172,22 @@ def rigid_fit(places: Array, origin: Array, moved: Array) -> tuple[Array, Array]
     motions, residuals
         Displacement of the origin and rotation, (m, 6); the largest residual per shape, (m,).
     """
-    columns = rigid_columns(places - origin).reshape(-1, 6)
-    flat = moved.reshape(len(moved), -1)
-    motions = np.linalg.lstsq(columns, flat.T, rcond=1e-10)[0]
-    left = flat - (columns @ motions).T
-    return np.asarray(motions.T, dtype=np.float64), np.abs(left).max(axis=1, initial=0.0)
+    columns = rigid_columns(positions - origin).reshape(-1, 6)
+    rows = displacements.reshape(len(displacements), -1)
+    motions = np.linalg.lstsq(columns, rows.T, rcond=1e-10)[0]
+    residuals = rows - (columns @ motions).T
+    return np.asarray(motions.T, dtype=np.float64), np.abs(residuals).max(axis=1, initial=0.0)
 
 
-def spans_a_frame(places: Array) -> bool:
+def spans_a_frame(positions: Array) -> bool:
     """Return whether points determine a rotation: at least three points that are not collinear."""
-    if len(places) < 3:
+    if len(positions) < 3:
         return False
-    sizes = np.linalg.svd(places - places.mean(axis=0), compute_uv=False)
+    sizes = np.linalg.svd(positions - positions.mean(axis=0), compute_uv=False)
     return bool(sizes[1] > 1e-6 * max(float(sizes[0]), 1e-300))
 
 
 def shifted(motions: Array, offset: Array) -> Array:
     """Return the motions (m, 6) of a point at an offset from a frame with given motions (m, 6)."""
-    moved = motions[:, :3] - motions[:, 3:] @ skew_matrix(offset).T
-    return np.hstack([moved, motions[:, 3:]])
+    translations = motions[:, :3] - motions[:, 3:] @ skew_matrix(offset).T
+    return np.hstack([translations, motions[:, 3:]])

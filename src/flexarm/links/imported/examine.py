@@ -55,35 +55,35 @@ from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import IDENTITY, Array, Pose
 
 
-def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
+def examine(data_of_file: ModalData, findings: Findings) -> ReducedBody | None:
     """Check the modal data of a body and return it in its hub frame; None if refused."""
-    if not _has_mass(given, findings):
+    if not _has_mass(data_of_file, findings):
         return None
-    state_conventions(findings, given)
-    data = given.in_hub_frame()
+    state_conventions(findings, data_of_file)
+    data = data_of_file.in_hub_frame()
     tip = data.tip or IDENTITY
     check_size(findings, data, tip)
     check_order(findings, data.nodes, data.shapes)
-    hub, moved = hub_motion(data, findings)
+    hub, hub_moves = hub_motion(data, findings)
     tips = _tip_motion(data, findings, tip)
     if tips is None or findings.problems:
         return None
-    held = data
-    if moved:
-        held, tips = without_hub(data, hub), tips - shifted(hub, tip.position)
-    deforming = _deforming(data, held, findings)
+    hub_fixed = data
+    if hub_moves:
+        hub_fixed, tips = without_hub(data, hub), tips - shifted(hub, tip.position)
+    deforming = _deforming(data, hub_fixed, findings)
     integrals = data.integrals()
     data = check_matrices(findings, data)
     check_hertz(findings, data, deforming, integrals.modal_mass)
-    loads = examine_loads(given, findings, held=not moved)
+    loads = examine_loads(data_of_file, findings, held=not hub_moves)
     if findings.problems:
         return None
     stiffness, damping = complete_matrices(data, integrals.modal_mass, deforming)
-    integrals = replace(held.integrals() if moved else integrals, stiffness=stiffness)
+    integrals = replace(hub_fixed.integrals() if hub_moves else integrals, stiffness=stiffness)
     body = ReducedBody(
         data.name, data.names, integrals, tip, tips[:, :3].T.copy(), tips[:, 3:].T.copy(), damping,
         False,
-        drawn_points(held.nodes, held.shapes, data.lines, data.faces, tip, tips),
+        drawn_points(hub_fixed.nodes, hub_fixed.shapes, data.lines, data.faces, tip, tips),
         None if data.strains is None else data.strains.T.copy(), loads,
     )  # fmt: skip
     if len(deforming) < len(data.names):
@@ -91,8 +91,10 @@ def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
         body = body.changed(np.eye(len(data.names))[:, deforming], names)
     i, length = body.integrals, max(body.length, 1e-9)
     check_totals(findings, [("the masses", ("mass",), i)], data.stated, length)
-    if data.mass is not None and moved:
-        findings.note(("M",), "is that of the masses, since shapes were held at the hub")
+    if data.mass is not None and hub_moves:
+        findings.note(
+            ("M",), "is that of the masses, since the hub's motion was subtracted from the shapes"
+        )
     elif data.mass is not None:
         body = _with_mass(findings, body, data.mass[np.ix_(deforming, deforming)])
     if loads is not None and body.second_order is not None:
@@ -144,28 +146,28 @@ def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
     elif not spans_a_frame(data.nodes[rows]):
         findings.refuse(("hub_nodes",), "must be three nodes at least, not on one line")
     else:
-        hub, left = rigid_fit(data.nodes[rows], np.zeros(3), data.shapes[:, rows])
-        _judge_face(findings, "hub", float((left / size).max()))
+        hub, residuals = rigid_fit(data.nodes[rows], np.zeros(3), data.shapes[:, rows])
+        _judge_face(findings, "hub", float((residuals / size).max()))
     motion = np.abs(hub * np.array([1.0] * 3 + [reach] * 3)).max(axis=1)
     if len(rows):
-        swept = np.einsum("naj,mj->mna", rigid_columns(data.nodes[rows]), hub, optimize=True)
-        motion = np.abs(swept).max(axis=(1, 2))
-    loose = motion > DIGITS * size
-    if loose.any():
+        rigid_motion = np.einsum("naj,mj->mna", rigid_columns(data.nodes[rows]), hub, optimize=True)
+        motion = np.abs(rigid_motion).max(axis=(1, 2))
+    is_moving = motion > DIGITS * size
+    if is_moving.any():
         findings.note(
             ("shapes",),
-            f"{int(loose.sum())} of {len(loose)} move the hub, by up to "
+            f"{int(is_moving.sum())} of {len(is_moving)} move the hub, by up to "
             f"{percent(float((motion / size).max()))} of their size. That rigid motion "
             "was subtracted.",
         )
-    return hub, bool(loose.any())
+    return hub, bool(is_moving.any())
 
 
 def without_hub(data: ModalData, hub: Array) -> ModalData:
     """Return the data with rigid motions (m, 6) of the hub subtracted from the shapes."""
-    swept = np.einsum("naj,mj->mna", rigid_columns(data.nodes), hub, optimize=True)
+    rigid_motion = np.einsum("naj,mj->mna", rigid_columns(data.nodes), hub, optimize=True)
     rotations = None if data.rotations is None else data.rotations - hub[:, None, 3:]
-    return replace(data, shapes=data.shapes - swept, rotations=rotations)
+    return replace(data, shapes=data.shapes - rigid_motion, rotations=rotations)
 
 
 def _judge_face(findings: Findings, key: str, worst: float) -> None:
@@ -190,35 +192,35 @@ def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
                 else "or tip_shapes are required: what follows is carried by the tip's motion",
             )
         return stated
-    fitted, left = rigid_fit(data.nodes[rows], tip.position, data.shapes[:, rows])
+    fit, residuals = rigid_fit(data.nodes[rows], tip.position, data.shapes[:, rows])
     size = np.maximum(np.abs(data.shapes).max(axis=(1, 2)), 1e-300)
-    worst = float((left / size).max())
+    worst = float((residuals / size).max())
     findings.fact("tip face", f"rigid to {percent(worst)} of the shapes' size")
     _judge_face(findings, "tip", worst)
     if stated is None:
-        return fitted
+        return fit
     reach = float(np.linalg.norm(np.ptp(data.nodes, axis=0)))
     scale = size[:, None] * np.array([1.0] * 3 + [1 / reach] * 3)
-    apart = float((np.abs(stated - fitted) / scale).max())
+    difference = float((np.abs(stated - fit) / scale).max())
     findings.judge(
-        apart,
+        difference,
         ("tip_shapes",),
-        f"are {percent(apart)} off the motion of the tip's nodes. Are axes, signs and "
+        f"are {percent(difference)} off the motion of the tip's nodes. Are axes, signs and "
         "units (radians) the same?",
     )
     return stated
 
 
-def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integers:
+def _deforming(data_of_file: ModalData, hub_fixed: ModalData, findings: Findings) -> Integers:
     """Return the indices of the shapes that are more than a rigid motion of the hub."""
-    reach = float(np.ptp(given.nodes, axis=0).max())
-    before, after = (
-        np.abs(each.shapes).max(axis=(1, 2))
-        + (0.0 if each.rotations is None else reach * np.abs(each.rotations).max(axis=(1, 2)))
-        for each in (given, held)
+    reach = float(np.ptp(data_of_file.nodes, axis=0).max())
+    sizes, sizes_without_hub = (
+        np.abs(data.shapes).max(axis=(1, 2))
+        + (0.0 if data.rotations is None else reach * np.abs(data.rotations).max(axis=(1, 2)))
+        for data in (data_of_file, hub_fixed)
     )
-    deforming = np.flatnonzero(after > DIGITS * before).astype(np.int64)
-    if count := len(before) - len(deforming):
+    deforming = np.flatnonzero(sizes_without_hub > DIGITS * sizes).astype(np.int64)
+    if count := len(sizes) - len(deforming):
         findings.note(("shapes",), f"{count} are rigid motions of the hub and were left out")
     if not len(deforming):
         findings.refuse(("shapes",), "deform nothing: all are zero, or rigid motions")
@@ -226,7 +228,7 @@ def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integer
 
 
 def complete_matrices(
-    data: ModalData, own: Array, deforming: Integers
+    data: ModalData, modal_mass: Array, deforming: Integers
 ) -> tuple[Array, Array | None]:
     """Return K and D, computed from frequencies and damping ratios where these are given.
 
@@ -234,12 +236,12 @@ def complete_matrices(
     ----------
     data
         The data, with matrices checked.
-    own
+    modal_mass
         Modal mass from masses and shapes, (m, m), used where M is not given.
     deforming
         Indices of the shapes that deform the body.
     """
-    size = np.diag(own if data.mass is None else data.mass)
+    size = np.diag(modal_mass if data.mass is None else data.mass)
     stiffness, damping = data.stiffness, data.damping
     if stiffness is None and data.hertz is not None:
         omega = np.zeros(len(size))
@@ -261,19 +263,19 @@ def finished(
     if i.mass <= 0:
         findings.refuse(("mass",), f"is {i.mass:.4g} kg in all: must be > 0")
         return None
-    whole = rigid_mass(i)
-    least = least_eigenvalue(whole)
-    findings.fact("rigid-body consistency", f"smallest eigenvalue {least:.3g}")
-    if least < -NEGLIGIBLE or least_eigenvalue(i.modal_mass) <= NEGLIGIBLE:
+    rigid_and_modal = rigid_mass(i)
+    smallest = least_eigenvalue(rigid_and_modal)
+    findings.fact("rigid-body consistency", f"smallest eigenvalue {smallest:.3g}")
+    if smallest < -NEGLIGIBLE or least_eigenvalue(i.modal_mass) <= NEGLIGIBLE:
         findings.refuse(
             ("mass",),
             "rigid motions and shapes together have a mass matrix with the eigenvalue "
-            f"{least:.3g}, which must be > 0. Are shapes alike, or are masses and shapes "
+            f"{smallest:.3g}, which must be > 0. Are shapes alike, or are masses and shapes "
             "of different meshes?",
         )
         return None
     check_frequencies(findings, path, i.stiffness, i.modal_mass, body.damping)
-    _state_effective_mass(findings, whole)
+    _state_effective_mass(findings, rigid_and_modal)
     _check_interface(findings, body, modal=modal)
     if body.second_order is None:
         findings.note(
@@ -309,20 +311,23 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
     if findings.problems:
         return
     size = np.sqrt(np.diag(i.modal_mass))
-    own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
-    apart = float(np.abs((own - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
-    if not body.first_order and apart > REFUSE_ABOVE:
-        findings.refuse(("shape_shape",), f"is {percent(apart)} off modal_mass")
-    last, moved = body.drawn.places[body.drawn.axis - 1], body.drawn.moved[body.drawn.axis - 1]
+    computed = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
+    difference = float(np.abs((computed - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
+    if not body.first_order and difference > REFUSE_ABOVE:
+        findings.refuse(("shape_shape",), f"is {percent(difference)} off modal_mass")
+    last_point, last_shapes = (
+        body.drawn.places[body.drawn.axis - 1],
+        body.drawn.moved[body.drawn.axis - 1],
+    )
     reach = max(float(np.abs(body.tip_shape).max(initial=0.0)), 1e-300)
-    off = float(np.abs(last - body.tip.position).max()) / max(body.length, 1e-300)
-    if max(off, float(np.abs(moved - body.tip_shape).max()) / reach) > SUM_DIGITS:
+    position_error = float(np.abs(last_point - body.tip.position).max()) / max(body.length, 1e-300)
+    if max(position_error, float(np.abs(last_shapes - body.tip_shape).max()) / reach) > SUM_DIGITS:
         findings.refuse(("tip_shape",), "and tip_position are not those of the line that is drawn")
 
 
-def _state_effective_mass(findings: Findings, whole: Array) -> None:
+def _state_effective_mass(findings: Findings, rigid_and_modal: Array) -> None:
     """Report the effective modal mass along x, y, z as fractions of the body's mass."""
-    linear, modal, total = whole[3:6, 6:], whole[6:, 6:], whole[3, 3]
+    linear, modal, total = rigid_and_modal[3:6, 6:], rigid_and_modal[6:, 6:], rigid_and_modal[3, 3]
     share = np.diag(linear @ np.linalg.solve(modal, linear.T)) / total
     text = ", ".join(f"{axis} {percent(float(s))}" for axis, s in zip("xyz", share, strict=True))
     findings.fact("effective mass", f"{text} of the body's")
@@ -363,10 +368,10 @@ def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | 
     state_conventions(findings, given)
     data = check_matrices(findings, given)
     tip = data.in_hub_frame().tip or IDENTITY
-    change = _relative(n, (data.hub or IDENTITY).rotation, tip.position)
+    transform = _relative(n, (data.hub or IDENTITY).rotation, tip.position)
     K, M, D = (
-        None if each is None else change.T @ each @ change
-        for each in (data.stiffness, data.mass, data.damping)
+        None if matrix is None else transform.T @ matrix @ transform
+        for matrix in (data.stiffness, data.mass, data.damping)
     )
     assert K is not None and M is not None
     _check_free(findings, K)
@@ -387,17 +392,17 @@ def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | 
     return finished(body, findings, ("K",), modal=False)
 
 
-def _relative(n: int, turn: Array, tip: Array) -> Array:
+def _relative(n: int, rotation: Array, tip: Array) -> Array:
     """Return the matrix (n, n) from relative unknowns to the unknowns of a superelement.
 
     The relative unknowns are the hub motion, with the tip moving along rigidly, the tip motion
     relative to the hub, and the modes.
     """
-    change = np.eye(n)
-    change[6:12, :6] = shifted(np.eye(6), tip).T
-    both = np.kron(np.eye(4), turn)
-    change[:12, :12] = both @ change[:12, :12]
-    return change
+    transform = np.eye(n)
+    transform[6:12, :6] = shifted(np.eye(6), tip).T
+    rotations = np.kron(np.eye(4), rotation)
+    transform[:12, :12] = rotations @ transform[:12, :12]
+    return transform
 
 
 def _check_free(findings: Findings, stiffness: Array) -> None:
@@ -421,22 +426,31 @@ def _check_free(findings: Findings, stiffness: Array) -> None:
 def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     """Return mass integrals from the mass matrix M over hub motion, tip motion and modes."""
     total = float(np.trace(mass[:3, :3]) / 3)
-    odd = mass[3:6, :3]  # the first moment's skew matrix
-    first = np.array([odd[2, 1] - odd[1, 2], odd[0, 2] - odd[2, 0], odd[1, 0] - odd[0, 1]]) / 2
-    apart = float(np.abs(mass[:3, :3] - total * np.eye(3)).max()) / max(total, 1e-300)
+    first_moment = mass[3:6, :3]  # the first moment's skew matrix
+    first = (
+        np.array(
+            [
+                first_moment[2, 1] - first_moment[1, 2],
+                first_moment[0, 2] - first_moment[2, 0],
+                first_moment[1, 0] - first_moment[0, 1],
+            ]
+        )
+        / 2
+    )
+    difference = float(np.abs(mass[:3, :3] - total * np.eye(3)).max()) / max(total, 1e-300)
     findings.judge(
-        apart,
+        difference,
         ("M",),
-        f"rigid translations along x, y, z have masses {percent(apart)} apart. Is the "
+        f"rigid translations along x, y, z have masses {percent(difference)} apart. Is the "
         "tip frame where the tip is, in the units of M?",
     )
     second = mass[3:6, 3:6]
     m = len(stiffness)
-    none = np.zeros((3, m, m))
+    no_quadratic = np.zeros((3, m, m))
     return Integrals(
         total, first, np.trace(second) / 2 * np.eye(3) - second, mass[:3, 6:],
         np.zeros((m, 3, 3)), np.zeros((m, m, 3, 3)), np.zeros((3, 3)), mass[3:6, 6:],
-        np.zeros((m, m)), none, none, mass[6:, 6:], stiffness,
+        np.zeros((m, m)), no_quadratic, no_quadratic, mass[6:, 6:], stiffness,
     )  # fmt: skip
 
 
@@ -469,48 +483,54 @@ def curves_through(data: ModalData) -> Shapes:
     curves: dict[Direction, tuple[SpanCurves, ...]] = {}
     for direction, spline in splines.items():
         terms = spline.c[::-1]  # by rising powers of the distance from each panel's start
-        rising = np.zeros((4, *terms.shape[1:]))
-        rising[: len(terms)] = terms
-        values = np.einsum("dk,pk,kpm->pdm", CUBIC, powers, rising)
-        moving = np.diag(np.where(np.any(values, axis=(0, 1)), 1.0, 0.0))
-        curves[direction] = (SpanCurves.from_values(x, values).times(moving),)
+        coefficients = np.zeros((4, *terms.shape[1:]))
+        coefficients[: len(terms)] = terms
+        values = np.einsum("dk,pk,kpm->pdm", CUBIC, powers, coefficients)
+        is_present = np.diag(np.where(np.any(values, axis=(0, 1)), 1.0, 0.0))
+        curves[direction] = (SpanCurves.from_values(x, values).times(is_present),)
     return Shapes(data.names, curves, x, np.zeros((len(data.names),) * 2))
 
 
-def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | None:
+def examine_line(data_of_file: ModalData, findings: Findings, span: Span) -> Shapes | None:
     """Check modal data at stations of a span and return shapes; None if refused."""
-    state_conventions(findings, given)
-    data = given.in_hub_frame()
+    state_conventions(findings, data_of_file)
+    data = data_of_file.in_hub_frame()
     x = check_line(findings, data, span.length)
-    data, every = check_matrices(findings, data), np.arange(len(data.shapes))
+    data, all_shapes = check_matrices(findings, data), np.arange(len(data.shapes))
     if x is not None:
         check_slopes(findings, x, data)
     if data.hertz is not None and data.mass is not None and coupled(data.mass):
         findings.refuse(("frequencies",), "needs a diagonal M. Give K instead.")
-    check_hertz(findings, data, every, None)
+    check_hertz(findings, data, all_shapes, None)
     if x is None or findings.problems:
         return None
     assert data.rotations is not None
     nodes, root = np.stack([x, 0 * x, 0 * x], axis=1), [data.shapes[:, 0], data.rotations[:, 0]]
     data = replace(data, nodes=nodes, hub_shapes=np.hstack(root))
-    hub, moved = hub_motion(data, findings)
-    held = without_hub(data, hub)
-    free, shapes = curves_through(data), curves_through(held)
-    section, own = integrate(span, shapes, stiffening=False)[0], by_file(held, shapes)
+    hub, root_moves = hub_motion(data, findings)
+    root_fixed = without_hub(data, hub)
+    moving_shapes, shapes = curves_through(data), curves_through(root_fixed)
+    section, by_masses = integrate(span, shapes, stiffening=False)[0], by_file(root_fixed, shapes)
     sources: list[tuple[str, Path, Integrals]] = [(SECTION, (), section)]
-    if own is not None:
-        sources.append((FILE, ("node_mass",), own))
+    if by_masses is not None:
+        sources.append((FILE, ("node_mass",), by_masses))
     check_totals(findings, sources, data.stated, span.length)
-    whole, mass = integrate(span, free, stiffening=False)[0].modal_mass, data.mass
-    stiffness, damping = complete_matrices(data, whole, every)
-    if mass is not None and moved:
-        free_own = by_file(data, free)
-        mass = mass - (whole - section.modal_mass if own is None or free_own is None
-                       else free_own.modal_mass - own.modal_mass)  # fmt: skip
+    modal_with_root, mass = (
+        integrate(span, moving_shapes, stiffening=False)[0].modal_mass,
+        data.mass,
+    )
+    stiffness, damping = complete_matrices(data, modal_with_root, all_shapes)
+    if mass is not None and root_moves:
+        moving_by_masses = by_file(data, moving_shapes)
+        mass = mass - (
+            modal_with_root - section.modal_mass
+            if by_masses is None or moving_by_masses is None
+            else moving_by_masses.modal_mass - by_masses.modal_mass
+        )
     modal = section.modal_mass if mass is None else mass
     if _has_modal_mass(findings, modal, given=mass is not None):
         _compare_mass(findings, mass, sources)
-        path = ("frequencies" if given.stiffness is None else "K",)
+        path = ("frequencies" if data_of_file.stiffness is None else "K",)
         check_frequencies(findings, path, stiffness, modal, damping)
         check_stiffness(findings, path, stiffness, own_stiffness(shapes, span))
     return replace(shapes, stiffness=stiffness, mass=mass, damping=damping)
@@ -521,22 +541,22 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
     if data.node_mass is None or not data.per_length:
         return None if data.node_mass is None else data.integrals()
     node, weight = gauss_points(4)  # exact for a cubic squared times a line
-    x, share = data.nodes[:, 0], np.stack([(1 - node) / 2, (1 + node) / 2])
+    x, shares = data.nodes[:, 0], np.stack([(1 - node) / 2, (1 + node) / 2])
 
-    def between(values: Array) -> Array:
+    def interpolate(values: Array) -> Array:
         pairs = np.stack([values[:-1], values[1:]])
-        mixed = np.einsum("kg,kp...->pg...", share, pairs)
-        return np.asarray(mixed.reshape(-1, *values.shape[1:]))
+        values_at_points = np.einsum("kg,kp...->pg...", shares, pairs)
+        return np.asarray(values_at_points.reshape(-1, *values.shape[1:]))
 
     weights = (np.diff(x)[:, None] / 2 * weight).ravel()
     inertia = np.zeros((len(x), 3, 3)) if data.node_inertia is None else data.node_inertia
-    at = between(x)
+    points = interpolate(x)
     return replace(
-        data, nodes=np.stack([at, 0 * at, 0 * at], axis=1),
-        node_mass=weights * between(data.node_mass),
-        node_inertia=weights[:, None, None] * between(inertia),
-        shapes=shapes.displacement(at).transpose(2, 0, 1),
-        rotations=shapes.rotation(at).transpose(2, 0, 1),
+        data, nodes=np.stack([points, 0 * points, 0 * points], axis=1),
+        node_mass=weights * interpolate(data.node_mass),
+        node_inertia=weights[:, None, None] * interpolate(inertia),
+        shapes=shapes.displacement(points).transpose(2, 0, 1),
+        rotations=shapes.rotation(points).transpose(2, 0, 1),
     ).integrals()  # fmt: skip
 
 
@@ -544,10 +564,10 @@ def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
     """Return whether the modal mass with fixed root is positive definite; add an error if not."""
     if np.all(np.diag(modal) > 0.0) and least_eigenvalue(modal) > NEGLIGIBLE:
         return True
-    why = "when integrated. Are shapes alike, or is inertia missing?"
+    reason = "when integrated. Are shapes alike, or is inertia missing?"
     if given:
-        why = "with the root's motion taken out. Do the masses belong to M?"
-    findings.refuse(("M",), f"is not positive definite {why}")
+        reason = "with the root's motion taken out. Do the masses belong to M?"
+    findings.refuse(("M",), f"is not positive definite {reason}")
     return False
 
 
@@ -559,13 +579,13 @@ def _compare_mass(
         findings.fact("modal mass", "M is not given: integrated over the section")
         return
     for source, _, integrals in reversed(sources):
-        least = check_modal_mass(findings, mass, integrals, source)
-        findings.fact("rigid-body consistency", f"smallest eigenvalue {least:.3g} with {source}")
+        smallest = check_modal_mass(findings, mass, integrals, source)
+        findings.fact("rigid-body consistency", f"smallest eigenvalue {smallest:.3g} with {source}")
         message = (
             f"makes with {source} a mass matrix of rigid motions and shapes that has a negative "
-            f"eigenvalue, {least:.3g}"
+            f"eigenvalue, {smallest:.3g}"
         )
-        if least < -NEGLIGIBLE and source == SECTION:  # which dynamics join with M
+        if smallest < -NEGLIGIBLE and source == SECTION:  # which dynamics join with M
             findings.refuse(("M",), f"{message}. Leave M out, so that the section is integrated.")
-        elif least < -NEGLIGIBLE:
+        elif smallest < -NEGLIGIBLE:
             findings.note(("M",), f"{message}. Was it made with other masses?")

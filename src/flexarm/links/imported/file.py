@@ -61,7 +61,7 @@ from flexarm.links.span import Span
 
 VERSION = 1
 MODAL: Shape = ("shapes", "shapes")
-# Arrays of a body in a file that `write_body` wrote: its integrals,
+# Arrays of a body in a file written by `write_body`: its integrals,
 MOMENTS: dict[str, Shape] = {
     "mass": (), "first": (3,), "second": (3, 3), "shape": (3, "shapes"),
     "position_shape": ("shapes", 3, 3), "shape_shape": (*MODAL, 3, 3), "rotary": (3, 3),
@@ -71,7 +71,7 @@ MOMENTS: dict[str, Shape] = {
 SECOND_ORDER: dict[str, Shape] = {
     "first": (3, *MODAL), "second": (3, 3, *MODAL), "tip": (3, *MODAL), "tip_angle": (3, *MODAL),
 }  # fmt: skip
-# and points that are drawn, named with the prefix ``drawn_``.
+# and display points, named with the prefix ``drawn_``.
 DRAWN: dict[str, Shape] = {
     "places": ("points", 3), "moved": ("points", 3, "shapes"), "lines": ("lines", 2), "axis": (),
     "faces": ("faces", 3),
@@ -174,22 +174,22 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Findings,
 
 def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> None:
     """Write a body as an NPZ file: mass moments, matrices, interfaces and display points."""
-    packed: dict[str, Any] = {key: getattr(body.integrals, key) for key in MOMENTS}
-    packed |= {
+    arrays: dict[str, Any] = {key: getattr(body.integrals, key) for key in MOMENTS}
+    arrays |= {
         "flexarm_body": VERSION,
         "names": np.array(body.names),
         "tip_position": body.tip.position,
         "tip_rotation": body.tip.rotation,
     }
     for key in ("name", "tip_shape", "tip_angle", "first_order", "damping", "strains"):
-        packed[key] = getattr(body, key)
-    packed |= {f"drawn_{key}": getattr(body.drawn, key) for key in DRAWN}
-    packed["drawn_moved"] = packed["drawn_moved"].astype(np.float32)
+        arrays[key] = getattr(body, key)
+    arrays |= {f"drawn_{key}": getattr(body.drawn, key) for key in DRAWN}
+    arrays["drawn_moved"] = arrays["drawn_moved"].astype(np.float32)
     if body.second_order is not None:
-        packed |= {f"second_order_{key}": getattr(body.second_order, key) for key in SECOND_ORDER}
-    packed = {key: value for key, value in packed.items() if value is not None}
+        arrays |= {f"second_order_{key}": getattr(body.second_order, key) for key in SECOND_ORDER}
+    arrays = {key: value for key, value in arrays.items() if value is not None}
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **packed)
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
     write_whole(path, buffer.getvalue(), force=force)
 
 
@@ -205,13 +205,13 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
         return reader.read(key, shape, largest=LARGEST**3)
 
     moments = {key: read(key, *shape) for key, shape in MOMENTS.items()}
-    drawn = {key: read(f"drawn_{key}", *shape) for key, shape in DRAWN.items()
+    display = {key: read(f"drawn_{key}", *shape) for key, shape in DRAWN.items()
              if key != "faces" or "drawn_faces" in keys}  # fmt: skip
-    axis, count = int(drawn.pop("axis")), len(drawn["places"])
-    between = {key: drawn[key] for key in ("lines", "faces") if key in drawn}
-    rows = np.concatenate([each.ravel() for each in between.values()])
-    inside = np.all((rows >= 0) & (rows < count) & (rows == np.round(rows)))
-    if not 2 <= axis <= count or not inside:
+    axis, count = int(display.pop("axis")), len(display["places"])
+    connections = {key: display[key] for key in ("lines", "faces") if key in display}
+    rows = np.concatenate([index_rows.ravel() for index_rows in connections.values()])
+    is_valid = np.all((rows >= 0) & (rows < count) & (rows == np.round(rows)))
+    if not 2 <= axis <= count or not is_valid:
         findings.refuse(("drawn_axis",), f"must be 2 to {count} points, and lines between them")
     second = None
     if any(key.startswith("second_order") for key in keys):
@@ -227,13 +227,16 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
         findings.refuse(("tip_position",), "is required. Was the file cut off?")
     if tip is None or findings.problems:
         return None
-    none = np.zeros((3, len(names), len(names)))
+    no_quadratic = np.zeros((3, len(names), len(names)))
     integrals = Integrals(
-        float(moments.pop("mass")), **moments, quadratic=none, position_quadratic=none
+        float(moments.pop("mass")),
+        **moments,
+        quadratic=no_quadratic,
+        position_quadratic=no_quadratic,
     )
-    drawn |= {key: each.astype(np.int64) for key, each in between.items()}
+    display |= {key: index_rows.astype(np.int64) for key, index_rows in connections.items()}
     return ReducedBody(
-        title, names, integrals, tip, *ends, damping, first_order, Drawn(axis=axis, **drawn),
+        title, names, integrals, tip, *ends, damping, first_order, Drawn(axis=axis, **display),
         strains, second,
     )  # fmt: skip
 
@@ -280,7 +283,7 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, Redu
     elif path.suffix == ".mtx":
         keys |= _matrices(paths, choices, findings)
     elif path.suffix in (".unv", ".uff"):
-        content_of(path)  # raises an error if it is no regular file, or too large
+        content_of(path)  # raises an error for a file that is not regular, or too large
         keys |= read_universal(path, keys)
     elif path.suffix.lower() in (".sid", ".sid_fem"):
         sid = read_sid(_text(path), str(path))
@@ -339,52 +342,52 @@ def _superelement(
     matrices: Matrices, path: Path, choices: Choices, findings: Findings
 ) -> dict[str, Any]:
     """Return K, M and D in the order hub, tip, modes; note unused structural damping."""
-    missing = [key for key in ("K", "M") if key not in matrices]
-    if missing:
-        titles = ", ".join(each.title for each in matrices.values()) or "nothing"
+    missing_keys = [key for key in ("K", "M") if key not in matrices]
+    if missing_keys:
+        titles = ", ".join(matrix_read.title for matrix_read in matrices.values()) or "nothing"
         raise ModelError(
-            f"{path}: has no {' and no '.join(missing)}, only {titles}. Write both stiffness "
+            f"{path}: has no {' and no '.join(missing_keys)}, only {titles}. Write both stiffness "
             "and mass of the superelement into the file."
         )
     if "K4" in matrices:
         findings.note(
             (matrices["K4"].title,), "structural damping is not used. Give the link's damping."
         )
-    used = {key: matrices[key] for key in ("K", "M", "D") if key in matrices}
-    labels = set().union(*(entries.labels() for entries in used.values()))
+    matrices_used = {key: matrices[key] for key in ("K", "M", "D") if key in matrices}
+    labels = set().union(*(entries.labels() for entries in matrices_used.values()))
     order = interface_order(labels, path.name, choices.hub_node, choices.tip_node)
-    return {key: entries.matrix(order) for key, entries in used.items()}
+    return {key: entries.matrix(order) for key, entries in matrices_used.items()}
 
 
 def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
-    results, beside = read_frd(_text(path), path.name), path.with_suffix(".inp")
-    deck = read_inp(_text(beside), beside.name) if beside.exists() else Deck()
+    results, input_path = read_frd(_text(path), path.name), path.with_suffix(".inp")
+    deck = read_inp(_text(input_path), input_path.name) if input_path.exists() else Deck()
     densities = sorted(deck.densities) if choices.density is None else [choices.density]
     if len(densities) > 1:
         raise ModelError(
-            f"{beside}: density: the file has several densities, "
-            f"{', '.join(f'{each:g}' for each in densities)}, but one is used for all "
+            f"{input_path}: density: the file has several densities, "
+            f"{', '.join(f'{value:g}' for value in densities)}, but one is used for all "
             "elements. Choose one by --density."
         )
     if not densities:
         raise ModelError(
-            f"{path}: density: is required. Give --density, or put the file {beside.name} into "
+            f"{path}: density: is required. Give --density, or put the file {input_path.name} into "
             "the same folder."
         )
     density = densities[0]
     if not 0 < density <= LARGEST:
         raise ModelError(f"{path}: density: must be > 0 and finite, got {density:g}")
-    numbers, places, shapes = mesh_arrays(results, path.name)
+    numbers, positions, shapes = mesh_arrays(results, path.name)
     elements = mesh_elements(results, numbers)
     return {
         "name": path.stem,
-        "nodes": places,
-        "node_mass": sum(consistent_mass(kind, rows, places, density)
+        "nodes": positions,
+        "node_mass": sum(consistent_mass(kind, rows, positions, density)
                          for kind, rows in elements.items()),
         "shapes": shapes,
         "frequencies": np.array(results.hertz),
-        "hub_nodes": _set(deck, choices.hub_set, numbers, "hub", beside) + 1,
-        "tip_nodes": _set(deck, choices.tip_set, numbers, "tip", beside) + 1,
+        "hub_nodes": _set(deck, choices.hub_set, numbers, "hub", input_path) + 1,
+        "tip_nodes": _set(deck, choices.tip_set, numbers, "tip", input_path) + 1,
         "faces": mesh_faces(elements) + 1,
     }  # fmt: skip
 

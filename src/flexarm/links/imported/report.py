@@ -20,7 +20,7 @@ def triple(values: Iterable[float]) -> str:
 
 @dataclass
 class Findings:
-    """Report on a file of modal data: facts, notes, and errors for which the file is refused."""
+    """Report on a file of modal data: facts, notes, and errors, for which the file is refused."""
 
     file: str  # name of the file
     title: str = ""  # name of the body
@@ -55,9 +55,11 @@ class Findings:
     def errors(self) -> list[str]:
         """Error messages ``file:line:column: key: reason``; empty if the file is accepted."""
         if self.place is None:
-            return [f"{self.file}: {show_path(path)}: {why}" for path, why in self.problems]
-        placed = [Diagnostic(self.place(path), path, why) for path, why in self.problems]
-        return report(self.file, placed).splitlines()
+            return [f"{self.file}: {show_path(path)}: {message}" for path, message in self.problems]
+        diagnostics = [
+            Diagnostic(self.place(path), path, message) for path, message in self.problems
+        ]
+        return report(self.file, diagnostics).splitlines()
 
     def refusal(self) -> ModelError:
         """Return a ModelError that lists all errors."""

@@ -25,18 +25,21 @@ class SecondOrder:
 
     first: Array  # ``int X dm``, (3, m, m)
     second: Array  # ``int X_a r_b dm`` at ``[a, b]``, (3, 3, m, m)
-    # tip, tip_angle: X of the tip's origin and of its angles, (3, m, m) each.
-    tip: Array
-    tip_angle: Array
+    tip: Array  # X of the tip's origin, (3, m, m)
+    tip_angle: Array  # X of the tip's angles, (3, m, m)
 
-    def changed(self, turn: Array) -> "SecondOrder":
-        """Return the matrices for new amplitudes, ``d = turn d_new`` with turn (m, k)."""
-        return SecondOrder(*(turn.T @ each @ turn for each in vars(self).values()))
+    def changed(self, transform: Array) -> "SecondOrder":
+        """Return the matrices for new amplitudes, ``d = transform d_new`` with transform (m, k)."""
+        return SecondOrder(
+            *(transform.T @ matrices @ transform for matrices in vars(self).values())
+        )
 
-    def cleaned(self, dust: float) -> "SecondOrder":
-        """Return a copy with entries up to ``dust`` times the largest of their array set to 0."""
-        kinds = vars(self).values()
-        return SecondOrder(*(np.where(np.abs(x) <= dust * np.abs(x).max(), 0.0, x) for x in kinds))
+    def cleaned(self, threshold: float) -> "SecondOrder":
+        """Return a copy with entries up to ``threshold`` times their array's largest set to 0."""
+        arrays = vars(self).values()
+        return SecondOrder(
+            *(np.where(np.abs(x) <= threshold * np.abs(x).max(), 0.0, x) for x in arrays)
+        )
 
     @property
     def pairs(self) -> Array:
@@ -60,14 +63,14 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
     hub
         Axes of the hub as columns, (3, 3).
     """
-    first, turning, spin, tip, moment = np.split(loads, (3, 6, 12, 15))
+    first, angular, spin, tip, moment = np.split(loads, (3, 6, 12, 15))
     second = np.zeros((3, 3, *loads.shape[1:]))
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
-        # w~ w~ and alpha~ weigh int X_a r_b
+        # int X_a r_b is weighted by w~ w~ and alpha~
         second[a, a] = (spin[a] - spin[b] - spin[c]) / 2
-        second[b, c] = (spin[3 + a] - turning[a]) / 2
-        second[c, b] = (spin[3 + a] + turning[a]) / 2
+        second[b, c] = (spin[3 + a] - angular[a]) / 2
+        second[c, b] = (spin[3 + a] + angular[a]) / 2
     second = np.einsum("ka,lb,klij->abij", hub, hub, second)
     return SecondOrder(
         np.tensordot(hub.T, first, 1), second, -np.tensordot(hub.T, tip, 1),
@@ -87,9 +90,9 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
     for key, matrices in (("K_sigma", data.k_sigma), ("K_u", data.k_u)):
         if matrices is None:
             continue
-        odd = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2))
-        worst = int(np.argmax(odd / np.maximum(np.abs(matrices).max(axis=(1, 2)), 1e-300)))
-        if odd[worst] > SPIN_SYMMETRY * np.abs(matrices[worst]).max():
+        asymmetry = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2))
+        worst = int(np.argmax(asymmetry / np.maximum(np.abs(matrices).max(axis=(1, 2)), 1e-300)))
+        if asymmetry[worst] > SPIN_SYMMETRY * np.abs(matrices[worst]).max():
             findings.refuse(
                 (key, worst),
                 "must be symmetric. Give its symmetric part, which is the stiffness of "
@@ -115,13 +118,13 @@ def check_second_order(
     complete
         Whether K_u is included in x.
     """
-    along = tip.position / max(float(np.linalg.norm(tip.position)), 1e-300)
+    direction = tip.position / max(float(np.linalg.norm(tip.position)), 1e-300)
     centre = i.first / i.mass
-    off = float(np.linalg.norm(np.cross(centre, along)))
-    if not complete and off > NOTE_ABOVE * float(np.linalg.norm(tip.position)):
+    offset = float(np.linalg.norm(np.cross(centre, direction)))
+    if not complete and offset > NOTE_ABOVE * float(np.linalg.norm(tip.position)):
         findings.refuse(
             ("K_u",),
-            f"is required, since the centre of mass is {off:.3g} m off the line from hub "
+            f"is required, since the centre of mass is {offset:.3g} m off the line from hub "
             "to tip. Off the axis K_sigma alone is wrong, even in sign. Give the "
             "stiffness of the preload's displacement (K_u) too, or leave K_sigma out.",
         )
@@ -141,5 +144,5 @@ def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
     """Return the change of the first mode's squared frequency per squared spin about an axis."""
     a, b = (axis + 1) % 3, (axis + 2) % 3
     shape = undamped(i.modal_mass, i.stiffness)[1][:, 0]
-    softer = i.shape_shape[:, :, a, a] + i.shape_shape[:, :, b, b]
-    return float(shape @ (x.spin_stiffness(axis) - softer) @ shape)
+    softening = i.shape_shape[:, :, a, a] + i.shape_shape[:, :, b, b]
+    return float(shape @ (x.spin_stiffness(axis) - softening) @ shape)

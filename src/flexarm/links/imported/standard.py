@@ -63,9 +63,9 @@ class _Lines:
         """File name and number of the last line read, as ``file:line``."""
         return f"{self.name}:{self.at}"
 
-    def refuse(self, why: str) -> ModelError:
+    def refuse(self, reason: str) -> ModelError:
         """Return a ModelError about the last line read."""
-        return ModelError(f"{self.where}: {why}")
+        return ModelError(f"{self.where}: {reason}")
 
 
 def read_sid(text: str, name: str) -> SidFile:
@@ -94,9 +94,9 @@ def read_sid(text: str, name: str) -> SidFile:
             sid.blocks[line] = _read_block(lines, line, sid.amplitudes)
         elif not line.startswith(("new modal", "end modal", "frame", "end frame")):
             raise lines.refuse(f"the line is not part of a SID: {line[:40]!r}")
-    missing = [block for block in BLOCKS if block not in sid.blocks and block != "ksigma"]
-    if missing:
-        raise ModelError(f"{name}: has no {', '.join(missing)}. Was it cut off?")
+    missing_blocks = [block for block in BLOCKS if block not in sid.blocks and block != "ksigma"]
+    if missing_blocks:
+        raise ModelError(f"{name}: has no {', '.join(missing_blocks)}. Was it cut off?")
     return sid
 
 
@@ -125,36 +125,36 @@ def _read_node(lines: _Lines, sid: SidFile, head: str) -> None:
 
 def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
     """Return the Taylor series of the block that starts at the next line; missing entries are 0."""
-    size = {"nrow": 0, "ncol": 0, "nq": 0, "structure": 3}
+    settings = {"nrow": 0, "ncol": 0, "nq": 0, "structure": 3}
     entries: list[tuple[str, list[int], float]] = []
     while (line := lines.next(name)) != f"end {name}":
         if setting := SETTING.fullmatch(line):
-            size[setting[1].lower()] = whole_number(setting[2], lines.where)
+            settings[setting[1].lower()] = whole_number(setting[2], lines.where)
         elif entry := ENTRY.fullmatch(line):
-            at = [whole_number(x, lines.where) for x in re.split(r"[,\s]+", entry[2].strip())]
-            entries.append((entry[1], at, number(entry[3], lines.where)))
+            indices = [whole_number(x, lines.where) for x in re.split(r"[,\s]+", entry[2].strip())]
+            entries.append((entry[1], indices, number(entry[3], lines.where)))
         else:
             raise lines.refuse(f"the line is not an entry of {name}: {line[:40]!r}")
-    rows, columns, most = size["nrow"], size["ncol"], max(3 * amplitudes, 6)
-    if not (0 <= rows <= most and 0 <= columns <= most):
-        raise lines.refuse(f"{name}: is {rows} x {columns}, more than {most} x {most}")
+    rows, columns, largest = settings["nrow"], settings["ncol"], max(3 * amplitudes, 6)
+    if not (0 <= rows <= largest and 0 <= columns <= largest):
+        raise lines.refuse(f"{name}: is {rows} x {columns}, more than {largest} x {largest}")
     series = Taylor(np.zeros((rows, columns)), np.zeros((amplitudes, rows, columns)))
-    if size["structure"] == UNIT:
+    if settings["structure"] == UNIT:
         np.fill_diagonal(series.m0, 1.0)
-    for kind, at, value in entries:
+    for kind, indices, value in entries:
         shape = (rows, columns) if kind == "0" else (rows, amplitudes, columns)
-        if kind.lower() == "n" or len(at) != len(shape) or not _inside(at, shape):
-            raise lines.refuse(f"{name}: m{kind}{tuple(at)} is outside of the shape {shape}")
-        where = [k - 1 for k in at]
-        matrix = series.m0 if kind == "0" else series.m1[where.pop(1)]
-        matrix[where[0], where[1]] = value
-        if size["structure"] == SYMMETRIC and _inside(at[::-1], shape):
-            matrix[where[1], where[0]] = value
+        if kind.lower() == "n" or len(indices) != len(shape) or not _inside(indices, shape):
+            raise lines.refuse(f"{name}: m{kind}{tuple(indices)} is outside of the shape {shape}")
+        position = [k - 1 for k in indices]
+        matrix = series.m0 if kind == "0" else series.m1[position.pop(1)]
+        matrix[position[0], position[1]] = value
+        if settings["structure"] == SYMMETRIC and _inside(indices[::-1], shape):
+            matrix[position[1], position[0]] = value
     return series
 
 
-def _inside(at: list[int], shape: tuple[int, ...]) -> bool:
-    return all(1 <= k <= n for k, n in zip(at, shape, strict=True))
+def _inside(indices: list[int], shape: tuple[int, ...]) -> bool:
+    return all(1 <= k <= n for k, n in zip(indices, shape, strict=True))
 
 
 SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # order of Oe
@@ -177,30 +177,30 @@ def examine_sid(
     """
     if not _sizes(sid, findings) or not _interfaces(sid, findings, hub, tip):
         return None
-    node = sid.nodes[tip if tip is not None else max(sid.nodes, key=lambda k: _reach(sid, k))]
-    frame = Pose(node["AP"].m0 if "AP" in node else np.eye(3), node["origin"].m0[:, 0])
+    tip_node = sid.nodes[tip if tip is not None else max(sid.nodes, key=lambda k: _reach(sid, k))]
+    frame = Pose(tip_node["AP"].m0 if "AP" in tip_node else np.eye(3), tip_node["origin"].m0[:, 0])
     integrals, second = _moments(sid, findings)
     if findings.problems:
         return None
     m = sid.amplitudes
-    tips = np.vstack([node["phi"].m0, node["psi"].m0]).T
-    order = SecondOrder(
-        *second, *(_symmetric(node[key].m1.transpose(1, 2, 0)) for key in ("phi", "psi"))
+    tips = np.vstack([tip_node["phi"].m0, tip_node["psi"].m0]).T
+    second_order = SecondOrder(
+        *second, *(_symmetric(tip_node[key].m1.transpose(1, 2, 0)) for key in ("phi", "psi"))
     )
-    bends = any(np.any(each) for each in vars(order).values())
+    has_second_order = any(np.any(value) for value in vars(second_order).values())
     damping = check_matrix(findings, "De", sid.blocks["De"].m0, definite=False)
-    places = np.array([each["origin"].m0[:, 0] for each in sid.nodes.values()])
-    shapes = np.array([each["phi"].m0 for each in sid.nodes.values()]).transpose(2, 0, 1)
-    drawn = straight_axis(frame, tips)
-    if len(places) > 2:
-        drawn = drawn_points(places, shapes, no_lines(), no_lines(3), frame, tips)
+    positions = np.array([value["origin"].m0[:, 0] for value in sid.nodes.values()])
+    shapes = np.array([value["phi"].m0 for value in sid.nodes.values()]).transpose(2, 0, 1)
+    display = straight_axis(frame, tips)
+    if len(positions) > 2:
+        display = drawn_points(positions, shapes, no_lines(), no_lines(3), frame, tips)
     body = ReducedBody(
         name, tuple(f"mode{k}" for k in range(1, m + 1)), integrals, frame, tips[:, :3].T.copy(),
-        tips[:, 3:].T.copy(), damping if np.any(damping) else None, False, drawn, None,
-        order if bends else None,
+        tips[:, 3:].T.copy(), damping if np.any(damping) else None, False, display, None,
+        second_order if has_second_order else None,
     )  # fmt: skip
-    if bends:
-        check_second_order(findings, order, integrals, frame, complete=True)
+    if has_second_order:
+        check_second_order(findings, second_order, integrals, frame, complete=True)
     diagonal = np.diag(np.diag(integrals.stiffness))
     return finished(body, findings, ("Ke",), modal=bool(np.all(integrals.stiffness == diagonal)))
 
@@ -211,19 +211,19 @@ def _sizes(sid: SidFile, findings: Findings) -> bool:
     Empty blocks are replaced by zeros.
     """
     m = sid.amplitudes
-    wanted = {
+    shapes_of_blocks = {
         key: tuple({0: m, -3: 3 * m}.get(n, n) for n in shape) for key, shape in SHAPES.items()
     }
-    for key, shape in wanted.items():
+    for key, shape in shapes_of_blocks.items():
         block = sid.blocks[key]
         if block.m0.shape == (0, 0) or (key == "De" and block.m0.shape != shape):
             sid.blocks[key] = Taylor(np.zeros(shape), np.zeros((m, *shape)))
         elif block.m0.shape != shape:
             findings.refuse((key,), f"must have {shape} entries, got {block.m0.shape}")
-    for place, node in sid.nodes.items():
+    for node_number, node in sid.nodes.items():
         for key, shape in (("origin", (3, 1)), ("phi", (3, m)), ("psi", (3, m))):
             if key not in node or node[key].m0.shape != shape:
-                findings.refuse((f"node {place}", key), f"must be there with {shape} entries")
+                findings.refuse((f"node {node_number}", key), f"must be there with {shape} entries")
     return not findings.problems
 
 
@@ -234,18 +234,18 @@ def _reach(sid: SidFile, number: int) -> float:
 def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | None) -> bool:
     """Return whether the interface nodes exist, the hub is at rest and the tip is unambiguous."""
     numbers = ", ".join(map(str, sorted(sid.nodes)[:12]))
-    for key, chosen in (("--hub-node", hub), ("--tip-node", tip)):
-        if chosen is not None and chosen not in sid.nodes:
+    for key, node_number in (("--hub-node", hub), ("--tip-node", tip)):
+        if node_number is not None and node_number not in sid.nodes:
             findings.refuse(
-                (key,), f"must be a node of the file, got {chosen}: there are {numbers}"
+                (key,), f"must be a node of the file, got {node_number}: there are {numbers}"
             )
     if tip is None and sum(_reach(sid, k) > 0 for k in sid.nodes) != 1:
         findings.refuse(("--tip-node",), f"is required: there are nodes {numbers}")
     if findings.problems or hub is None:
         return not findings.problems
     size = max(float(np.abs(node["phi"].m0).max()) for node in sid.nodes.values())
-    moves = float(np.abs(sid.nodes[hub]["phi"].m0).max()) > NEGLIGIBLE * size
-    if moves or _reach(sid, hub) > NEGLIGIBLE * max(_reach(sid, k) for k in sid.nodes):
+    hub_moves = float(np.abs(sid.nodes[hub]["phi"].m0).max()) > NEGLIGIBLE * size
+    if hub_moves or _reach(sid, hub) > NEGLIGIBLE * max(_reach(sid, k) for k in sid.nodes):
         findings.refuse(
             ("--hub-node",),
             f"node {hub} moves, or is away from the reference frame. Export the body "
@@ -261,12 +261,12 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
     _agree(findings, "mdCM", b["mdCM"].m1[:, :, 0].T, shape, "Ct")
     cross = -b["Gr"].m0.reshape(3, m, 3).transpose(1, 0, 2) / 2  # int r~ phi~
     _agree(findings, "J", b["J"].m1, -cross - cross.transpose(0, 2, 1), "Gr")
-    spins = [cross[:, a, b] + (cross[:, b, a] if a != b else 0.0) for a, b in SPINS]
-    _agree(findings, "Oe", b["Oe"].m0, np.stack(spins, axis=1), "Gr")
+    products = [cross[:, a, b] + (cross[:, b, a] if a != b else 0.0) for a, b in SPINS]
+    _agree(findings, "Oe", b["Oe"].m0, np.stack(products, axis=1), "Gr")
     position = _product(cross)
     _agree(findings, "Cr", b["Cr"].m0, _axial(position), "Gr")
-    whole = _evens(b["Oe"].m1) + _odds(b["Cr"].m1)
-    pairs = _shape_pairs(sid, findings, whole)
+    total = _evens(b["Oe"].m1) + _odds(b["Cr"].m1)
+    pairs = _shape_pairs(sid, findings, total)
     modal = check_matrix(findings, "Me", b["Me"].m0, definite=True)
     stiffness = check_matrix(findings, "Ke", b["Ke"].m0, definite=False)
     if not sid.mass > 0:
@@ -279,45 +279,49 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
         modal - np.einsum("ijaa->ij", pairs), none, none, modal, stiffness,
     )  # fmt: skip
     first = _symmetric(b["Ct"].m1.transpose(2, 1, 0))
-    return integrals, (first, _symmetric((whole - pairs).transpose(3, 2, 0, 1)))
+    return integrals, (first, _symmetric((total - pairs).transpose(3, 2, 0, 1)))
 
 
-def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
+def _shape_pairs(sid: SidFile, findings: Findings, total: Array) -> Array:
     """Return ``int phi_i phi_j^T``, (m, m, 3, 3), from Gr, or else from Oe and the modal mass."""
     m, b = sid.amplitudes, sid.blocks
-    turned = b["Ge"].m0.reshape(m, m, 3).transpose(1, 0, 2) / 2
+    angular = b["Ge"].m0.reshape(m, m, 3).transpose(1, 0, 2) / 2
     if np.any(b["Gr"].m1):
         cross = -b["Gr"].m1.reshape(m, 3, m, 3).transpose(0, 2, 1, 3) / 2
         pairs = _product(cross)
-        _agree(findings, "Ge", turned, _axial(pairs), "Gr")
+        _agree(findings, "Ge", angular, _axial(pairs), "Gr")
         size = np.sqrt(np.maximum(np.diag(b["Me"].m0), 1e-300))
-        odd = np.abs(pairs - pairs.transpose(1, 0, 3, 2)).max(axis=(2, 3)) / np.outer(size, size)
-        apart = float(odd.max())
+        asymmetry = np.abs(pairs - pairs.transpose(1, 0, 3, 2)).max(axis=(2, 3)) / np.outer(
+            size, size
+        )
+        difference = float(asymmetry.max())
         findings.judge(
-            apart, ("Gr",), f"m1 is {percent(apart)} of Me off being symmetric in the "
+            difference, ("Gr",), f"m1 is {percent(difference)} of Me off being symmetric in the "
                             "amplitudes. Is the file complete?",
         )  # fmt: skip
         return pairs
-    even = (whole + whole.swapaxes(2, 3)) / 2
-    left = b["Me"].m0 - np.einsum("ijaa->ij", even)
-    if np.abs(left).max() > NOTE_ABOVE * np.abs(b["Me"].m0).max():
+    symmetric_part = (total + total.swapaxes(2, 3)) / 2
+    remainder = b["Me"].m0 - np.einsum("ijaa->ij", symmetric_part)
+    if np.abs(remainder).max() > NOTE_ABOVE * np.abs(b["Me"].m0).max():
         findings.note(
             ("Gr",),
             "has no m1, so the stiffening by loads cannot be separated in Oe. It is "
             "included with 'stiffening: false' too.",
         )
-    return np.asarray(even + left[:, :, None, None] * np.eye(3) / 3 + _odds(turned))
+    return np.asarray(symmetric_part + remainder[:, :, None, None] * np.eye(3) / 3 + _odds(angular))
 
 
-def _agree(findings: Findings, key: str, block: Array, wanted: Array, other: str) -> None:
+def _agree(findings: Findings, key: str, block: Array, expected: Array, other: str) -> None:
     """Add a note or an error if a nonzero block differs from values derived from another block."""
-    size = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
-    apart = float(np.abs(block - wanted).max(initial=0.0)) / size
-    if np.any(block) and apart > NOTE_ABOVE:
+    size = max(float(np.abs(expected).max(initial=0.0)), 1e-300)
+    difference = float(np.abs(block - expected).max(initial=0.0)) / size
+    if np.any(block) and difference > NOTE_ABOVE:
         findings.judge(
-            apart, (key,), f"is {percent(apart)} off what {other} says. Are rows and columns "
-                           "as in the standard, and is the file complete?",
-        )  # fmt: skip
+            difference,
+            (key,),
+            f"is {percent(difference)} off what {other} says. Are rows and columns as in the "
+            "standard, and is the file complete?",
+        )
 
 
 def _product(cross: Array) -> Array:
@@ -326,31 +330,38 @@ def _product(cross: Array) -> Array:
     return np.asarray(cross.swapaxes(-1, -2) + trace[..., None, None] * np.eye(3))
 
 
-def _evens(spins: Array) -> Array:
+def _evens(products: Array) -> Array:
     """Return symmetric parts (q, m, 3, 3) from coefficients of velocity products, (q, m, 6)."""
-    even = np.zeros((*spins.shape[:2], 3, 3))
-    xx, yy, zz = (spins[:, :, k] for k in range(3))
-    for k, other in enumerate((yy + zz, zz + xx, xx + yy)):
-        even[:, :, k, k] = (spins[:, :, k] - other) / 2
+    symmetric_part = np.zeros((*products.shape[:2], 3, 3))
+    xx, yy, zz = (products[:, :, k] for k in range(3))
+    for k, others in enumerate((yy + zz, zz + xx, xx + yy)):
+        symmetric_part[:, :, k, k] = (products[:, :, k] - others) / 2
     for k, (a, b) in enumerate(SPINS[3:], 3):
-        even[:, :, a, b] = even[:, :, b, a] = spins[:, :, k] / 2
-    return even
+        symmetric_part[:, :, a, b] = symmetric_part[:, :, b, a] = products[:, :, k] / 2
+    return symmetric_part
 
 
-def _odds(turned: Array) -> Array:
+def _odds(angular: Array) -> Array:
     """Return antisymmetric parts (q, m, 3, 3) from angular momenta (q, m, 3)."""
-    odd = np.zeros((*turned.shape[:2], 3, 3))
+    antisymmetric_part = np.zeros((*angular.shape[:2], 3, 3))
     for axis in range(3):
         a, b = (axis + 1) % 3, (axis + 2) % 3
-        odd[:, :, a, b] = turned[:, :, axis] / 2
-        odd[:, :, b, a] = -turned[:, :, axis] / 2
-    return odd
+        antisymmetric_part[:, :, a, b] = angular[:, :, axis] / 2
+        antisymmetric_part[:, :, b, a] = -angular[:, :, axis] / 2
+    return antisymmetric_part
 
 
 def _axial(moments: Array) -> Array:
     """Return ``int a x b``, (.., 3), from ``int a b^T``, (.., 3, 3)."""
-    odd = moments - moments.swapaxes(-1, -2)
-    return np.stack([odd[..., 1, 2], odd[..., 2, 0], odd[..., 0, 1]], axis=-1)
+    antisymmetric_part = moments - moments.swapaxes(-1, -2)
+    return np.stack(
+        [
+            antisymmetric_part[..., 1, 2],
+            antisymmetric_part[..., 2, 0],
+            antisymmetric_part[..., 0, 1],
+        ],
+        axis=-1,
+    )
 
 
 def _symmetric(x: Array) -> Array:

@@ -19,12 +19,12 @@ from flexarm.spatial import Array, settled
 class Rail:
     """Legendre series of the shapes of a link on which a carriage rides; m amplitudes, p panels."""
 
-    # Distance [m] from the link's root, where station 0 is, to the flexible span's root.
+    # Distance [m] from the link's root, which is station 0, to the flexible span's root.
     root: float
     range: tuple[float, float]  # first and last station [m]
     edges: Array  # panels of the span [m], (p + 1,)
-    # x, y, z, twist: Legendre series of the displacements and of the rotation about x, and of their
-    # first to third derivatives, (4, p, terms, m).
+    # Legendre series of the displacements and of the rotation about x, and of their first to third
+    # derivatives, (4, p, terms, m) each.
     x: Array
     y: Array
     z: Array
@@ -48,29 +48,29 @@ class Rail:
             edges = union(edges, nodes.edges)
         edges = edges[np.append(True, np.diff(edges) > 1e-12 * span.length)]
         x, y, z, twist = (_curves(shapes, d, edges) for d in ("x", "y", "z", "twist"))
-        smooth = ((y, 1), (z, 1), (twist, 0), (x, 0))
-        for series, order in smooth:
-            for where in _jumps(series[order], edges):
+        functions = ((y, 1), (z, 1), (twist, 0), (x, 0))
+        for series, order in functions:
+            for station in _jumps(series[order], edges):
                 raise ShapeError(
-                    f"a carriage cannot pass the kink of its rail's shapes at {where:g} m. "
+                    f"a carriage cannot pass the kink of its rail's shapes at {station:g} m. "
                     "Choose other shapes for the rail."
                 )
-        found = [_jumps(series[order + 1], edges) for series, order in smooth]
+        jumps = [_jumps(series[order + 1], edges) for series, order in functions]
         reach = None if nodes is None else _reach(nodes, edges)
         ends = (root, root + span.length)
         return cls(
-            root, ends, edges, x, y, z, twist, reach, root + np.unique(np.concatenate(found))
+            root, ends, edges, x, y, z, twist, reach, root + np.unique(np.concatenate(jumps))
         )
 
 
 def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
     """Return Legendre series of one direction's shapes and their derivatives, (4, p, terms, m)."""
-    most = 0 if direction in ("x", "twist") else 1  # bending rotations are slopes
+    extra_derivatives = 0 if direction in ("x", "twist") else 1  # bending rotations are slopes
     series = [
         _series(lambda x, nu=nu: shapes.values(direction, x, nu), edges)  # type: ignore[misc]
-        for nu in range(3 + most)
+        for nu in range(3 + extra_derivatives)
     ]
-    return stacked(series + [0 * series[0]] * (1 - most), axis=0)
+    return stacked(series + [0 * series[0]] * (1 - extra_derivatives), axis=0)
 
 
 def _reach(nodes: Collocation, edges: Array) -> Array:
@@ -89,28 +89,28 @@ def _reach(nodes: Collocation, edges: Array) -> Array:
     return stacked(orders, axis=0)
 
 
-def _series(values: Callable[[Array], Array], edges: Array, ended: float = DUST) -> Array:
+def _series(values: Callable[[Array], Array], edges: Array, threshold: float = DUST) -> Array:
     """Return Legendre series on each panel of functions (len(x), m), shape (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in RAIL_POINTS:
         node, weight = gauss_points(count)
         x = left + half * (1 + node)
-        at = settled(values(x.ravel())).reshape(*x.shape, -1)
+        samples = settled(values(x.ravel())).reshape(*x.shape, -1)
         basis = legendre.legvander(node, count - 1) * weight[:, None]
         scale = (2 * np.arange(count) + 1) / 2
-        fit = np.einsum("gk,k,pgm->pkm", basis, scale, at, optimize=True)
+        fit = np.einsum("gk,k,pgm->pkm", basis, scale, samples, optimize=True)
         size = np.abs(fit).max(axis=(0, 2), initial=0.0)
-        kept = np.flatnonzero(size > ended * size.max(initial=0.0))
-        if not len(kept) or kept[-1] < count - 2:
+        significant = np.flatnonzero(size > threshold * size.max(initial=0.0))
+        if not len(significant) or significant[-1] < count - 2:
             break
-    return np.asarray(fit[:, : int(kept[-1]) + 1 if len(kept) else 1])
+    return np.asarray(fit[:, : int(significant[-1]) + 1 if len(significant) else 1])
 
 
 def stacked(series: list[Array], axis: int = 0) -> Array:
     """Stack Legendre series of different lengths, padded with zero coefficients."""
-    most = max(each.shape[-2] for each in series)
-    wide = [(0, 0)] * (series[0].ndim - 2)
-    padded = [np.pad(each, [*wide, (0, most - each.shape[-2]), (0, 0)]) for each in series]
+    length = max(part.shape[-2] for part in series)
+    no_padding = [(0, 0)] * (series[0].ndim - 2)
+    padded = [np.pad(part, [*no_padding, (0, length - part.shape[-2]), (0, 0)]) for part in series]
     return np.stack(padded, axis)
 
 
@@ -119,5 +119,5 @@ def _jumps(series: Array, edges: Array) -> Array:
     sign = (-1.0) ** np.arange(series.shape[1])
     ends, starts = series.sum(axis=1), np.einsum("k,pkm->pm", sign, series)
     size = np.abs(series).sum(axis=1).max(initial=0.0)
-    apart = np.abs(ends[:-1] - starts[1:]).max(axis=1, initial=0.0)
-    return np.asarray(edges[1:-1][apart > JUMP * size])
+    difference = np.abs(ends[:-1] - starts[1:]).max(axis=1, initial=0.0)
+    return np.asarray(edges[1:-1][difference > JUMP * size])

@@ -37,20 +37,22 @@ class Solid:
     @cached_property
     def powers(self) -> Array:
         """Exponents of the n monomials that span the shape functions, (n, 3)."""
-        most = 2 if self.edges else 1
-        every = list(product(range(most + 1), repeat=3))
+        degree = 2 if self.edges else 1
+        candidates = list(product(range(degree + 1), repeat=3))
         if self.brick:  # serendipity: not more than one square, and degree 1 in all without edges
-            exponents = [p for p in every if sum(max(k - 1, 0) for k in p) <= 1 and sum(p) <= 4]
+            exponents = [
+                p for p in candidates if sum(max(k - 1, 0) for k in p) <= 1 and sum(p) <= 4
+            ]
         else:
-            exponents = [p for p in every if sum(p) <= most]
+            exponents = [p for p in candidates if sum(p) <= degree]
         return np.array(exponents, dtype=np.float64)
 
     @cached_property
     def inverse(self) -> Array:
         """Coefficients of the monomials in the shape functions, (n, n)."""
         corners = np.array(self.corners, dtype=np.float64)
-        amid = [(corners[a] + corners[b]) / 2 for a, b in self.edges]
-        at_nodes = _monomials(np.array([*corners, *amid]), self.powers)
+        midpoints = [(corners[a] + corners[b]) / 2 for a, b in self.edges]
+        at_nodes = _monomials(np.array([*corners, *midpoints]), self.powers)
         return np.asarray(np.linalg.inv(at_nodes), dtype=np.float64)
 
     @cached_property
@@ -84,10 +86,10 @@ def _monomials(points: Array, powers: Array, axis: int | None = None) -> Array:
     return np.asarray(factor * np.prod(points[:, None, :] ** powers, axis=2))
 
 
-def consistent_mass(kind: int, elements: Integers, places: Array, density: float) -> Any:
+def consistent_mass(kind: int, elements: Integers, positions: Array, density: float) -> Any:
     """Return the sparse consistent mass matrix (N, N) of elements of one kind.
 
-    ``elements`` (E, n) are node indices, ``places`` (N, 3) positions of the nodes.
+    ``elements`` (E, n) are node indices, ``positions`` (N, 3) positions of the nodes.
 
     Raises
     ------
@@ -97,8 +99,8 @@ def consistent_mass(kind: int, elements: Integers, places: Array, density: float
     from scipy.sparse import coo_array
 
     weights, shapes, slopes = SOLIDS[kind].rule
-    at = places[elements]
-    jacobian = np.einsum("gna,enb->egab", slopes, at, optimize=True)
+    corners = positions[elements]
+    jacobian = np.einsum("gna,enb->egab", slopes, corners, optimize=True)
     volume = np.linalg.det(jacobian)
     if np.any(volume <= 0):
         raise ModelError(
@@ -109,8 +111,10 @@ def consistent_mass(kind: int, elements: Integers, places: Array, density: float
     blocks = density * np.einsum("g,eg,gi,gj->eij", weights, volume, shapes, shapes, optimize=True)
     n = elements.shape[1]
     rows, columns = np.repeat(elements, n, axis=1), np.tile(elements, (1, n))
-    whole = coo_array((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(len(places),) * 2)
-    return whole.tocsr()
+    matrix = coo_array(
+        (blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(len(positions),) * 2
+    )
+    return matrix.tocsr()
 
 
 @dataclass
@@ -132,9 +136,9 @@ class NodeSet:
 
     def rows(self, numbers: Integers) -> Integers:
         """Return the indices of the mesh nodes, with numbers (N,), that are in the set."""
-        inside = [n in self.nodes or any(n in each for each in self.ranges)
+        is_member = [n in self.nodes or any(n in interval for interval in self.ranges)
                   for n in numbers.tolist()]  # fmt: skip
-        return np.flatnonzero(inside).astype(np.int64)
+        return np.flatnonzero(is_member).astype(np.int64)
 
 
 @dataclass
@@ -155,12 +159,12 @@ def read_frd(text: str, name: str) -> Results:
     """
     results, block, hertz = Results(), "", 0.0
     for k, line in enumerate(text.splitlines(), 1):
-        where, key = f"{name}:{k}", line[:3].strip()
+        location, key = f"{name}:{k}", line[:3].strip()
         if not key.startswith("-"):
             head = (line.split() or [""])[0]
             block = head[:4] if head[:4] in ("2C", "3C", "100C") else ""
             if block == "100C":
-                hertz = number(line[12:24], where)
+                hertz = number(line[12:24], location)
         elif key == "-4":
             block = "DISP" if "DISP" in line.split() else ""
             if block:
@@ -169,13 +173,15 @@ def read_frd(text: str, name: str) -> Results:
         elif key == "-3":
             block = ""
         elif block == "2C":
-            results.nodes[whole_number(line[3:13], where)] = _vector(line, where)
+            results.nodes[whole_number(line[3:13], location)] = _vector(line, location)
         elif block == "3C" and key == "-1":
-            results.elements.append((whole_number(line[13:18], where), []))
+            results.elements.append((whole_number(line[13:18], location), []))
         elif block == "3C" and results.elements:
-            results.elements[-1][1].extend(whole_number(word, where) for word in line[3:].split())
+            results.elements[-1][1].extend(
+                whole_number(word, location) for word in line[3:].split()
+            )
         elif block == "DISP" and key == "-1":
-            results.shapes[-1][whole_number(line[3:13], where)] = _vector(line, where)
+            results.shapes[-1][whole_number(line[3:13], location)] = _vector(line, location)
     if not text.rstrip().endswith("9999"):
         raise ModelError(f"{name}: does not end with the line 9999. Was the file cut off?")
     if not results.nodes or not results.shapes:
@@ -183,8 +189,8 @@ def read_frd(text: str, name: str) -> Results:
     return results
 
 
-def _vector(line: str, where: str) -> tuple[float, float, float]:
-    x, y, z = (number(line[13 + 12 * i : 25 + 12 * i], where) for i in range(3))
+def _vector(line: str, location: str) -> tuple[float, float, float]:
+    x, y, z = (number(line[13 + 12 * i : 25 + 12 * i], location) for i in range(3))
     return x, y, z
 
 
@@ -212,9 +218,9 @@ def read_inp(text: str, name: str) -> Deck:
             members.ranges.add(_range(list(filter(None, words)), f"{name}:{k}"))
         elif block == "*NSET":
             for word in filter(None, words):
-                if other := deck.sets.get(word.upper()):
-                    members.nodes |= other.nodes
-                    members.ranges |= other.ranges
+                if other_set := deck.sets.get(word.upper()):
+                    members.nodes |= other_set.nodes
+                    members.ranges |= other_set.ranges
                 else:
                     members.nodes.add(whole_number(word, f"{name}:{k}"))
         elif block == "*DENSITY":
@@ -222,12 +228,12 @@ def read_inp(text: str, name: str) -> Deck:
     return deck
 
 
-def _range(words: list[str], where: str) -> range:
+def _range(words: list[str], location: str) -> range:
     """Return a generated range of node numbers from first, last and optional step."""
-    first, last, step = ([whole_number(word, where) for word in words] + [1, 1, 1])[:3]
+    first, last, step = ([whole_number(word, location) for word in words] + [1, 1, 1])[:3]
     if len(words) not in (2, 3) or step < 1 or last < first:
         raise ModelError(
-            f"{where}: a generated set must be 'first, last' or 'first, last, step' with a step "
+            f"{location}: a generated set must be 'first, last' or 'first, last, step' with a step "
             f">= 1, got {', '.join(words)[:40]!r}"
         )
     return range(first, last + 1, step)
@@ -248,9 +254,9 @@ def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:
                 f"{name}: mode {k} has displacements at {len(shape)} of {len(numbers)} nodes. "
                 "Write all nodes, and check that the file is not cut off."
             )
-    places = np.array([results.nodes[n] for n in numbers.tolist()])
+    positions = np.array([results.nodes[n] for n in numbers.tolist()])
     shapes = np.array([[shape[n] for n in numbers.tolist()] for shape in results.shapes])
-    return numbers, places, shapes
+    return numbers, positions, shapes
 
 
 def mesh_elements(results: Results, numbers: Integers) -> dict[int, Integers]:
@@ -284,4 +290,4 @@ def mesh_faces(elements: dict[int, Integers]) -> Integers:
     for kind, rows in elements.items():
         corners = len(SOLIDS[kind].corners)
         by_corners.setdefault(corners, []).append(rows[:, :corners])
-    return np.concatenate([outer_faces(np.concatenate(each)) for each in by_corners.values()])
+    return np.concatenate([outer_faces(np.concatenate(faces)) for faces in by_corners.values()])

@@ -60,10 +60,13 @@ def market_head(content: bytes, name: str) -> Head:
         raise ModelError(
             f"{name}: must be a real matrix, general or symmetric, got '{kinds[2]} {kinds[3]}'"
         )
-    line = next((each for each in lines if each.strip() and not each.startswith(b"%")), b"")
-    listed, symmetric = kinds[1] == "coordinate", kinds[3] == "symmetric"
+    line = next(
+        (text_line for text_line in lines if text_line.strip() and not text_line.startswith(b"%")),
+        b"",
+    )
+    is_listed, symmetric = kinds[1] == "coordinate", kinds[3] == "symmetric"
     sizes = [whole_number(word, name) for word in line.decode("ascii", errors="replace").split()]
-    if len(sizes) != (3 if listed else 2) or min(sizes[:2]) < 1:
+    if len(sizes) != (3 if is_listed else 2) or min(sizes[:2]) < 1:
         raise ModelError(
             f"{name}: must have a line with the numbers of rows and columns, both >= 1, got "
             f"{line[:40].decode('ascii', errors='replace').strip()!r}"
@@ -71,14 +74,14 @@ def market_head(content: bytes, name: str) -> Head:
     rows, columns = sizes[:2]
     if symmetric and rows != columns:
         raise ModelError(f"{name}: a symmetric matrix must be square, got {rows} x {columns}")
-    whole = rows * (rows + 1) // 2 if symmetric else rows * columns
-    entries = sizes[2] if listed else whole
+    full_count = rows * (rows + 1) // 2 if symmetric else rows * columns
+    entries = sizes[2] if is_listed else full_count
     if not 0 <= entries * ENTRY[kinds[1]] <= len(content):
         raise ModelError(
             f"{name}: announces {entries:,} entries, more than {len(content):,} bytes can "
             "contain. Was the file cut off?"
         )
-    return Head((rows, columns), entries, listed, symmetric, lines.tell())
+    return Head((rows, columns), entries, is_listed, symmetric, lines.tell())
 
 
 def read_market(content: bytes, name: str) -> Any:
@@ -95,15 +98,15 @@ def read_market(content: bytes, name: str) -> Any:
     entries = _numbers(content, head, name)
     if not head.listed:
         return _filled(entries[:, 0], head)
-    places = entries[:, :2]
-    if np.any((places < 1) | (places > head.shape) | (places != np.round(places))):
+    indices = entries[:, :2]
+    if np.any((indices < 1) | (indices > head.shape) | (indices != np.round(indices))):
         raise ModelError(
             f"{name}: row and column indices must be whole numbers of 1 to {head.shape[0]} and "
             f"1 to {head.shape[1]}"
         )
-    (rows, columns), values = places.T.astype(np.int64) - 1, entries[:, 2]
+    (rows, columns), values = indices.T.astype(np.int64) - 1, entries[:, 2]
     if head.symmetric:
-        apart = rows != columns
+        off_diagonal = rows != columns
         if np.any(rows < columns) and np.any(rows > columns):
             raise ModelError(
                 f"{name}: must list one triangle of a symmetric matrix, but has entries on both "
@@ -111,10 +114,10 @@ def read_market(content: bytes, name: str) -> Any:
                 "first line."
             )
         rows, columns = (
-            np.concatenate([rows, columns[apart]]),
-            np.concatenate([columns, rows[apart]]),
+            np.concatenate([rows, columns[off_diagonal]]),
+            np.concatenate([columns, rows[off_diagonal]]),
         )
-        values = np.concatenate([values, values[apart]])
+        values = np.concatenate([values, values[off_diagonal]])
     return coo_array((values, (rows, columns)), shape=head.shape)
 
 
@@ -152,8 +155,8 @@ def _filled(values: Array, head: Head) -> Array:
 
 def dense(matrix: Any) -> Array:
     """Return a dense or sparse matrix as a dense array."""
-    whole = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-    return np.asarray(whole, dtype=np.float64)
+    full = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    return np.asarray(full, dtype=np.float64)
 
 
 NODE = re.compile(r"0*[1-9][0-9]{0,17}")  # number of a node
@@ -168,16 +171,16 @@ def market_keys(stiffness: Path, mass: Path, nodes: Path) -> dict[str, Any]:
         rows = [line.replace(",", " ").split() for line in text if line.strip()]
         if rows and np.isnan(read_number(rows[0][0])):  # names of the columns
             rows = rows[1:]
-        places = np.array([[float(word) for word in row[:3]] for row in rows])
-        if places.ndim != 2 or places.shape[1] != 3:
+        positions = np.array([[float(word) for word in row[:3]] for row in rows])
+        if positions.ndim != 2 or positions.shape[1] != 3:
             raise ValueError
     except ValueError:
         raise ModelError(f"{nodes}: must have three numbers per line, x, y and z") from None
-    n = len(places)
+    n = len(positions)
     K = _market_of(stiffness, n, (3 * n, 3 * n))
     M = _market_of(mass, n, (3 * n, 3 * n), (n, n), (n, 1))
     M = dense(M).ravel() if M.shape[1] == 1 else csr_array(M)
-    return {"name": stiffness.stem, "nodes": places, "K": csr_array(K), "node_mass": M}
+    return {"name": stiffness.stem, "nodes": positions, "K": csr_array(K), "node_mass": M}
 
 
 def _market_of(path: Path, nodes: int, *shapes: tuple[int, int]) -> Any:

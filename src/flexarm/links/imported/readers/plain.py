@@ -74,15 +74,15 @@ def read_arrays(content: bytes, name: str) -> dict[str, Any]:
 
 def _npz(content: bytes, name: str) -> dict[str, Any]:
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            total = sum(each.file_size for each in packed.infolist())
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            total = sum(member.file_size for member in archive.infolist())
             if total > MOST_ARRAY_BYTES:
                 raise ModelError(
                     f"{name}: has {total:,} bytes of arrays, more than {MOST_ARRAY_BYTES:,}"
                 )
             return {
-                each.filename.removesuffix(".npy"): _member(packed, each, name)
-                for each in packed.infolist()
+                member.filename.removesuffix(".npy"): _member(archive, member, name)
+                for member in archive.infolist()
             }
     except (ValueError, SyntaxError, TokenError, TypeError) as error:
         raise ModelError(f"{name}: cannot be read: {error}") from None
@@ -90,24 +90,27 @@ def _npz(content: bytes, name: str) -> dict[str, Any]:
         raise ModelError(f"{name}: is cut off or damaged: {error}") from None
 
 
-def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
     """Return an array of an NPZ file, after a check of its head against the bytes present."""
-    with packed.open(member) as file:
+    with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         heads = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
-        shape, _, kind = heads[version > (1, 0)](file)
-        if kind.hasobject:
+        shape, _, dtype = heads[version > (1, 0)](file)
+        if dtype.hasobject:
             raise ModelError(
                 f"{name}: contains Python objects, which are not read. Save plain arrays of "
                 "numbers."
             )
-        claimed, left = math.prod(shape) * kind.itemsize, member.file_size - file.tell()
-        if claimed > left:
+        stated_bytes, remaining_bytes = (
+            math.prod(shape) * dtype.itemsize,
+            member.file_size - file.tell(),
+        )
+        if stated_bytes > remaining_bytes:
             raise ModelError(
-                f"{name}: {member.filename} announces {claimed:,} bytes, but {left:,} bytes are "
-                "left in the file. Was it cut off?"
+                f"{name}: {member.filename} announces {stated_bytes:,} bytes, but "
+                f"{remaining_bytes:,} bytes are left in the file. Was it cut off?"
             )
-    with packed.open(member) as file:
+    with archive.open(member) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
@@ -123,28 +126,29 @@ class ArrayReader:
     """Reader of arrays from keys of the plain form, converted to SI units.
 
     An invalid array adds an error to the findings and is replaced by zeros, which take no memory
-    for any shape that the file states.
+    whatever shape the file states.
     """
 
     keys: Mapping[str, Any]
     findings: Findings
-    units: Units = (1.0, 1.0, 1.0)  # of length, mass and time, in SI units
-    sizes: dict[str, int] = field(default_factory=dict)  # counts known so far, such as of the nodes
+    units: Units = (1.0, 1.0, 1.0)  # units of length, mass and time, in SI units
+    # Counts known so far, such as the number of nodes.
+    sizes: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, keys: Mapping[str, Any], findings: Findings) -> "ArrayReader":
         """Build a reader of a file's keys; parse units, and split frames into two keys."""
-        spread = dict(keys)
+        flat_keys = dict(keys)
         for key in ("hub", "tip"):
-            if isinstance(spread.get(key), dict):
-                frame = spread.pop(key)
-                spread |= {f"{key}_{part}": frame[part] for part in ("position", "rotation")
+            if isinstance(flat_keys.get(key), dict):
+                frame = flat_keys.pop(key)
+                flat_keys |= {f"{key}_{part}": frame[part] for part in ("position", "rotation")
                            if part in frame}  # fmt: skip
         try:
-            return cls(spread, findings, read_units(spread.get("units", "m, kg, s")))
+            return cls(flat_keys, findings, read_units(flat_keys.get("units", "m, kg, s")))
         except ModelError as error:
             findings.refuse(("units",), str(error))
-            return cls(spread, findings)
+            return cls(flat_keys, findings)
 
     def read(
         self,
@@ -171,17 +175,19 @@ class ArrayReader:
             for size, count in zip(shape, numbers.shape, strict=True):
                 if isinstance(size, str):
                     self.sizes.setdefault(size, count)
-        full = tuple(self.sizes.get(n, 0) if isinstance(n, str) else n for n in shape)
+        expected = tuple(self.sizes.get(n, 0) if isinstance(n, str) else n for n in shape)
         if numbers is None:
-            return np.broadcast_to(0.0, full)
-        if shape == ("shapes", "shapes") and numbers.shape == full[:1] <= (MOST_SHAPES,):
+            return np.broadcast_to(0.0, expected)
+        if shape == ("shapes", "shapes") and numbers.shape == expected[:1] <= (MOST_SHAPES,):
             numbers = np.diag(numbers)  # a list stands for a diagonal matrix
-        if numbers.shape != full:
-            named = [self.findings.keys.get(str(n), str(n)) for n in shape]
-            words = "(" + ", ".join(named) + ")"
-            here = f"{words} = {full}" if any(isinstance(n, str) for n in shape) else words
-            self.findings.refuse((key,), f"must have the shape {here}, got {numbers.shape}")
-            return np.broadcast_to(0.0, full)
+        if numbers.shape != expected:
+            labels = [self.findings.keys.get(str(n), str(n)) for n in shape]
+            words = "(" + ", ".join(labels) + ")"
+            description = (
+                f"{words} = {expected}" if any(isinstance(n, str) for n in shape) else words
+            )
+            self.findings.refuse((key,), f"must have the shape {description}, got {numbers.shape}")
+            return np.broadcast_to(0.0, expected)
         unit = np.prod(np.power(self.units, powers), axis=-1)
         if unit.ndim:
             unit = unit.reshape([-1 if n == len(powers) else 1 for n in shape])
@@ -218,8 +224,8 @@ class ArrayReader:
         if numbers is None or not numbers.size:
             return no_nodes()
         count = self.sizes.get("nodes", 0)
-        inside = np.all((numbers >= 1) & (numbers <= count))
-        if not inside or np.any(numbers != np.round(numbers)):
+        in_range = np.all((numbers >= 1) & (numbers <= count))
+        if not in_range or np.any(numbers != np.round(numbers)):
             self.findings.refuse((key,), f"must be numbers of nodes from 1 to {count}")
             return no_nodes()
         return numbers.astype(np.int64) - 1
@@ -253,8 +259,8 @@ class ArrayReader:
             return None if position is None else Pose(np.eye(3), position)
         if position is None:
             self.findings.refuse((f"{key}_position",), f"is required with {key}_rotation")
-        off = np.abs(rotation.T @ rotation - np.eye(3)).max()
-        if not off <= DIGITS or np.linalg.det(rotation) < 0:
+        error = np.abs(rotation.T @ rotation - np.eye(3)).max()
+        if not error <= DIGITS or np.linalg.det(rotation) < 0:
             self.findings.refuse(
                 (f"{key}_rotation",), "must be a rotation matrix: unit columns, right-handed"
             )
@@ -269,8 +275,8 @@ class ArrayReader:
         if "mass_indptr" in self.keys:
             from scipy.sparse import triu
 
-            whole = self.triangle("mass", self.sizes.get("nodes", 0), MASS)
-            return (whole + triu(whole, 1).T).tocsr()
+            upper = self.triangle("mass", self.sizes.get("nodes", 0), MASS)
+            return (upper + triu(upper, 1).T).tocsr()
         for key in ("node_mass", "mass_lumped", "mass"):
             if key in self.keys and not is_single(self.keys[key]):
                 return self.read(key, ("nodes",), MASS)
@@ -283,25 +289,27 @@ class ArrayReader:
         data = self.read(f"{key}_data", (f"entries of {key}",), powers)
         columns = self.read(f"{key}_indices", (f"entries of {key}",))
         pointers = self.read(f"{key}_indptr", (n + 1,))
-        counted = pointers[0] == 0 and pointers[-1] == len(data) == len(columns)
-        fits = counted and np.all(np.diff(pointers) >= 0)
-        whole = np.all(columns == np.round(columns)) and np.all(pointers == np.round(pointers))
-        if not fits or not whole or not np.all((columns >= 0) & (columns < n)):
+        counts_match = pointers[0] == 0 and pointers[-1] == len(data) == len(columns)
+        fits = counts_match and np.all(np.diff(pointers) >= 0)
+        are_integers = np.all(columns == np.round(columns)) and np.all(
+            pointers == np.round(pointers)
+        )
+        if not fits or not are_integers or not np.all((columns >= 0) & (columns < n)):
             self.findings.refuse(
                 (f"{key}_indptr",),
                 f"does not fit a matrix ({n}, {n}) with {len(data)} entries. Was the "
                 "file cut off, or are nodes missing?",
             )
             return csr_array((n, n))
-        places = columns.astype(np.int64), pointers.astype(np.int64)
-        return csr_array((data, *places), shape=(n, n))
+        indices = columns.astype(np.int64), pointers.astype(np.int64)
+        return csr_array((data, *indices), shape=(n, n))
 
     def stated(self) -> Stated:
         """Return mass, centre and inertia about the origin stated in the file, None if absent."""
         key = "total_mass" if "total_mass" in self.keys else "mass"
-        single = key in self.keys and is_single(self.keys[key])
+        is_stated = key in self.keys and is_single(self.keys[key])
         return (
-            float(self.read(key, (), MASS)) if single else None,
+            float(self.read(key, (), MASS)) if is_stated else None,
             self.optional("centre", (3,), LENGTH),
             self.optional("inertia_about_origin", (3, 3), (2, 1, 0)),
         )
@@ -310,10 +318,10 @@ class ArrayReader:
         """Return the names of the shapes; add an error for duplicate or invalid names."""
         if key not in self.keys:
             return default
-        words = tuple(str(each) for each in np.ravel(np.asarray(self.keys[key], dtype=object)))
-        odd = [word for word in words if not 0 < len(word) <= NAME_LENGTH or name_fault(word)]
+        words = tuple(str(name) for name in np.ravel(np.asarray(self.keys[key], dtype=object)))
+        invalid = [word for word in words if not 0 < len(word) <= NAME_LENGTH or name_fault(word)]
         count = self.sizes.setdefault("shapes", len(words))
-        if len(words) != count or len(set(words)) < count or odd:
+        if len(words) != count or len(set(words)) < count or invalid:
             message = f"must be {count} different words without . [ ] = , : or control characters"
             self.findings.refuse((key,), message)
         return words
@@ -331,13 +339,13 @@ def is_single(value: Any) -> bool:
     return not isinstance(value, list) and np.ndim(value) == 0
 
 
-def read_units(given: Any) -> Units:
+def read_units(units: Any) -> Units:
     """Return units of length, mass and time, such as 'mm, t, s', as multiples of SI units."""
-    if isinstance(given, np.ndarray):
-        given = ", ".join(str(each) for each in np.atleast_1d(given))
-    if isinstance(given, dict):
-        given = ", ".join(str(given.get(key, "")) for key in ("length", "mass", "time"))
-    words = [word.strip() for word in str(given).split(",")][:3]
+    if isinstance(units, np.ndarray):
+        units = ", ".join(str(each) for each in np.atleast_1d(units))
+    if isinstance(units, dict):
+        units = ", ".join(str(units.get(key, "")) for key in ("length", "mass", "time"))
+    words = [word.strip() for word in str(units).split(",")][:3]
     if len(words) != 3:
         raise ModelError("units must be those of length, mass and time, such as 'mm, t, s'")
     length, mass, time = (
@@ -346,7 +354,7 @@ def read_units(given: Any) -> Units:
     return length, mass, time
 
 
-SETS = ("", "cb_", "clamped_")  # names of arrays start with one of these, the first that is there
+SETS = ("", "cb_", "clamped_")  # prefixes of array names; the first one that occurs is used
 TIP_NAMES = ("tip_x", "tip_y", "tip_z", "tip_rx", "tip_ry", "tip_rz")
 MOTION = (LENGTH,) * 3 + (PLAIN,) * 3  # displacement and rotation of a frame
 # Accelerations and angular accelerations of the hub, products xx, yy, zz, yz, zx, xy of its angular
@@ -377,14 +385,14 @@ def arrays_beside(side: SideFile) -> SideFile | None:
     if side.content[:2] == b"PK":
         return None
     keys = read_arrays(side.content, side.name)
-    named = keys.get("arrays")
-    if named is None:
+    arrays_name = keys.get("arrays")
+    if arrays_name is None:
         if any(f"{start}shapes" in keys for start in SETS) or "K" in keys:
             return None
-        named = side.name.rpartition("/")[2].removesuffix(".json") + ".npz"
-    if not isinstance(named, str):
+        arrays_name = side.name.rpartition("/")[2].removesuffix(".json") + ".npz"
+    if not isinstance(arrays_name, str):
         raise ModelError(f"{side.name}: arrays: must be the name of an NPZ file")
-    return side.read_beside(named)
+    return side.read_beside(arrays_name)
 
 
 def read_keys(side: SideFile) -> dict[str, Any]:
@@ -399,19 +407,19 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
     If errors were added to ``findings``, the data are not valid.
     """
     reader = ArrayReader.of(keys, findings)
-    start = next((each for each in SETS if f"{each}shapes" in keys), None)
+    start = next((prefix for prefix in SETS if f"{prefix}shapes" in keys), None)
     if start is None:
         return _superelement(reader, name)
     arrays: dict[str, Any] = {}
-    for key, (into, shape, powers) in ARRAYS.items():
-        named = start + key if "shapes" in shape else key
-        short = named.removesuffix("_shapes")  # as 'cb_tip'
-        if named not in reader.keys and not is_single(reader.keys.get(short, 0)):
-            named = short
-        if named in reader.keys or key == "nodes":
-            arrays[into] = reader.read(named, shape, powers)
+    for key, (field_name, shape, powers) in ARRAYS.items():
+        array_name = start + key if "shapes" in shape else key
+        short_name = array_name.removesuffix("_shapes")  # as 'cb_tip'
+        if array_name not in reader.keys and not is_single(reader.keys.get(short_name, 0)):
+            array_name = short_name
+        if array_name in reader.keys or key == "nodes":
+            arrays[field_name] = reader.read(array_name, shape, powers)
         if (count := reader.sizes.get("shapes", 0)) > MOST_SHAPES:
-            findings.refuse((named,), f"must be {MOST_SHAPES} shapes at most, got {count:,}")
+            findings.refuse((array_name,), f"must be {MOST_SHAPES} shapes at most, got {count:,}")
             count = MOST_SHAPES
             break
     squares = reader.optional(f"{start}w2", ("shapes",))
@@ -448,7 +456,7 @@ def _superelement(reader: ArrayReader, name: str) -> ModalData:
         )
     elif tip is None:
         reader.findings.refuse(("tip",), "is required of a superelement: position and rotation")
-    # forces over displacements; modes are counted in the unit of length
+    # forces over displacements; amplitudes of modes have the unit of length
     matrices = {key: reader.read(key, unknowns, (0, 1, -power))
              for power, key in ((2, "K"), (0, "M"), (1, "D")) if key in reader.keys}  # fmt: skip
     reach = np.ones(0 if reader.findings.problems else reader.sizes["unknowns"])

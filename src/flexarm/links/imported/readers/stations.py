@@ -145,9 +145,9 @@ def read_stations(side: SideFile) -> tuple[ModalData, Findings]:
         problems += _problems(source, _count_problems(file, columns))
     if problems:
         raise ModelError(text.report(str(side.path), problems))
-    lumped = file.station_mass is not None or "station_mass" in columns
-    named = KEYS | {"node_mass": "station_mass" if lumped else "mass_per_length"}
-    findings = Findings(str(side.path), keys=named, place=lambda path: _locate(source, path))
+    is_lumped = file.station_mass is not None or "station_mass" in columns
+    key_names = KEYS | {"node_mass": "station_mass" if is_lumped else "mass_per_length"}
+    findings = Findings(str(side.path), keys=key_names, place=lambda path: _locate(source, path))
     keys = _table_keys(file, columns) if columns else _listed_keys(file)
     return plain_data(_plain_keys(file, keys), str(side.path), findings), findings
 
@@ -161,7 +161,7 @@ def table_beside(side: SideFile) -> SideFile | None:
 def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
     """Return the validated contents of a file, with the source text."""
     path = side.path
-    if b"modal_data" not in side.content:  # perhaps a secret file: no message quotes it
+    if b"modal_data" not in side.content:  # the file may be secret: no message quotes it
         raise ModelError(
             f"{path}: is not a file of modal data. The first key of such a file is 'modal_data: 1'."
         )
@@ -195,20 +195,20 @@ def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
         ("K", "frequencies"),
         ("D", "damping_ratios"),
     ):
-        given = [key for key in (first, second) if getattr(file, key) is not None]
-        if len(given) == 2:
+        present = [key for key in (first, second) if getattr(file, key) is not None]
+        if len(present) == 2:
             yield (second,), f"give {first} or {second}, not both"
-        elif not given and first in ("stations", "K"):
+        elif not present and first in ("stations", "K"):
             yield (first,), f"is required, or {second} instead"
     names = file.mode_names
     for i, mode in enumerate(file.modes):
         if names[i] in names[:i]:
             yield ("modes", i, "name"), f"the name '{names[i]}' is used twice. Names must differ."
-        given = [key for key in ("displacement", "rotation") if getattr(mode, key) is not None]
-        if file.table is None and not given:
+        present = [key for key in ("displacement", "rotation") if getattr(mode, key) is not None]
+        if file.table is None and not present:
             yield ("modes", i, "displacement"), "is required, or rotation if nothing is displaced"
-        elif file.table is not None and given:
-            yield ("modes", i, given[0]), "is in the station table. Leave it out here."
+        elif file.table is not None and present:
+            yield ("modes", i, present[0]), "is in the station table. Leave it out here."
     if file.table is not None:
         for key in ("station_mass", "mass_per_length", "inertia"):
             if isinstance(getattr(file, key), tuple):
@@ -257,9 +257,9 @@ def _plain_keys(file: ModalFile, stations: dict[str, Any]) -> dict[str, Any]:
         keys["mass_per_length"] = np.full(n, keys["mass_per_length"])
     if (moments := keys.pop("inertia")) is not None:  # about the axes of the data
         moments = np.array(moments)
-        whole = np.tile(moments, (n, 1)) if moments.ndim == 1 else moments
+        rows = np.tile(moments, (n, 1)) if moments.ndim == 1 else moments
         name = "inertia" if keys["mass_per_length"] is None else "inertia_per_length"
-        keys[name] = whole[:, :, None] * np.eye(3)
+        keys[name] = rows[:, :, None] * np.eye(3)
     return {key: value for key, value in keys.items() if value is not None}
 
 
@@ -268,23 +268,23 @@ def _listed_keys(file: ModalFile) -> dict[str, Any]:
     stations = np.array(file.stations)
     if stations.ndim == 1:
         stations = np.stack([stations, 0 * stations, 0 * stations], axis=1)
-    none = np.zeros_like(stations)
+    zeros = np.zeros_like(stations)
     return {
         "nodes": stations,
         "node_mass": file.station_mass,
         "mass_per_length": file.mass_per_length,
         "inertia": file.inertia,
-        "shapes": [none if m.displacement is None else m.displacement for m in file.modes],
-        "rotations": [none if m.rotation is None else m.rotation for m in file.modes],
+        "shapes": [zeros if m.displacement is None else m.displacement for m in file.modes],
+        "rotations": [zeros if m.rotation is None else m.rotation for m in file.modes],
     }
 
 
 def _table_keys(file: ModalFile, columns: Mapping[str, Array]) -> dict[str, Any]:
     """Return stations, masses and shapes of a station table; omitted columns are zero."""
-    none = np.zeros(len(columns["x"]))
+    zeros = np.zeros(len(columns["x"]))
 
     def triples(names: tuple[str, ...], mode: str = "") -> Array:
-        return np.stack([columns.get(mode + name, none) for name in names], axis=1)
+        return np.stack([columns.get(mode + name, zeros) for name in names], axis=1)
 
     inertia = triples(INERTIA) if any(name in columns for name in INERTIA) else file.inertia
     return {
@@ -326,7 +326,7 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
     (header_line, header), *body = rows
     names = [name for _, name in header]
     problems = _header_problems(header_line, header, modes)
-    if problems:  # perhaps a secret file: no message quotes its cells
+    if problems:  # the file may be secret: no message quotes its cells
         raise ModelError(text.report(str(path), problems))
     values = np.zeros((len(body), len(names)))
     for k, (line, cells) in enumerate(body):
@@ -336,8 +336,8 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
             continue
         for j, (column, cell) in enumerate(cells):
             values[k, j] = read_number(cell)
-            if wrong := _wrong(names[j], values[k, j]):
-                message = f"{wrong}, got {text.shorten(repr(cell))}"
+            if fault := _wrong(names[j], values[k, j]):
+                message = f"{fault}, got {text.shorten(repr(cell))}"
                 problems.append(text.Diagnostic((line, column), (names[j],), message))
     if problems:
         raise ModelError(text.report(str(path), problems))
@@ -359,22 +359,22 @@ def _header_problems(
     """Return an error for each unknown, duplicate or missing column."""
     allowed = [*COORDINATES, "station_mass", "mass_per_length", *INERTIA]
     allowed += [f"{mode}.{part}" for mode in modes for part in (*DISPLACEMENT, *ROTATION)]
-    seen: set[str] = set()
+    names: set[str] = set()
     problems: list[text.Diagnostic] = []
     for k, (column, name) in enumerate(header, 1):
         if name not in allowed:
-            close = difflib.get_close_matches(name, allowed, n=1) if len(problems) < 9 else ()
+            matches = difflib.get_close_matches(name, allowed, n=1) if len(problems) < 9 else ()
             columns = text.shorten(", ".join(allowed), 120)
-            hint = f"did you mean '{close[0]}'?" if close else f"the columns are {columns}"
+            hint = f"did you mean '{matches[0]}'?" if matches else f"the columns are {columns}"
             problems.append(
                 text.Diagnostic((line, column), (f"column {k}",), f"unknown name; {hint}")
             )
-        elif name in seen:
+        elif name in names:
             problems.append(text.Diagnostic((line, column), (name,), "is given twice; keep one"))
-        seen.add(name)
-    required = ["x", *(mode for mode in modes if not any(n.startswith(f"{mode}.") for n in seen))]
+        names.add(name)
+    required = ["x", *(mode for mode in modes if not any(n.startswith(f"{mode}.") for n in names))]
     for name in required:
-        if name not in seen:
-            what = "is required" if name == "x" else "no column for this mode"
-            problems.append(text.Diagnostic((line, 1), (name,), what))
+        if name not in names:
+            message = "is required" if name == "x" else "no column for this mode"
+            problems.append(text.Diagnostic((line, 1), (name,), message))
     return problems

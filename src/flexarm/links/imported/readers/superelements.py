@@ -11,7 +11,7 @@ from flexarm.io.csv_table import read_number
 from flexarm.links.imported.constants import FRAME, LARGEST, MOST_UNKNOWNS
 from flexarm.spatial import Array
 
-Label = tuple[int, int]  # node; direction 1 to 6, or 0 of a scalar point
+Label = tuple[int, int]  # node; direction 1 to 6, or 0 for a scalar point
 DIRECTIONS = range(1, FRAME + 1)
 KINDS = {
     "K": "stiffness",
@@ -28,7 +28,7 @@ class Entries:
     title: str  # name in the file
     values: dict[tuple[Label, Label], float] = field(default_factory=dict)
 
-    def add(self, row: Label, column: Label, value: float, where: str) -> None:
+    def add(self, row: Label, column: Label, value: float, location: str) -> None:
         """Add an entry.
 
         Raises
@@ -38,10 +38,10 @@ class Entries:
         """
         if (row, column) in self.values:
             raise ModelError(
-                f"{where}: this entry of {self.title} is given twice. Keep one of them."
+                f"{location}: this entry of {self.title} is given twice. Keep one of them."
             )
         if len(self.values) == MOST_UNKNOWNS**2:
-            raise _too_large(where, f"more than {MOST_UNKNOWNS**2} entries")
+            raise _too_large(location, f"more than {MOST_UNKNOWNS**2} entries")
         self.values[row, column] = value
 
     def labels(self) -> set[Label]:
@@ -62,7 +62,7 @@ class Entries:
 class Matrices(dict[str, Entries]):
     """Matrices of a superelement by kind, a key of `KINDS`, at most one per kind."""
 
-    def begin(self, kind: str, title: str, where: str) -> Entries:
+    def begin(self, kind: str, title: str, location: str) -> Entries:
         """Add an empty matrix of a kind and return it.
 
         Raises
@@ -72,7 +72,7 @@ class Matrices(dict[str, Entries]):
         """
         if kind in self:
             raise ModelError(
-                f"{where}: {title}: is a second {KINDS[kind]} matrix, after {self[kind].title}. "
+                f"{location}: {title}: is a second {KINDS[kind]} matrix, after {self[kind].title}. "
                 "Keep one of them."
             )
         return self.setdefault(kind, Entries(title))
@@ -98,19 +98,23 @@ def interface_order(
         If an interface is missing.
     """
     unknowns = set(labels)
-    whole = sorted({node for node, _ in unknowns if all((node, d) in unknowns for d in DIRECTIONS)})
+    complete = sorted(
+        {node for node, _ in unknowns if all((node, d) in unknowns for d in DIRECTIONS)}
+    )
     for key, node in (("hub", hub), ("tip", tip)):
-        if node is not None and node not in whole:
+        if node is not None and node not in complete:
             raise ModelError(
                 f"{name}: {key}: node {node} does not have all six directions. The interface "
-                f"nodes are {', '.join(map(str, whole)) or 'none'}."
+                f"nodes are {', '.join(map(str, complete)) or 'none'}."
             )
-    left = [node for node in whole if node not in (hub, tip)]
-    nodes = [node if node is not None else left.pop(0) if left else None for node in (hub, tip)]
-    if None in nodes or (left and (hub is None or tip is None)):
+    remaining = [node for node in complete if node not in (hub, tip)]
+    nodes = [
+        node if node is not None else remaining.pop(0) if remaining else None for node in (hub, tip)
+    ]
+    if None in nodes or (remaining and (hub is None or tip is None)):
         raise ModelError(
             f"{name}: must have two interface nodes with six directions each, hub and tip, got "
-            f"{len(whole)} ({', '.join(map(str, whole)) or 'none'}). Reduce the body to the "
+            f"{len(complete)} ({', '.join(map(str, complete)) or 'none'}). Reduce the body to the "
             "frames of both flanges, or name the nodes by --hub-node and --tip-node."
         )
     ends = [(int(node or 0), d) for node in nodes for d in DIRECTIONS]
@@ -120,34 +124,35 @@ def interface_order(
     return {label: k for k, label in enumerate(order)}
 
 
-def _too_large(where: str, what: str) -> ModelError:
+def _too_large(location: str, size: str) -> ModelError:
     return ModelError(
-        f"{where}: has {what}. A superelement has at most {MOST_UNKNOWNS} unknowns: 'flexarm "
+        f"{location}: has {size}. A superelement has at most {MOST_UNKNOWNS} unknowns: 'flexarm "
         "reduce' takes full matrices"
     )
 
 
-def require_superelement(size: int, where: str) -> None:
+def require_superelement(size: int, location: str) -> None:
     """Raise ModelError if a matrix has more rows than a superelement can have."""
     if size > MOST_UNKNOWNS:
-        raise _too_large(where, f"{size} unknowns")
+        raise _too_large(location, f"{size} unknowns")
 
 
-def number(text: str, where: str) -> float:
+def number(text: str, location: str) -> float:
     """Return the finite number in a text, which may have a Fortran D exponent."""
     value = read_number(text.upper().replace("D", "E"))
     if not abs(value) <= LARGEST:
         raise ModelError(
-            f"{where}: must be a finite number of at most {LARGEST:.2g}, got {text.strip()[:30]!r}"
+            f"{location}: must be a finite number of at most {LARGEST:.2g}, got "
+            f"{text.strip()[:30]!r}"
         )
     return value
 
 
-def whole_number(text: str, where: str) -> int:
+def whole_number(text: str, location: str) -> int:
     """Return the integer in a text, of at most 18 digits."""
     word = text.strip()
     if not re.fullmatch(r"[-+]?[0-9]{1,18}", word):
-        raise ModelError(f"{where}: must be a whole number, got {word[:30]!r}")
+        raise ModelError(f"{location}: must be a whole number, got {word[:30]!r}")
     return int(word)
 
 
@@ -167,32 +172,32 @@ def read_abaqus(text: str, name: str, matrices: Matrices) -> None:
     """
     current: Entries | None = None
     for k, line in enumerate(text.splitlines(), 1):
-        where, words = f"{name}:{k}", [word.strip() for word in line.split(",")]
+        location, words = f"{name}:{k}", [word.strip() for word in line.split(",")]
         if line.startswith("**") or not line.strip():
             continue
         if line.startswith("*"):
             options = dict(w.upper().replace(" ", "").split("=", 1) for w in words if "=" in w)
             kind = TYPES.get(options.get("TYPE", ""))
-            current = matrices.begin(kind, f"TYPE={options['TYPE']}", where) if kind else None
+            current = matrices.begin(kind, f"TYPE={options['TYPE']}", location) if kind else None
             continue
         if current is None:
             raise ModelError(
-                f"{where}: the line must come after '*MATRIX, TYPE=STIFFNESS' or "
+                f"{location}: the line must come after '*MATRIX, TYPE=STIFFNESS' or "
                 "'*MATRIX, TYPE=MASS'"
             )
         if len(words) < 5:
             raise ModelError(
-                f"{where}: the line must have node, direction, node, direction and value "
+                f"{location}: the line must have node, direction, node, direction and value "
                 "(MATRIX INPUT format)"
             )
-        a, b, c, d = (whole_number(word, where) for word in words[:4])
-        current.add((a, b), (c, d), number(words[4], where), where)
+        a, b, c, d = (whole_number(word, location) for word in words[:4])
+        current.add((a, b), (c, d), number(words[4], location), location)
 
 
-# How names of matrices begin: KAAX, MAAX, BAAX, and K4AAX of structural damping.
+# First letters of matrix names, such as KAAX, MAAX, BAAX, and K4AAX for structural damping.
 NAMES = {"K4": "K4", "K": "K", "M": "M", "B": "D"}
 SYMMETRIC = 6
-WIDE = 16  # characters of a field where the entry has a star
+WIDE = 16  # characters of a field if the entry has a star
 
 
 def read_dmig(text: str, name: str) -> Matrices:
@@ -203,10 +208,10 @@ def read_dmig(text: str, name: str) -> Matrices:
     ModelError
         If a line is no DMIG entry, a matrix is not symmetric and real, or a kind occurs twice.
     """
-    matrices, titled = Matrices(), dict[str, Entries | None]()
+    matrices, by_title = Matrices(), dict[str, Entries | None]()
     current, column = "", (0, 0)
     for k, line in enumerate(text.splitlines(), 1):
-        where = f"{name}:{k}"
+        location = f"{name}:{k}"
         if not line.strip() or line.startswith("$"):
             continue
         fields = _fields(line)
@@ -214,24 +219,24 @@ def read_dmig(text: str, name: str) -> Matrices:
             if fields[2].strip() == "0":
                 if fields[3].strip() != str(SYMMETRIC) or fields[4].strip() not in ("1", "2"):
                     raise ModelError(
-                        f"{where}: the matrix must be symmetric and real (form 6, type 1 or 2)"
+                        f"{location}: the matrix must be symmetric and real (form 6, type 1 or 2)"
                     )
                 title = fields[1].strip()
                 kind = next((NAMES[key] for key in NAMES if title.startswith(key)), None)
-                titled[title] = matrices.begin(kind, title, where) if kind else None
+                by_title[title] = matrices.begin(kind, title, location) if kind else None
                 continue
-            raise ModelError(f"{where}: the line must be DMIG* with fields of {WIDE} characters")
+            raise ModelError(f"{location}: the line must be DMIG* with fields of {WIDE} characters")
         if line.startswith("DMIG*"):
-            current, column = fields[1].strip(), _label(fields[2], fields[3], where)
+            current, column = fields[1].strip(), _label(fields[2], fields[3], location)
         elif line.startswith("*"):
-            if current not in titled:
-                raise ModelError(f"{where}: this entry comes before the head of its matrix")
-            if (entries := titled[current]) is not None:
-                row = _label(fields[1], fields[2], where)
-                entries.add(row, column, number(fields[3], where), where)
+            if current not in by_title:
+                raise ModelError(f"{location}: this entry comes before the head of its matrix")
+            if (entries := by_title[current]) is not None:
+                row = _label(fields[1], fields[2], location)
+                entries.add(row, column, number(fields[3], location), location)
         else:
-            raise ModelError(f"{where}: the line is not a DMIG entry: {line[:40]!r}")
-    if not titled:
+            raise ModelError(f"{location}: the line is not a DMIG entry: {line[:40]!r}")
+    if not by_title:
         raise ModelError(f"{name}: has no DMIG matrices")
     return matrices
 
@@ -247,5 +252,5 @@ def _fields(line: str) -> list[str]:
     ]
 
 
-def _label(node: str, direction: str, where: str) -> Label:
-    return whole_number(node, where), whole_number(direction.strip() or "0", where)
+def _label(node: str, direction: str, location: str) -> Label:
+    return whole_number(node, location), whole_number(direction.strip() or "0", location)

@@ -17,7 +17,7 @@ from flexarm.links.imported.report import Findings
 from flexarm.spatial import Array
 
 NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164
-MODAL = 2  # kind of analysis: normal mode
+MODAL = 2  # kind of analysis: normal modes
 
 
 def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
@@ -37,35 +37,37 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
         If the file cannot be read, or required data are missing.
     """
     datasets = _sets(path)
-    numbers, places = _nodes(datasets, path)
+    numbers, positions = _nodes(datasets, path)
     row = {number: k for k, number in enumerate(numbers)}
     modes = [
-        each for each in datasets if each["type"] in SHAPES and each.get("analysis_type") == MODAL
+        dataset
+        for dataset in datasets
+        if dataset["type"] in SHAPES and dataset.get("analysis_type") == MODAL
     ]
     if not modes:
         raise ModelError(f"{path}: has no modes (dataset 55 or 2414 of analysis type {MODAL})")
     modes = modes[:MOST_AMPLITUDES]
-    shapes = np.array([_shape(each, row, ("r1", "r2", "r3"), path) for each in modes])
+    shapes = np.array([_shape(dataset, row, ("r1", "r2", "r3"), path) for dataset in modes])
     turns = ("r4", "r5", "r6")
-    turned = np.array([
-        _shape(each, row, turns, path) if all(key in each for key in turns) else 0 * places
-        for each in modes
+    rotations = np.array([
+        _shape(dataset, row, turns, path) if all(key in dataset for key in turns) else 0 * positions
+        for dataset in modes
     ])  # fmt: skip
     hertz, modal, ratios = (
-        np.array([_value(each, key, path) for each in modes])
+        np.array([_value(dataset, key, path) for dataset in modes])
         for key in ("freq", "modal_m", "modal_damp_vis")
     )
-    plain: dict[str, Any] = {
-        "name": path.stem, "nodes": places, "shapes": shapes, "frequencies": hertz,
+    result: dict[str, Any] = {
+        "name": path.stem, "nodes": positions, "shapes": shapes, "frequencies": hertz,
         "damping_ratios": ratios,
-        "node_mass": fitted_masses(places, shapes, modal, keys, path),
+        "node_mass": fitted_masses(positions, shapes, modal, keys, path),
     }  # fmt: skip
-    if np.any(turned):
-        plain |= {"rotations": turned}
+    if np.any(rotations):
+        result |= {"rotations": rotations}
     for key in ("hub_nodes", "tip_nodes"):
         if key in keys:
-            plain[key] = _rows(keys[key], row, key)
-    return plain
+            result[key] = _rows(keys[key], row, key)
+    return result
 
 
 def _sets(path: Path) -> list[dict[str, Any]]:
@@ -76,36 +78,38 @@ def _sets(path: Path) -> list[dict[str, Any]]:
         raise ModelError(
             f"{path}: universal files need the package pyuff. Run pip install 'flexarm[unv]'."
         ) from None
-    wanted = (*NODES, *SHAPES, UNITS)
+    kinds_read = (*NODES, *SHAPES, UNITS)
     try:
         file = pyuff.UFF(str(path))
         kinds = [int(kind) for kind in file.get_set_types()]
-        picked = [k for k, kind in enumerate(kinds) if kind in wanted]
-        datasets = [file.read_sets(k) for k in picked]
-    except Exception as error:  # pyuff raises what its parsing happens to meet
+        indices = [k for k, kind in enumerate(kinds) if kind in kinds_read]
+        datasets = [file.read_sets(k) for k in indices]
+    except Exception as error:  # pyuff raises errors of any type
         raise ModelError(f"{path}: is not a complete universal file: {error}") from None
-    return [each for each in datasets if isinstance(each, dict) and "type" in each]
+    return [dataset for dataset in datasets if isinstance(dataset, dict) and "type" in dataset]
 
 
 def _nodes(datasets: list[dict[str, Any]], path: Path) -> tuple[list[int], Array]:
-    sets = [each for each in datasets if each["type"] in NODES]
+    sets = [dataset for dataset in datasets if dataset["type"] in NODES]
     if not sets:
         raise ModelError(f"{path}: has no nodes (dataset 15 or 2411)")
     try:
-        numbers = [n for each in sets for n in _whole(each["node_nums"])]
-        places = _bounded(np.concatenate(
-            [np.stack([np.ravel(each[axis]) for axis in "xyz"], axis=1) for each in sets]
+        numbers = [n for dataset in sets for n in _whole(dataset["node_nums"])]
+        positions = _bounded(np.concatenate(
+            [np.stack([np.ravel(dataset[axis]) for axis in "xyz"], axis=1) for dataset in sets]
         ).astype(float))  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{path}: the nodes are not complete: {error}") from None
-    if len(numbers) != len(places) or len(set(numbers)) != len(numbers):
-        raise ModelError(f"{path}: the {len(places)} nodes must have different numbers")
-    unit = next((each.get("length", 1.0) for each in datasets if each["type"] == UNITS), 1.0)
+    if len(numbers) != len(positions) or len(set(numbers)) != len(numbers):
+        raise ModelError(f"{path}: the {len(positions)} nodes must have different numbers")
+    unit = next(
+        (dataset.get("length", 1.0) for dataset in datasets if dataset["type"] == UNITS), 1.0
+    )
     if unit != 1.0:
         raise ModelError(
             f"{path}: must be in metres, but the file's unit of length is {unit} m. Convert it."
         )
-    return numbers, places
+    return numbers, positions
 
 
 def _shape(
@@ -130,7 +134,7 @@ def _whole(numbers: Any) -> list[int]:
     values = np.ravel(numbers).astype(float)  # exact below 2^53
     if not np.all(np.abs(values) < 2.0**53) or np.any(values != np.round(values)):
         raise ValueError("node numbers must be whole numbers")
-    return [int(each) for each in values]
+    return [int(value) for value in values]
 
 
 def _bounded(values: Array) -> Array:
@@ -166,7 +170,7 @@ def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
 
 
 def fitted_masses(
-    places: Array, shapes: Array, modal: Array, keys: dict[str, Any], path: Path
+    positions: Array, shapes: Array, modal: Array, keys: dict[str, Any], path: Path
 ) -> Array:
     """Return nonnegative node masses (N,) fitted to a body's mass moments and modal masses.
 
@@ -176,7 +180,7 @@ def fitted_masses(
     from scipy.optimize import nnls
 
     findings = Findings(str(path))
-    total, centre, about = ArrayReader(keys, findings).stated()
+    total, centre, inertia = ArrayReader(keys, findings).stated()
     if findings.problems:
         raise findings.refusal()
     if total is None or not total > 0:
@@ -184,22 +188,22 @@ def fitted_masses(
             f"{path}: a universal file has no masses. Give total_mass in --frames, and if "
             "possible centre and inertia_about_origin."
         )
-    rows, wanted = [MASS_WEIGHT * np.ones(len(places)) / total], [MASS_WEIGHT]
-    reach = float(np.abs(places).max())
+    rows, targets = [MASS_WEIGHT * np.ones(len(positions)) / total], [MASS_WEIGHT]
+    reach = float(np.abs(positions).max())
     if centre is not None:
-        rows += list(MASS_WEIGHT * places.T / total / reach)
-        wanted += (MASS_WEIGHT * centre / reach).tolist()
-    if about is not None:
-        if not np.trace(about) > 0:
+        rows += list(MASS_WEIGHT * positions.T / total / reach)
+        targets += (MASS_WEIGHT * centre / reach).tolist()
+    if inertia is not None:
+        if not np.trace(inertia) > 0:
             raise ModelError(f"{path}: inertia_about_origin: must have a trace > 0")
-        spread = np.einsum("naj,nak->njk", *[rigid_columns(places)[:, :, 3:]] * 2)
+        inertias = np.einsum("naj,nak->njk", *[rigid_columns(positions)[:, :, 3:]] * 2)
         for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
-            rows.append(MASS_WEIGHT * spread[:, a, b] / np.trace(about))
-            wanted.append(MASS_WEIGHT * about[a, b] / np.trace(about))
+            rows.append(MASS_WEIGHT * inertias[:, a, b] / np.trace(inertia))
+            targets.append(MASS_WEIGHT * inertia[a, b] / np.trace(inertia))
     for i in range(len(shapes)):
         for j in range(i + 1):
             size = np.sqrt(abs(modal[i] * modal[j])) or 1.0
             rows.append(np.einsum("na,na->n", shapes[i], shapes[j]) / size)
-            wanted.append(float(i == j))
-    masses = nnls(np.array(rows), np.array(wanted))[0]
+            targets.append(float(i == j))
+    masses = nnls(np.array(rows), np.array(targets))[0]
     return np.asarray(masses, dtype=float)
