@@ -272,7 +272,7 @@ def test_the_hourglass_pattern_grows_by_five_plus_the_root_of_24_per_element() -
     assert (
         "a pattern of link1's nodes moves and turns its tip while every element's centre" in reason
     )
-    assert "take fewer elements or give the arm a payload" in reason
+    assert "Take fewer elements or give the arm a payload" in reason
     assert ElementJacobian.refusal(beam(9, more=f"payload: {BODY}"), paper=True) is None
 
 
