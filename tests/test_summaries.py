@@ -84,7 +84,7 @@ def test_laws_are_printed_in_ten_lines() -> None:
         "residual of the Riccati equations: ": control.lqr(move),
         "at 9 postures of a motion from 0 to 1 s": control.lqr(move, points=9),
         "sees joint1, joint2, tip.x": control.lqg_law(space, 1e-3).law,
-        "Sampled law, asked every 0.001 s": control.lqg_law(space, 1e-3),
+        "Sampled law, called every 0.001 s": control.lqg_law(space, 1e-3),
         "delay 0.02 s, limits 3.0": Sampled(lambda t, q, v: [0, 0], 0.01, delay=0.02, limits=3.0),
         "Sensors: joint1, joint2": control.sensors(space.model),
     }

@@ -231,7 +231,7 @@ def test_a_closer_solution_that_is_interrupted_judges_nothing(
 
     run = flexarm.simulate(flexarm.example_arm("driven-link"), t_end=0.05, dt=1e-3)
     with monkeypatch.context() as interrupted:
-        interrupted.setattr("flexarm.integrate.solve._drive", stop)
+        interrupted.setattr("flexarm.integrate.solve._integrate", stop)
         with pytest.raises(KeyboardInterrupt):
             assert run.errors
     assert run.errors.integration is not None

@@ -62,7 +62,7 @@ def test_code_for_any_machine_needs_the_mathematics_of_the_c_library_and_nothing
 ) -> None:
     fitted = fit(target, level=level, width=width, operations=operations)
     chunk = chunk_size(target, width)
-    code = emit_llvm(everything(), width=width, chunk=chunk, fit=fitted, apart=True)
+    code = emit_llvm(everything(), width=width, chunk=chunk, fit=fitted, shared_table=True)
     needed = undefined_symbols(object_code(code, level=level, target=target))
     # Every file of Windows that computes with doubles is marked by it; it is no function.
     needed -= {"_fltused"} if target.triple.endswith("msvc") else set()

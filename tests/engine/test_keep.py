@@ -7,7 +7,7 @@ import pytest
 
 from flexarm.engine.constants import MOST_TABLED, NEAR_BLOCK, SPARE_NEAR
 from flexarm.engine.emit import keep
-from flexarm.engine.emit.keep import Room, beside, is_short, moves
+from flexarm.engine.emit.keep import ThreadMemory, is_short, moves, near_places_left
 from flexarm.engine.gpu.cuda import near_places
 from flexarm.engine.stream import Port, Store, Stream
 from tests.engine.test_chains import sums
@@ -35,7 +35,7 @@ def constants(seed: int) -> Stream:
 def test_what_is_loaded_is_what_was_stored(seed: int, *, tabled: bool) -> None:
     stream = constants(seed)
     registers = 6
-    kept = moves(stream, Room(3, registers, 2, tabled=tabled))
+    kept = moves(stream, ThreadMemory(3, registers, 2, tabled=tabled))
     places = {("input", value): value for value in range(4, 6)}
     at_hand: set[int] = set() if tabled else set(range(4))
     for k, operation in enumerate(stream.operations):
@@ -56,7 +56,7 @@ def test_what_is_loaded_is_what_was_stored(seed: int, *, tabled: bool) -> None:
 
 
 def test_constants_are_loaded_two_at_a_time() -> None:
-    kept = moves(constants(1), Room(3, 6, 2, tabled=True))
+    kept = moves(constants(1), ThreadMemory(3, 6, 2, tabled=True))
     loads = [move for listed in kept.loads.values() for move in listed if move.memory == "table"]
     assert len(kept.table) % 2 == 0
     assert len(loads) > 0.75 * len(kept.table)  # few are alone
@@ -71,7 +71,7 @@ def test_constants_that_a_table_has_no_room_for_are_left_to_the_code(
 ) -> None:
     monkeypatch.setattr(keep, "MOST_TABLED", most)
     stream = constants(1)
-    kept = moves(stream, Room(3, 6, 2, tabled=True))
+    kept = moves(stream, ThreadMemory(3, 6, 2, tabled=True))
     assert len(kept.table) == most
     loads = [move for listed in kept.loads.values() for move in listed if move.memory == "table"]
     assert all(kept.table[move.place] == stream.constants[move.value] for move in loads)
@@ -85,16 +85,20 @@ def test_values_wait_in_what_a_table_leaves(
 ) -> None:
     monkeypatch.setattr(keep, "SPARE_NEAR", 8)
     monkeypatch.setattr(keep, "NEAR_BLOCK", 2)
-    kept = moves(constants(seed), Room(near, 10, 25, tabled=True))
+    kept = moves(constants(seed), ThreadMemory(near, 10, 25, tabled=True))
     stores = [move for listed in kept.stores.values() for move in listed if move.memory == "near"]
     assert kept.near == max((move.place + 1 for move in stores), default=0)
-    assert kept.near <= beside(near, len(kept.table))
+    assert kept.near <= near_places_left(near, len(kept.table))
 
 
 def test_a_table_takes_the_place_of_values() -> None:
-    assert beside(100, SPARE_NEAR) == 100
-    assert beside(100, SPARE_NEAR + 1) == beside(100, SPARE_NEAR + NEAR_BLOCK) == 99
-    assert beside(1, SPARE_NEAR + 10 * NEAR_BLOCK) == 0
+    assert near_places_left(100, SPARE_NEAR) == 100
+    assert (
+        near_places_left(100, SPARE_NEAR + 1)
+        == near_places_left(100, SPARE_NEAR + NEAR_BLOCK)
+        == 99
+    )
+    assert near_places_left(1, SPARE_NEAR + 10 * NEAR_BLOCK) == 0
 
 
 def test_constants_of_few_digits_are_parts_of_instructions() -> None:
@@ -109,4 +113,4 @@ def test_constants_of_few_digits_are_parts_of_instructions() -> None:
 def test_near_places_and_a_table_fit_in_the_memory_of_a_block(processor: int, block: int) -> None:
     near = near_places(processor)
     for table in range(0, MOST_TABLED + 1, 2):
-        assert 8 * (NEAR_BLOCK * beside(near, table) + table) <= block
+        assert 8 * (NEAR_BLOCK * near_places_left(near, table) + table) <= block

@@ -10,7 +10,7 @@ import pytest
 import flexarm
 from flexarm.engine.constants import MOST_TABLED
 from flexarm.engine.emit import keep, llvm, thread
-from flexarm.engine.emit.keep import Moves, Room, moves
+from flexarm.engine.emit.keep import Moves, ThreadMemory, moves
 from flexarm.engine.gpu import dlpack
 from flexarm.engine.gpu.cuda import columns_in_place
 from flexarm.engine.stream import Stream
@@ -79,13 +79,13 @@ def test_values_that_registers_do_not_hold_wait_in_memory(monkeypatch: pytest.Mo
     """Few registers, so that values wait in both memories and are used after others took theirs."""
     found: list[Moves] = []
 
-    def noted(stream: Stream, room: Room) -> Moves:
+    def noted(stream: Stream, room: ThreadMemory) -> Moves:
         found.append(moves(stream, room))
         return found[-1]
 
     monkeypatch.setattr(ptx, "INLINED_OPERATIONS", 20)
     monkeypatch.setattr(EmulatedGpu, "near", 1)
-    monkeypatch.setattr(ptx, "Room", partial(Room, registers=5, ahead=3))
+    monkeypatch.setattr(ptx, "ThreadMemory", partial(ThreadMemory, registers=5, ahead=3))
     monkeypatch.setattr(thread, "moves", noted)
     test_a_gpu_takes_the_same_steps()
     memories = {move.memory for each in found[0].loads.values() for move in each}

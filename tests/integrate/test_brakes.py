@@ -142,7 +142,7 @@ def test_where_a_brake_holds_what_is_stiff_vibrations_are_followed_by_another_me
         for method, rtol in (("auto", 1e-3), ("rodas4", 1e-3), ("dop853", 1e-6))
     )
     assert run.method == "rodas4"
-    assert run.why.endswith("; etd4 where brakes hold what is stiff")
+    assert run.why.endswith("; etd4 where brakes hold stiff joints")
     assert implicit.why == "asked for"
     assert run.statistics.steps < 0.6 * implicit.statistics.steps
     assert np.all(np.abs(run.q - close.q) < 1e-3 * np.ptp(close.q, axis=0))

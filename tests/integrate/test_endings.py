@@ -169,7 +169,9 @@ def test_a_start_beyond_a_limit_is_refused() -> None:
 @pytest.mark.parametrize("place", [1e15, -1e15, 1e11])
 def test_a_joint_too_far_away_for_its_digits_is_refused(place: float) -> None:
     arm = one(f"kind: revolute, start: {{position: {place:g}}}", gravity=-9.81)
-    with pytest.raises(flexarm.SimulationError, match=r"joint1: its place is .* double precision"):
+    with pytest.raises(
+        flexarm.SimulationError, match=r"joint1: its position is .* double precision"
+    ):
         flexarm.simulate(arm, t_end=1.0)
     nearer = one("kind: revolute, start: {position: 1e4}", gravity=-9.81)
     assert flexarm.simulate(nearer, t_end=1.0).energy_balance < 1e-5
@@ -183,7 +185,7 @@ def test_what_the_digits_are_to_keep_is_the_tolerance() -> None:
     assert run.tip == pytest.approx(same.tip, abs=1e-5)
     with pytest.raises(flexarm.SimulationError, match="cannot meet rtol"):
         flexarm.simulate(arm, t_end=1.0, rtol=1e-7)
-    with pytest.raises(flexarm.SimulationError, match=r"^run 1 of 1: joint1: its place"):
+    with pytest.raises(flexarm.SimulationError, match=r"^run 1 of 1: joint1: its position"):
         flexarm.simulate_many(one("kind: revolute"), t_end=1.0, starts=[{"joint1": 1e15}])
 
 
@@ -191,7 +193,7 @@ def test_what_the_digits_are_to_keep_is_the_tolerance() -> None:
 def test_a_motion_that_loses_its_digits_stops() -> None:
     run = flexarm.simulate(one("kind: revolute, start: {speed: 1e8}"), t_end=100.0)
     assert run.status == "stopped"
-    assert "joint1: its place reached 4.504e+09 at t = 45.0" in run.reason
+    assert "joint1: its position reached 4.504e+09 at t = 45.0" in run.reason
     driven = one("kind: prismatic, actuation: prescribed, motion: {kind: spin-up, rate: 1e12, "
                  "duration: 1}")  # fmt: skip
     assert flexarm.simulate(driven, t_end=2.0).status == "stopped"

@@ -17,7 +17,7 @@ from flexarm.integrate.solve import make_ready, new_state
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
 from flexarm.loops.language import LoopSource
-from flexarm.loops.ptx import roomy
+from flexarm.loops.ptx import with_work_size
 from flexarm.loops.threads import RecordPath, SharedValue, TableEntries, ThreadRecord
 from flexarm.loops.writes import written_fields
 from flexarm.model import build
@@ -199,7 +199,7 @@ def test_equations_have_room_for_what_their_code_works_in() -> None:
     # It is cut otherwise than the processor's, whose array may be smaller.
     tables = {"table": TableEntries(inputs=2, changing=frozenset(), last=3)}
     parts = [SharedValue((RecordPath(0, "table", entry),), 40, True, "scratch") for entry in (2, 3)]
-    assert [roomy(part, tables, {"table": 721}).size for part in parts] == [40, 721]
+    assert [with_work_size(part, tables, {"table": 721}).size for part in parts] == [40, 721]
 
 
 @pytest.mark.usefixtures("emulated_gpu")

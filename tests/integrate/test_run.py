@@ -239,7 +239,7 @@ def test_range_of_a_link_bent_to_an_arc_is_that_by_hand(stiffening: bool) -> Non
         (2.4, True, []),
         (2.6, True, ["slope 2.6 > 2.5", "near gimbal lock"]),
         (0.002, False, []),
-        (0.003, False, ["slope 0.003 > 0.0025", "switch stiffening on"]),
+        (0.003, False, ["slope 0.003 > 0.0025", "Switch stiffening on"]),
     ],
 )
 def test_warning_comes_at_the_stated_limits(
@@ -254,7 +254,7 @@ def test_warning_comes_at_the_stated_limits(
 def test_advice_to_a_link_that_shears_can_be_followed() -> None:
     model = build(loads(ARC.replace("EIz: ", "GAy: 1e9, EIz: ")), stiffening=False)
     (warning,) = still(model, np.array([0.003, 0.003, 0.0])).validity.warnings
-    assert warning.endswith("switch stiffening on")
+    assert warning.endswith("Switch stiffening on.")
     build(loads(ARC.replace("EIz: ", "GAy: 1e9, EIz: ")), stiffening=True)
 
 
@@ -263,7 +263,7 @@ def test_strain_beyond_what_metals_bear_is_warned_of() -> None:
     run = balanced(heavy.replace("stiffening: false", "stiffening: true"))
     assert run.validity.strain is not None
     assert run.validity.strain > 0.005
-    assert "few materials stay linear" in run.validity.warnings[0]
+    assert "Few materials stay linear" in run.validity.warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from flexarm.integrate.constants import DEFAULT_INTERVALS, MOST_INTERVAL_PARTS
 from flexarm.io.model_file import loads
 from flexarm.runs import plot
 from flexarm.runs.constants import LINE_ERROR
-from flexarm.runs.curves import curves_of, what_is_missed
+from flexarm.runs.curves import curves_of, undersampling_note
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import fill_in, pick, plot_run
 from flexarm.spatial import Array
 from flexarm.viewer.constants import PAGE_SAMPLES
-from flexarm.viewer.page import run_data, shown
+from flexarm.viewer.page import page_samples, run_data
 from tests.integrate.test_live import TUMBLING
 
 # Let go under its weight, held at its root: one mode vibrates, about where it would hang.
@@ -83,7 +83,7 @@ def test_what_is_too_fast_for_the_samples_is_said_with_its_frequency_and_a_remed
     run = let_go(t_end)
     assert len(run.t) == DEFAULT_INTERVALS * MOST_INTERVAL_PARTS + 1
     said, dt = re.findall(
-        r"link1 vibrates at about ([\d.e+]+) Hz.*take a dt of (\S+) s", run.missed
+        r"link1 vibrates at about ([\d.e+]+) Hz.*Take a dt of (\S+) s", run.missed
     )[0]
     assert float(said) == pytest.approx(HZ, rel=0.05)
     assert let_go(min(t_end, 50 / HZ), float(dt)).missed == ""
@@ -97,7 +97,7 @@ def test_samples_in_step_with_a_vibration_do_not_hide_it(phase: float) -> None:
     angle = 2 * np.pi * HZ * t + phase
     slow = 1e-3 * np.sin(2 * np.pi * t / t[-1])
     q[:, 1], v[:, 1] = 0.01 * np.cos(angle) + slow, -0.01 * 2 * np.pi * HZ * np.sin(angle)
-    assert "vibrates" in what_is_missed(run.model, t, q, v)
+    assert "vibrates" in undersampling_note(run.model, t, q, v)
 
 
 @pytest.mark.few(1)
@@ -168,9 +168,9 @@ def test_a_page_that_leaves_samples_out_says_what_that_hides() -> None:
     count = 3 * PAGE_SAMPLES
     run = let_go(count / 24 / HZ, 1 / HZ / 24)
     assert (len(run.t), run.missed) == (count + 1, "")
-    frames, missed = shown(run)
+    frames, missed = page_samples(run)
     assert missed == ""  # 6 samples per period are left
     assert PAGE_SAMPLES < len(frames.t) <= 2 * PAGE_SAMPLES
     long = let_go(count / 8 / HZ, 1 / HZ / 8)
     assert long.missed == ""
-    assert "this page shows one of 4 samples" in shown(long)[1]
+    assert "This page shows one of 4 samples" in page_samples(long)[1]

@@ -12,7 +12,7 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.choice import choose
-from flexarm.integrate.choice.choose import Pilot, race
+from flexarm.integrate.choice.choose import TrialRun, race
 from flexarm.integrate.constants import DECAYING_RATIO, STIFF_TRIAL_STAGES
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.rk4 import STABLE
@@ -262,7 +262,7 @@ def test_rounding_does_not_make_steps_cycle(method: str, rtol: float) -> None:
 
 
 def test_a_pilot_whose_trials_are_all_rejected_would_never_arrive() -> None:
-    pilot = Pilot(task_of(flexarm.example_arm("driven-link")), METHODS["dop853"], 1e-3, None)
+    pilot = TrialRun(task_of(flexarm.example_arm("driven-link")), METHODS["dop853"], 1e-3, None)
     pilot.march.tolerance, pilot.march.smallest = 1e-300, 0.0
     assert pilot.go(0.1, 0.0) == np.inf
 

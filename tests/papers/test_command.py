@@ -82,14 +82,14 @@ def test_errata_are_run_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_run_that_is_stopped_decides_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real, runs = solve._drive, []
+    real, runs = solve._integrate, []
 
     def drive(*args: Any) -> solve.Ending | None:
         runs.append(1)
         signal.raise_signal(signal.SIGTERM)  # what `timeout` does while a motion is computed
         return real(*args)
 
-    monkeypatch.setattr(solve, "_drive", drive)
+    monkeypatch.setattr(solve, "_integrate", drive)
     assert main(["reproduce", "graves-1989", "--item", "rotation-limit", "--json"]) == 143
     printed = capsys.readouterr()
     assert not printed.out

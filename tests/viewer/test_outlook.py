@@ -12,7 +12,7 @@ from flexarm.runs.data import EventRecord
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
 from flexarm.viewer.constants import VISIBLE_DEFLECTION
-from flexarm.viewer.outlook import drawn_scale, look_from, mode_outlook, outlook
+from flexarm.viewer.outlook import drawn_scale, mode_outlook, outlook, view_direction
 from flexarm.viewer.surroundings import body_places, obstacles
 from tests.viewer.poses import run_of
 
@@ -65,7 +65,7 @@ def test_the_camera_looks_square_at_a_plane_and_from_a_corner_at_more() -> None:
         assert seen.axes @ seen.towards == pytest.approx(np.zeros(2), abs=1e-12)
         assert seen.axes[0] @ [1, 0, 0] > 0.9
     points = np.random.default_rng(0).normal(size=(200, 3))
-    corner = look_from(points, 0 * points, UP)
+    corner = view_direction(points, 0 * points, UP)
     assert 0.2 < corner @ UP < 0.95
 
 
@@ -79,10 +79,10 @@ def test_modes_are_looked_at_square_to_their_plane(upright: bool, towards: list[
 def test_bending_across_the_plane_of_the_motion_is_seen_too() -> None:
     points = np.random.default_rng(0).normal(size=(200, 3)) * [1, 1, 0.05]
     shifts = points * [0, 0, 1]
-    assert look_from(points, points * [1, 0, 0], UP) @ UP > 0.98
-    assert look_from(points, shifts, UP) @ UP < 0.95
+    assert view_direction(points, points * [1, 0, 0], UP) @ UP > 0.98
+    assert view_direction(points, shifts, UP) @ UP < 0.95
     line = points * [1, 0, 0]
-    assert np.isfinite(look_from(line, 0 * line, UP)).all()
+    assert np.isfinite(view_direction(line, 0 * line, UP)).all()
 
 
 @pytest.mark.parametrize("bow", [0.2, 0.03, 0.004, 1.1e-3, 0.0])

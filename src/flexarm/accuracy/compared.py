@@ -55,29 +55,39 @@ def compare(
     simulate
         Simulates the same motion of another arm, and returns it and the positions of its tip.
     """
-    still = RicherArm(model).still(motion, RESOLUTION * rtol)
-    few, many = (enriched(model, number, still) for number in (ADDED_SHAPES, MORE_ADDED_SHAPES))
-    runs = [(each, *simulate(each)) for each in (few, many)]
-    rows = [common_samples(motion.t, each.t) for _, each, _ in runs]
-    mine = np.intersect1d(rows[0][0], rows[1][0])
-    theirs = [others[np.searchsorted(own, mine)] for own, others in rows]
-    arms, qs, places = (model, few, many), [motion.q[mine]], [tip[mine]]
-    for (_, other, place), at in zip(runs, theirs, strict=True):
-        qs.append(other.q[at])
-        places.append(place[at])
-    worst, converged = 0.0, True
+    unloaded = RicherArm(model).unloaded_directions(motion, RESOLUTION * rtol)
+    richer, richest = (
+        enriched(model, number, unloaded) for number in (ADDED_SHAPES, MORE_ADDED_SHAPES)
+    )
+    runs = [(motion_, *simulate(motion_)) for motion_ in (richer, richest)]
+    rows = [common_samples(motion.t, motion_.t) for _, motion_, _ in runs]
+    samples = np.intersect1d(rows[0][0], rows[1][0])
+    other_samples = [
+        rows_of_theirs[np.searchsorted(rows_of_ours, samples)]
+        for rows_of_ours, rows_of_theirs in rows
+    ]
+    arms, qs, tip_positions = (model, richer, richest), [motion.q[samples]], [tip[samples]]
+    for (_, other_motion, tip_position), sample_rows in zip(runs, other_samples, strict=True):
+        qs.append(other_motion.q[sample_rows])
+        tip_positions.append(tip_position[sample_rows])
+    largest_error, converged = 0.0, True
     for index, part in enumerate(model.links):
         if not part.flexible:
             continue
-        given, less, best = (
+        own, with_few, with_many = (
             tip_deflection(arm, arm.links[index], q) for arm, q in zip(arms, qs, strict=True)
         )
-        size = max(float(np.ptp(best, axis=0).max()), float(np.abs(best).max()))
+        size = max(float(np.ptp(with_many, axis=0).max()), float(np.abs(with_many).max()))
         if size <= ACCUMULATED * max(part.length, 1e-3):
             continue
-        first, last = (float(np.abs(a - b).max()) / size for a, b in ((given, less), (less, best)))
-        worst = max(worst, first + 2 * last)
+        first, last = (
+            float(np.abs(a - b).max()) / size for a, b in ((own, with_few), (with_few, with_many))
+        )
+        largest_error = max(largest_error, first + 2 * last)
         converged &= last <= max(CONVERGENT_RATIO * first, rtol)
-    given, less, best = places
-    off = np.linalg.norm(given - less, axis=1).max() + 2 * np.linalg.norm(less - best, axis=1).max()
-    return ShapeComparison(worst, float(off), converged)
+    own, with_few, with_many = tip_positions
+    tip_error = (
+        np.linalg.norm(own - with_few, axis=1).max()
+        + 2 * np.linalg.norm(with_few - with_many, axis=1).max()
+    )
+    return ShapeComparison(largest_error, float(tip_error), converged)

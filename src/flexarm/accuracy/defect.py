@@ -52,12 +52,12 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class Leg:
+class MotionPhase:
     """A phase of a motion in which the set of held coordinates does not change."""
 
     first: int  # index of its first sample
     last: int  # index of its last sample, the first one of the next phase
-    old: list[int]  # free coordinates shared with the given arm
+    shared: list[int]  # free coordinates shared with the given arm
     free: list[int]  # all free coordinates
     jump: tuple[float, ...]  # jumps of the rates at its beginning, (n,), or empty
 
@@ -66,25 +66,25 @@ class RicherArm:
     """Linear-theory model with more shapes than a given model, used to estimate model errors."""
 
     def __init__(self, model: Model) -> None:
-        self.given, self.rich = model, richer(model)
+        self.original, self.rich = model, richer(model)
         self.model = self.rich.model
         self.kept = list(self.rich.kept)
         # Of exact links: slice of their coordinates, and coupling of bending and twist.
-        pairs = zip(self.given.links, self.model.links, strict=True)
+        pairs = zip(self.original.links, self.model.links, strict=True)
         self.twisted = [
-            (rich.modes, twisting(rich)) for part, rich in pairs if part.exact and can_grow(part)
+            (rich.modes, twist_loads(rich)) for part, rich in pairs if part.exact and can_grow(part)
         ]
 
-    def legs(self, motion: Motion) -> list[Leg]:
+    def legs(self, motion: Motion) -> list[MotionPhase]:
         """Split a motion into phases with constant sets of held coordinates."""
-        held = motion.held or ((0, self.given.prescribed, ()),)
-        ends = [first for first, _, _ in held[1:]] + [len(motion.t) - 1]
+        phases = motion.held or ((0, self.original.prescribed, ()),)
+        ends = [first for first, _, _ in phases[1:]] + [len(motion.t) - 1]
         legs = []
-        for (first, listed, jump), last in zip(held, ends, strict=True):
-            fixed = {self.kept[i] for i in listed}
-            old = [i for i in self.kept if i not in fixed]
+        for (first, fixed_indices, jump), last in zip(phases, ends, strict=True):
+            fixed = {self.kept[i] for i in fixed_indices}
+            shared = [i for i in self.kept if i not in fixed]
             free = [i for i in range(self.model.size) if i not in fixed]
-            legs.append(Leg(first, last, old, free, jump))
+            legs.append(MotionPhase(first, last, shared, free, jump))
         return [leg for leg in legs if leg.last > leg.first]
 
     @cached_property
@@ -96,14 +96,14 @@ class RicherArm:
             for name in ("balance", "smooth_matrices")
         }
 
-    def stiffness_and_damping(self, given: Array) -> tuple[Array, Array]:
+    def stiffness_and_damping(self, coordinates: Array) -> tuple[Array, Array]:
         """Compute elastic stiffness and smooth damping, (n, n) each, at given coordinates."""
         q = np.zeros(self.model.size)
-        q[self.kept] = given
+        q[self.kept] = coordinates
         reference_attitudes = [self.model.start_references] if self.model.attitudes else []
         stiffness, damping = (
-            each.full()
-            for each in self._functions["smooth_matrices"](q, 0 * q, *reference_attitudes)
+            matrix.full()
+            for matrix in self._functions["smooth_matrices"](q, 0 * q, *reference_attitudes)
         )
         return (stiffness + stiffness.T) / 2, damping
 
@@ -114,7 +114,7 @@ class RicherArm:
         q[:, self.kept], v[:, self.kept] = motion.q[samples], motion.v[samples]
         w = np.zeros((count, len(wrench_list(self.model))))
         if w.size:
-            w[:] = [wrench_factors(self.given, float(t)) for t in motion.t[samples]]
+            w[:] = [wrench_factors(self.original, float(t)) for t in motion.t[samples]]
         reference_attitudes = (
             [np.hstack([*motion.reference_attitudes[samples]])] if self.model.attitudes else []
         )
@@ -122,23 +122,23 @@ class RicherArm:
         return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
 
     def unbalanced(
-        self, motion: Motion, leg: Leg, samples: Indices, mass: Array, bias: Array
+        self, motion: Motion, leg: MotionPhase, samples: Indices, mass: Array, bias: Array
     ) -> tuple[Array, Array]:
         """Compute accelerations and residual forces on the added shapes, (S, n) each."""
         a = np.zeros(bias.shape)
-        given = [self.kept[i] for i in self.given.prescribed]
-        if given:
+        prescribed = [self.kept[i] for i in self.original.prescribed]
+        if prescribed:
             times = motion.t[samples]
-            a[:, given] = [prescribed_accelerations(self.given, float(t)) for t in times]
+            a[:, prescribed] = [prescribed_accelerations(self.original, float(t)) for t in times]
         forces = -bias
-        forces[:, self.kept] += motion.u[samples] @ input_matrix(self.given).T
+        forces[:, self.kept] += motion.u[samples] @ input_matrix(self.original).T
         if motion.push is not None:
             forces[:, self.kept] += motion.push[samples]
-        left = forces - np.einsum("tij,tj->ti", mass, a)
-        block = mass[:, leg.old][:, :, leg.old]
-        a[:, leg.old] = np.linalg.solve(block, left[:, leg.old, None])[..., 0]
-        left -= np.einsum("tij,tj->ti", mass[:, :, leg.old], a[:, leg.old])
-        return a, left
+        residual = forces - np.einsum("tij,tj->ti", mass, a)
+        block = mass[:, leg.shared][:, :, leg.shared]
+        a[:, leg.shared] = np.linalg.solve(block, residual[:, leg.shared, None])[..., 0]
+        residual -= np.einsum("tij,tj->ti", mass[:, :, leg.shared], a[:, leg.shared])
+        return a, residual
 
     def deviations(self, motion: Motion) -> dict[str, dict[str, Array]]:
         """Compute the corrections of the links' tip positions for a motion, (T, 3) each [m].
@@ -148,34 +148,35 @@ class RicherArm:
         ``section``.
         """
         loads = np.zeros((len(motion.t), self.model.size, 3))
-        holding, stretches = self.feedback(motion), list[Stretch]()
+        feedback, stretches = self.feedback(motion), list[Stretch]()
         for leg in self.legs(motion):
-            share = max(round(STRETCHES * (leg.last - leg.first) / (len(motion.t) - 1)), 1)
-            cuts = np.unique(np.linspace(leg.first, leg.last, share + 1).round().astype(int))
-            middles = {int(each) for each in (cuts[:-1] + cuts[1:]) // 2}
+            count = max(round(STRETCHES * (leg.last - leg.first) / (len(motion.t) - 1)), 1)
+            cuts = np.unique(np.linspace(leg.first, leg.last, count + 1).round().astype(int))
+            middles = {int(middle) for middle in (cuts[:-1] + cuts[1:]) // 2}
             masses = self._load(motion, leg, loads, middles | {leg.first})
             kick = self._kick(masses[leg.first], np.array(leg.jump)) if leg.jump else None
-            stretches += self._stretches(motion, leg, cuts, masses, kick)
-        x = respond(motion.t, loads, (each.stiffer(*holding) for each in stretches))
-        q, found = self._own(motion.q), dict[str, dict[str, Array]]()
+            stretches += self._intervals(motion, leg, cuts, masses, kick)
+        response = respond(motion.t, loads, (stretch.stiffer(*feedback) for stretch in stretches))
+        q, corrections = self._own(motion.q), dict[str, dict[str, Array]]()
         for part in self.model.links:
             if part.body.one_length:
-                beam, own = part.beam, x[:, part.modes]
-                bent = np.einsum("ai,ti->ta", beam.tip_shape, q[:, part.modes])
-                away = np.einsum("ai,til->lta", beam.tip_shape, own, optimize=True)
-                twist = np.einsum("i,til->lt", beam.tip_angle[0], own, optimize=True)
-                away[..., 1] -= twist * bent[:, 2]  # the bent link turns with its twist
-                away[..., 2] += twist * bent[:, 1]
-                found[part.name] = dict(zip(CAUSES, away, strict=True))
-        return found
+                beam, amplitudes = part.beam, response[:, part.modes]
+                deflection = np.einsum("ai,ti->ta", beam.tip_shape, q[:, part.modes])
+                displacements = np.einsum("ai,til->lta", beam.tip_shape, amplitudes, optimize=True)
+                twist = np.einsum("i,til->lt", beam.tip_angle[0], amplitudes, optimize=True)
+                # The bent link turns with its twist.
+                displacements[..., 1] -= twist * deflection[:, 2]
+                displacements[..., 2] += twist * deflection[:, 1]
+                corrections[part.name] = dict(zip(CAUSES, displacements, strict=True))
+        return corrections
 
-    def _own(self, given: Array) -> Array:
+    def _own(self, coordinates: Array) -> Array:
         """Return the given arm's coordinates as coordinates of the richer arm, (T, n)."""
-        q = np.zeros((len(given), self.model.size))
-        q[:, self.kept] = given
+        q = np.zeros((len(coordinates), self.model.size))
+        q[:, self.kept] = coordinates
         return q
 
-    def still(self, motion: Motion, share: float) -> set[tuple[str, Direction]]:
+    def unloaded_directions(self, motion: Motion, threshold: float) -> set[tuple[str, Direction]]:
         """Return the links and directions in which next to nothing deflects the links.
 
         Loads there would deflect them by less than a share of the link's own deflections.  Twist
@@ -185,29 +186,29 @@ class RicherArm:
         for leg in self.legs(motion):
             self._load(motion, leg, loads, set())
         stiffness = np.diag(self.stiffness_and_damping(motion.q[0])[0])
-        bent = np.abs(loads).max(axis=(0, 2)) / np.where(stiffness > 0, stiffness, np.inf)
-        bent[self.kept] = np.ptp(motion.q, axis=0)
-        found = set[tuple[str, Direction]]()
-        for given, part in zip(self.given.links, self.model.links, strict=True):
-            if not can_grow(given):
+        deflections = np.abs(loads).max(axis=(0, 2)) / np.where(stiffness > 0, stiffness, np.inf)
+        deflections[self.kept] = np.ptp(motion.q, axis=0)
+        unloaded = set[tuple[str, Direction]]()
+        for own_link, part in zip(self.original.links, self.model.links, strict=True):
+            if not can_grow(own_link):
                 continue
-            bends = float(np.ptp(motion.q[:, given.modes], axis=0).max(initial=0.0))
-            least = max(share * bends, ACCUMULATED * max(part.length, 1e-3))
-            moves = {
-                d: bent[part.modes][own].max() > least
+            own_range = float(np.ptp(motion.q[:, own_link.modes], axis=0).max(initial=0.0))
+            negligible = max(threshold * own_range, ACCUMULATED * max(part.length, 1e-3))
+            loaded = {
+                d: deflections[part.modes][added_shapes].max() > negligible
                 for d in DIRECTIONS
-                if (own := part.beam.shapes.moving(d))
+                if (added_shapes := part.beam.shapes.moving(d))
             }
-            moves["twist"] = moves.get("twist") or (moves.get("y") and moves.get("z"))
-            found |= {(part.name, d) for d, pushed in moves.items() if not pushed}
-        return found
+            loaded["twist"] = loaded.get("twist") or (loaded.get("y") and loaded.get("z"))
+            unloaded |= {(part.name, d) for d, is_loaded in loaded.items() if not is_loaded}
+        return unloaded
 
     def feedback(self, motion: Motion) -> Array:
         """Return stiffness and damping of the servos or of a control law, (2, n, n)."""
         gains = np.zeros((2, self.model.size, self.model.size))
         if motion.feedback is not None:
-            for gain, given in zip(gains, motion.feedback, strict=True):
-                gain[np.ix_(self.kept, self.kept)] = given
+            for gain, matrix in zip(gains, motion.feedback, strict=True):
+                gain[np.ix_(self.kept, self.kept)] = matrix
             return gains
         for axis in self.model.axes:
             servo = axis.acts.servo
@@ -217,29 +218,32 @@ class RicherArm:
                 gains += pair[:, None, None] * np.outer(row, row)
         return gains
 
-    def _load(self, motion: Motion, leg: Leg, loads: Array, kept: set[int]) -> dict[int, Array]:
+    def _load(
+        self, motion: Motion, leg: MotionPhase, loads: Array, stored: set[int]
+    ) -> dict[int, Array]:
         """Compute the loads of the three deviations in a phase, and return some mass matrices.
 
-        ``loads`` (T, n, 3) is filled in place; ``kept`` lists the samples whose mass matrices are
-        returned.
+        ``loads`` (T, n, 3) is filled in place; mass matrices are returned at samples ``stored``.
         """
         size = max(BLOCK_VALUES // self.model.size**2, 1)
-        soft, heavy = section_errors(self.given)
+        shear_stiffness, rotary_inertia = section_errors(self.original)
         masses: dict[int, Array] = {}
         for start in range(leg.first, leg.last + 1, size):
             block = np.arange(start, min(start + size, leg.last + 1))
             mass, bias = self.mass_and_bias(motion, block)
             # Copies, since a view would keep the whole block in memory.
-            masses |= {k: mass[k - start].copy() for k in kept if start <= k < start + len(block)}
-            a, left = self.unbalanced(motion, leg, block, mass, bias)
-            here, q = loads[start : start + len(block)], motion.q[block]
-            bent = self._own(q)
+            masses |= {k: mass[k - start].copy() for k in stored if start <= k < start + len(block)}
+            a, residual = self.unbalanced(motion, leg, block, mass, bias)
+            block_loads, q = loads[start : start + len(block)], motion.q[block]
+            all_coordinates = self._own(q)
             for modes, factors in self.twisted:
-                turn = np.tensordot(factors, bent[:, modes], (2, 1))
-                left[:, modes] += np.einsum("kit,ti->tk", turn, bent[:, modes]) / 2
+                torques = np.tensordot(factors, all_coordinates[:, modes], (2, 1))
+                residual[:, modes] += (
+                    np.einsum("kit,ti->tk", torques, all_coordinates[:, modes]) / 2
+                )
             for k, group in enumerate((self.rich.more, self.rich.left_out)):
-                here[:, list(group), k] = left[:, list(group)]
-            here[:, self.kept, 2] = q @ soft - a[:, self.kept] @ heavy
+                block_loads[:, list(group), k] = residual[:, list(group)]
+            block_loads[:, self.kept, 2] = q @ shear_stiffness - a[:, self.kept] @ rotary_inertia
         return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:
@@ -250,8 +254,13 @@ class RicherArm:
             kick[list(group), k] = -momenta[list(group)]
         return kick
 
-    def _stretches(
-        self, motion: Motion, leg: Leg, cuts: Indices, masses: dict[int, Array], kick: Array | None
+    def _intervals(
+        self,
+        motion: Motion,
+        leg: MotionPhase,
+        cuts: Indices,
+        masses: dict[int, Array],
+        kick: Array | None,
     ) -> Iterator[Stretch]:
         free = np.ix_(leg.free, leg.free)
         for begin, end in itertools.pairwise(cuts.tolist()):
@@ -272,15 +281,18 @@ class RicherArm:
         The additions make these shapes follow quasi-statically.
         """
         added = [*self.rich.more, *self.rich.left_out]
-        size = np.sqrt(np.diag(stiffness)[added])
-        squares, vectors = np.linalg.eigh(mass[np.ix_(added, added)] / np.outer(size, size))
-        idle = np.zeros((len(mass), int(np.sum(squares < (IDLE_PERIOD * step) ** 2))))
-        idle[added] = size[:, None] * vectors[:, : idle.shape[1]]
-        reach = FOLLOWING_PERIOD * step
-        return mass + reach**2 * idle @ idle.T, damping + 2 * reach * idle @ idle.T
+        scale = np.sqrt(np.diag(stiffness)[added])
+        squares, vectors = np.linalg.eigh(mass[np.ix_(added, added)] / np.outer(scale, scale))
+        massless = np.zeros((len(mass), int(np.sum(squares < (IDLE_PERIOD * step) ** 2))))
+        massless[added] = scale[:, None] * vectors[:, : massless.shape[1]]
+        time_constant = FOLLOWING_PERIOD * step
+        return (
+            mass + time_constant**2 * massless @ massless.T,
+            damping + 2 * time_constant * massless @ massless.T,
+        )
 
 
-def twisting(part: LinkModel) -> Array:
+def twist_loads(part: LinkModel) -> Array:
     """Compute the loads that bending both ways exerts on the twist of a link.
 
     Shape k is loaded by ``factors[k, i, j] q_i q_j / 2``. A beam with different bending stiffnesses

@@ -46,20 +46,20 @@ def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
 
     A last line has the sum of the three errors of each frequency.
     """
-    all_known = [each for each in errors if each is not None]
-    known = all_known[:FIRST_FREQUENCIES]
-    if not known:
+    estimates = [error for error in errors if error is not None]
+    first = estimates[:FIRST_FREQUENCIES]
+    if not first:
         return ["errors of the frequencies: unknown where the arm turns or links can have no more "
                 "shapes"]  # fmt: skip
-    whose = f"of the first {len(known)} frequencies" if len(known) > 1 else "of the frequency"
+    scope = f"of the first {len(first)} frequencies" if len(first) > 1 else "of the frequency"
     lines = []
-    for what, (against, remedy) in AGAINST.items():
-        values = [getattr(each, what) for each in known]
-        large = f"; {remedy}" if max(values) > REMEDY_ABOVE else ""
-        said = f"{100 * max(values):.2g} % {whose} or less" if max(values) else "none"
-        lines.append(f"error of the {what}: {said}, against {against}{large}")
-    if len(all_known) > 1:
-        sums = ", ".join(f"{100 * each.total:.2g}" for each in all_known[:PRINTED_SUMS])
-        more = ", ..." if len(all_known) > PRINTED_SUMS else ""
-        lines.append(f"all three, frequency by frequency: {sums}{more} % or less")
+    for kind, (against, remedy) in AGAINST.items():
+        values = [getattr(error, kind) for error in first]
+        advice = f"; {remedy}" if max(values) > REMEDY_ABOVE else ""
+        amount = f"{100 * max(values):.2g} % {scope} or less" if max(values) else "none"
+        lines.append(f"error of the {kind}: {amount}, against {against}{advice}")
+    if len(estimates) > 1:
+        sums = ", ".join(f"{100 * error.total:.2g}" for error in estimates[:PRINTED_SUMS])
+        ellipsis = ", ..." if len(estimates) > PRINTED_SUMS else ""
+        lines.append(f"all three, frequency by frequency: {sums}{ellipsis} % or less")
     return lines

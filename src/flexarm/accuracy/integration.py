@@ -82,36 +82,43 @@ def integration_error(
     if any(axis.motor is not None for axis in model.axes):
         rounding = _rounding(model, motion.q, steps)
     if closer is not None:
-        rows, others = common_samples(motion.t, closer.t)
-        share = 1 - 1 / max(falls, LEAST_ERROR_RATIO)  # of the error that the difference shows
-        errors = apart(model, motion, rows, closer, others) / share + RESOLUTION * rtol
-        off = np.flatnonzero(errors > rtol)
-        kept_until = float(motion.t[rows[max(off[0] - 1, 0)]]) if len(off) else None
+        rows, other_rows = common_samples(motion.t, closer.t)
+        fraction = 1 - 1 / max(falls, LEAST_ERROR_RATIO)  # of the error that the difference shows
+        errors = (
+            relative_differences(model, motion, rows, closer, other_rows) / fraction
+            + RESOLUTION * rtol
+        )
+        late_rows = np.flatnonzero(errors > rtol)
+        kept_until = float(motion.t[rows[max(late_rows[0] - 1, 0)]]) if len(late_rows) else None
         error = float(errors.max(initial=0.0)) + rounding
     at_least = balance > max(rtol, error or 0.0)
     return IntegrationError(balance if at_least else error, kept_until, rounding, at_least, rtol)
 
 
-def apart(model: Model, motion: Motion, rows: Rows, other: Motion, others: Rows) -> Array:
+def relative_differences(
+    model: Model, motion: Motion, rows: Rows, other: Motion, other_rows: Rows
+) -> Array:
     """Return the largest difference of two motions of an arm at each of S common samples, (S,).
 
     Differences of tip deflections and wind-ups are relative to their ranges; those of joint and
     base coordinates to the scale of their tolerance (1 rad, the length) or their range, if larger.
     """
-    q, there = motion.q, _coordinates(model, motion, rows, other, others)
-    found = [np.zeros(len(rows))]
+    q, other_q = motion.q, _coordinates(model, motion, rows, other, other_rows)
+    differences = [np.zeros(len(rows))]
     for part in flexible_links(model):
-        tip, its = (tip_deflection(model, part, x) for x in (q, there))
+        tip, other_tip = (tip_deflection(model, part, x) for x in (q, other_q))
         size = float(np.ptp(tip, axis=0).max())
         if size > ACCUMULATED * max(part.length, 1e-3):
-            found.append(np.abs(its - tip[rows]).max(axis=1) / size)
+            differences.append(np.abs(other_tip - tip[rows]).max(axis=1) / size)
     if any(axis.motor is not None for axis in model.axes):
-        wound = wind_ups(model, q)
-        found += [*(np.abs(wind_ups(model, there) - wound[rows]) / _range(wound)).T]
+        own_wind_ups = wind_ups(model, q)
+        differences += [
+            *(np.abs(wind_ups(model, other_q) - own_wind_ups[rows]) / _range(own_wind_ups)).T
+        ]
     ranges = np.ptp(q, axis=0)
     for k, scale in model.scales.items():
-        found.append(np.abs(there[:, k] - q[rows, k]) / max(scale, ranges[k]))
-    return np.asarray(np.max(found, axis=0))
+        differences.append(np.abs(other_q[:, k] - q[rows, k]) / max(scale, ranges[k]))
+    return np.asarray(np.max(differences, axis=0))
 
 
 def wind_ups(model: Model, q: Array) -> Array:
@@ -122,32 +129,36 @@ def wind_ups(model: Model, q: Array) -> Array:
 
 def common_samples(t: Array, other: Array) -> tuple[Rows, Rows]:
     """Return the indices of the samples of two motions at common times, (S,) each."""
-    near = SAME_TIME * float(np.median(np.diff(t))) if len(t) > 1 else 0.0
-    found = np.minimum(np.searchsorted(other, t - near), len(other) - 1)
-    rows = np.flatnonzero(np.abs(other[found] - t) <= near)
-    return rows, found[rows]
+    tolerance = SAME_TIME * float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    nearest = np.minimum(np.searchsorted(other, t - tolerance), len(other) - 1)
+    rows = np.flatnonzero(np.abs(other[nearest] - t) <= tolerance)
+    return rows, nearest[rows]
 
 
-def _coordinates(model: Model, motion: Motion, rows: Rows, other: Motion, others: Rows) -> Array:
+def _coordinates(
+    model: Model, motion: Motion, rows: Rows, other: Motion, other_rows: Rows
+) -> Array:
     """Return the coordinates of another motion at common samples, (S, n).
 
     Attitude angles are those of the motion plus the rotation vector between the two attitudes.
     """
-    q = other.q[others].copy()
+    q = other.q[other_rows].copy()
     for k, first in enumerate(model.attitudes):
         axes, angles = slice(3 * k, 3 * k + 3), slice(first, first + 3)
-        here, there = (
+        own_attitudes, other_attitudes = (
             motion.reference_attitudes[rows][:, axes],
-            other.reference_attitudes[others][:, axes],
+            other.reference_attitudes[other_rows][:, axes],
         )
-        own = motion.q[rows, angles]
-        q[:, angles] = own + rotations_between(here, own, there, q[:, angles])
+        own_angles = motion.q[rows, angles]
+        q[:, angles] = own_angles + rotations_between(
+            own_attitudes, own_angles, other_attitudes, q[:, angles]
+        )
     return q
 
 
-def _range(wound: Array) -> Array:
+def _range(values: Array) -> Array:
     """Return the ranges of wind-ups, to which tolerances are relative, (joints,)."""
-    return np.asarray(np.maximum(np.ptp(wound, axis=0), NEGLIGIBLE))
+    return np.asarray(np.maximum(np.ptp(values, axis=0), NEGLIGIBLE))
 
 
 def _rounding(model: Model, q: Array, steps: int) -> float:

@@ -48,14 +48,14 @@ def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumB
     length
         Length of the arm [m].
     """
-    whole, base, centre = momentum[:, :6], momentum[:, 6:12], momentum[:, 12:]
-    outer = impulse - impulse[0]
-    error, outer = (
+    total, base, centre = momentum[:, :6], momentum[:, 6:12], momentum[:, 12:]
+    change_of_impulse = impulse - impulse[0]
+    error, change_of_impulse = (
         (rows[:, :3], rows[:, 3:] - np.cross(centre, rows[:, :3]))
-        for rows in (whole - whole[0] - outer, outer)
+        for rows in (total - total[0] - change_of_impulse, change_of_impulse)
     )
-    exchanged = max(_joint(*outer, length), _joint(base[:, :3], base[:, 3:], length))
-    largest = _joint(whole[:, :3], whole[:, 3:], length)
+    exchanged = max(_joint(*change_of_impulse, length), _joint(base[:, :3], base[:, 3:], length))
+    largest = _joint(total[:, :3], total[:, 3:], length)
     exchanged = largest if exchanged <= ACCUMULATED * largest else exchanged
     return MomentumBalance(*error, exchanged, length)
 

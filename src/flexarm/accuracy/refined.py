@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.accuracy.constants import LAST_SHAPES, MORE_SHAPES
-from flexarm.accuracy.richer import whats_fixed
+from flexarm.accuracy.richer import why_fixed
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Polynomials
 from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
@@ -45,34 +45,34 @@ class Refined:
     def joints(self) -> Array:
         """Matrix from base and joint coordinates of the refined arm to the given arm's, (n, r)."""
         pairs = [(k, k) for k in range(6 if self.given.base_moves else 0)]
-        for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
-            pairs.append((axis.index, mine.index))
-            if axis.motor is not None and mine.motor is not None:
-                pairs.append((axis.motor, mine.motor))
-        found = np.zeros((self.given.size, self.model.size))
-        found[tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)] = 1.0
-        return found
+        for axis, refined_axis in zip(self.given.axes, self.model.axes, strict=True):
+            pairs.append((axis.index, refined_axis.index))
+            if axis.motor is not None and refined_axis.motor is not None:
+                pairs.append((axis.motor, refined_axis.motor))
+        matrix = np.zeros((self.given.size, self.model.size))
+        matrix[tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)] = 1.0
+        return matrix
 
     @cached_property
     def fit(self) -> Array:
         """Matrix from coordinates of the given arm to coordinates of the refined arm, (r, n)."""
         fit = self.joints.T.copy()
-        for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
-            fit[mine.index] = hub_row(self.given, axis)
-        for part, mine_part in zip(self.given.links, self.model.links, strict=True):
+        for axis, refined_axis in zip(self.given.axes, self.model.axes, strict=True):
+            fit[refined_axis.index] = hub_row(self.given, axis)
+        for part, refined_part in zip(self.given.links, self.model.links, strict=True):
             if part.flexible:
-                fit[mine_part.modes, part.modes] = _fitted(part, mine_part)
+                fit[refined_part.modes, part.modes] = _fitted(part, refined_part)
         return fit
 
 
 def why_not_refined(model: Model) -> str:
     """Return why an arm cannot be refined; empty if it can be refined."""
     for part in flexible_links(model):
-        said = whats_fixed(part)
-        if not said and (part.link.elastic_energy or part.link.elastic_force):
-            said = "its elasticity is given by amplitudes: flexarm converge compares other shapes"
-        if said:
-            return f"{part.name}: {said}"
+        reason = why_fixed(part)
+        if not reason and (part.link.elastic_energy or part.link.elastic_force):
+            reason = "its elasticity is given by amplitudes: flexarm converge compares other shapes"
+        if reason:
+            return f"{part.name}: {reason}"
     return ""
 
 
@@ -98,18 +98,21 @@ def refine(model: Model, *, exact: bool) -> Refined:
     theory = Theory(exact or model.stiffening, exact=exact or not model.series, nodes=None)
     refined = assemble(_plain(model.arm, counts), theory, "cayley", shapes_of)
     added, last = set[int](), set[int]()
-    for part, mine in zip(model.links, refined.links, strict=True):
-        for direction, own in _by_direction(mine).items():
-            last.update(own[-LAST_SHAPES:])
+    for part, refined_part in zip(model.links, refined.links, strict=True):
+        for direction, indices in _by_direction(refined_part).items():
+            last.update(indices[-LAST_SHAPES:])
             if not _by_direction(part)[direction]:
-                added.update(own)
+                added.update(indices)
     return Refined(model, refined, frozenset(added), frozenset(last))
 
 
 def _counts(part: LinkModel) -> Counts:
-    span, had = part.beam.span, _by_direction(part)
+    span, shapes_of = part.beam.span, _by_direction(part)
     return Counts(
-        *(len(had[d]) + MORE_SHAPES if span.has(MOTIONS[d].stiffness) else 0 for d in DIRECTIONS)
+        *(
+            len(shapes_of[d]) + MORE_SHAPES if span.has(MOTIONS[d].stiffness) else 0
+            for d in DIRECTIONS
+        )
     )
 
 
@@ -130,18 +133,18 @@ def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
     return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
-def _fitted(part: LinkModel, mine: LinkModel) -> Array:
+def _fitted(part: LinkModel, refined: LinkModel) -> Array:
     """Return the least-squares fit of a link's shapes by the refined link's shapes, (r, m).
 
     Shapes are taken relative to their slope at the root.
     """
     x = np.linspace(0.0, part.beam.span.length, SHAPE_STATIONS)
-    places = np.stack([x, 0 * x, 0 * x], axis=1)
+    points = np.stack([x, 0 * x, 0 * x], axis=1)
     root = part.beam.root_angle
-    turned = np.stack([np.cross(column, places) for column in root.T], axis=2)
+    rotated_points = np.stack([np.cross(column, points) for column in root.T], axis=2)
     pairs = []
-    for elastic, tilt, lift in ((mine.beam, 0.0, 0.0), (part.beam, root[None], turned)):
-        moved = (elastic.shapes.displacement(x) - lift) / elastic.span.length
-        pairs.append(np.concatenate([moved, elastic.shapes.rotation(x) - tilt]))
-    columns, targets = (each.reshape(-1, each.shape[-1]) for each in pairs)
+    for elastic, tilt, lift in ((refined.beam, 0.0, 0.0), (part.beam, root[None], rotated_points)):
+        displacement = (elastic.shapes.displacement(x) - lift) / elastic.span.length
+        pairs.append(np.concatenate([displacement, elastic.shapes.rotation(x) - tilt]))
+    columns, targets = (stack.reshape(-1, stack.shape[-1]) for stack in pairs)
     return np.asarray(np.linalg.lstsq(columns, targets)[0])

@@ -15,7 +15,7 @@ class Stretch:
 
     first: int  # index of its first sample
     last: int  # index of its last sample
-    free: list[int]  # coordinates that move, (m,); the others are held where they are
+    free: list[int]  # coordinates that move, (m,); the others do not move
     mass: Array  # rows of the mass matrix at its middle, of the coordinates that move, (m, n)
     stiffness: Array  # stiffness matrix at its middle, (m, m)
     damping: Array  # damping matrix at its middle, (m, m)
@@ -23,9 +23,9 @@ class Stretch:
 
     def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
         """Return a copy with stiffness and damping matrices, (n, n) each, added."""
-        own = np.ix_(self.free, self.free)
+        block = np.ix_(self.free, self.free)
         return replace(
-            self, stiffness=self.stiffness + stiffness[own], damping=self.damping + damping[own]
+            self, stiffness=self.stiffness + stiffness[block], damping=self.damping + damping[block]
         )
 
 
@@ -53,26 +53,26 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
     """
     x, rate = np.zeros(loads.shape[1:]), np.zeros(loads.shape[1:])
     result = np.zeros(loads.shape)
-    for part in stretches:
-        mass = part.mass[:, part.free]
-        squares, vectors = undamped(mass, part.stiffness)
-        loss = np.einsum("im,ij,jm->m", vectors, part.damping, vectors)
-        y, dy = vectors.T @ mass @ x[part.free], vectors.T @ part.mass @ rate
-        if part.kick is not None:
-            dy += vectors.T @ part.kick[part.free]
-        pushes = vectors.T @ loads[part.first : part.last + 1, part.free]
+    for stretch in stretches:
+        mass = stretch.mass[:, stretch.free]
+        squares, vectors = undamped(mass, stretch.stiffness)
+        loss = np.einsum("im,ij,jm->m", vectors, stretch.damping, vectors)
+        y, dy = vectors.T @ mass @ x[stretch.free], vectors.T @ stretch.mass @ rate
+        if stretch.kick is not None:
+            dy += vectors.T @ stretch.kick[stretch.free]
+        modal_loads = vectors.T @ loads[stretch.first : stretch.last + 1, stretch.free]
         steps = {}
-        for k in range(part.first, part.last):
+        for k in range(stretch.first, stretch.last):
             h = float(t[k + 1] - t[k])
-            same = round(h / (t[-1] - t[0]), 12)
-            if same not in steps:
-                steps[same] = _step(squares, loss, h)
-            ends = pushes[k - part.first : k - part.first + 2]
-            y, dy = np.einsum("miv,vml->iml", steps[same], np.stack([y, dy, *ends]))
-            x[part.free] = vectors @ y
+            length = round(h / (t[-1] - t[0]), 12)
+            if length not in steps:
+                steps[length] = _step(squares, loss, h)
+            ends = modal_loads[k - stretch.first : k - stretch.first + 2]
+            y, dy = np.einsum("miv,vml->iml", steps[length], np.stack([y, dy, *ends]))
+            x[stretch.free] = vectors @ y
             result[k + 1] = x
         rate[:] = 0.0
-        rate[part.free] = vectors @ dy
+        rate[stretch.free] = vectors @ dy
     return result
 
 
@@ -85,6 +85,6 @@ def _step(squares: Array, loss: Array, h: float) -> Array:
     rates[:, [0, 1, 2], [1, 2, 3]] = 1.0, 1.0, 1 / h
     rates[:, 1, :2] = -np.column_stack([np.maximum(squares, 0.0), np.maximum(loss, 0.0)])
     fastest = float(np.abs(np.linalg.eigvals(rates[:, :2, :2])).max(initial=0.0))
-    solved = np.eye(4) + rates @ integral_of_exponential(rates, h, fastest)
+    propagator = np.eye(4) + rates @ integral_of_exponential(rates, h, fastest)
     ends = np.array([[1.0, 0.0], [-1.0, 1.0]])  # load and its change, of the loads at the two ends
-    return np.asarray(np.concatenate([solved[:, :2, :2], solved[:, :2, 2:] @ ends], axis=2))
+    return np.asarray(np.concatenate([propagator[:, :2, :2], propagator[:, :2, 2:] @ ends], axis=2))

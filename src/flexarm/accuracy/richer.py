@@ -38,10 +38,10 @@ class Richer:
 
 def can_grow(part: LinkModel) -> bool:
     """Return whether shapes can be added to a link."""
-    return part.flexible and not whats_fixed(part)
+    return part.flexible and not why_fixed(part)
 
 
-def whats_fixed(part: LinkModel) -> str:
+def why_fixed(part: LinkModel) -> str:
     """Return why no shapes can be added to a flexible link; empty if they can be added."""
     if not part.body.sectioned:
         return "its modes come with its body, so reduce the body with more modes"
@@ -70,34 +70,37 @@ def richer(model: Model) -> Richer:
     )
     more, left_out = list[int](), list[int]()
     for index, shapes in added.items():
-        own = model.links[index].beam.shapes
+        shapes_before = model.links[index].beam.shapes
         for name, direction in zip(shapes.names, shapes.directions, strict=True):
-            group = more if own.moving(direction) else left_out
+            group = more if shapes_before.moving(direction) else left_out
             group.append(rich.names.index(f"{model.links[index].name}.{name}"))
-    kept = tuple(map(rich.names.index, model.names))
-    return Richer(rich, kept, tuple(more), tuple(left_out))
+    indices = tuple(map(rich.names.index, model.names))
+    return Richer(rich, indices, tuple(more), tuple(left_out))
 
 
-def enriched(model: Model, number: Mapping[int, int], still: Set[tuple[str, Direction]]) -> Model:
+def enriched(
+    model: Model, counts: Mapping[int, int], unloaded: Set[tuple[str, Direction]]
+) -> Model:
     """Build an arm by its own theory, with added shapes in every elastic direction.
 
     Parameters
     ----------
     model
         The arm as given; its shapes are the first ones of the links.
-    number
+    counts
         Number of shapes to add, by the order of the direction's stiffness.
-    still
+    unloaded
         Links and directions that get none.
     """
-    own = chosen_shapes(model.arm)
+    own_shapes = chosen_shapes(model.arm)
 
     def shapes_of(index: int, span: Span) -> Shapes:
-        part, shapes = model.links[index], own(index, span)
+        part, shapes = model.links[index], own_shapes(index, span)
         if not can_grow(part):
             return shapes
-        return _joined(shapes, _added(part, number, {d for name, d in still if name == part.name}),
-                       span)  # fmt: skip
+        return _joined(
+            shapes, _added(part, counts, {d for name, d in unloaded if name == part.name}), span
+        )
 
     exact = model.tip_rotation == "cayley" and not model.series
     theory = Theory(model.stiffening, exact=exact, nodes=model.nodes)
@@ -107,31 +110,31 @@ def enriched(model: Model, number: Mapping[int, int], still: Set[tuple[str, Dire
     return rich
 
 
-def _joined(own: Shapes, added: Shapes, span: Span) -> Shapes:
+def _joined(shapes_before: Shapes, added: Shapes, span: Span) -> Shapes:
     """Return shapes of a link and those added to it, with their common strain energy."""
-    shapes, m = join([own, added], span), own.count
+    shapes, m = join([shapes_before, added], span), shapes_before.count
     shapes.stiffness[:] = own_stiffness(shapes, span)
-    shapes.stiffness[:m, :m] = own.stiffness
+    shapes.stiffness[:m, :m] = shapes_before.stiffness
     return shapes
 
 
 def _added(
-    part: LinkModel, number: Mapping[int, int], still: Set[Direction] = frozenset()
+    part: LinkModel, counts: Mapping[int, int], unloaded: Set[Direction] = frozenset()
 ) -> Shapes:
-    """Return the softest shapes that a link lacks, in its elastic directions but ``still``."""
+    """Return the softest shapes that a link lacks, except in ``unloaded`` directions."""
     elastic = part.beam.linear()
-    span, parts = elastic.span, list[Shapes]()
+    span, groups = elastic.span, list[Shapes]()
     for direction in DIRECTIONS:
         motion = MOTIONS[direction]
-        if span.has(motion.stiffness) and direction not in still:
-            curves = _lacking(elastic, motion, part.tip_body.mass, number[motion.order])
+        if span.has(motion.stiffness) and direction not in unloaded:
+            curves = _lacking(elastic, motion, part.tip_body.mass, counts[motion.order])
             names = tuple(f"more.{direction}{k}" for k in range(1, curves.count + 1))
-            none = np.zeros((curves.count, curves.count))
-            parts.append(Shapes(names, {direction: (curves,)}, span.edges, none))
-    return join(parts, span)
+            no_stiffness = np.zeros((curves.count, curves.count))
+            groups.append(Shapes(names, {direction: (curves,)}, span.edges, no_stiffness))
+    return join(groups, span)
 
 
-def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, number: int) -> SpanCurves:
+def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, count: int) -> SpanCurves:
     """Return the shapes in a direction that a link's own shapes do not span, most useful first.
 
     They are the static shapes of loads at the tip, then those with the lowest frequencies with the
@@ -140,33 +143,48 @@ def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, number: 
     beam.
     """
     span, direction = elastic.span, motion.direction
-    own = elastic.shapes.moving(direction)
-    curves = moment_curves(span, motion, len(own) + CANDIDATES)
+    own_indices = elastic.shapes.moving(direction)
+    curves = moment_curves(span, motion, len(own_indices) + CANDIDATES)
     x, weight = span.quadrature(12 + 2 * curves.count, elastic.shapes.edges)
     x, weight = np.append(x, span.length), np.append(weight, 0.0)
-    stiff = weight * span.at(motion.stiffness, x)
-    old, there = (elastic.shapes.values(direction, x, nu)[:, own] for nu in (motion.order, 0))
-    new = curves(x, motion.order)
-    taken = np.linalg.lstsq(old.T @ (stiff[:, None] * old), old.T @ (stiff[:, None] * new))[0]
-    strain, moved = new - old @ taken, curves(x) - there @ taken
-    gram = strain.T @ (stiff[:, None] * strain)
-    every = np.diag(1 / np.sqrt(np.einsum("g,gi,gi->i", stiff, new, new)))
-    static = _independent(every[:, : motion.order], gram)
-    free = _independent(every - static @ (static.T @ gram @ every), gram)
-    heavy = weight * span.at(motion.inertia, x)
-    heavy = np.where(np.any(heavy), heavy, weight)  # a twist without inertia
-    heavy[-1] = 0.0 if direction == "twist" else tip_mass
-    _, turn = np.linalg.eigh((moved @ free).T @ (heavy[:, None] * (moved @ free)))
-    columns = np.hstack([static, free @ turn[:, ::-1]])[:, :number]
-    columns /= np.abs(moved @ columns).max(axis=0)
+    stiffness = weight * span.at(motion.stiffness, x)
+    own_strain, own_displacement = (
+        elastic.shapes.values(direction, x, nu)[:, own_indices] for nu in (motion.order, 0)
+    )
+    strain_of_candidates = curves(x, motion.order)
+    projection = np.linalg.lstsq(
+        own_strain.T @ (stiffness[:, None] * own_strain),
+        own_strain.T @ (stiffness[:, None] * strain_of_candidates),
+    )[0]
+    lacking_strain, lacking_displacement = (
+        strain_of_candidates - own_strain @ projection,
+        curves(x) - own_displacement @ projection,
+    )
+    gram = lacking_strain.T @ (stiffness[:, None] * lacking_strain)
+    candidates = np.diag(
+        1 / np.sqrt(np.einsum("g,gi,gi->i", stiffness, strain_of_candidates, strain_of_candidates))
+    )
+    static_shapes = _independent(candidates[:, : motion.order], gram)
+    dynamic_shapes = _independent(
+        candidates - static_shapes @ (static_shapes.T @ gram @ candidates), gram
+    )
+    inertia = weight * span.at(motion.inertia, x)
+    inertia = np.where(np.any(inertia), inertia, weight)  # a twist without inertia
+    inertia[-1] = 0.0 if direction == "twist" else tip_mass
+    _, modes_ = np.linalg.eigh(
+        (lacking_displacement @ dynamic_shapes).T
+        @ (inertia[:, None] * (lacking_displacement @ dynamic_shapes))
+    )
+    columns = np.hstack([static_shapes, dynamic_shapes @ modes_[:, ::-1]])[:, :count]
+    columns /= np.abs(lacking_displacement @ columns).max(axis=0)
     return curves.times(columns)
 
 
 def _independent(columns: Array, gram: Array) -> Array:
     """Return combinations of columns that are orthonormal by a Gram matrix."""
     values, vectors = np.linalg.eigh(columns.T @ gram @ columns)
-    apart = values > DEPENDENT_ENERGY
-    return np.asarray(columns @ vectors[:, apart] / np.sqrt(values[apart]))
+    independent = values > DEPENDENT_ENERGY
+    return np.asarray(columns @ vectors[:, independent] / np.sqrt(values[independent]))
 
 
 def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes) -> Flexible:
@@ -175,8 +193,8 @@ def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes) -> Flexible:
     span, m = elastic.span, elastic.shapes.count
     shapes = _joined(elastic.shapes, added, span)
     total = shapes.count
-    grown = Flexible.of(span, shapes)
-    integrals = grown.integrals
+    beam = Flexible.of(span, shapes)
+    integrals = beam.integrals
     # Added shapes stay at rest, so that terms linear in their amplitudes need not be traced.
     products = integrals.shape_shape.copy()
     products[m:] = 0.0
@@ -184,8 +202,8 @@ def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes) -> Flexible:
     root = np.hstack([elastic.root_angle, np.zeros((3, added.count))])
     damping = np.zeros((total, total))
     if part.link.damped:
-        # A shape that moves no mass is not damped: it follows at once.
+        # A shape without mass is not damped, since it follows quasi-statically.
         with suppress(ModelError):
-            damping += link_damping(arm, index, grown)
+            damping += link_damping(arm, index, beam)
     damping[:m, :m] = elastic.damping
-    return replace(grown, integrals=integrals, root_angle=root, damping=damping)
+    return replace(beam, integrals=integrals, root_angle=root, damping=damping)

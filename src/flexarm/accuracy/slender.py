@@ -51,9 +51,9 @@ def shear_error(span: Span, motion: BeamDirection, section: Section, omega: floa
     assert radius is not None and motion.rotary is not None
     mass, stiffness = span.table["mass_per_length"], span.table[motion.stiffness]
     square = omega * math.sqrt(float(np.max(mass / stiffness))) * radius**2
-    kept = 1.0 if np.any(span.table[motion.rotary] > 0) else 0.0
-    truth = 1 + (1 + shear_ratio(section, motion)) * square
-    return math.sqrt(truth / (1 + kept * square)) - 1
+    in_model = 1.0 if np.any(span.table[motion.rotary] > 0) else 0.0
+    timoshenko = 1 + (1 + shear_ratio(section, motion)) * square
+    return math.sqrt(timoshenko / (1 + in_model * square)) - 1
 
 
 def shear_ratio(section: Section, motion: BeamDirection) -> float:
@@ -61,8 +61,8 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
 
     A section given by numbers counts as a solid rectangle.
     """
-    given = section if section.stations is None else section.stations[0]
-    if section.shear or getattr(given, motion.shear or "GAy") is not None:
+    stations = section if section.stations is None else section.stations[0]
+    if section.shear or getattr(stations, motion.shear or "GAy") is not None:
         return 0.0
     if section.material is None or section.shape is None:
         return SHEAR_RATIO
@@ -81,9 +81,9 @@ def section_errors(model: Model) -> tuple[Array, Array]:
         Per coordinate, (n, n) each: ``int EI s r^2 y''' y'''`` and, unless the section has rotary
         inertia, ``int mu r^2 y' y'``, of both bending planes whose radius of gyration r is known.
     """
-    soft, heavy = np.zeros((2, model.size, model.size))
+    lost_stiffness, neglected_mass = np.zeros((2, model.size, model.size))
     for part in filter(can_grow, model.links):
-        elastic, section, own = part.beam, part.link.section, (part.modes, part.modes)
+        elastic, section, block = part.beam, part.link.section, (part.modes, part.modes)
         assert section is not None
         span, shapes = elastic.span, elastic.shapes
         x, weight = span.quadrature(8 + 2 * shapes.count, shapes.edges)
@@ -91,11 +91,13 @@ def section_errors(model: Model) -> tuple[Array, Array]:
             radius = radius_of_gyration(span, motion) if span.has(motion.stiffness) else None
             if radius is None or motion.rotary is None:
                 continue
-            sheared = shapes.values(motion.direction, x, 3)
-            stiff = weight * span.at(motion.stiffness, x) * shear_ratio(section, motion) * radius**2
-            soft[own] += sheared.T @ (stiff[:, None] * sheared)
+            third_derivatives = shapes.values(motion.direction, x, 3)
+            stiffness = (
+                weight * span.at(motion.stiffness, x) * shear_ratio(section, motion) * radius**2
+            )
+            lost_stiffness[block] += third_derivatives.T @ (stiffness[:, None] * third_derivatives)
             if not np.any(span.table[motion.rotary] > 0):
-                turned = shapes.values(motion.direction, x, 1)
+                slopes = shapes.values(motion.direction, x, 1)
                 inertia = weight * span.at("mass_per_length", x) * radius**2
-                heavy[own] += turned.T @ (inertia[:, None] * turned)
-    return HIGHER_ORDERS * soft, HIGHER_ORDERS * heavy
+                neglected_mass[block] += slopes.T @ (inertia[:, None] * slopes)
+    return HIGHER_ORDERS * lost_stiffness, HIGHER_ORDERS * neglected_mass

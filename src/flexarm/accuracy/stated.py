@@ -9,7 +9,7 @@ from flexarm.accuracy.compared import ShapeComparison
 from flexarm.accuracy.constants import LARGEST_ERROR, REMEDY_ABOVE
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import IntegrationError
-from flexarm.accuracy.richer import can_grow, whats_fixed
+from flexarm.accuracy.richer import can_grow, why_fixed
 from flexarm.accuracy.validity import LinkValidity, Validity
 from flexarm.constants import ACCUMULATED
 from flexarm.errors import FlexarmError
@@ -92,65 +92,69 @@ class RunErrors:
     @property
     def total(self) -> float | None:
         """Sum of the errors of model, shapes and integration; None if any is unknown."""
-        three = (self.model, self.shapes, self.integration)
-        return None if any(each is None for each in three) else sum(each or 0.0 for each in three)
+        errors = (self.model, self.shapes, self.integration)
+        return (
+            None
+            if any(error is None for error in errors)
+            else sum(error or 0.0 for error in errors)
+        )
 
     def lines(self, *, against: bool = True) -> list[str]:
         """Return three text lines on the errors of model, shapes and integration.
 
         A line has a remedy if the error is large. With ``against`` it names the reference solution.
         """
-        worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
+        largest_part = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
         return [
             _line("model", self.model, MODEL_AGAINST if against else "",
-                  self.cause if self.parts[worst] is None else PARTS[worst]),
+                  self.cause if self.parts[largest_part] is None else PARTS[largest_part]),
             self._shapes_line(SHAPES_AGAINST if against else ""),
             _solved_line(self.solved, INTEGRATION_AGAINST if against else ""),
         ]  # fmt: skip
 
     def _shapes_line(self, against: str) -> str:
         """Return a text line on the error of the shapes, with a remedy if it is large."""
-        said = f"error of the shapes: {_share(self.shapes)}"
+        text = f"error of the shapes: {_share(self.shapes)}"
         if self.estimated and self.shapes is not None and self.shapes <= 1:
-            said = f"error of the shapes: about {100 * self.shapes:.1g} % of the deflections"
-        small = self.shapes is not None and self.shapes <= REMEDY_ABOVE
-        notes = [] if small else [self.why or CONVERGE]
+            text = f"error of the shapes: about {100 * self.shapes:.1g} % of the deflections"
+        is_small = self.shapes is not None and self.shapes <= REMEDY_ABOVE
+        notes = [] if is_small else [self.why or CONVERGE]
         if self.compared is not None:
-            said += f", {1e3 * self.compared.tip:.2g} mm at the tip"
+            text += f", {1e3 * self.compared.tip:.2g} mm at the tip"
         if self.compared is not None and not self.compared.converged:
             notes.insert(0, "not converged, it may be larger")
         if self.estimated and self.shapes is not None:
             notes.append("--errors computed finds it by richer runs")
-        return "; ".join([said + _against(against), *notes])
+        return "; ".join([text + _against(against), *notes])
 
 
 def _size(value: float | None) -> float:
     return np.inf if value is None else value
 
 
-def _line(what: str, value: float | None, against: str, remedy: str) -> str:
-    large = f"; {remedy}" if value is None or value > REMEDY_ABOVE else ""
-    return f"error of the {what}: {_share(value)}{_against(against)}{large}"
+def _line(kind: str, value: float | None, against: str, remedy: str) -> str:
+    advice = f"; {remedy}" if value is None or value > REMEDY_ABOVE else ""
+    return f"error of the {kind}: {_share(value)}{_against(against)}{advice}"
 
 
-def _share(value: float | None, of: str = "deflections") -> str:
+def _share(value: float | None, reference: str = "deflections") -> str:
     if value is None:
         return "unknown"
     if value > 1:
-        return f"may exceed 100 % of the {of} (a rough estimate)"
-    return f"{100 * value:.2g} % of the {of} or less" if value else "none"
+        return f"may exceed 100 % of the {reference} (a rough estimate)"
+    return f"{100 * value:.2g} % of the {reference} or less" if value else "none"
 
 
-def _against(what: str) -> str:
-    return f", against {what}" if what else ""
+def _against(reference: str) -> str:
+    return f", against {reference}" if reference else ""
 
 
 def _solved_line(solved: IntegrationError, against: str) -> str:
     """Return a text line on the error of the integration, with a remedy if it is large."""
     error, remedy = solved.error, "ask for a smaller --rtol (rk4: --step)"
-    said = _share(error, "motion")
+    amount = _share(error, "motion")
     if error is not None and solved.at_least:
-        said = f"about {100 * error:.2g} % of the motion or more"
+        amount = f"about {100 * error:.2g} % of the motion or more"
     if error is None and solved.rtol is not None:
         allowed = f"{100 * solved.rtol:.2g} %"
         return f"error of the integration: not computed, the tolerance is {allowed}"
@@ -161,7 +165,7 @@ def _solved_line(solved: IntegrationError, against: str) -> str:
     if error is not None and 0 < 0.5 * error <= solved.rounding:
         notes.append("most of it is rounding: angles have 16 digits, and joints wind up by few of "
                      "them")  # fmt: skip
-    return f"error of the integration: {said}{_against(against)}" + "".join(
+    return f"error of the integration: {amount}{_against(against)}" + "".join(
         f"; {note}" for note in notes
     )
 
@@ -194,47 +198,53 @@ def run_errors(
     tips = {part.name: tip_deflection(model, part, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
     lengths = {part.name: max(part.length, 1e-3) for part in model.links}
-    moving = {name: size for name, size in ranges.items() if size > ACCUMULATED * lengths[name]}
+    deflected = {name: size for name, size in ranges.items() if size > ACCUMULATED * lengths[name]}
     exact = RunErrors(0.0, 0.0, solved, dict.fromkeys(PARTS, 0.0))
     if not tips:
         return exact
-    if not moving:
+    if not deflected:
         sizes = {name: float(np.abs(tip).max()) for name, tip in tips.items()}
         bent = {name: size for name, size in sizes.items() if size > ACCUMULATED * lengths[name]}
-        rest = _at_rest(bent, validity, at_rest, why)
-        return replace(exact, model=rest.model, shapes=rest.shapes, parts=rest.parts, why=rest.why,
-                       cause=rest.cause)  # fmt: skip
-    said = {part.name: whats_fixed(part) for part in flexible_links(model) if part.name in moving}
+        static = _at_rest(bent, validity, at_rest, why)
+        return replace(exact, model=static.model, shapes=static.shapes, parts=static.parts,
+                       why=static.why, cause=static.cause)  # fmt: skip
+    reasons = {
+        part.name: why_fixed(part) for part in flexible_links(model) if part.name in deflected
+    }
     compared = None
-    if not any(said.values()):
+    if not any(reasons.values()):
         try:
             compared = compare()
         except FlexarmError as error:  # an arm with more shapes cannot be simulated
             why = f"the runs with more shapes failed: {error}"
     why = "" if compared is not None else why
-    grown = [part for part in flexible_links(model) if can_grow(part) and not why]
-    found = RicherArm(model).deviations(motion) if grown else {}
+    compared_links = [part for part in flexible_links(model) if can_grow(part) and not why]
+    corrections = RicherArm(model).deviations(motion) if compared_links else {}
 
-    def over(name: str, what: str) -> float:
-        away = float(np.abs(found[name][what]).max()) if name in found else 0.0
-        return min(away / moving[name], LARGEST_ERROR)
+    def relative(name: str, cause_: str) -> float:
+        displacement = (
+            float(np.abs(corrections[name][cause_]).max()) if name in corrections else 0.0
+        )
+        return min(displacement / deflected[name], LARGEST_ERROR)
 
     pairs = zip(flexible_links(model), validity.links, strict=True)
     parts = {
-        link.link: _parts(part, link, over)
+        link.link: _parts(part, link, relative)
         | ({} if compared is None else {"stiffness": 0.0})
         | ({"theory": None} if why else {})
         for part, link in pairs
-        if link.link in moving
+        if link.link in deflected
     }
-    model_error = {name: _sum(each) for name, each in parts.items()}
+    model_error = {name: _sum(errors) for name, errors in parts.items()}
     worst = max(parts, key=lambda name: _size(model_error[name]))
-    most = max(parts[worst], key=lambda name: _size(parts[worst][name]))
-    cause = PARTS[most] if parts[worst][most] is not None else why
-    fixed = {name: f"{name}: {text}" for name, text in said.items() if text}
+    main_part = max(parts[worst], key=lambda name: _size(parts[worst][name]))
+    cause = PARTS[main_part] if parts[worst][main_part] is not None else why
+    fixed = {name: f"{name}: {text}" for name, text in reasons.items() if text}
     cause, why = cause or fixed.get(worst, UNKNOWN), why or next(iter(fixed.values()), "")
     shapes = (
-        None if why else max(over(part.name, "shapes") for part in grown if part.name in moving)
+        None
+        if why
+        else max(relative(part.name, "shapes") for part in compared_links if part.name in deflected)
     )
     return replace(
         exact, model=model_error[worst], shapes=shapes if compared is None else compared.error,
@@ -255,49 +265,49 @@ def _at_rest(
     why: str,
 ) -> RunErrors:
     """Return the errors of an arm at rest relative to the deflections of its links [m]."""
-    found = None
+    tip_errors = None
     if not why and not sizes:
         why = "no link bends: there is no deflection to compare"
     elif not why and errors is None:
         why = "at rest they are computed with the run: this one was read from a file"
     elif not why and errors is not None:
         try:
-            found = errors().tips
+            tip_errors = errors().tips
         except FlexarmError as error:
             why = str(error)
-    if found is None:
+    if tip_errors is None:
         return RunErrors(None, None, IntegrationError(None), dict.fromkeys(PARTS), why, why)
-    strained = {link.link: link.strain or 0.0 for link in validity.links}
+    strains = {link.link: link.strain or 0.0 for link in validity.links}
     parts = [
         {
-            what: min(found[what][name] / size, LARGEST_ERROR)
-            for what in ("theory", "stiffness", "section")
+            part: min(tip_errors[part][name] / size, LARGEST_ERROR)
+            for part in ("theory", "stiffness", "section")
         }
-        | {"strain": strained[name]}
+        | {"strain": strains[name]}
         for name, size in sizes.items()
     ]
-    worst = max(parts, key=lambda each: sum(each.values()))
-    shapes = max(found["shapes"][name] / size for name, size in sizes.items())
+    largest = max(parts, key=lambda errors_of_link: sum(errors_of_link.values()))
+    shapes = max(tip_errors["shapes"][name] / size for name, size in sizes.items())
     return RunErrors(
-        min(sum(worst.values()), LARGEST_ERROR),
+        min(sum(largest.values()), LARGEST_ERROR),
         min(shapes, LARGEST_ERROR),
         IntegrationError(None),
-        {**worst},
+        {**largest},
     )
 
 
 def _parts(
-    part: LinkModel, link: LinkValidity, over: Callable[[str, str], float]
+    part: LinkModel, link: LinkValidity, relative: Callable[[str, str], float]
 ) -> dict[str, float | None]:
     return {
         "theory": 0.0 if part.exact is not None and can_grow(part) else link.model_error,
-        "stiffness": over(link.link, "stiffness"),
-        "section": over(link.link, "section"),
+        "stiffness": relative(link.link, "stiffness"),
+        "section": relative(link.link, "section"),
         "strain": link.strain or 0.0,
     }
 
 
 def _sum(parts: dict[str, float | None]) -> float | None:
-    if any(each is None for each in parts.values()):
+    if any(error is None for error in parts.values()):
         return None
-    return min(sum(each or 0.0 for each in parts.values()), LARGEST_ERROR)
+    return min(sum(error or 0.0 for error in parts.values()), LARGEST_ERROR)

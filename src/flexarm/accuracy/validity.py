@@ -94,7 +94,7 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
 
     The motion has times t (T,), coordinates q (T, n) and inputs u (T, k).
     """
-    limited = any(axis.acts.limits is not None for axis in model.axes)
+    has_limits = any(axis.acts.limits is not None for axis in model.axes)
     links = tuple(_of_link(model, part, t, q) for part in flexible_links(model))
     slope = max((link.slope for link in links), default=0.0)
     strains = [link.strain for link in links if link.strain is not None]
@@ -112,7 +112,7 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
                 for link, part in zip(links, flexible_links(model), strict=True)
                 if (text := _warning(link, part, stiffening=model.stiffening))
             ),
-            *(_overdriven(model, t, u) if u is not None and limited else ()),
+            *(_overdriven(model, t, u) if u is not None and has_limits else ()),
         ),
     )
 
@@ -120,13 +120,12 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
 def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
     """Return sentences on inputs that exceed the limits of the model file."""
     sentences = []
-    for name, top, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
-        if np.any(beyond := row > top * (1 + 1e-9)):
+    for name, limit, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
+        if np.any(exceeded := row > limit * (1 + 1e-9)):
             sentences.append(
-                f"{name}: input {row.max():.4g} exceeds the limit {top:.4g} of its "
-                f"limits.effort, first at {t[np.argmax(beyond)]:.4g} s. Runs do not cut "
-                "inputs. Use a smaller input, or cut a law by "
-                "flexarm.control.limited_law"
+                f"{name}: input {row.max():.4g} exceeds the limit {limit:.4g} of its "
+                f"limits.effort, first at {t[np.argmax(exceeded)]:.4g} s. Runs do not clip "
+                "inputs. Use a smaller input, or clip a law by flexarm.control.limited_law."
             )
     return sentences
 
@@ -155,22 +154,22 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
             ("quartic share of the energy", link.quartic_share, QUARTIC_SHARE),
             *limits,
         ]
-    beyond = {name: f"{name} {value:.2g} > {limit:.2g}" for name, value, limit in limits
+    exceeded = {name: f"{name} {value:.2g} > {limit:.2g}" for name, value, limit in limits
               if value > limit}  # fmt: skip
-    remedies = ["few materials stay linear at such strain"] if "strain" in beyond else []
-    if beyond.keys() - {"strain"}:
+    remedies = ["Few materials stay linear at such a strain."] if "strain" in exceeded else []
+    if exceeded.keys() - {"strain"}:
         if exact:
-            remedy = "rotations are near gimbal lock; split the link in two"
+            remedy = "Rotations are near gimbal lock. Split the link in two."
         elif not stiffening:
-            remedy = "errors exceed 0.1 % (14 % at slopes of 0.01): switch stiffening on"
+            remedy = "Errors exceed 0.1 % (14 % at slopes of 0.01). Switch stiffening on."
         elif link.slope > MODEL_ERROR[-1][0]:
-            remedy = "not compared with the exact beam at such slopes: split the link in two"
+            remedy = "The error at such slopes was not measured. Split the link in two."
         else:
-            remedy = "errors of 0.4 to 2 % of the deflections: split the link in two"
+            remedy = "Errors are 0.4 to 2 % of the deflections. Split the link in two."
         remedies.insert(0, remedy)
-    if not beyond:
+    if not exceeded:
         return ""
-    return f"{link.link}: {', '.join(beyond.values())}: {'; '.join(remedies)}"
+    return f"{link.link}: {', '.join(exceeded.values())}. {' '.join(remedies)}"
 
 
 def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
@@ -178,23 +177,22 @@ def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
 
     ``stiff`` says whether the body is stiffened by loads.
     """
-    told = []
+    sentences = []
     if stiff and link.slope > STIFFENED_SLOPE:
-        told.append(
-            f"its tip turns by {link.slope:.2g} > {STIFFENED_SLOPE:.2g} rad: K_sigma and K_u hold "
-            "to first order in loads: split it into several, or model it as beams"
+        sentences.append(
+            f"its tip turns by {link.slope:.2g} > {STIFFENED_SLOPE:.2g} rad. K_sigma and K_u are "
+            "valid to first order in loads. Split it into several bodies, or model it as beams."
         )
     elif not stiff and link.slope > LINEAR_SLOPE:
-        told.append(
-            f"its tip turns by {link.slope:.2g} > {LINEAR_SLOPE:.2g} rad: a body with modes bends "
-            "by linear theory, whose errors exceed 0.1 % there: split it into several, or model it "
-            "as beams"
+        sentences.append(
+            f"its tip turns by {link.slope:.2g} > {LINEAR_SLOPE:.2g} rad, where errors of linear "
+            "theory exceed 0.1 %. Split it into several bodies, or model it as beams."
         )
     if (link.strain or 0.0) > YIELD_STRAIN:
-        told.append(
-            f"strain {link.strain:.2g} > {YIELD_STRAIN:.2g}: few materials stay linear there"
+        sentences.append(
+            f"strain {link.strain:.2g} > {YIELD_STRAIN:.2g}. Few materials stay linear there."
         )
-    return f"{link.link}: {'; '.join(told)}" if told else ""
+    return f"{link.link}: {' '.join(sentences)}" if sentences else ""
 
 
 def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
@@ -202,18 +200,18 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     if not part.body.sectioned:
         return _of_body(body_of(model, part), t, q)
     link = deformed(model, part, q[:1])
-    places, weights = (np.pad(each, 1) for each in product_points(link.shapes, link.span))
-    places[-1] = link.end
-    measured = [
-        _block(model, part, q[rows], places, weights) for rows in blocks(len(t), len(places))
+    fractions, weights = (np.pad(item, 1) for item in product_points(link.shapes, link.span))
+    fractions[-1] = link.end
+    results = [
+        _block(model, part, q[rows], fractions, weights) for rows in blocks(len(t), len(fractions))
     ]
-    slopes = np.concatenate([each[0] for each in measured])
-    strain, drawn, share = np.max([each[1:] for each in measured], axis=0).tolist()
+    slopes = np.concatenate([result[0] for result in results])
+    strain, shortening_, quartic_share = np.max([result[1:] for result in results], axis=0).tolist()
     k = int(np.argmax(slopes))
     slope = float(slopes[k])
     return LinkValidity(
-        part.name, slope, float(t[k]), None if math.isnan(strain) else strain, "fibre", drawn,
-        share, _model_error(part, slope, stiffening=model.stiffening),
+        part.name, slope, float(t[k]), None if math.isnan(strain) else strain, "fibre", shortening_,
+        quartic_share, _model_error(part, slope, stiffening=model.stiffening),
     )  # fmt: skip
 
 
@@ -224,46 +222,50 @@ def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
     slope = float(angles[k])
     error = _model_error(part, slope, stiffening=False)
     strain = float(body.largest_strain(q).max())
-    told = None if math.isnan(strain) else strain
-    return LinkValidity(part.name, slope, float(t[k]), told, "fibre", 0.0, 0.0, error)
+    known_strain = None if math.isnan(strain) else strain
+    return LinkValidity(part.name, slope, float(t[k]), known_strain, "fibre", 0.0, 0.0, error)
 
 
 def _block(
-    model: Model, part: LinkModel, q: Array, places: Array, weights: Array
+    model: Model, part: LinkModel, q: Array, fractions: Array, weights: Array
 ) -> tuple[Array, float, float, float]:
     """Return slopes (T,) and the largest strain, shortening and quartic energy share of samples."""
     link = deformed(model, part, q)
-    steep = link.values("y", places, 1), link.values("z", places, 1)
-    slopes = np.hypot(*steep).max(axis=1)
-    bends = link.curvatures(places, stiffening=model.stiffening)
-    strains = fibre_strain(part.link.section, link, places, bends)
+    slopes_yz = link.values("y", fractions, 1), link.values("z", fractions, 1)
+    slopes = np.hypot(*slopes_yz).max(axis=1)
+    curvatures = link.curvatures(fractions, stiffening=model.stiffening)
+    strains = fibre_strain(part.link.section, link, fractions, curvatures)
     if link.nodes is not None:
-        drawn = ((1 - np.cos(np.hypot(*steep))) * weights).sum(axis=1) * link.scale / link.length
+        shortenings = (
+            ((1 - np.cos(np.hypot(*slopes_yz))) * weights).sum(axis=1) * link.scale / link.length
+        )
     else:
         tip = shortening(link.shapes, np.array([link.end]), link.shapes.edges)[0]
-        drawn = np.einsum("ij,ti,tj->t", tip, link.amplitudes, link.amplitudes, optimize=True)
-        drawn = drawn / (2 * link.scale * link.length)
-    quadratic, quartic = _energies(link, places, weights)
-    share = quartic / np.maximum(quadratic + quartic, 1e-300)
-    return slopes, float(strains.max()), float(drawn.max()), float(share.max())
+        shortenings = np.einsum("ij,ti,tj->t", tip, link.amplitudes, link.amplitudes, optimize=True)
+        shortenings = shortenings / (2 * link.scale * link.length)
+    quadratic, quartic = _energies(link, fractions, weights)
+    quartic_share = quartic / np.maximum(quadratic + quartic, 1e-300)
+    return slopes, float(strains.max()), float(shortenings.max()), float(quartic_share.max())
 
 
-def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Array]:
+def _energies(link: Deformed, fractions: Array, weights: Array) -> tuple[Array, Array]:
     """Return the elastic energy by linear theory and the remainder's magnitude [J], (T,) each."""
     area = weights * link.scale[:, None]
-    y, z = link.curvatures(places, stiffening=True)
-    torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]
+    y, z = link.curvatures(fractions, stiffening=True)
+    torsion = (
+        link.values("twist", fractions, 1) if link.nodes is None else link.strains(fractions)[2]
+    )
     rows: tuple[tuple[str, Direction, int, Array], ...] = (
         ("EIz", "y", 2, y), ("EIy", "z", 2, z), ("GJ", "twist", 1, torsion),
-        ("EA", "x", 1, link.values("x", places, 1)),
+        ("EA", "x", 1, link.values("x", fractions, 1)),
     )  # fmt: skip
-    linear, beyond = np.zeros(len(area)), np.zeros(len(area))
+    linear_energy, remainder = np.zeros(len(area)), np.zeros(len(area))
     for name, direction, nu, strain in rows:
         if link.span.has(name) and link.has(direction):
-            stiffness = area * link.span.at(name, places) / 2
-            first = link.values(direction, places, nu)
-            linear += (stiffness * first**2).sum(axis=1)
+            stiffness = area * link.span.at(name, fractions) / 2
+            linear_strain = link.values(direction, fractions, nu)
+            linear_energy += (stiffness * linear_strain**2).sum(axis=1)
             # by the series to the fourth order
-            whole = 2 * first if link.nodes is None else strain + first
-            beyond += (stiffness * (strain - first) * whole).sum(axis=1)
-    return link.linear_energy(linear), np.abs(beyond)
+            factor = 2 * linear_strain if link.nodes is None else strain + linear_strain
+            remainder += (stiffness * (strain - linear_strain) * factor).sum(axis=1)
+    return link.linear_energy(linear_energy), np.abs(remainder)

@@ -33,12 +33,12 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "flexarm" / "Cache"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "flexarm"
-    given = environment.get("XDG_CACHE_HOME", "")
-    # The XDG standard says to ignore a relative path.
-    return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "flexarm"
+    xdg_folder = environment.get("XDG_CACHE_HOME", "")
+    # By the XDG standard a relative path is ignored.
+    return (Path(xdg_folder) if os.path.isabs(xdg_folder) else Path.home() / ".cache") / "flexarm"
 
 
-def _digest(key: str, data: bytes) -> bytes:
+def _checksum(key: str, data: bytes) -> bytes:
     """Return a checksum of an entry's key and contents."""
     return hashlib.sha256(key.encode() + b"\n" + data).hexdigest().encode()
 
@@ -71,17 +71,17 @@ class Cache:
         path = self.folder / f"{key}{SUFFIX}"
         try:
             check_is_private(self.folder, REMEDY)
-            raw = read_own(path)
+            content = read_own(path)
         except OSError:
             return None
-        head = len(MAGIC) + 65
-        data = raw[head:]
-        if raw[:head] != MAGIC + _digest(key, data) + b"\n":
+        header_length = len(MAGIC) + 65
+        data = content[header_length:]
+        if content[:header_length] != MAGIC + _checksum(key, data) + b"\n":
             with suppress(OSError):
                 path.unlink()
             return None
         with suppress(OSError):
-            os.utime(path)  # the time of last use, by which old entries are dropped
+            os.utime(path)  # time of last use, by which old entries are deleted
         return data
 
     def put(self, key: str, data: bytes) -> None:
@@ -92,7 +92,7 @@ class Cache:
             handle, name = tempfile.mkstemp(suffix=UNFINISHED, dir=self.folder)
         except OSError:
             return
-        raw = MAGIC + _digest(key, data) + b"\n" + data
+        raw = MAGIC + _checksum(key, data) + b"\n" + data
         try:
             with open(handle, "wb") as file:
                 file.write(raw)
@@ -118,7 +118,7 @@ class Cache:
         FlexarmError
             If some files cannot be deleted; all others are deleted.
         """
-        deleted, kept = 0, list[str]()
+        deleted, not_deleted = 0, list[str]()
         for file in self._files():
             try:
                 os.unlink(file)
@@ -126,11 +126,11 @@ class Cache:
             except FileNotFoundError:  # another process has just deleted it
                 pass
             except OSError as error:
-                kept.append(f"'{file.name}' ({error.strerror})")
-        if kept:
+                not_deleted.append(f"'{file.name}' ({error.strerror})")
+        if not_deleted:
             raise FlexarmError(
                 f"cache folder '{self.folder}': deleted {deleted} entries, but "
-                f"{len(kept)} cannot be deleted, the first {kept[0]}. Delete them by "
+                f"{len(not_deleted)} cannot be deleted, the first {not_deleted[0]}. Delete them by "
                 "hand."
             )
         return deleted
@@ -139,13 +139,13 @@ class Cache:
         """Raise an error for a cache folder that cannot be created or is a file."""
         if self.off:
             return
-        there = next(
+        existing = next(
             (p for p in (self.folder, *self.folder.absolute().parents) if p.exists()), None
         )
-        if there is not None and not there.is_dir():
-            reason = f"'{there}' is a file"
-        elif there != self.folder and (there is None or not os.access(there, os.W_OK)):
-            reason = f"it cannot be made in '{there}'"
+        if existing is not None and not existing.is_dir():
+            reason = f"'{existing}' is a file"
+        elif existing != self.folder and (existing is None or not os.access(existing, os.W_OK)):
+            reason = f"it cannot be made in '{existing}'"
         else:
             return
         raise FlexarmError(
@@ -178,8 +178,8 @@ class Cache:
 
     def _clean_if_due(self, added: int) -> None:
         """Clean the cache after this process has filled half of the space that was free before."""
-        room = _ROOM.get(self, 0) - added
-        _ROOM[self] = room if room > 0 else (self.largest_total - self._clean()) // 2
+        free_bytes = _ROOM.get(self, 0) - added
+        _ROOM[self] = free_bytes if free_bytes > 0 else (self.largest_total - self._clean()) // 2
 
     def _clean(self) -> int:
         """Delete excess and abandoned files and return the total size of all entries [bytes]."""

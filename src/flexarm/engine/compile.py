@@ -94,11 +94,13 @@ def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
         llvm.initialize_all_asmprinters()
     key = target, EFFORT[level]
     # One per thread: creating a machine takes as long as compiling a small function.
-    kept: dict[tuple[Target, int], llvm.TargetMachine] = _mine.__dict__.setdefault("machines", {})
-    if key not in kept:
-        kept[key] = machine(*key)
+    machines: dict[tuple[Target, int], llvm.TargetMachine] = _mine.__dict__.setdefault(
+        "machines", {}
+    )
+    if key not in machines:
+        machines[key] = machine(*key)
     with llvm.parse_assembly(code.text) as module:
-        return bytes(kept[key].emit_object(module))
+        return bytes(machines[key].emit_object(module))
 
 
 def machine(target: "Target", effort: int) -> llvm.TargetMachine:
@@ -113,8 +115,8 @@ def machine(target: "Target", effort: int) -> llvm.TargetMachine:
     )
 
 
-def foreign_machine(target: "Target", what: str, *, level: Level = "fast") -> llvm.TargetMachine:
-    """Return LLVM's target machine for another processor or a GPU, named `what` in messages.
+def foreign_machine(target: "Target", name: str, *, level: Level = "fast") -> llvm.TargetMachine:
+    """Return LLVM's target machine for another processor or a GPU, named `name` in messages.
 
     Raises
     ------
@@ -127,7 +129,7 @@ def foreign_machine(target: "Target", what: str, *, level: Level = "fast") -> ll
         return machine(target, EFFORT[level])
     except RuntimeError:
         raise DeviceError(
-            f"{what}: the installed llvmlite was built without "
+            f"{name}: the installed llvmlite was built without "
             f"{target.triple.partition('-')[0]}. Take another version of llvmlite, such "
             "as the one on PyPI."
         ) from None
@@ -240,8 +242,8 @@ class Compiled:
 
         A derivative with respect to an input of one element is a matrix.
         """
-        single = [by.name for by in self.inputs if by.size == 1]
-        names = {f"d_{of.name}_d_{by}" for of in self.outputs for by in single}
+        scalars = [by.name for by in self.inputs if by.size == 1]
+        names = {f"d_{of.name}_d_{by}" for of in self.outputs for by in scalars}
         return (port.rows, port.columns) if port.name in names else port.shape
 
     def call(self, *arrays: ArrayLike) -> tuple[NDArray[np.float64], ...]:
@@ -267,34 +269,34 @@ class Compiled:
         return tuple([output.copy() for output in buffers.outputs])
 
 
-def real_numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def real_numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return an input as an array of float64; raise an error for another shape or kind."""
-    if type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape:
-        return given
+    if type(value) is np.ndarray and value.dtype is DOUBLE and value.shape == shape:
+        return value
     try:
-        numbers = np.asarray(given)
+        numbers = np.asarray(value)
     except Exception:  # rows of unequal length, symbols, errors of foreign objects
         numbers = np.asarray(None)
-    masked = isinstance(given, np.ma.MaskedArray) and np.any(given.mask)
-    if numbers.dtype.kind not in "fiub" or masked:
-        what = "masked elements" if masked else _described(given, numbers)
-        raise FlexarmError(f"input '{name}': must be real numbers, got {what}")
+    has_masked = isinstance(value, np.ma.MaskedArray) and np.any(value.mask)
+    if numbers.dtype.kind not in "fiub" or has_masked:
+        description = "masked elements" if has_masked else _described(value, numbers)
+        raise FlexarmError(f"input '{name}': must be real numbers, got {description}")
     if numbers.shape != shape:
         raise FlexarmError(f"input '{name}': must have the shape {shape}, got {numbers.shape}")
     return numbers.astype(np.float64, copy=False)
 
 
-def _described(given: object, numbers: NDArray[Any]) -> str:
+def _described(value: object, numbers: NDArray[Any]) -> str:
     if numbers.dtype.kind == "c":
         return "complex ones"
     if numbers.dtype.kind in "US":
         return "text: convert it with astype(float)"
-    if isinstance(given, np.ndarray):
+    if isinstance(value, np.ndarray):
         return "Python objects: convert them with astype(float)"
     try:
-        return f"{given!r}"[:40]
+        return f"{value!r}"[:40]
     except Exception:
-        return f"a value of type {type(given).__name__}"
+        return f"a value of type {type(value).__name__}"
 
 
 class _CallBuffers:

@@ -7,7 +7,7 @@ Numbers of file formats, drivers and LLVM, and coefficients of functions, stand 
 # [bytes] above which old entries are deleted; share of them after a cleaning, so that not every new
 # entry causes one; [s] since an unfinished file was last written to, until it is deleted.
 CACHE_SIZE, CLEANED_SHARE, ABANDONED_AFTER = 2**30, 0.75, 3600.0
-MOST_SYMBOLIC_LINKS = 40  # on a path whose permissions are checked; more are taken as a cycle
+MOST_SYMBOLIC_LINKS = 40  # on a path whose permissions are checked; more count as a cycle
 
 # Equal numbers
 # Relative difference of numbers taken as equal.  Integrals that are equal in theory differ by some

@@ -66,10 +66,10 @@ def trace(
     casadi.Function
         The operations from the inputs to the outputs.
     """
-    for each in (name, *inputs, *outputs):
-        if not casadi.Function.check_name(each):
+    for identifier in (name, *inputs, *outputs):
+        if not casadi.Function.check_name(identifier):
             raise FlexarmError(
-                f"function '{name}': the name '{each}' must be letters, digits and single "
+                f"function '{name}': the name '{identifier}' must be letters, digits and single "
                 "underscores, a letter first, and no word of CasADi's (null, jac, hess)"
             )
     symbols = [
@@ -111,15 +111,15 @@ def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi
         most of their operations in common, then one matrix for each name in `by`, called
         `d_OF_d_BY`: rows are the elements of the output, columns those of the input.
     """
-    for kind, given, known in (
+    for kind, requested, available in (
         ("output", [of], function.name_out()),
         ("input", by, function.name_in()),
     ):
-        for name in given:
-            if name not in known:
+        for name in requested:
+            if name not in available:
                 raise FlexarmError(
                     f"function '{function.name()}': has no {kind} '{name}'. There are "
-                    f"{', '.join(known)}."
+                    f"{', '.join(available)}."
                 )
     symbols = function.sx_in()
     value = function.call(symbols, True, False)[function.index_out(of)]
@@ -213,15 +213,15 @@ def compile_stream_recipe(
     """
     cache = cache or Cache(cache_folder())
     recipe_key = _recipe_key(recipe, _settings(level, width))
-    known = cache.get(recipe_key) or b""
-    loaded = _LOADED.get(known)
+    code_key = cache.get(recipe_key) or b""
+    loaded = _LOADED.get(code_key)
     if loaded is not None:
         return Compiled(loaded)
-    entry = cache.get(known[:KEY].decode()) if known else None
+    entry = cache.get(code_key[:KEY].decode()) if code_key else None
     if entry is not None:
-        return _unpack(known, entry)
-    known, compiled = _compile_stream(make(), level, width, cache)
-    cache.put(recipe_key, known)
+        return _unpack(code_key, entry)
+    code_key, compiled = _compile_stream(make(), level, width, cache)
+    cache.put(recipe_key, code_key)
     return compiled
 
 
@@ -230,8 +230,8 @@ def noted(recipe: str) -> str | None:
 
     A recipe is a text that determines the note, such as all parameters of a computation.
     """
-    found = Cache(cache_folder()).get(_recipe_key(recipe, b"note"))
-    return None if found is None else found.decode()
+    note = Cache(cache_folder()).get(_recipe_key(recipe, b"note"))
+    return None if note is None else note.decode()
 
 
 def keep_note(recipe: str, note: str) -> None:
@@ -248,9 +248,9 @@ def trace_recipe(recipe: str, make: Callable[[], casadi.Function]) -> casadi.Fun
         As for `compile_recipe`.
     """
     cache, key = Cache(cache_folder()), _recipe_key(recipe, b"traced")
-    known = cache.get(key)
-    if known is not None:
-        return casadi.Function.deserialize(known.decode("latin-1"))
+    stored = cache.get(key)
+    if stored is not None:
+        return casadi.Function.deserialize(stored.decode("latin-1"))
     with direct_operators():
         traced = make()
     cache.put(key, traced.serialize().encode("latin-1"))
@@ -273,33 +273,33 @@ def _compile_stream(
     """
     stream = form(stream)
     key = _key(_contents(stream), _settings(level, width))
-    known = key.encode() + array("d", stream.constants).tobytes()
+    code_key = key.encode() + array("d", stream.constants).tobytes()
     entry = cache.get(key)
     if entry is None:
         stream = replace(stream, constants=(math.nan,) * len(stream.constants))  # nobody's
-        fitted = fit(host(), level=level, width=width, operations=len(stream.operations))
+        layout = fit(host(), level=level, width=width, operations=len(stream.operations))
         chunk = chunk_size(host(), width)
-        code = emit_llvm(stream, width=width, chunk=chunk, fit=fitted, apart=True)
+        code = emit_llvm(stream, width=width, chunk=chunk, fit=layout, shared_table=True)
         signature = Signature(
             code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
             len(stream.operations), code.numbers,
         )  # fmt: skip
-        head = json.dumps(asdict(signature)).encode()
-        entry = head + b"\n" + object_code(code, level=level, target=host())
+        header = json.dumps(asdict(signature)).encode()
+        entry = header + b"\n" + object_code(code, level=level, target=host())
         cache.put(key, entry)
-    return known, _unpack(known, entry)
+    return code_key, _unpack(code_key, entry)
 
 
-def _unpack(known: bytes, entry: bytes) -> Compiled:
-    found = _LOADED.get(known)
-    if found is not None:
-        return Compiled(found)
-    head, _, code = entry.partition(b"\n")
-    fields = json.loads(head)
+def _unpack(code_key: bytes, entry: bytes) -> Compiled:
+    loaded_code = _LOADED.get(code_key)
+    if loaded_code is not None:
+        return Compiled(loaded_code)
+    header, _, code = entry.partition(b"\n")
+    fields = json.loads(header)
     for side in ("inputs", "outputs"):
         fields[side] = tuple(Port(*port) for port in fields[side])
-    loaded = MachineCode(Signature(**fields), code, known[KEY:])
-    return Compiled(_LOADED.setdefault(known, loaded))
+    loaded = MachineCode(Signature(**fields), code, code_key[KEY:])
+    return Compiled(_LOADED.setdefault(code_key, loaded))
 
 
 def _key(*parts: bytes) -> str:
@@ -326,28 +326,32 @@ def form(stream: Stream) -> Stream:
     Streams that differ only in constants then have the same form.  Zeros stored in outputs stay a
     single constant, since whole rows are filled with zero.
     """
-    first, taken = stream.first_load, [0.0]
+    first, constants = stream.first_load, [0.0]
     zeros = {k for k, x in enumerate(stream.constants) if str(x) == "0.0"}  # not -0.0
-    used = [value for _, a, b in stream.operations for value in (a, b) if 0 <= value < first]
-    put = [each.value for each in stream.stores if each.value < first and each.value not in zeros]
-    shift = 1 + len(used) + len(put) - first
+    operands = [value for _, a, b in stream.operations for value in (a, b) if 0 <= value < first]
+    stored_values = [
+        store.value for store in stream.stores if store.value < first and store.value not in zeros
+    ]
+    shift = 1 + len(operands) + len(stored_values) - first
 
-    def own(value: int) -> int:
+    def own_constant(value: int) -> int:
         if 0 <= value < first:
-            taken.append(stream.constants[value])
-            return len(taken) - 1
+            constants.append(stream.constants[value])
+            return len(constants) - 1
         return value + shift if value >= 0 else value
 
     forms = operations(
         (op, a + shift, b + shift)
         if a >= first and b >= first
-        else (op, own(b), own(a))
+        else (op, own_constant(b), own_constant(a))
         if op in COMMUTATIVE and 0 <= b < first
-        else (op, own(a), own(b))
+        else (op, own_constant(a), own_constant(b))
         for op, a, b in stream.operations
     )
-    stores = [s._replace(value=0 if s.value in zeros else own(s.value)) for s in stream.stores]
-    return replace(stream, constants=tuple(taken), operations=forms, stores=tuple(stores))
+    stores = [
+        s._replace(value=0 if s.value in zeros else own_constant(s.value)) for s in stream.stores
+    ]
+    return replace(stream, constants=tuple(constants), operations=forms, stores=tuple(stores))
 
 
 def _contents(stream: Stream) -> bytes:
@@ -367,9 +371,9 @@ def _contents(stream: Stream) -> bytes:
 def source_version(folder: Path) -> str:
     """Return a checksum of all Python files in a folder."""
     sha = hashlib.sha256()
-    for place, below, files in os.walk(folder):  # text, not Path: there are hundreds
-        below[:] = sorted(each for each in below if each != "__pycache__")
-        for name in sorted(each for each in files if each.endswith(".py")):
+    for place, folders, files in os.walk(folder):  # text, not Path: there are hundreds
+        folders[:] = sorted(name_ for name_ in folders if name_ != "__pycache__")
+        for name in sorted(name_ for name_ in files if name_.endswith(".py")):
             path = f"{place}/{name}"
             with open(path, "rb") as file:
                 content = file.read()

@@ -27,9 +27,11 @@ class Interpreted(Compiled):
         # Machine code shares a few more subexpressions.
         self.operations = function.n_instructions() - function.nnz_in() - function.nnz_out()
         # CasADi stores matrices column by column.
-        given = [ca.SX.sym(port.name, port.columns, port.rows) for port in self.inputs]
-        results = function.call([each.T for each in given], True, False)
-        self._function = ca.Function("turned", given, [ca.densify(each.T) for each in results])
+        arguments = [ca.SX.sym(port.name, port.columns, port.rows) for port in self.inputs]
+        results = function.call([matrix.T for matrix in arguments], True, False)
+        self._function = ca.Function(
+            "turned", arguments, [ca.densify(matrix.T) for matrix in results]
+        )
         self._bound: dict[tuple[int, ...], tuple[Callable[[], None], Any]] = {}
         self._called = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._evaluate)
         self.address = 0

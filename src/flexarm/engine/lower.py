@@ -49,11 +49,11 @@ def lower(function: casadi.Function) -> Stream:
         _port(name, function.sparsity_out(k)) for k, name in enumerate(function.name_out())
     )
     values, results = _read(function, _LoweredValues())
-    needed = _needed(values, results)
+    is_needed = _needed(values, results)
     divisions = Counter(
-        b for k, (op, _, b) in enumerate(values.defined) if op == "div" and needed[k]
+        b for k, (op, _, b) in enumerate(values.defined) if op == "div" and is_needed[k]
     )
-    values, results = _share_reciprocals(values, results, needed, divisions)
+    values, results = _share_reciprocals(values, results, is_needed, divisions)
     return _finish(function.name(), inputs, outputs, values, results)
 
 
@@ -69,9 +69,9 @@ def _check(function: casadi.Function) -> None:
             f"'{function.class_name()}'. Call its expand() first."
         )
     if function.has_free():
-        free = ", ".join(str(symbol) for symbol in function.free_sx())
+        free_symbols = ", ".join(str(symbol) for symbol in function.free_sx())
         raise FlexarmError(
-            f"function '{function.name()}': the symbols {free} are free. Make them inputs."
+            f"function '{function.name()}': the symbols {free_symbols} are free. Make them inputs."
         )
 
 
@@ -97,7 +97,7 @@ def _read(
         for element in range(function.numel_out(port))
     }
     work: dict[int, int] = {}
-    # Many equations have tens of thousands of these: names are looked up once.
+    # Methods are looked up once, since functions have tens of thousands of instructions.
     read, source_of, target_of = (
         function.instruction_id, function.instruction_input, function.instruction_output,
     )  # fmt: skip
@@ -129,23 +129,23 @@ def _read(
 
 
 def _needed(values: "_LoweredValues", results: dict[tuple[int, int], int]) -> list[bool]:
-    needed = [False] * len(values.defined)
+    is_needed = [False] * len(values.defined)
     for reference in results.values():
-        needed[_unsigned(reference)] = True
-    for k in range(len(needed) - 1, -1, -1):
-        if needed[k]:
+        is_needed[_unsigned(reference)] = True
+    for k in range(len(is_needed) - 1, -1, -1):
+        if is_needed[k]:
             op, a, b = values.defined[k]
             if op not in ("constant", "load"):
-                needed[a] = True
+                is_needed[a] = True
                 if op in BINARY:
-                    needed[b] = True
-    return needed
+                    is_needed[b] = True
+    return is_needed
 
 
 def _share_reciprocals(
     values: "_LoweredValues",
     results: dict[tuple[int, int], int],
-    needed: list[bool],
+    is_needed: list[bool],
     divisions: Counter[int],
 ) -> tuple["_LoweredValues", dict[tuple[int, int], int]]:
     """Return the needed values with x/d replaced by x*(1/d) if several are divided by d.
@@ -155,27 +155,31 @@ def _share_reciprocals(
     CasADi turns (1/d)*x into x/d whatever the author wrote. A division takes as long as several
     multiplications; a single division by d is unchanged, since it is one operation, rounded once.
     """
-    again = _LoweredValues()
-    new: list[int] = []
+    rebuilt = _LoweredValues()
+    references: list[int] = []
     for k, (op, a, b) in enumerate(values.defined):
-        if not needed[k]:
-            new.append(-1)
+        if not is_needed[k]:
+            references.append(-1)
         elif op == "mul":  # most are products and sums
-            new.append(again.multiply(new[a], new[b]))
+            references.append(rebuilt.multiply(references[a], references[b]))
         elif op == "add":
-            new.append(again.add(new[a], new[b]))
+            references.append(rebuilt.add(references[a], references[b]))
         elif op == "constant":
-            new.append(again.constant(values.constants[a]))
+            references.append(rebuilt.constant(values.constants[a]))
         elif op == "load":
-            new.append(again.define("load", a, b))
+            references.append(rebuilt.define("load", a, b))
         elif op == "div" and divisions[b] > 1:
-            reciprocal = again.divide(again.one, new[b])
-            new.append(again.multiply(new[a], reciprocal))
+            reciprocal = rebuilt.divide(rebuilt.one, references[b])
+            references.append(rebuilt.multiply(references[a], reciprocal))
         else:
-            new.append(again.combine(op, [new[a], new[b]] if op in BINARY else [new[a]]))
-    return again, {
-        place: new[reference] if reference >= 0 else ~new[~reference]
-        for place, reference in results.items()
+            references.append(
+                rebuilt.combine(
+                    op, [references[a], references[b]] if op in BINARY else [references[a]]
+                )
+            )
+    return rebuilt, {
+        output: references[reference] if reference >= 0 else ~references[~reference]
+        for output, reference in results.items()
     }
 
 
@@ -187,15 +191,15 @@ def _finish(
     results: dict[tuple[int, int], int],
 ) -> Stream:
     """Return the stream of the needed values: constants, then loads, then operations."""
-    results = {place: values.positive(reference) for place, reference in results.items()}
-    needed = _needed(values, results)
+    results = {index: values.positive(reference) for index, reference in results.items()}
+    is_needed = _needed(values, results)
     kinds: dict[str, list[int]] = {"constant": [], "load": [], "operation": []}
     for k, (op, _, _) in enumerate(values.defined):
-        if needed[k]:
+        if is_needed[k]:
             kinds.get(op, kinds["operation"]).append(k)
     number = [-1] * (len(values.defined) + 1)  # the last for a missing operand
-    for new, old in enumerate(chain.from_iterable(kinds.values())):
-        number[old] = new
+    for new_number, old_number in enumerate(chain.from_iterable(kinds.values())):
+        number[old_number] = new_number
     constants, loads, operations = (
         [values.defined[k] for k in places] for places in kinds.values()
     )
@@ -203,10 +207,10 @@ def _finish(
         name,
         inputs,
         outputs,
-        tuple(values.constants[place] for _, place, _ in constants),
+        tuple(values.constants[index] for _, index, _ in constants),
         tuple(Load(port, element) for _, port, element in loads),
         renumbered(operations, number),
-        tuple(Store(*place, number[reference]) for place, reference in results.items()),
+        tuple(Store(*index, number[reference]) for index, reference in results.items()),
     )
 
 
@@ -228,12 +232,12 @@ class _LoweredValues:
     def define(self, op: str, a: int, b: int = -1) -> int:
         """Return the index of the value of an operation; define the value if it is new."""
         key = (op, a, b)
-        known = self._known.get(key)
-        if known is None:
-            known = len(self.defined)
-            self._known[key] = known
+        value = self._known.get(key)
+        if value is None:
+            value = len(self.defined)
+            self._known[key] = value
             self.defined.append(key)
-        return known
+        return value
 
     def constant(self, number: float) -> int:
         """Return the reference of a constant; a negative number is minus a positive constant."""
@@ -244,12 +248,12 @@ class _LoweredValues:
     def _plain_constant(self, number: float) -> int:
         """Return the value of a non-negative constant, or of an equal one up to rounding."""
         (bits,) = struct.unpack("q", struct.pack("d", number))
-        group, room = bits // FOLDED_ROUNDING, 1
+        group, tolerance = bits // FOLDED_ROUNDING, 1
         if SMALLEST_DIVISOR < number < LARGEST_DIVISOR:
-            room = FOLDED_ROUNDING
-        for near in (group, group - 1, group + 1):
-            known, value = self._constant.get(near, (-FOLDED_ROUNDING, -1))
-            if abs(bits - known) < room:
+            tolerance = FOLDED_ROUNDING
+        for candidate in (group, group - 1, group + 1):
+            known_bits, value = self._constant.get(candidate, (-FOLDED_ROUNDING, -1))
+            if abs(bits - known_bits) < tolerance:
                 return value
         value = self.define("constant", len(self.constants))
         self._constant[group] = bits, value
@@ -326,26 +330,26 @@ class _LoweredValues:
             if y == 0.0:
                 return a
         # (c + d) - c is d.
-        for whole, value, minus in ((a, p, ~b), (b, q, ~a)):
+        for term, value, negated_other in ((a, p, ~b), (b, q, ~a)):
             op, c, d = self.defined[value]
             if op == "add" or op == "sub":
                 if op == "sub":
                     d = ~d
-                if whole < 0:
+                if term < 0:
                     c, d = ~c, ~d
-                if minus == c:
+                if negated_other == c:
                     return d
-                if minus == d:
+                if negated_other == d:
                     return c
         if (a < 0) == (b < 0):
             total = self.define("add", p, q) if p <= q else self.define("add", q, p)
             return ~total if a < 0 else total
-        plus, minus = (p, q) if a >= 0 else (q, p)
-        if plus == minus:
+        positive, negated_other = (p, q) if a >= 0 else (q, p)
+        if positive == negated_other:
             return self.constant(0.0)
-        if ("sub", minus, plus) in self._known:
-            return ~self._known["sub", minus, plus]
-        return self.define("sub", plus, minus)
+        if ("sub", negated_other, positive) in self._known:
+            return ~self._known["sub", negated_other, positive]
+        return self.define("sub", positive, negated_other)
 
     def multiply(self, a: int, b: int) -> int:
         """Return the reference of a * b as a product of unsigned values."""
@@ -355,11 +359,13 @@ class _LoweredValues:
             x, y = self.number(a), self.number(b)
             if x is not None and y is not None:
                 return self.constant(x * y)
-            factor, given, other = (abs(x), p, q) if x is not None else (abs(y or 0.0), q, p)
+            factor, zero_factor, other_factor = (
+                (abs(x), p, q) if x is not None else (abs(y or 0.0), q, p)
+            )
             if factor == 2.0:
-                product = self.add(other, other)
+                product = self.add(other_factor, other_factor)
             else:
-                product = other if factor == 1.0 else given if factor == 0.0 else -1
+                product = other_factor if factor == 1.0 else zero_factor if factor == 0.0 else -1
         if product < 0:
             product = self.define("mul", p, q) if p <= q else self.define("mul", q, p)
         return ~product if (a < 0) != (b < 0) else product

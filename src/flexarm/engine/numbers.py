@@ -24,13 +24,13 @@ Operator = Callable[["Number", Any], Any]
 def _both_ways(op: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
     """Return the methods of a binary operator for a `Number` as left and as right operand."""
 
-    def before(self: "Number", other: Any) -> Any:
+    def left_operand(self: "Number", other: Any) -> Any:
         return self._with(op, other)
 
-    def behind(self: "Number", other: Any) -> Any:
-        return self._with(lambda mine, its: op(its, mine), other)
+    def right_operand(self: "Number", other: Any) -> Any:
+        return self._with(lambda own, other_value: op(other_value, own), other)
 
-    return before, behind
+    return left_operand, right_operand
 
 
 class Number:
@@ -68,16 +68,16 @@ class Number:
     def _with(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
         if isinstance(other, ca.SX | ca.DM):
             return op(self.expr, other)
-        mine, expression = self._value, other
+        own_value, expression = self._value, other
         if isinstance(other, Number):
-            its, expression = other._value, other.expr
-            if mine is None or its is None:
+            other_value, expression = other._value, other.expr
+            if own_value is None or other_value is None:
                 return number(op(self.expr, expression))
-            return number(op(self.expr, expression), lambda: op(mine(), its()))
+            return number(op(self.expr, expression), lambda: op(own_value(), other_value()))
         if isinstance(other, int | float | np.number):
-            plain = float(other)
-            value = None if mine is None else lambda: op(mine(), plain)
-            return number(op(self.expr, plain), value)
+            constant = float(other)
+            value = None if own_value is None else lambda: op(own_value(), constant)
+            return number(op(self.expr, constant), value)
         return NotImplemented
 
     __add__, __radd__ = _both_ways(operator.add)
@@ -175,28 +175,30 @@ class Pattern:
         """
         numbers = snapped(numbers)
         value = numbers[:, 0]
-        same = np.all((numbers == value[:, None]) | np.isnan(numbers), axis=1)
-        fixed = same & (np.isin(value, (0.0, 1.0, -1.0)) | ~np.isfinite(value))
-        place = np.flatnonzero(~fixed)
-        open_ = numbers[place]
-        nonzero = open_[np.arange(len(place)), (open_ != 0.0).argmax(axis=1)]
+        is_equal = np.all((numbers == value[:, None]) | np.isnan(numbers), axis=1)
+        fixed = is_equal & (np.isin(value, (0.0, 1.0, -1.0)) | ~np.isfinite(value))
+        open_indices = np.flatnonzero(~fixed)
+        open_numbers = numbers[open_indices]
+        nonzero = open_numbers[np.arange(len(open_indices)), (open_numbers != 0.0).argmax(axis=1)]
         sign = np.where(nonzero < 0.0, -1.0, 1.0)
-        group, order = groups[place], np.arange(len(place))
-        for column in (open_ * sign[:, None]).T:
+        group, order = groups[open_indices], np.arange(len(open_indices))
+        for column in (open_numbers * sign[:, None]).T:
             order = np.lexsort((column, group))
             rises = np.diff(column[order]) > EQUAL_NUMBERS * np.abs(column[order][1:])
-            apart = (np.diff(group[order]) != 0) | rises
+            new_group = (np.diff(group[order]) != 0) | rises
             group = np.empty_like(group)
-            group[order] = np.concatenate([[0], np.cumsum(apart)])[: len(order)]
+            group[order] = np.concatenate([[0], np.cumsum(new_group)])[: len(order)]
         # Symbols in the order in which their numbers come first.
         _, first, index = np.unique(group, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         symbol, signs = np.full(len(value), -1), np.ones(len(value))
-        symbol[place] = rank[index]
-        own = place[np.sort(first)]
-        signs[place] = sign * sign[np.sort(first)][rank[index]]
+        symbol[open_indices] = rank[index]
+        first_numbers = open_indices[np.sort(first)]
+        signs[open_indices] = sign * sign[np.sort(first)][rank[index]]
         zero = np.any(numbers == 0.0, axis=1)
-        return cls(np.where(fixed, value + 0.0, np.nan), symbol, signs, own, zero & ~fixed)
+        return cls(
+            np.where(fixed, value + 0.0, np.nan), symbol, signs, first_numbers, zero & ~fixed
+        )
 
     @property
     def key(self) -> str:
@@ -216,21 +218,27 @@ class Pattern:
         """
         if len(numbers) != len(self.symbol):
             return np.zeros((len(self.first), numbers.shape[1])), np.zeros(numbers.shape[1], bool)
-        numbers, open_ = snapped(numbers), self.symbol >= 0
-        found, rest, constant = numbers[self.first], numbers[open_], self.constant[~open_, None]
-        held = numbers[~open_]
-        fits = np.all((held == constant) | (np.isnan(held) & np.isnan(constant)), axis=0)
-        fits &= ~np.any((rest == 0.0) & ~self.zero[open_, None], axis=0)
-        expected = self.sign[open_, None] * found[self.symbol[open_]]
-        fits &= np.all(np.abs(rest - expected) <= EQUAL_NUMBERS * np.abs(expected), axis=0)
-        return found, np.asarray(fits)
+        numbers, is_open = snapped(numbers), self.symbol >= 0
+        symbol_values, open_values, constant = (
+            numbers[self.first],
+            numbers[is_open],
+            self.constant[~is_open, None],
+        )
+        fixed_values = numbers[~is_open]
+        fits = np.all(
+            (fixed_values == constant) | (np.isnan(fixed_values) & np.isnan(constant)), axis=0
+        )
+        fits &= ~np.any((open_values == 0.0) & ~self.zero[is_open, None], axis=0)
+        expected = self.sign[is_open, None] * symbol_values[self.symbol[is_open]]
+        fits &= np.all(np.abs(open_values - expected) <= EQUAL_NUMBERS * np.abs(expected), axis=0)
+        return symbol_values, np.asarray(fits)
 
     def opened(self, symbols: ca.SX) -> list[Number | float]:
         """Return the n numbers of an object as constants or signed symbols, given k symbols."""
-        plus = as_numbers(symbols)
-        minus = [-each for each in plus]
+        positives = as_numbers(symbols)
+        negatives = [-positive for positive in positives]
         return [
-            value if k < 0 else (plus if sign > 0 else minus)[k]
+            value if k < 0 else (positives if sign > 0 else negatives)[k]
             for value, k, sign in zip(
                 self.constant.tolist(), self.symbol.tolist(), self.sign.tolist(), strict=True
             )
@@ -239,5 +247,5 @@ class Pattern:
 
 def snapped(numbers: Array) -> Array:
     """Return numbers in which values within rounding of 1 or -1 are exactly 1 or -1."""
-    near = np.abs(np.abs(numbers) - 1.0) <= UNIT_ROUNDING
-    return np.where(near, np.sign(numbers), numbers) if near.any() else numbers
+    is_near = np.abs(np.abs(numbers) - 1.0) <= UNIT_ROUNDING
+    return np.where(is_near, np.sign(numbers), numbers) if is_near.any() else numbers

@@ -12,7 +12,7 @@ T = TypeVar("T")
 _mine = threading.local()
 
 
-def once(owner: object, what: Hashable, symbols: Sequence[Any], make: Callable[[], T]) -> T:
+def once(owner: object, kind: Hashable, symbols: Sequence[Any], make: Callable[[], T]) -> T:
     """Return the result of ``make``, cached per thread by owner, kind and symbols.
 
     Parameters
@@ -20,25 +20,25 @@ def once(owner: object, what: Hashable, symbols: Sequence[Any], make: Callable[[
     owner
         The traced object, such as a model, which must not change.  The expressions of the last few
         owners are cached.
-    what
+    kind
         Key that distinguishes the results of one owner.
     symbols
         Symbols on which the result depends; with numbers among them nothing is cached.
     make
         Function that traces the result, which must not be changed either.
     """
-    if not all(isinstance(each, SX) for each in symbols):
+    if not all(isinstance(symbol, SX) for symbol in symbols):
         return make()
     memory: dict[int, dict[Any, Any]] = _mine.__dict__.setdefault("memory", {})
-    known = memory.pop(id(owner), {"owner": owner})
-    memory[id(owner)] = known  # the last one asked for
+    results = memory.pop(id(owner), {"owner": owner})
+    memory[id(owner)] = results  # moved to the end: the most recent owner
     if len(memory) > EXPRESSION_OWNERS:
         del memory[next(iter(memory))]
-    key = (what, *map(_nodes, symbols))
-    if key not in known:
-        known[key] = make(), symbols  # a node's hash is unique only while the node exists
-    found: T = known[key][0]
-    return found
+    key = (kind, *map(_nodes, symbols))
+    if key not in results:
+        results[key] = make(), symbols  # a node's hash is unique only while the node exists
+    result: T = results[key][0]
+    return result
 
 
 def _nodes(matrix: SX) -> tuple[int, ...]:

@@ -56,26 +56,26 @@ def _check_way(folder: Path) -> None:
     """Check the path to a folder, symbolic links included."""
     _check_holder("/", os.lstat("/"))
     # str instead of Path for speed: this runs for every entry.
-    place, ahead, links = "", _parts(os.path.join(os.getcwd(), folder)), 0
-    while ahead:
-        part = ahead.pop()
+    resolved, remaining, links = "", _parts(os.path.join(os.getcwd(), folder)), 0
+    while remaining:
+        part = remaining.pop()
         if part == "..":
-            place = place.rpartition("/")[0]
+            resolved = resolved.rpartition("/")[0]
             continue
-        here = f"{place}/{part}"
-        status = os.lstat(here)
-        _check_holder(here, status)
+        path = f"{resolved}/{part}"
+        status = os.lstat(path)
+        _check_holder(path, status)
         if stat.S_ISLNK(status.st_mode):
             links += 1
             if links > MOST_SYMBOLIC_LINKS:
-                raise OSError(f"'{here}' leads in a circle")
-            target = os.readlink(here)
-            place = "" if os.path.isabs(target) else place
-            ahead += _parts(target)
+                raise OSError(f"'{path}' leads in a circle")
+            target = os.readlink(path)
+            resolved = "" if os.path.isabs(target) else resolved
+            remaining += _parts(target)
         elif stat.S_ISDIR(status.st_mode):
-            place = here
+            resolved = path
         else:
-            raise NotADirectoryError(f"'{here}' is a file")
+            raise NotADirectoryError(f"'{path}' is a file")
 
 
 def _parts(path: str) -> list[str]:

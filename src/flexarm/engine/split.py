@@ -30,11 +30,13 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
     *inputs, last = stream.inputs
     assert last.name == numbers
     port = len(inputs)
-    late = _late(stream, port)
+    varies = _late(stream, port)
     first = stream.first_operation
     uses = {store.value for store in stream.stores}
-    uses |= _operands(operation for k, operation in enumerate(stream.operations, first) if late[k])
-    crossing = sorted(value for value in uses if value >= stream.first_load and not late[value])
+    uses |= _operands(
+        operation for k, operation in enumerate(stream.operations, first) if varies[k]
+    )
+    crossing = sorted(value for value in uses if value >= stream.first_load and not varies[value])
     shared = Port(CONSTANTS, max(len(crossing), 1), 1)
     loads = {stream.first_load + k: load for k, load in enumerate(stream.loads)}
     zero = [0.0] if not crossing else []
@@ -43,7 +45,7 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
         (last,),
         (shared,),
         {value: Load(0, load.element) for value, load in loads.items() if load.port == port},
-        [k for k in range(first, len(late)) if not late[k]],
+        [k for k in range(first, len(varies)) if not varies[k]],
         [Store(0, k, value) for k, value in enumerate(crossing)],
         zero,
     )
@@ -53,33 +55,35 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
         stream.outputs,
         {value: load for value, load in loads.items() if load.port != port}
         | {value: Load(port, k) for k, value in enumerate(crossing)},
-        [k for k in range(first, len(late)) if late[k]],
+        [k for k in range(first, len(varies)) if varies[k]],
         stream.stores,
     )
     return prologue, body
 
 
-def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
+def settled(stream: Stream, values_by_input: Mapping[int, NDArray[np.float64]]) -> Stream:
     """Return the stream with inputs of known values, by index, replaced by constants.
 
     Equal numbers become one constant.
     """
-    given = [
-        float(known[load.port].flat[load.element]) if load.port in known else None
+    values = [
+        float(values_by_input[load.port].flat[load.element])
+        if load.port in values_by_input
+        else None
         for load in stream.loads
     ]
-    places: dict[str, int] = {}  # by hexadecimal text, since 0 and -0 differ
-    for value in [*stream.constants, *(each for each in given if each is not None)]:
-        places.setdefault(value.hex(), len(places))
-    constants, first = [float.fromhex(each) for each in places], len(places)
-    number = [places[value.hex()] for value in stream.constants]
+    index_of: dict[str, int] = {}  # by hexadecimal text, since 0 and -0 differ
+    for value in [*stream.constants, *(text for text in values if text is not None)]:
+        index_of.setdefault(value.hex(), len(index_of))
+    constants, first = [float.fromhex(text) for text in index_of], len(index_of)
+    number = [index_of[value.hex()] for value in stream.constants]
     loads: list[Load] = []
-    for load, known_value in zip(stream.loads, given, strict=True):
-        if known_value is None:
+    for load, constant in zip(stream.loads, values, strict=True):
+        if constant is None:
             number.append(first + len(loads))
             loads.append(load)
         else:
-            number.append(places[known_value.hex()])
+            number.append(index_of[constant.hex()])
     number += range(first + len(loads), first + len(loads) + len(stream.operations))
     number.append(-1)  # for a missing operand
     return replace(
@@ -93,15 +97,15 @@ def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
 
 def _late(stream: Stream, port: int) -> list[bool]:
     """Return one bool per value: whether the value depends on an input other than ``port``."""
-    late = [False] * stream.first_load + [load.port != port for load in stream.loads]
+    varies = [False] * stream.first_load + [load.port != port for load in stream.loads]
     for _, a, b in stream.operations:
-        late.append(late[a] or (b >= 0 and late[b]))
-    return late
+        varies.append(varies[a] or (b >= 0 and varies[b]))
+    return varies
 
 
 def _operands(operations: Iterable[Operation]) -> set[int]:
     """Return the numbers of all values that operations use."""
-    return {value for _, *two in operations for value in two if value >= 0}
+    return {value for _, *operands in operations for value in operands if value >= 0}
 
 
 def _part(
@@ -111,26 +115,28 @@ def _part(
     loads: dict[int, Load],
     operations: Sequence[int],
     stores: Iterable[Store],
-    more: Sequence[float] = (),
+    extra_constants: Sequence[float] = (),
 ) -> Stream:
-    """Return a stream of some operations of another; constants ``more`` are stored first."""
-    chosen = [stream.operations[k - stream.first_operation] for k in operations]
+    """Return a stream of some operations of another, which stores ``extra_constants`` first."""
+    operations_ = [stream.operations[k - stream.first_operation] for k in operations]
     stores = list(stores)
-    used = _operands(chosen) | {store.value for store in stores}
-    constants = [value for value in range(stream.first_load) if value in used]
-    kept = [value for value in loads if value in used]
+    used_values = _operands(operations_) | {store.value for store in stores}
+    constants = [value for value in range(stream.first_load) if value in used_values]
+    used_loads = [value for value in loads if value in used_values]
     number = [-1] * (stream.first_operation + len(stream.operations) + 1)
-    for new, old in enumerate([*constants, *kept, *operations], len(more)):
-        number[old] = new
+    for new_number, old_number in enumerate(
+        [*constants, *used_loads, *operations], len(extra_constants)
+    ):
+        number[old_number] = new_number
     return Stream(
         stream.name,
         inputs,
         outputs,
-        (*more, *(stream.constants[value] for value in constants)),
-        tuple(loads[value] for value in kept),
-        renumbered(chosen, number),
+        (*extra_constants, *(stream.constants[value] for value in constants)),
+        tuple(loads[value] for value in used_loads),
+        renumbered(operations_, number),
         (
-            *(Store(0, k, k) for k in range(len(more))),
+            *(Store(0, k, k) for k in range(len(extra_constants))),
             *(Store(port, element, number[value]) for port, element, value in stores),
         ),
     )

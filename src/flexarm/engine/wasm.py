@@ -52,15 +52,15 @@ def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
     FlexarmError
         If the installed llvmlite cannot write WebAssembly, or an operation has no code for it.
     """
-    how = fit(WASM, level=level, width=1, operations=len(stream.operations))
-    return module_of(stream, emit_llvm(stream, fit=how, dialect=BARE), level)
+    layout = fit(WASM, level=level, width=1, operations=len(stream.operations))
+    return module_of(stream, emit_llvm(stream, fit=layout, dialect=BARE), level)
 
 
 def module_of(stream: Stream, code: Code, level: Level) -> WasmModule:
     """Return the WebAssembly module of a stream from LLVM code emitted with the dialect `BARE`."""
     target = foreign_machine(WASM, "WebAssembly", level=level)
-    made, reserved = link([read(code.text, target)], [code.entry], target)
-    return WasmModule(made, code.entry, reserved, code.work_size, stream.inputs, stream.outputs)
+    binary, reserved = link([read(code.text, target)], [code.entry], target)
+    return WasmModule(binary, code.entry, reserved, code.work_size, stream.inputs, stream.outputs)
 
 
 def read(text: str, target: llvm.TargetMachine) -> llvm.ModuleRef:
@@ -81,9 +81,9 @@ def link(
     code, reserved
         The fields of `WasmModule` with these names.
     """
-    first, *others = modules
-    for other in others:
-        first.link_in(other)
+    first, *remaining = modules
+    for module in remaining:
+        first.link_in(module)
     sections = _sections(bytes(target.emit_object(first)))
     reserved = -(-_data_size(sections) // 16) * 16 + WASM_STACK
     return _with_exports(sections, list(entries)), reserved
@@ -91,12 +91,12 @@ def link(
 
 def _sections(module: bytes) -> list[tuple[int, bytes]]:
     """Return the sections of a WebAssembly module as pairs of kind and contents."""
-    found, at = [], len(MAGIC)
-    while at < len(module):
-        size, start = _read(module, at + 1)
-        found.append((module[at], module[start : start + size]))
-        at = start + size
-    return found
+    sections, offset = [], len(MAGIC)
+    while offset < len(module):
+        size, start = _read(module, offset + 1)
+        sections.append((module[offset], module[start : start + size]))
+        offset = start + size
+    return sections
 
 
 def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> bytes:
@@ -106,49 +106,49 @@ def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> by
     for name in names:
         text = name.encode()
         export += _number(len(text)) + text + bytes([FUNCTION]) + _number(numbers[name])
-    kept = [(kind, body) for kind, body in sections if kind != CUSTOM]
-    place = next(k for k, (kind, _) in enumerate(kept) if kind > EXPORT)
-    kept.insert(place, (EXPORT, export))
-    return MAGIC + b"".join(bytes([kind]) + _number(len(body)) + body for kind, body in kept)
+    sections_ = [(kind, body) for kind, body in sections if kind != CUSTOM]
+    position = next(k for k, (kind, _) in enumerate(sections_) if kind > EXPORT)
+    sections_.insert(position, (EXPORT, export))
+    return MAGIC + b"".join(bytes([kind]) + _number(len(body)) + body for kind, body in sections_)
 
 
 def _function_numbers(sections: list[tuple[int, bytes]]) -> dict[str, int]:
     """Return the indices of functions by name, from the object file's symbol table."""
     table = _symbol_table(sections)
-    found: dict[str, int] = {}
-    count, at = _read(table, 0)
+    indices: dict[str, int] = {}
+    count, offset = _read(table, 0)
     for _ in range(count):
-        kind = table[at]
-        flags, at = _read(table, at + 1)
+        kind = table[offset]
+        flags, offset = _read(table, offset + 1)
         if kind == 1:  # data
-            size, at = _read(table, at)
-            at += size
+            size, offset = _read(table, offset)
+            offset += size
             if not flags & UNDEFINED:
                 for _ in range(3):
-                    _, at = _read(table, at)
+                    _, offset = _read(table, offset)
             continue
-        index, at = _read(table, at)
+        index, offset = _read(table, offset)
         if kind != 3 and (not flags & UNDEFINED or flags & EXPLICIT):  # no section
-            size, at = _read(table, at)
+            size, offset = _read(table, offset)
             if kind == FUNCTION:
-                found[table[at : at + size].decode()] = index
-            at += size
-    return found
+                indices[table[offset : offset + size].decode()] = index
+            offset += size
+    return indices
 
 
 def _symbol_table(sections: list[tuple[int, bytes]]) -> bytes:
     for kind, body in sections:
         if kind != CUSTOM:
             continue
-        size, at = _read(body, 0)
-        if body[at : at + size] != b"linking":
+        size, offset = _read(body, 0)
+        if body[offset : offset + size] != b"linking":
             continue
-        _, at = _read(body, at + size)
-        while at < len(body):
-            which, (size, start) = body[at], _read(body, at + 1)
-            if which == SYMBOLS:
+        _, offset = _read(body, offset + size)
+        while offset < len(body):
+            kind_, (size, start) = body[offset], _read(body, offset + 1)
+            if kind_ == SYMBOLS:
                 return body[start : start + size]
-            at = start + size
+            offset = start + size
     raise AssertionError("an object file must name its functions")
 
 
@@ -158,32 +158,32 @@ def _data_size(sections: list[tuple[int, bytes]]) -> int:
     for kind, body in sections:
         if kind != DATA:
             continue
-        count, at = _read(body, 0)
+        count, offset = _read(body, 0)
         for _ in range(count):
             # active in memory 0 at a constant address: flag 0, i32.const, the address, end
-            place, after = _read(body, at + 2, signed=True)
-            size, start = _read(body, after + 1)
-            end, at = max(end, place + size), start + size
+            address, next_offset = _read(body, offset + 2, signed=True)
+            size, start = _read(body, next_offset + 1)
+            end, offset = max(end, address + size), start + size
     return end
 
 
-def _read(data: bytes, at: int, *, signed: bool = False) -> tuple[int, int]:
+def _read(data: bytes, offset: int, *, signed: bool = False) -> tuple[int, int]:
     """Return the LEB128 integer at an offset, and the offset behind it."""
     value = shift = 0
     while True:
-        byte = data[at]
-        at += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 127) << shift
         shift += 7
         if not byte & 128:
             negative = signed and byte & 64
-            return (value - (1 << shift) if negative else value), at
+            return (value - (1 << shift) if negative else value), offset
 
 
 def _number(value: int) -> bytes:
     """Return a non-negative integer in LEB128 encoding."""
-    found = bytearray()
+    encoded = bytearray()
     while value > 127:
-        found.append(value & 127 | 128)
+        encoded.append(value & 127 | 128)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*encoded, value])

@@ -72,10 +72,10 @@ def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
     files = {
         f"{plant.name}.h": template("arm.h", words),
         f"{plant.name}.c": template("arm.c", words),
-        "equations.h": "\n".join(each.header for each in emitted),
+        "equations.h": "\n".join(source.header for source in emitted),
         "equations.c": "\n".join(
-            each.source.replace("#include <math.h>\n", "#include <math.h>\n" if k == 0 else "")
-            for k, each in enumerate(emitted)
+            source.source.replace("#include <math.h>\n", "#include <math.h>\n" if k == 0 else "")
+            for k, source in enumerate(emitted)
         ),
     }
     return files | ({"example.c": template("example.c", words)} if example else {})
@@ -87,7 +87,7 @@ def template(name: str, words: dict[str, str]) -> str:
     All are replaced in one pass, so that inserted text that looks like a placeholder is unchanged.
     """
     text = importlib.resources.files("flexarm.exports").joinpath(f"sources/{name}").read_text()
-    return re.sub(r"@([A-Z]+)@", lambda found: words[found[1]], text)
+    return re.sub(r"@([A-Z]+)@", lambda placeholder: words[placeholder[1]], text)
 
 
 def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
@@ -99,7 +99,7 @@ def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
         "HOLDERS": len(plant.switches.holders), "EVENTS": len(plant.switches.events),
         "LOOKS": len(plant.switches.corners), "INDICATORS": len(plant.indicators),
         "SAMPLED": len(plant.switches.sampled), "WAITING": plant.switches.waiting,
-        "WORK": max(each.work_size for each in emitted),
+        "WORK": max(source.work_size for source in emitted),
     }  # fmt: skip
     defines = [f"#define {name}_{key} {value}" for key, value in sizes.items()]
     steps = print_c(
@@ -127,10 +127,10 @@ def _tables(plant: Plant) -> str:
         *(numbers("static const", key, row) for key, row in plant.tables.items()),
         numbers("const", f"{name}_jumps", plant.jumps, size=len(plant.jumps) + 1),
         *(numbers("const", f"{name}_{key}", getattr(linear, key).ravel()) for key in "ABCD"),
-        texts(f"{name}_state_names", [each for each, _ in plant.states]),
+        texts(f"{name}_state_names", [name_ for name_, _ in plant.states]),
         texts(f"{name}_state_units", [unit for _, unit in plant.states]),
-        texts(f"{name}_input_names", [each for each, _ in plant.inputs]),
-        texts(f"{name}_output_names", [each for each, _ in plant.output_names]),
+        texts(f"{name}_input_names", [name_ for name_, _ in plant.inputs]),
+        texts(f"{name}_output_names", [name_ for name_, _ in plant.output_names]),
         texts(f"{name}_indicator_names", plant.indicators),
         texts(f"{name}_linear_states", linear.states),
         texts(f"{name}_linear_outputs", linear.outputs),
@@ -167,9 +167,9 @@ def _number(value: float) -> str:
 
 def _escaped(text: str) -> str:
     """Return text escaped for a C string, with special and non-ASCII bytes in octal."""
-    plain = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
+    characters = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
              for b in text.encode())  # fmt: skip
-    return "".join(plain)
+    return "".join(characters)
 
 
 def _wrapped(words: Sequence[str]) -> str:

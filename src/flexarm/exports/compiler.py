@@ -17,10 +17,10 @@ ENDINGS = {"linux": ".so", "windows": ".dll", "darwin": ".dylib"}
 
 def find_compilers() -> list[list[str]]:
     """Return the commands of the C compilers of this machine, in the order to try them."""
-    found = [[path] for name in OWN if (path := shutil.which(name))]
+    commands = [[path] for name in OWN if (path := shutil.which(name))]
     if importlib.util.find_spec("ziglang") is not None:
-        found.append([sys.executable, "-m", "ziglang", "cc"])
-    return found
+        commands.append([sys.executable, "-m", "ziglang", "cc"])
+    return commands
 
 
 def system() -> tuple[str, str]:
@@ -40,11 +40,11 @@ def shared_library(sources: dict[str, str], name: str) -> tuple[bytes | None, st
     """
     failures = []
     for command in find_compilers():
-        called = " ".join(command)
+        command_line = " ".join(command)
         try:
-            return _compiled(command, sources, name), called
+            return _compiled(command, sources, name), command_line
         except (OSError, FlexarmError) as error:
-            failures.append(f"{called}: {error}")
+            failures.append(f"{command_line}: {error}")
     if failures:
         return None, f"no C compiler works here ({'; '.join(failures)})"
     return None, "no C compiler is here"
@@ -54,11 +54,11 @@ def _compiled(command: list[str], sources: dict[str, str], name: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         for file, text in sources.items():
             Path(folder, file).write_text(text, encoding="utf-8")
-        listed = [file for file in sources if file.endswith(".c")]
+        c_files = [file for file in sources if file.endswith(".c")]
         flags = ["-std=c99", OPTIMISED, "-shared", "-fPIC", "-fvisibility=hidden", "-o", name]
-        call = [*command, *flags, *listed, "-lm"]
-        done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode or not Path(folder, name).is_file():
-            lines = done.stderr.splitlines() or ["says nothing"]
+        call = [*command, *flags, *c_files, "-lm"]
+        process = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
+        if process.returncode or not Path(folder, name).is_file():
+            lines = process.stderr.splitlines() or ["says nothing"]
             raise FlexarmError(next((line for line in lines if "error" in line), lines[0]))
         return Path(folder, name).read_bytes()

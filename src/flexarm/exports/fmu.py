@@ -53,7 +53,7 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
         raise refused("fmi", fmi, " or ".join(FMI))
     require_writable(path, force=force)
     sources = c_files(plant)
-    listed = variables(plant)
+    declared_variables = variables(plant)
     token = _token(fmi, sources)
     words = {
         "FILE": plant.name, "NAME": plant.name, "TOKEN": token,
@@ -63,25 +63,25 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
         sources[name] = template(name, words)
     code = sorted(name for name in sources if name.endswith(".c"))
     describe = description_2 if fmi == "2.0" else description_3
-    files = {"modelDescription.xml": _text(describe(plant, listed, token, code))}
+    files = {"modelDescription.xml": _text(describe(plant, declared_variables, token, code))}
     files |= {f"sources/{name}": text.encode() for name, text in sources.items()}
     if fmi == "3.0":
         files["sources/buildDescription.xml"] = _text(_build_description(plant, code))
     processor, kind = system()
     binary = f"{plant.name}{ENDINGS.get(kind, '.so')}"
-    library, by = shared_library(sources, binary)
-    said = f"{by}: sources only; install one, or 'pip install flexarm[fmu]'"
+    library, outcome = shared_library(sources, binary)
+    description = f"{outcome}: sources only; install one, or 'pip install flexarm[fmu]'"
     if library is not None:
-        places = [f"binaries/{each}/{binary}" for each in folders_of(fmi, processor, kind)]
-        files |= dict.fromkeys(places, library)
-        said = f"{' and '.join(places)}, compiled by {by}"
+        paths = [f"binaries/{folder}/{binary}" for folder in folders_of(fmi, processor, kind)]
+        files |= dict.fromkeys(paths, library)
+        description = f"{' and '.join(paths)}, compiled by {outcome}"
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data,
                              zipfile.ZIP_DEFLATED)  # fmt: skip
     write_whole(path, memory.getvalue(), force=force)
-    return said
+    return description
 
 
 def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
@@ -89,9 +89,9 @@ def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
 
     FMI 2.0 has two folders on ARM, since importers use different names.
     """
-    old = {"windows": "win64"}.get(kind, f"{kind}64")
-    named = [f"{processor}-{kind}"] if fmi != "2.0" or processor != "x86_64" else []
-    return [*named, *([old] if fmi == "2.0" else [])]
+    fmi2_folder = {"windows": "win64"}.get(kind, f"{kind}64")
+    folders = [f"{processor}-{kind}"] if fmi != "2.0" or processor != "x86_64" else []
+    return [*folders, *([fmi2_folder] if fmi == "2.0" else [])]
 
 
 def variables(plant: Plant) -> list["FmuVariable"]:
@@ -102,43 +102,53 @@ def variables(plant: Plant) -> list["FmuVariable"]:
     """
     model = plant.model
     joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
-    shown = {model.names[k] for k in joints if k is not None}
-    taken = {name for name, _ in (*plant.states, *plant.inputs)}
-    found: list[FmuVariable] = []
+    joint_names = {model.names[k] for k in joints if k is not None}
+    names = {name for name, _ in (*plant.states, *plant.inputs)}
+    fmu_variables: list[FmuVariable] = []
 
-    def own(name: str) -> str:
-        while name in taken:
+    def unique_name(name: str) -> str:
+        while name in names:
             name += "_"
-        taken.add(name)
+        names.add(name)
         return name
 
-    def add(name: str, unit: str, causality: str, about: str, start: float | None = None,
-            of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
+    def add(name: str, unit: str, causality: str, description: str, start: float | None = None,
+            derivative_of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
         jumps = nominal is not None and bool(plant.switches.holders or model.attitudes)
-        known = (name, unit, causality, about, start, of, nominal, jumps, next(by, ()))
-        found.append(FmuVariable(len(found), *known))
+        fields = (
+            name,
+            unit,
+            causality,
+            description,
+            start,
+            derivative_of,
+            nominal,
+            jumps,
+            next(dependencies, ()),
+        )
+        fmu_variables.append(FmuVariable(len(fmu_variables), *fields))
 
     size, inputs = len(plant.states), len(plant.inputs)
-    knowns = [*range(size + 1), *range(2 * size + 1, 2 * size + 1 + inputs)]
-    rates, outputs = ([tuple(k for k, given in zip(knowns, row, strict=True) if given)
+    references = [*range(size + 1), *range(2 * size + 1, 2 * size + 1 + inputs)]
+    rates, outputs = ([tuple(k for k, depends in zip(references, row, strict=True) if depends)
                        for row in rows] for rows in plant.dependencies())  # fmt: skip
     states = [(k,) for k in range(1, size + 1)]
-    seen = [tuple(knowns)] * len(plant.indicators)
-    by = iter([(), *states, *rates, *[()] * inputs, *outputs, *seen])
+    indicators = [tuple(references)] * len(plant.indicators)
+    dependencies = iter([(), *states, *rates, *[()] * inputs, *outputs, *indicators])
 
-    add(own("time"), "s", "independent", "Time")
+    add(unique_name("time"), "s", "independent", "Time")
     for k, (name, unit) in enumerate(plant.states):
-        told = "output" if name.removesuffix(".rate") in shown else "local"
-        add(name, unit, told, "state", float(plant.start[k]), nominal=float(plant.usual[k]))
+        kind = "output" if name.removesuffix(".rate") in joint_names else "local"
+        add(name, unit, kind, "state", float(plant.start[k]), nominal=float(plant.usual[k]))
     for k, (name, unit) in enumerate(plant.states):
-        add(own(f"der({name})"), f"{unit}/s", "local", "rate", of=k + 1)
+        add(unique_name(f"der({name})"), f"{unit}/s", "local", "rate", derivative_of=k + 1)
     for name, unit in plant.inputs:
         add(name, unit, "input", "on top of the model file's input", 0.0)
     for name, unit in plant.output_names:
-        add(own(name), unit, "output", "computed")
-    for k, what in enumerate(plant.indicators, 1):
-        add(own(f"indicator{k}"), "1", "local", what)
-    return found
+        add(unique_name(name), unit, "output", "computed")
+    for k, meaning in enumerate(plant.indicators, 1):
+        add(unique_name(f"indicator{k}"), "1", "local", meaning)
+    return fmu_variables
 
 
 @dataclass(frozen=True)
@@ -169,63 +179,64 @@ class FmuVariable:
     @property
     def attributes(self) -> dict[str, str]:
         """XML attributes of the variable that FMI 2.0 and 3.0 have in common."""
-        found = {"name": self.name, "valueReference": str(self.reference),
+        attributes = {"name": self.name, "valueReference": str(self.reference),
                  "description": self.about, "causality": self.causality,
                  "variability": "continuous"}  # fmt: skip
         if self.causality in ("output", "local"):
-            found["initial"] = "calculated" if self.computed else "exact"
-        return found
+            attributes["initial"] = "calculated" if self.computed else "exact"
+        return attributes
 
     @property
     def numbers(self) -> dict[str, str]:
         """XML attributes of the variable's unit, nominal value, start and reinitialisation."""
-        found = {"unit": self.unit}
+        attributes = {"unit": self.unit}
         if self.nominal is not None:
-            found["nominal"] = repr(self.nominal)
+            attributes["nominal"] = repr(self.nominal)
         if self.start is not None:
-            found["start"] = repr(self.start)
-        return found | ({"reinit": "true"} if self.jumps else {})
+            attributes["start"] = repr(self.start)
+        return attributes | ({"reinit": "true"} if self.jumps else {})
 
 
 def description_2(
-    plant: Plant, listed: list[FmuVariable], token: str, code: list[str]
+    plant: Plant, declared_variables: list[FmuVariable], token: str, code: list[str]
 ) -> ET.Element:
     """Return the XML model description of a functional mock-up unit for FMI 2.0.
 
     A variable's index is its value reference.
     """
-    counted = {"guid": token, "numberOfEventIndicators": str(len(plant.indicators))}
-    root = _root(plant, "2.0", counted)
-    listed = listed[1:]  # time is optional, and one importer would require a start value
-    for kind, more in (("ModelExchange", {}), ("CoSimulation", _VARIABLE_STEP)):
-        ability = {
+    attributes = {"guid": token, "numberOfEventIndicators": str(len(plant.indicators))}
+    root = _root(plant, "2.0", attributes)
+    # Time is optional, and one importer would require a start value.
+    declared_variables = declared_variables[1:]
+    for kind, extra in (("ModelExchange", {}), ("CoSimulation", _VARIABLE_STEP)):
+        capabilities = {
             "modelIdentifier": plant.name,
             "canGetAndSetFMUstate": "true",
             "canSerializeFMUstate": "true",
             "providesDirectionalDerivative": "true",
         }
-        files = ET.SubElement(ET.SubElement(root, kind, ability | more), "SourceFiles")
+        files = ET.SubElement(ET.SubElement(root, kind, capabilities | extra), "SourceFiles")
         for name in code:
             ET.SubElement(files, "File", name=name)
-    _units_and_experiment(root, listed)
+    _units_and_experiment(root, declared_variables)
     declared = ET.SubElement(root, "ModelVariables")
-    for each in listed:
-        scalar = ET.SubElement(declared, "ScalarVariable", each.attributes)
-        further = {} if each.of is None else {"derivative": str(each.of)}
-        ET.SubElement(scalar, "Real", each.numbers | further)
+    for variable in declared_variables:
+        scalar = ET.SubElement(declared, "ScalarVariable", variable.attributes)
+        derivative = {} if variable.of is None else {"derivative": str(variable.of)}
+        ET.SubElement(scalar, "Real", variable.numbers | derivative)
     structure = ET.SubElement(root, "ModelStructure")
-    outputs = [each for each in listed if each.causality == "output"]
-    rates = [each for each in listed if each.of is not None]
-    unknowns = [each for each in outputs if each.computed] + rates
+    outputs = [variable for variable in declared_variables if variable.causality == "output"]
+    rates = [variable for variable in declared_variables if variable.of is not None]
+    unknowns = [variable for variable in outputs if variable.computed] + rates
     for kind, group in (
         ("Outputs", outputs),
         ("Derivatives", rates),
         ("InitialUnknowns", unknowns),
     ):
         element = ET.SubElement(structure, kind)
-        for each in sorted(group, key=lambda each: each.reference):
-            ET.SubElement(element, "Unknown", index=str(each.reference),
-                          dependencies=" ".join(str(k) for k in each.by if k))  # fmt: skip
+        for variable in sorted(group, key=lambda variable: variable.reference):
+            ET.SubElement(element, "Unknown", index=str(variable.reference),
+                          dependencies=" ".join(str(k) for k in variable.by if k))  # fmt: skip
     return root
 
 
@@ -234,57 +245,62 @@ _AFTER_STEPS = {"needsCompletedIntegratorStep": "true"}
 
 
 def description_3(
-    plant: Plant, listed: list[FmuVariable], token: str, code: list[str]
+    plant: Plant, declared_variables: list[FmuVariable], token: str, code: list[str]
 ) -> ET.Element:
     """Return the XML model description of a functional mock-up unit for FMI 3.0."""
     root = _root(plant, "3.0", {"instantiationToken": token})
-    for kind, more in (("ModelExchange", _AFTER_STEPS), ("CoSimulation", _VARIABLE_STEP)):
-        ability = {
+    for kind, extra in (("ModelExchange", _AFTER_STEPS), ("CoSimulation", _VARIABLE_STEP)):
+        capabilities = {
             "modelIdentifier": plant.name,
             "canGetAndSetFMUState": "true",
             "canSerializeFMUState": "true",
             "providesDirectionalDerivatives": "true",
         }
-        ET.SubElement(root, kind, ability | more)
-    _units_and_experiment(root, listed)
+        ET.SubElement(root, kind, capabilities | extra)
+    _units_and_experiment(root, declared_variables)
     declared = ET.SubElement(root, "ModelVariables")
-    for each in listed:
-        further = {} if each.of is None else {"derivative": str(each.of)}
-        ET.SubElement(declared, "Float64", each.attributes | each.numbers | further)
+    for variable in declared_variables:
+        derivative = {} if variable.of is None else {"derivative": str(variable.of)}
+        ET.SubElement(declared, "Float64", variable.attributes | variable.numbers | derivative)
     structure = ET.SubElement(root, "ModelStructure")
-    for kind, group in _structure_3(listed):
-        for each in group:
-            ET.SubElement(structure, kind, valueReference=str(each.reference),
-                          dependencies=" ".join(map(str, each.by)))  # fmt: skip
+    for kind, group in _structure_3(declared_variables):
+        for variable in group:
+            ET.SubElement(structure, kind, valueReference=str(variable.reference),
+                          dependencies=" ".join(map(str, variable.by)))  # fmt: skip
     return root
 
 
-def _structure_3(listed: list[FmuVariable]) -> Iterator[tuple[str, list[FmuVariable]]]:
-    outputs = [each for each in listed if each.causality == "output"]
-    rates = [each for each in listed if each.of is not None]
-    bounds = [each for each in listed if each.name.startswith("indicator") and each.computed
-              and each.causality == "local"]  # fmt: skip
+def _structure_3(declared_variables: list[FmuVariable]) -> Iterator[tuple[str, list[FmuVariable]]]:
+    outputs = [variable for variable in declared_variables if variable.causality == "output"]
+    rates = [variable for variable in declared_variables if variable.of is not None]
+    bounds = [
+        variable
+        for variable in declared_variables
+        if variable.name.startswith("indicator")
+        and variable.computed
+        and variable.causality == "local"
+    ]
     yield "Output", outputs
     yield "ContinuousStateDerivative", rates
-    yield "InitialUnknown", [each for each in outputs if each.computed] + rates
+    yield "InitialUnknown", [variable for variable in outputs if variable.computed] + rates
     yield "EventIndicator", bounds
 
 
-def _root(plant: Plant, fmi: str, more: dict[str, str]) -> ET.Element:
-    about = {
+def _root(plant: Plant, fmi: str, extra: dict[str, str]) -> ET.Element:
+    attributes = {
         "fmiVersion": fmi, "modelName": plant.model.arm.name,
         "generationTool": f"flexarm {version('flexarm')}", "variableNamingConvention": "flat",
     }  # fmt: skip
-    return ET.Element("fmiModelDescription", about | more)
+    return ET.Element("fmiModelDescription", attributes | extra)
 
 
-def _units_and_experiment(root: ET.Element, listed: list[FmuVariable]) -> None:
+def _units_and_experiment(root: ET.Element, declared_variables: list[FmuVariable]) -> None:
     units = ET.SubElement(root, "UnitDefinitions")
-    for unit in sorted({each.unit for each in listed}):
+    for unit in sorted({variable.unit for variable in declared_variables}):
         element = ET.SubElement(units, "Unit", name=unit)
-        whole, *per = unit.split("/")
-        base = dict(UNITS[whole])
-        base |= {"s": base.get("s", 0) - len(per)} if per else {}
+        numerator, *denominators = unit.split("/")
+        base = dict(UNITS[numerator])
+        base |= {"s": base.get("s", 0) - len(denominators)} if denominators else {}
         ET.SubElement(element, "BaseUnit", {key: str(value) for key, value in base.items()})
     ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1",
                   tolerance=repr(EXPERIMENT_TOLERANCE))  # fmt: skip

@@ -24,7 +24,7 @@ from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.constants import TYPICAL_DEFLECTION
 from flexarm.exports.identifiers import identifier
-from flexarm.exports.switches import Switches, what_stays
+from flexarm.exports.switches import Switches, unsupported_part
 from flexarm.integrate.constants import INSTANT_RUN
 from flexarm.integrate.mission.event_functions import EventArguments
 from flexarm.integrate.mission.hybrid import HybridSimulation, leg_task
@@ -55,41 +55,45 @@ def plant(arm: Arm) -> "Plant":
     """
     model = build(validated(arm))
     hybrid = HybridSimulation(model, {}, INSTANT_RUN, equation_of)
-    stays = what_stays(model, hybrid)
-    if stays:
-        raise _refused(model, stays, "only flexarm's own integration can handle")
+    unsupported = unsupported_part(model, hybrid)
+    if unsupported:
+        raise _refused(model, unsupported, "only flexarm's own integration can handle")
     state = hybrid.first(arm.start)
-    began = hybrid.discrete
-    hybrid.discrete = replace(began, closed={})  # equations in which no joint is locked
+    initial = hybrid.discrete
+    hybrid.discrete = replace(initial, closed={})  # equations in which no joint is locked
     times = np.array([0.0, INSTANT_RUN])
     task = leg_task(hybrid, state, times)
-    hybrid.discrete = began
+    hybrid.discrete = initial
     switches = Switches.of(hybrid, task, _ends(model, task))
     actuators = replace(task.motion.actuators, lookouts=(), slipping=switches.slipping)
-    made = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)
-    if not made.states:
+    exported = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)
+    if not exported.states:
         raise _refused(model, "only prescribed joints", "leaves no state")
-    return made
+    return exported
 
 
 def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
     """Return end events that depend on time alone: ends of tables and prescribed bounds."""
-    last = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
+    first_table_end = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
                default=math.inf)  # fmt: skip
-    found = [Event(name="a table ends", at=last, end=True)] if math.isfinite(last) else []
-    for limit in _bounding(model, task.start.q):
+    events = (
+        [Event(name="a table ends", at=first_table_end, end=True)]
+        if math.isfinite(first_table_end)
+        else []
+    )
+    for limit in _run_bounds(model, task.start.q):
         for i in (i for i in model.prescribed if limit.row[i]):
             for key, bound in (("below", limit.low), ("above", limit.high)):
                 if math.isfinite(bound):
                     when = When.model_validate({"quantity": model.names[i], key: bound})
-                    found.append(Event(name=limit.what, when=when, end=True))
-    return found
+                    events.append(Event(name=limit.what, when=when, end=True))
+    return events
 
 
-def _bounding(model: Model, q: Array) -> list[StateLimit]:
+def _run_bounds(model: Model, q: Array) -> list[StateLimit]:
     """Return the bounds whose violation ends a simulation."""
-    found = state_limits_of(model, q, 1e-3)[len(digit_limits(model, 1e-3)) :]
-    return [limit for limit in found if limit.what]
+    bounds = state_limits_of(model, q, 1e-3)[len(digit_limits(model, 1e-3)) :]
+    return [limit for limit in bounds if limit.what]
 
 
 def _refused(model: Model, part: str, reason: str) -> ModelError:
@@ -126,15 +130,15 @@ class Plant:
         """Names and units of the states."""
         names, units = self.model.names, self.model.units
         axes = {axis.name: axis for axis in self.model.axes}
-        acts = self.task.motion.actuators
+        actuators = self.task.motion.actuators
         drives = [
-            *((each.name, axes[each.name].input_unit)
-              for each in acts.servos if each.state is not None),
+            *((element.name, axes[element.name].input_unit)
+              for element in actuators.servos if element.state is not None),
             *(
-                (each.name, axes[each.loss_channel.rpartition(":")[0]].unit)
-                for each in acts.bristles
+                (element.name, axes[element.loss_channel.rpartition(":")[0]].unit)
+              for element in actuators.bristles
             ),
-            *((each.name, "A") for each in acts.windings if each.has_state),
+            *((element.name, "A") for element in actuators.windings if element.has_state),
         ]  # fmt: skip
         return (
             *((names[i], units[i]) for i in self.open),
@@ -145,21 +149,21 @@ class Plant:
     @property
     def inputs(self) -> tuple[tuple[str, str], ...]:
         """Names and units of the inputs."""
-        driven = [axis for axis in self.model.axes if axis.driven]
-        return tuple((f"{axis.name}.effort", axis.input_unit) for axis in driven)
+        axes = [axis for axis in self.model.axes if axis.driven]
+        return tuple((f"{axis.name}.effort", axis.input_unit) for axis in axes)
 
     @property
     def output_names(self) -> tuple[tuple[str, str], ...]:
         """Names and units of the outputs: `OUTPUTS`, then elements of reference attitudes."""
         names = [self.model.names[k].rpartition(".")[0] for k in self.model.attitudes]
-        turned = ((f"{name}.R{i}{j}", "1") for name in names for i in "123" for j in "123")
-        return (*OUTPUTS, *turned)
+        attitude_names = ((f"{name}.R{i}{j}", "1") for name in names for i in "123" for j in "123")
+        return (*OUTPUTS, *attitude_names)
 
     @property
     def start(self) -> Array:
         """State at time 0."""
-        task, open_ = self.task, list(self.open)
-        return np.concatenate([task.start.q[open_], task.start.v[open_], self._drive_states])
+        task, free = self.task, list(self.open)
+        return np.concatenate([task.start.q[free], task.start.v[free], self._drive_states])
 
     @property
     def _drive_states(self) -> Array:
@@ -174,9 +178,9 @@ class Plant:
             sizes[part.modes.start : part.modes.stop] = TYPICAL_DEFLECTION * max(
                 part.length, TYPICAL_DEFLECTION
             )
-        swift = max(self.task.vibration.fastest, 1.0)
+        frequency = max(self.task.vibration.fastest, 1.0)
         floors = self.task.motion.actuators.floors
-        return np.concatenate([sizes[list(self.open)], sizes[list(self.open)] * swift, floors])
+        return np.concatenate([sizes[list(self.open)], sizes[list(self.open)] * frequency, floors])
 
     @property
     def largest_step(self) -> float:
@@ -186,8 +190,8 @@ class Plant:
     @property
     def jumps(self) -> Array:
         """Times at which functions of time jump or events become active [s]."""
-        found = jumps([channel for group in self.task.groups for channel in group])
-        times = np.unique([*found, *self.switches.times])
+        jump_times = jumps([channel for group in self.task.groups for channel in group])
+        times = np.unique([*jump_times, *self.switches.times])
         return np.asarray(times[times > 0], dtype=float)
 
     @property
@@ -195,28 +199,31 @@ class Plant:
         """Return the initial values and parameters of the discrete states by name."""
         m, equation = len(self.open), self.task.equation
         mass = np.diag(equation.mass_matrix(self.task.start.q))
-        place = {i: m + k for k, i in enumerate(self.open)}
-        return self.switches.tables(equation.reference_attitude, mass, place)
+        rate_index = {i: m + k for k, i in enumerate(self.open)}
+        return self.switches.tables(equation.reference_attitude, mass, rate_index)
 
     @property
     def indicators(self) -> list[str]:
         """Names of the event indicators: bounds first."""
-        return [*(f"bound: {what}" for _, _, what in self.bounds), *self.switches.names]
+        return [
+            *(f"bound: {description}" for _, _, description in self.bounds),
+            *self.switches.names,
+        ]
 
     @cached_property
     def bounds(self) -> list[tuple[Array, float, str]]:
         """Bounds that end a run, as (row, number, description): row . x + number > 0 inside."""
         model, n = self.model, self.model.size
         columns = [*self.open, *(n + i for i in self.open)]
-        found = []
-        for limit in _bounding(model, self.task.start.q):
+        bounds = []
+        for limit in _run_bounds(model, self.task.start.q):
             if limit.row[list(model.prescribed)].any():
                 continue  # depends on time alone: see `_ends`
             row = np.concatenate([limit.row[columns], np.zeros(len(self._drive_states))])
             for sign, bound in ((1.0, -limit.low), (-1.0, limit.high)):
                 if np.isfinite(bound):
-                    found.append((sign * row, float(bound), limit.what))
-        return found
+                    bounds.append((sign * row, float(bound), limit.what))
+        return bounds
 
     def linear(self) -> StateSpace:
         """Return the arm linearised at the equilibrium; at the start if there is none."""
@@ -235,26 +242,26 @@ class Plant:
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
         motion, held = self.task.motion.trace(), d.numel() - len(self.switches.sampled)
         values = [self._channels(group, t, since) for group in groups]
-        given = {
+        arguments = {
             "t": t, "q": q, "v": v, "u": values[0][:, 0] + u, "w": values[1][:, 0],
             "given": values[2][:, 2], "r": ca.vertcat(values[3][:, 0], values[3][:, 1]),
             "x": x[2 * m :], "b": d[9 * len(self.model.attitudes) : held], "h": d[held:],
             "reference_attitude": self._references(d),
         }  # fmt: skip
-        results = motion.call([given[name] for name in motion.name_in()], True, False)
-        found = dict(zip(motion.name_out(), results, strict=True))
-        a = found["a"]
+        results = motion.call([arguments[name] for name in motion.name_in()], True, False)
+        outputs = dict(zip(motion.name_out(), results, strict=True))
+        a = outputs["a"]
         rate = ca.vertcat(
-            *(v[i] for i in self.open), *(a[i] for i in self.open), found.get("dx", ca.SX(0, 1))
+            *(v[i] for i in self.open), *(a[i] for i in self.open), outputs.get("dx", ca.SX(0, 1))
         )
         model = (
             self.model.with_reference(self._references(d)) if self.model.attitudes else self.model
         )
         states = {name: x[2 * m + k] for k, name in enumerate(actuators.state_names)}
-        seen = self.switches.seen(EventArguments(model, t, q, v, states, ca.SX(0, 1)))
+        event_values = self.switches.seen(EventArguments(model, t, q, v, states, ca.SX(0, 1)))
         return ca.Function(
             f"{self.name}_rates", [t, since, x, u, d],
-            [ca.densify(rate), ca.densify(ca.vertcat(ca.SX(0, 1), *seen))],
+            [ca.densify(rate), ca.densify(ca.vertcat(ca.SX(0, 1), *event_values))],
             ["t", "since", "x", "u", "d"], ["rate", "seen"],
         )  # fmt: skip
 
@@ -263,16 +270,19 @@ class Plant:
         """Return the CasADi function ``(t, since, x, d) -> y`` of the outputs in `output_names`."""
         t, since, x, _, d, q, v = self._symbols()
         reference_attitudes = self._references(d)
-        more = [reference_attitudes] if self.model.attitudes else []
-        seen = self.task.equation.function("observation").call([q, v, *more], True, False)[0]
-        turned = [
+        references = [reference_attitudes] if self.model.attitudes else []
+        observed = self.task.equation.function("observation").call(
+            [q, v, *references], True, False
+        )[0]
+        attitudes = [
             ca.vec(
                 (reference_attitudes[3 * k : 3 * k + 3, :] @ base_rotation(q[first : first + 3])).T
             )
             for k, first in enumerate(self.model.attitudes)
         ]
         return ca.Function(
-            f"{self.name}_outputs", [t, since, x, d], [ca.densify(ca.vertcat(seen, *turned))],
+            f"{self.name}_outputs", [t, since, x, d],
+            [ca.densify(ca.vertcat(observed, *attitudes))],
             ["t", "since", "x", "d"], ["y"],
         )  # fmt: skip
 
@@ -284,18 +294,18 @@ class Plant:
         and ``rate`` the rates of the integrals.
         """
         t, since, _, u, _, _, _ = self._symbols()
-        listed, sampled = self.task.motion.actuators.servos, self.switches.sampled
+        all_servos, sampled = self.task.motion.actuators.servos, self.switches.sampled
         m = ca.SX.sym("m", 3 * len(sampled))
-        fed = self._channels(self.task.groups[0], t, since)[:, 0] + u
-        told = self._channels(self.task.groups[3], t, since)
-        asked, rates = [], []
-        for k, each in enumerate(sampled):
-            row, own = told[listed.index(each), :], fed[each.column]
-            place, speed, x = ca.vertsplit(m[3 * k : 3 * k + 3])
-            total, rate = each.asks(own, place, speed, (row[0], row[1]), x)
-            asked.append(total - own)
+        other_inputs = self._channels(self.task.groups[0], t, since)[:, 0] + u
+        targets = self._channels(self.task.groups[3], t, since)
+        requested, rates = [], []
+        for k, servo in enumerate(sampled):
+            row, other_input = targets[all_servos.index(servo), :], other_inputs[servo.column]
+            position, speed, x = ca.vertsplit(m[3 * k : 3 * k + 3])
+            total, rate = servo.raw_input(other_input, position, speed, (row[0], row[1]), x)
+            requested.append(total - other_input)
             rates.append(rate)
-        results = [ca.densify(ca.vertcat(*each)) for each in (asked, rates)]
+        results = [ca.densify(ca.vertcat(*expressions)) for expressions in (requested, rates)]
         return ca.Function(f"{self.name}_servos", [t, since, u, m], results,
                            ["t", "since", "u", "m"], ["asked", "rate"])  # fmt: skip
 
@@ -306,18 +316,18 @@ class Plant:
         The current attitudes become the references, and the angles in x become 0.
         """
         _, _, x, _, d, _, _ = self._symbols()
-        reference_attitudes, after, m = self._references(d), ca.SX(x), len(self.open)
+        reference_attitudes, new_state, m = self._references(d), ca.SX(x), len(self.open)
         for k, first in enumerate(self.model.attitudes):
-            at = self.open.index(first)
-            angles, rates = x[at : at + 3], x[m + at : m + at + 3]
+            index = self.open.index(first)
+            angles, rates = x[index : index + 3], x[m + index : m + index + 3]
             rows = slice(3 * k, 3 * k + 3)
             reference_attitudes[rows, :], spin = rebased(
                 reference_attitudes[rows, :], angles, rates
             )
-            after[at : at + 3], after[m + at : m + at + 3] = 0, spin
+            new_state[index : index + 3], new_state[m + index : m + index + 3] = 0, spin
         return ca.Function(
             f"{self.name}_anew", [x, d],
-            [ca.densify(after), ca.densify(ca.vec(reference_attitudes.T))],
+            [ca.densify(new_state), ca.densify(ca.vec(reference_attitudes.T))],
             ["x", "d"], ["after", "reference_attitudes"],
         )  # fmt: skip
 
@@ -326,10 +336,10 @@ class Plant:
         rates, outputs = self.rates(), self.outputs()
         t, since, x, u, d = rates.sx_in()
         dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
-        both, along = ca.vertcat(x, u), ca.vertcat(dx, du)
+        variables, direction = ca.vertcat(x, u), ca.vertcat(dx, du)
         f = rates.call([t, since, x, u, d], True, False)[0]
         y = outputs.call([t, since, x, d], True, False)[0]
-        changes = [ca.densify(ca.jtimes(each, both, along)) for each in (f, y)]
+        changes = [ca.densify(ca.jtimes(function, variables, direction)) for function in (f, y)]
         return ca.Function(
             f"{self.name}_tangent", [t, since, x, u, d, dx, du], changes,
             ["t", "since", "x", "u", "d", "dx", "du"], ["rate", "y"],
@@ -342,8 +352,8 @@ class Plant:
         accelerations depend on all arguments, since the force that locks a joint does.
         """
 
-        def table(function: ca.Function, *on: int) -> Array:
-            return np.hstack([ca.DM(function.jac_sparsity(0, k), 1.0).full() for k in on])
+        def table(function: ca.Function, *inputs_: int) -> Array:
+            return np.hstack([ca.DM(function.jac_sparsity(0, k), 1.0).full() for k in inputs_])
 
         rates, outputs = table(self.rates(), 0, 2, 3), table(self.outputs(), 0, 2)
         if self.switches.holders:
@@ -391,9 +401,9 @@ class Plant:
         q, v = ca.SX.zeros(self.model.size, 1), ca.SX.zeros(self.model.size, 1)
         for k, i in enumerate(self.open):
             q[i], v[i] = x[k], x[m + k]
-        told = self._channels(self.task.groups[2], t, since)
+        prescribed = self._channels(self.task.groups[2], t, since)
         for k, i in enumerate(self.model.prescribed):
-            q[i], v[i] = told[k, 0], told[k, 1]
+            q[i], v[i] = prescribed[k, 0], prescribed[k, 1]
         return t, since, x, u, d, q, v
 
     def _references(self, d: Expr) -> Expr:
@@ -404,7 +414,7 @@ class Plant:
     def _channels(self, group: Sequence[Channel], t: Expr, since: Expr) -> Expr:
         """Return value, rate and acceleration of functions of time, shape (channels, 3)."""
         rows = [
-            trace_profile(each.profile, t - each.begin, since=since - each.begin).T
-            for each in group
+            trace_profile(channel.profile, t - channel.begin, since=since - channel.begin).T
+            for channel in group
         ]
         return ca.vertcat(*rows) if rows else ca.SX(0, 3)

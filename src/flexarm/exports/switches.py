@@ -45,19 +45,19 @@ class Switches:
     ) -> "Switches":
         """Return the discrete states and guards of a started simulation with further end events."""
         model, events = hybrid.model, (*hybrid.events, *ends)
-        whens = [each.when for each in events if each.when is not None]
+        whens = [event.when for event in events if event.when is not None]
         looks = [EventFunction.of(model, when.quantity) for when in whens]
-        held, acts = tuple(holders(model).values()), task.motion.actuators
-        looks += [each for each in acts.lookouts if each.corner is not None]
-        sampled = tuple(each for each in acts.servos if each.servo.period is not None)
-        now = hybrid.discrete
-        return cls(model, now, held, events, tuple(looks), sampled, task.start.memory)
+        stick_slip, actuators = tuple(holders(model).values()), task.motion.actuators
+        looks += [function for function in actuators.lookouts if function.corner is not None]
+        sampled = tuple(servo for servo in actuators.servos if servo.servo.period is not None)
+        discrete = hybrid.discrete
+        return cls(model, discrete, stick_slip, events, tuple(looks), sampled, task.start.memory)
 
     @property
     def slipping(self) -> tuple[Slipping, ...]:
         """Return brakes and dry friction as external efforts, locked or slipping."""
-        return tuple(Slipping(each.index, "held", Slipping.of(each).frictions)
-                     for each in self.holders)  # fmt: skip
+        return tuple(Slipping(holder.index, "held", Slipping.of(holder).frictions)
+                     for holder in self.holders)  # fmt: skip
 
     @property
     def numbers(self) -> int:
@@ -67,8 +67,8 @@ class Switches:
     @property
     def waiting(self) -> int:
         """Return the largest number of samples in the delay queue of a servo."""
-        return max((int(each.servo.delay / (each.servo.period or 1.0)) + 2
-                    for each in self.sampled), default=0)  # fmt: skip
+        return max((int(servo.servo.delay / (servo.servo.period or 1.0)) + 2
+                    for servo in self.sampled), default=0)  # fmt: skip
 
     @property
     def times(self) -> list[float]:
@@ -76,111 +76,118 @@ class Switches:
         return [event.earliest for event in self.events]
 
     @property
-    def _touching(self) -> list[tuple[str, float]]:
+    def _contact_corners(self) -> list[tuple[str, float]]:
         """Return contacts and stops by name, with the event function's value at first contact."""
-        found = [(f"contact {name}", 0.0) for name in self.model.arm.contact_names]
+        corners = [(f"contact {name}", 0.0) for name in self.model.arm.contact_names]
         for axis in self.model.axes:
             limits = axis.acts.limits
             if axis.acts.stops is not None and limits is not None:
-                ends = [each for each in (limits.lower, limits.upper) if each is not None]
-                found += [(f"stop of {axis.name}", float(end)) for end in ends]
-        return found
+                ends = [limit for limit in (limits.lower, limits.upper) if limit is not None]
+                corners += [(f"stop of {axis.name}", float(end)) for end in ends]
+        return corners
 
     @property
     def corners(self) -> Array:
         """Values of the event functions at corners of the equations; infinite for events."""
-        mine = [math.inf if each.corner is None else each.corner for each in self.looks]
-        return np.array([*mine, *(value for _, value in self._touching)])
+        own_corners = [
+            math.inf if function.corner is None else function.corner for function in self.looks
+        ]
+        return np.array([*own_corners, *(value for _, value in self._contact_corners)])
 
     @property
     def names(self) -> list[str]:
         """Names of the event indicators that follow the indicators of bounds."""
-        model, whens = self.model, [each for each in self.events if each.when is not None]
+        model, whens = self.model, [event for event in self.events if event.when is not None]
         return [
-            *(f"event: {each.title}" for each in whens),
-            *(f"corner: {each.kind}" for each in self.looks[len(whens) :]),
-            *(f"corner: {name}" for name, _ in self._touching),
-            *(f"{each.name}: sticks or slips" for each in self.holders),
-            *(f"{model.names[k + 1]}: angles are measured anew" for k in model.attitudes),
+            *(f"event: {event.title}" for event in whens),
+            *(f"corner: {event.kind}" for event in self.looks[len(whens) :]),
+            *(f"corner: {name}" for name, _ in self._contact_corners),
+            *(f"{holder.name}: sticks or slips" for holder in self.holders),
+            *(f"{model.names[k + 1]}: reference attitude is reset" for k in model.attitudes),
         ]
 
-    def seen(self, seen: EventArguments) -> list[Expr]:
+    def seen(self, arguments: EventArguments) -> list[Expr]:
         """Return the expressions of the event functions."""
-        model, q = seen.model, seen.q
-        found = [each.trace(seen) for each in self.looks]
-        found += [each.depth for each in touches(model, q, frames(model, q))]
+        model, q = arguments.model, arguments.q
+        values = [function.trace(arguments) for function in self.looks]
+        values += [contact.depth for contact in touches(model, q, frames(model, q))]
         for axis in model.axes:
             limits = axis.acts.limits
             if axis.acts.stops is not None and limits is not None:
-                place = constant(hub_row(model, axis)).T @ q
-                found += [place for end in (limits.lower, limits.upper) if end is not None]
-        return found
+                position = constant(hub_row(model, axis)).T @ q
+                values += [position for end in (limits.lower, limits.upper) if end is not None]
+        return values
 
     def tables(
-        self, reference_attitudes: Array, mass: Array, place: dict[int, int]
+        self, reference_attitudes: Array, mass: Array, rate_index: dict[int, int]
     ) -> dict[str, Array]:
         """Return initial values and parameters of events, brakes, friction and servos, by name.
 
         ``reference_attitudes`` are the reference attitudes at the start, ``mass`` is the diagonal
-        of the mass matrix there, ``place`` the index in the state of each coordinate's rate.
+        of the mass matrix there, ``rate_index`` the index in the state of each coordinate's rate.
         """
-        began, held, events = self.began, self.holders, self.events
-        looked = iter(range(len(self.looks)))
+        initial, holders, events = self.began, self.holders, self.events
+        function_numbers = iter(range(len(self.looks)))
         rows: dict[str, list[float]] = {
-            "look": [-1 if each.when is None else next(looked) for each in events],
+            "look": [-1 if event.when is None else next(function_numbers) for event in events],
             "from": self.times,
-            "low": [-math.inf if each.when is None or each.when.below is None
-                    else each.when.below for each in events],
-            "high": [math.inf if each.when is None or each.when.above is None
-                     else each.when.above for each in events],
-            "end": [each.end for each in events],
-            "done": [k in began.done for k in range(len(events))],
+            "low": [-math.inf if event.when is None or event.when.below is None
+                    else event.when.below for event in events],
+            "high": [math.inf if event.when is None or event.when.above is None
+                     else event.when.above for event in events],
+            "end": [event.end for event in events],
+            "done": [k in initial.done for k in range(len(events))],
             "brake": [
-                (one.brake is not None) * ((one.axis.name in each.brake)
-                                           - (one.axis.name in each.release))
-                for each in events for one in held
+                (holder.brake is not None) * ((holder.axis.name in event.brake)
+                                           - (holder.axis.name in event.release))
+                for event in events for holder in holders
             ],
         }  # fmt: skip
         for name in ("low", "high"):
-            for k, each in enumerate(events):
-                if each.when is not None and self.looks[int(rows["look"][k])].squared:
+            for k, event in enumerate(events):
+                if event.when is not None and self.looks[int(rows["look"][k])].squared:
                     rows[name][k] *= abs(rows[name][k])
-        found = {f"event_{name}": np.array(row, dtype=float) for name, row in rows.items()}
-        kept = {
-            "place": [place[each.index] for each in held],
-            "friction": [each.capacity(braked=False) for each in held],
-            "brake": [each.brake or 0.0 for each in held],
-            "unit": [mass[each.index] for each in held],
-            "closed": [began.closed.get(each.name, OPEN) for each in held],
-            "braked": [each.brake is not None and each.axis.name in began.braked for each in held],
+        tables = {f"event_{name}": np.array(row, dtype=float) for name, row in rows.items()}
+        holder_rows = {
+            "place": [rate_index[holder.index] for holder in holders],
+            "friction": [holder.capacity(braked=False) for holder in holders],
+            "brake": [holder.brake or 0.0 for holder in holders],
+            "unit": [mass[holder.index] for holder in holders],
+            "closed": [initial.closed.get(holder.name, OPEN) for holder in holders],
+            "braked": [
+                holder.brake is not None and holder.axis.name in initial.braked
+                for holder in holders
+            ],
         }
-        found |= {f"holder_{name}": np.array(row, dtype=float) for name, row in kept.items()}
-        at = [place[k] - len(place) for k in self.model.attitudes]
-        known = [self.memory.get(each.name, ServoMemory()) for each in self.sampled]
+        tables |= {
+            f"holder_{name}": np.array(row, dtype=float) for name, row in holder_rows.items()
+        }
+        at = [rate_index[k] - len(rate_index) for k in self.model.attitudes]
+        memories = [self.memory.get(servo.name, ServoMemory()) for servo in self.sampled]
         digital = {
-            "period": [each.servo.period for each in self.sampled],
-            "delay": [each.servo.delay for each in self.sampled],
-            "resolution": [each.servo.resolution or 0.0 for each in self.sampled],
-            "integral": [each.integral for each in known],
-            "held": [each.held for each in known],
-            "row": [each.row[k] for each in self.sampled for k in place],
+            "period": [servo.servo.period for servo in self.sampled],
+            "delay": [servo.servo.delay for servo in self.sampled],
+            "resolution": [servo.servo.resolution or 0.0 for servo in self.sampled],
+            "integral": [memory.integral for memory in memories],
+            "held": [memory.held for memory in memories],
+            "row": [servo.row[k] for servo in self.sampled for k in rate_index],
         }
         if self.sampled:
-            found |= {f"servo_{name}": np.array(row, dtype=float) for name, row in digital.items()}
-        return found | {
+            tables |= {f"servo_{name}": np.array(row, dtype=float) for name, row in digital.items()}
+        return tables | {
             "look_corner": self.corners,
             "first_references": reference_attitudes[: 3 * len(at)].ravel(),
             "attitude_at": np.array(at, dtype=float), "turn_limit": np.array([MOST_MIDDLE_ANGLE]),
         }  # fmt: skip
 
 
-def what_stays(model: Model, hybrid: HybridSimulation) -> str:
+def unsupported_part(model: Model, hybrid: HybridSimulation) -> str:
     """Return the first part of an arm that other programs cannot simulate, or an empty string."""
     if model.arm.bodies:
         return f"a body that drifts ({model.arm.bodies[0].name})"
     for event in hybrid.events:
-        others = [key for key in ACTIONS if key not in DONE_HERE and getattr(event, key)]
-        if others:
+        unsupported = [key for key in ACTIONS if key not in DONE_HERE and getattr(event, key)]
+        if unsupported:
             return f"an event that does more than brake, release or end ({event.title})"
     rails = [part.name for part in model.links if part.rail_jumps]
     return f"a rail whose curvature jumps ({rails[0]})" if rails else ""

@@ -91,7 +91,7 @@ class Servoed:
             return servo.rate
         return servo.target or Constant[float](kind="constant", value=float(self.row @ q))
 
-    def answer(
+    def limited_input(
         self, u: Expr, q: Expr, v: Expr, target: tuple[Expr, Expr], x: Expr
     ) -> tuple[Expr, Expr]:
         """Return expressions of the input, servo and u added up and limited, and of the rate of x.
@@ -99,10 +99,10 @@ class Servoed:
         x is the integral term of the servo, u the input without the servo.
         """
         row = constant(self.row)
-        input_, rate = self.asks(u, ca.dot(row, q), ca.dot(row, v), target, x)
-        return self.kept(input_), rate
+        input_, rate = self.raw_input(u, ca.dot(row, q), ca.dot(row, v), target, x)
+        return self.clip(input_), rate
 
-    def asks(
+    def raw_input(
         self, u: Value, position: Value, speed: Value, target: tuple[Value, Value], x: Value
     ) -> tuple[Value, Value]:
         """Return the input of the control law before limiting, and the rate of the integral term x.
@@ -121,9 +121,9 @@ class Servoed:
         correction = correction / self.gain
         total = u + correction + x
         integral_time = math.inf if servo.integral_time is None else servo.integral_time
-        return total, (correction + self.kept(total) - total) / integral_time
+        return total, (correction + self.clip(total) - total) / integral_time
 
-    def kept(self, total: Value) -> Value:
+    def clip(self, total: Value) -> Value:
         """Return an input clipped to plus or minus the servo's limit."""
         return _within(total, self.limit)
 
@@ -286,7 +286,7 @@ class Actuators:
         """Return contributions of drive trains and ties, the acting inputs, and motor currents."""
         share, currents = Share(ca.SX(v.shape[0], 1)), []
         columns: list[Expr] = [*ca.vertsplit(u)] if u.shape[0] else []
-        index = sum(each.state is not None for each in self.servos)
+        index = sum(servo.state is not None for servo in self.servos)
         for k, slipping in enumerate(self.slipping):
             slipping.share(b[2 * k], b[2 * k + 1], v, share)
         for k, tie in enumerate(self.ties):
@@ -304,7 +304,7 @@ class Actuators:
             currents.append(current)
         return share, ca.vertcat(*columns), currents
 
-    def looks(self, arguments: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
+    def event_expressions(self, arguments: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
         """Return expressions of the event functions (``seen``) and of their rates (``seen_rate``).
 
         The rate is 0 for an event function whose rate does not follow from accelerations.
@@ -322,12 +322,12 @@ class Actuators:
         count, sampled = self.targets, 0
         for k, servo in enumerate(self.servos):
             if servo.servo.period is not None:
-                columns[servo.column] = servo.kept(columns[servo.column] + h[sampled])
+                columns[servo.column] = servo.clip(columns[servo.column] + h[sampled])
                 sampled += 1
                 continue
             integral = ca.SX(0) if servo.state is None else x[servo.state]
             without_servo = columns[servo.column]
-            columns[servo.column], rate = servo.answer(
+            columns[servo.column], rate = servo.limited_input(
                 without_servo, q, v, (r[k], r[count + k]), integral
             )
             rates += [] if servo.state is None else [rate]
@@ -399,10 +399,10 @@ def motion_of(
         w = wrench.put(w, extra_inputs["t"], q, v)
     arguments = inputs | {"u": u, "w": w, "push": share.push}
     inputs.pop("push", None)
-    a, power, *effort = _called(function, arguments)
+    a, power, *effort = _evaluate(function, arguments)
     power = _powers(formulation.model, power, share, actuators, q, v)
     if actuators.impulses:
-        wrench_outside = _called(trace(formulation, "outer_wrench"), arguments)[0] + share.outer
+        wrench_outside = _evaluate(trace(formulation, "outer_wrench"), arguments)[0] + share.outer
         wrench_outside = (
             inertial_axes(model.orbit, extra_inputs["t"], wrench_outside)
             if model.orbit
@@ -412,17 +412,17 @@ def motion_of(
     outputs = {"missing" if accelerated else "a": a, "power": power} | outputs
     if actuators.lookouts and not accelerated:
         if not effort:
-            effort = [_called(trace(formulation, "forward_dynamics"), arguments)[1]]
+            effort = [_evaluate(trace(formulation, "forward_dynamics"), arguments)[1]]
         states = {name: x[k] for k, name in enumerate(actuators.state_names)}
         event_arguments = EventArguments(model, extra_inputs["t"], q, v, states, effort[0])
-        outputs |= actuators.looks(event_arguments, a, rates)
+        outputs |= actuators.event_expressions(event_arguments, a, rates)
     inputs = extra_inputs | inputs
     # A law that contains the arm's own equations shares most of them with the arm.
     results = ca.cse(list(outputs.values()))
     return ca.Function("motion", list(inputs.values()), results, list(inputs), list(outputs))
 
 
-def _called(function: ca.Function, arguments: Mapping[str, Expr]) -> list[Expr]:
+def _evaluate(function: ca.Function, arguments: Mapping[str, Expr]) -> list[Expr]:
     """Return the outputs of a CasADi function whose inputs are given by name."""
     return list(function.call([arguments[name] for name in function.name_in()], True, False))
 

@@ -71,7 +71,7 @@ class Bristle:
         return PRESLIDING_FLOOR * self.friction.holds / self.stiffness
 
     def share(self, v: Expr, z: Expr, total: Share) -> None:
-        """Add the generalised force, state rate, loss and stored energy to the sum `to`."""
+        """Add the generalised force, state rate, loss and stored energy to the sum `total`."""
         row = constant(self.row)
         rate = ca.dot(row, v)
         deflection_rate = rate - self.stiffness * ca.fabs(rate) * z / sliding(self.friction, rate)
@@ -120,7 +120,7 @@ class Winding:
         return (u - back_emf) / (self.motor.resistance or 1.0)
 
     def share(self, u: Expr, v: Expr, x: Expr | None, total: Share) -> tuple[Expr, Expr]:
-        """Add powers, losses and state rate to `to`; return effective input and current [A].
+        """Add powers, losses and state rate to `total`; return effective input and current [A].
 
         The effective input is the one for which the arm's equations yield the torque of the
         current.
@@ -165,9 +165,9 @@ class SpringDamper:
     damping: float
 
     def share(self, model: Model, q: Expr, v: Expr, point: tuple[Expr, Expr], total: Share) -> None:
-        """Add the tie's force, loss, power and stored energy to the sum `to`.
+        """Add the tie's force, loss, power and stored energy to the sum `total`.
 
-        `place` is position [m] and velocity [m/s] of the point that the tip is tied to, (3,) each.
+        `point` is position [m] and velocity [m/s] of the point that the tip is tied to, (3,) each.
         """
         jacobian = end_jacobian(model, q)[0]
         tip = end_frame(model, q)[1]
@@ -222,7 +222,7 @@ class Slipping:
         return cls(holder.index, loss_channel, tuple(holder.frictions.items()))
 
     def share(self, braking: Expr, direction: Expr, v: Expr, total: Share) -> None:
-        """Add brake effort, friction in direction `way` (-1, 0, 1), and losses to the sum `to`."""
+        """Add brake effort, friction in a direction (-1, 0, 1), and losses to the sum `total`."""
         rate, effort_sum = v[self.index], braking if self.brake else ca.SX(0)
         if self.brake:
             total.take(self.brake, -braking * rate)

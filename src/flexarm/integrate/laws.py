@@ -129,7 +129,7 @@ class Sampled(Summarised):
         settings_text = [f"{name} {shown(value)}{unit}" for name, (value, unit) in settings.items()
                   if np.any(value)]  # fmt: skip
         lines += [", ".join(settings_text)] if settings_text else []
-        return Summary(f"Sampled law, asked every {self.period:g} s", tuple(lines))
+        return Summary(f"Sampled law, called every {self.period:g} s", tuple(lines))
 
     def __post_init__(self) -> None:
         """Raise an error if the law is not callable, or an option is invalid."""
@@ -182,10 +182,10 @@ class Sampled(Summarised):
                 )
             limits = input_limits(model)
         elif self.limits is not None:
-            limits = _spread("limits", self.limits, len(limits))
+            limits = _broadcast("limits", self.limits, len(limits))
         law = self.law.begin() if hasattr(self.law, "begin") else self.law
-        noise = _spread("noise", self.noise, count)
-        quantum = _spread("quantum", self.quantum, count)
+        noise = _broadcast("noise", self.noise, count)
+        quantum = _broadcast("quantum", self.quantum, count)
         return Computer(self, law, limits, noise, quantum, np.random.default_rng(self.seed))
 
 
@@ -209,7 +209,7 @@ def require_sensors_fit(sensed: object, law: object, model: Model | None = None)
         )
 
 
-def _spread(name: str, value: float | Sequence[float], count: int) -> Array:
+def _broadcast(name: str, value: float | Sequence[float], count: int) -> Array:
     numbers = require_array(name, value)
     if numbers.shape not in ((), (count,)) or not np.all(numbers >= 0):
         raise SimulationError(
@@ -227,13 +227,13 @@ class Computer:
     limits: Array
     noise: Array
     quantum: Array
-    random: "np.random.Generator"  # which takes long to import
+    random: "np.random.Generator"  # a string, since numpy.random takes long to import
     waiting: deque[Array] = field(default_factory=deque)
     last: Array | None = None
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
         """Return the input to hold from time t on; an invalid answer of the law unchanged."""
-        result = self.law(t, *self._seen(q, v))
+        result = self.law(t, *self._read_sensors(q, v))
         inputs = real_answer(result)
         if inputs is not None and isinstance(self.law, ca.Function):
             inputs = inputs.ravel()
@@ -245,7 +245,7 @@ class Computer:
         self.waiting.append(inputs)
         return self.waiting.popleft()
 
-    def _seen(self, q: Array, v: Array) -> tuple[Array, Array]:
+    def _read_sensors(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return coordinates and rates estimated from readings with noise and quantisation."""
         sensed = self.control.sensed
         if sensed is not None:
@@ -268,7 +268,7 @@ def real_answer(answer: object) -> Array | None:
         array = np.asarray(answer)
         is_numeric = answer is not None and array.dtype.kind in "biufO"
         return array.astype(float) if is_numeric else None
-    except Exception:  # what a foreign object raises when it is converted
+    except Exception:  # conversion of a foreign object
         return None
 
 
@@ -276,12 +276,12 @@ def real_answer(answer: object) -> Array | None:
 class ServoMemory:
     """Memory of a sampled servo between two samples."""
 
-    ticks: int = 0  # ticks so far, or passed while its joint was locked
-    before: float | None = None  # position that it measured last
-    integral: float = 0.0  # of its effort over time, as an input
-    # Times [s] and inputs that are still to come after its delay.
+    ticks: int = 0  # sampling instants so far, those while the joint was locked included
+    before: float | None = None  # last measured position
+    integral: float = 0.0  # integral term, as an input
+    # Times [s] and inputs that take effect after the delay.
     waiting: tuple[tuple[float, float], ...] = ()
-    held: float = 0.0  # the input that it holds
+    held: float = 0.0  # input held now
 
 
 def integral_of(joint: str) -> str:

@@ -3,7 +3,7 @@
 import math
 
 from flexarm.integrate.constants import STEP_GROWTH, STEP_SAFETY, STEP_SHRINKAGE, UNEVEN_STEP
-from flexarm.integrate.state import IntegratorState, kinetic, seen_step, widen
+from flexarm.integrate.state import IntegratorState, contact_step, kinetic, widen
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, run_kernel
@@ -22,7 +22,7 @@ def beyond(m: IntegratorState) -> int:
 
 
 @kernel
-def note_seen(m: IntegratorState) -> None:
+def record_event_values(m: IntegratorState) -> None:
     """Record event functions and their rates at t, where the equations were last evaluated."""
     for k in range(m.lookouts):
         m.event_values_at_t[k] = m.event_values[k]
@@ -30,7 +30,7 @@ def note_seen(m: IntegratorState) -> None:
 
 
 @kernel
-def peaks(m: IntegratorState, first: int) -> int:
+def first_peak_outside(m: IntegratorState, first: int) -> int:
     """Return the first event function, from index `first`, whose cubic leaves its bounds, or -1.
 
     The cubic interpolates values and rates at both ends of the last step.
@@ -54,7 +54,7 @@ def peaks(m: IntegratorState, first: int) -> int:
 
 
 @kernel
-def peek(m: IntegratorState, t: float, row: int) -> int:
+def evaluate_within(m: IntegratorState, t: float, row: int) -> int:
     """Evaluate event functions at t in the last step; return the first out of bounds, or -1."""
     m.sample_time = t
     run_kernel(m.sample, m)
@@ -67,7 +67,7 @@ def peek(m: IntegratorState, t: float, row: int) -> int:
 
 
 @kernel
-def slips_within(m: IntegratorState) -> int:
+def leaves_bounds_within(m: IntegratorState) -> int:
     """Return 1 if an event function leaves its bounds at quarters or extrema of a step, else 0."""
     if m.checks_within == 0 or m.sample == 0:
         return 0
@@ -77,7 +77,7 @@ def slips_within(m: IntegratorState) -> int:
         m.inner_values[4 * count + k] = m.event_values[k]
         m.inner_values[5 * count + k] = m.event_rates[k]
     for j in range(1, 4):
-        if peek(m, m.t_old + 0.25 * j * m.last_step, j) >= 0:
+        if evaluate_within(m, m.t_old + 0.25 * j * m.last_step, j) >= 0:
             return 1
     for j in range(1, 4):
         for k in range(count):
@@ -89,7 +89,7 @@ def slips_within(m: IntegratorState) -> int:
                 value = b - 0.125 * (a - c) * (a - c) / curvature
                 offset = 0.5 * (a - c) / curvature
                 if value < m.event_low[k] or value > m.event_high[k]:
-                    if peek(m, m.t_old + 0.25 * (j + offset) * m.last_step, j) >= 0:
+                    if evaluate_within(m, m.t_old + 0.25 * (j + offset) * m.last_step, j) >= 0:
                         return 1
                     m.inner_values[j * count + k] = b
     for k in range(count):
@@ -124,7 +124,7 @@ def healthy(m: IntegratorState) -> int:
 
 
 @kernel
-def keep_samples(m: IntegratorState) -> None:
+def record_samples(m: IntegratorState) -> None:
     """Record the states at all sample times that the last step has passed."""
     while m.recorded < m.sample_count and m.times[m.recorded] <= m.t + rounding(m.t):
         row = m.recorded * m.size
@@ -184,7 +184,7 @@ def resize(m: IntegratorState) -> float:
 
 
 @kernel
-def touch(m: IntegratorState) -> int:
+def tighten_at_contact(m: IntegratorState) -> int:
     """Tighten the tolerance at the first contact; return 1 if this is the first, else 0.
 
     The tolerance stays tight after separation: the next impact magnifies errors of the free flight.
@@ -205,7 +205,7 @@ def pass_breaks(m: IntegratorState) -> None:
             m.next_break += 1
         enter_pieces(m.system, m.t)
         rates(m.system, m.t, m.y, m.f)
-        note_seen(m)
+        record_event_values(m)
         m.last_step = 0.0
 
 
@@ -217,7 +217,7 @@ def pass_stops(m: IntegratorState) -> None:
         if m.t >= m.t_end or next_stop(m) - m.t > rounding(m.t):
             return
         m.t = next_stop(m)
-        keep_samples(m)
+        record_samples(m)
 
 
 @kernel
@@ -225,7 +225,7 @@ def _begin(m: IntegratorState) -> None:
     """Evaluate the equations at the initial state, and record the first sample."""
     enter_pieces(m.system, m.t)
     rates(m.system, m.t, m.y, m.f)
-    note_seen(m)
+    record_event_values(m)
     widen(m)
     for i in range(m.size):
         m.samples[i] = m.y[i]
@@ -234,7 +234,7 @@ def _begin(m: IntegratorState) -> None:
 
 @kernel
 def choose_step(m: IntegratorState, stop: float, longest: float) -> int:
-    """Set a step up to `most` [s] that does not cross `stop`; return 1 if it ends there, else 0."""
+    """Set a step that does not cross `stop`, at most `longest` [s]; return 1 if it ends there."""
     remaining = stop - m.t
     m.h = min(m.next_step, m.largest * (UNEVEN_STEP if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
     m.h = min(m.h, longest)
@@ -302,12 +302,12 @@ def march(m: IntegratorState) -> int:
         if m.obstacles.count > 0:
             n = m.system.n
             energy = max(kinetic(m, m.y[n:]), kinetic(m, m.y_new[n:]))
-            resolved = seen_step(m.obstacles, m.y, m.y_new, m.h, energy)
+            resolved = contact_step(m.obstacles, m.y, m.y_new, m.h, energy)
             if resolved < m.h:
                 m.rejections += 1
                 continue
             resolved = m.largest
-            if touch(m) == 1 and m.error > 1.0:
+            if tighten_at_contact(m) == 1 and m.error > 1.0:
                 m.rejections += 1
                 m.last_error = m.error
                 m.next_step = m.h * resize(m)
@@ -320,11 +320,11 @@ def march(m: IntegratorState) -> int:
         widen(m)
         m.peak = m.t
         # Every step evaluates the equations last at its end.
-        if beyond(m) >= 0 or peaks(m, 0) >= 0 or slips_within(m) == 1:
+        if beyond(m) >= 0 or first_peak_outside(m, 0) >= 0 or leaves_bounds_within(m) == 1:
             return SEEN
-        note_seen(m)
+        record_event_values(m)
         m.limit_reached = outside(m, m.y)
         if m.limit_reached >= 0:
             return LIMIT_REACHED
-        keep_samples(m)
+        record_samples(m)
     return RUNNING

@@ -16,17 +16,15 @@ from flexarm.loops.kernel import Kernel
 class ToleranceRule:
     """Rule of a method for the tolerance per step, given the tolerance of a run."""
 
-    # Tolerance per step of a run of some fifty vibrations, by the run's tolerance and whether
-    # vibrations die away.
+    # Tolerance per step of a run of some fifty vibrations, from the run's tolerance and whether
+    # vibrations decay.
     per_step: Callable[[float, bool], float] = lambda rtol, damped: rtol
-    # Factors of the tolerance: with a law in the equations; with dry friction, strong dampers or
-    # tables of springs; with contacts or stops, whose impacts magnify errors; of that where they
-    # return most energy, so that there are many; on rails.
-    under_law: float = 1.0
-    under_friction: float = 1.0
-    under_contact: float = 1.0
-    under_bounces: float = 1.0
-    on_rails: float = 1.0
+    # Factors of the tolerance under special conditions:
+    under_law: float = 1.0  # a law in the equations
+    under_friction: float = 1.0  # dry friction, strong dampers, or springs given by tables
+    under_contact: float = 1.0  # contacts or stops, whose impacts magnify errors
+    under_bounces: float = 1.0  # further factor for impacts that return most of the energy
+    on_rails: float = 1.0  # carriages on rails
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Method:
     on_gpu
         Whether the kernels run on a GPU too.
     restart
-        Discards data kept of the equations after they have changed (None: nothing to discard).
+        Discards stored data of the equations after these have changed (None: no such data).
     proven
         Recompiles with full optimisation what was compiled quickly, once a run is long (None:
         nothing).
@@ -84,9 +82,8 @@ class Method:
         Largest stable product of step and eigenvalue magnitude, whatever the damping, of a
         fixed-step method.
     reach
-        Largest product of step and eigenvalue magnitude.  Beyond the stability limit an explicit
-        method goes on as long as its error estimate allows, which does not see the states within a
-        step.
+        Largest product of step and eigenvalue magnitude.  The error estimate of an explicit method
+        may accept steps beyond the stability limit, since it does not include states within a step.
     """
 
     name: str

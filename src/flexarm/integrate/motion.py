@@ -22,8 +22,8 @@ class MotionFunctions:
     equation: Equation  # the formulation
     # A function (t, q, v) to u that is part of the equations, or None.
     law: ca.Function | None = None
-    actuators: Actuators = NO_ACTUATORS  # servos, brakes and lookouts that are part of them
-    # Machine code lives as long as its object: a run has only its address.
+    actuators: Actuators = NO_ACTUATORS  # servos, brakes and event functions in the equations
+    # Compiled functions; machine code is unloaded with its object, and runs have only addresses.
     kept: dict[tuple[str, Level], Compiled] = field(default_factory=dict, repr=False)
 
     @property

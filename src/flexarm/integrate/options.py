@@ -54,7 +54,7 @@ class Option:
     """Declaration of an option of a run, attached to a field of `RunOptions`."""
 
     help: str  # one line
-    more: str = ""  # what else the reference says
+    more: str = ""  # further sentences for the reference
     # Of a number: its unit (1 of a ratio) and its bounds; it must be above a bound of 0.
     unit: str = ""
     bounds: tuple[float, float] = (0.0, math.inf)
@@ -74,7 +74,7 @@ class Option:
 
 
 def _known_method(name: str, value: object) -> None:
-    from flexarm.integrate.methods import METHODS  # with those that a user has added
+    from flexarm.integrate.methods import METHODS  # methods that users have registered included
 
     require_word(name, value, ("auto", *METHODS), SimulationError)
 
@@ -136,7 +136,7 @@ class RunOptions:
     dt: Annotated[
         float | None,
         Option(
-            "interval of the samples that are kept; a 500th of the duration or less if not given",
+            "interval of the stored samples; a 500th of the duration or less if not given",
             "Less is a half, a quarter or an eighth of that, where lines through the samples would "
             "miss more than a hundredth of a vibration. "
             "Steps do not depend on it, but for ``rk4``, whose steps end at samples.",
@@ -148,7 +148,7 @@ class RunOptions:
         str,
         Option(
             "integrator; auto chooses one",
-            "``auto`` says why; phases in which brakes hold what is stiff may be by another one.",
+            "``auto`` says why; phases in which brakes hold stiff joints may use another method.",
             words=get_args(MethodName),
             check=_known_method,
             flag="--method NAME",
@@ -157,7 +157,7 @@ class RunOptions:
     rtol: Annotated[
         float,
         Option(
-            "error of the deflections that is allowed, over their range",
+            "allowed error of the deflections, over their range",
             "Of joints, rates, tip and work_integrals likewise.",
             unit="1",
             bounds=(TIGHTEST_RTOL, LOOSEST_RTOL),
@@ -253,8 +253,8 @@ class RunOptions:
     energy_audit: Annotated[
         bool,
         Option(
-            "step so closely that the energy balance closes to 1e-8, whatever the tolerance",
-            "If it does not, by a method that was asked for, the run's ``reason`` says so.",
+            "use steps so short that the energy balance closes to 1e-8, whatever the tolerance",
+            "If a requested method does not achieve this, the run's ``reason`` says so.",
             check=FLAG,
             flag="--energy-audit",
         ),
@@ -262,7 +262,7 @@ class RunOptions:
     errors: Annotated[
         Literal["computed", "estimated", "off"],
         Option(
-            "how the errors of the shapes are found: by runs with more shapes, estimated, or off",
+            "how errors of the shapes are obtained: by runs with more shapes, estimated, or off",
             "``computed`` also computes the error of the integration of long runs.",
             words=("computed", "estimated", "off"),
             check=partial(
@@ -274,7 +274,7 @@ class RunOptions:
     allow_long: Annotated[
         bool,
         Option(
-            "run what is estimated to take more than an hour of CPU or 4 GB",
+            "run even if the estimate exceeds an hour of CPU or 4 GB",
             check=FLAG,
             flag="--yes",
         ),

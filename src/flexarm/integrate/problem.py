@@ -37,7 +37,15 @@ from flexarm.spatial import Array
 
 # Channels that are 0 and 1 at all times.
 STILL, ONE = (Constant[float](kind="constant", value=value) for value in (0.0, 1.0))
-MISSION_PORTS = ("r", "x", "dx", "b", "h", "seen", "seen_rate")  # of equations that have them
+MISSION_PORTS = (
+    "r",
+    "x",
+    "dx",
+    "b",
+    "h",
+    "seen",
+    "seen_rate",
+)  # ports that only some equations have
 
 
 @dataclass(frozen=True)
@@ -73,18 +81,14 @@ class Channel:
 class Measures:
     """Quantities, linear in the coordinates and grouped, whose ranges scale integration errors."""
 
-    # rows, rate_rows: coefficients, one row per quantity, (R, n), of coordinates and of modes.
-    rows: Array
-    rate_rows: Array
-    # Matrices from rates to modal rates, (lanes, n, n), one per arm.
-    to_modes: Array
-    frequencies: Array  # of the modes [rad/s], (lanes, n), negative of those that do not vibrate
+    rows: Array  # coefficients of the coordinates, one row per quantity, (R, n)
+    rate_rows: Array  # coefficients of the modal rates, one row per quantity, (R, n)
+    to_modes: Array  # matrices from rates to modal rates, one per arm, (lanes, n, n)
+    frequencies: Array  # of the modes [rad/s], (lanes, n), negative for modes that do not vibrate
     group: Ints  # group of each quantity, (R,)
-    # floor, rate_floor, pace: by group, least range, least rate, and frequency at which deflections
-    # vibrate [rad/s].
-    floor: Array
-    rate_floor: Array
-    pace: Array
+    floor: Array  # least range, by group
+    rate_floor: Array  # least rate, by group
+    pace: Array  # dominant frequency of deflections [rad/s], by group; 0 for other groups
     deflects: tuple[bool, ...]  # whether a group is a deflection; the others are joints and base
     energy_floor: Array  # least energy [J] by which errors of work integrals are scaled, (lanes,)
     # Least ranges of the actuator states.
@@ -285,7 +289,7 @@ def digit_limits(model: Model, rtol: float) -> list[StateLimit]:
     )
     return [
         StateLimit(
-            unit[k], -farthest * scale, farthest * scale, f"{model.names[k]}: its place", remedy
+            unit[k], -farthest * scale, farthest * scale, f"{model.names[k]}: its position", remedy
         )
         for k, scale in scaled
     ]

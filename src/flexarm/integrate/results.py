@@ -41,7 +41,7 @@ def run_of(
     losses = {name: solution.states[:, first + k] for k, name in enumerate(actuators.loss_channels)}
     last = 2 * n + actuators.work_integrals + actuators.impulses
     u = _inputs(task, solution)
-    remembers = actuators.loss_channels or any(each.remembers for each in actuators.servos)
+    remembers = actuators.loss_channels or any(servo.remembers for servo in actuators.servos)
     drives = _drives(task, solution, u) if remembers else None
     return Run(
         model=task.equation.model,

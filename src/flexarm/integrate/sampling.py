@@ -105,7 +105,7 @@ class SampledLaw(Sampler):
 
 
 def _raised(error: Exception) -> str:
-    """Return a one-line description of an exception that a law raised, with its place."""
+    """Return a one-line description of an exception that a law raised, with file and line."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     try:
         text = " ".join(str(error).split())
@@ -180,7 +180,7 @@ class SampledServos(Sampler):
         rates(s, m.t, m.y, m.f)  # the targets at this time
         target = (float(s.r[k]), float(s.r[s.targets + k]))
         other_input = float(s.u[servoed.column])
-        total, rate = servoed.asks(other_input, position, speed, target, memory.integral)
+        total, rate = servoed.raw_input(other_input, position, speed, target, memory.integral)
         memory = replace(
             memory,
             ticks=memory.ticks + 1,

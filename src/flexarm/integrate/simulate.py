@@ -256,7 +256,7 @@ class Simulation:
                 run = self._later_phases(self.hybrid, run, solution)
             if self.others:
                 names = " and ".join(sorted(self.others))
-                self.why += f"; {names} where brakes hold what is stiff"
+                self.why += f"; {names} where brakes hold stiff joints"
             status = "finished" if run.status == "event" else run.status
             run = replace(run, why=self.why, status=status, judged=self.options.errors)
             run = self._repeatable(run)
@@ -270,7 +270,7 @@ class Simulation:
         """Return the run after integrating the phases that follow the first, event by event."""
         state, task, t_end = self.state, self.first, self.options.t_end
         armed = [(state.t, hybrid.armed(state.t))]
-        motions = [task.motion]  # whose machine code later phases use again
+        motions = [task.motion]  # kept alive: later phases reuse their machine code
         while solution.ending.status in ("finished", "event"):
             try:
                 state = after(task, solution)
@@ -371,7 +371,7 @@ class Simulation:
         )
 
     def _other(self, model: Model) -> Run:
-        """Simulate the motion of an arm whose links have other shapes beside those of this one.
+        """Simulate the motion of an arm with additional shapes.
 
         Raises
         ------
@@ -570,7 +570,7 @@ def solve_until_kept(
             ending = interruption(interrupt, float(run.t[-1]))
         else:
             ending = repeated_solution.ending
-        if ending.status == "interrupted":  # what is known of all of the motion stays
+        if ending.status == "interrupted":  # the last complete solution remains
             run, solution = replace(run, **asdict(ending)), replace(solution, ending=ending)
             break
         repeated_drift = repeated.momentum_balance or 0.0
@@ -587,5 +587,5 @@ def closer_because(method: str, requested: float, run: Run, tolerance: float) ->
         return ""
     return (
         f"; by {run.method} at a tolerance of {tolerance:.1e}, since by {method} at "
-        f"{requested:.1e} the momentum drifted by more than {run.rtol:g} of what was exchanged"
+        f"{requested:.1e} the momentum drifted by more than {run.rtol:g} of its exchange"
     )

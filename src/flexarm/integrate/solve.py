@@ -26,11 +26,11 @@ from flexarm.integrate.loop import (
     SEEN,
     accept,
     beyond,
-    keep_samples,
+    first_peak_outside,
+    leaves_bounds_within,
     march,
-    note_seen,
-    peaks,
-    slips_within,
+    record_event_values,
+    record_samples,
 )
 from flexarm.integrate.method import Method
 from flexarm.integrate.sampling import SampledLaw, SampledServos, Sampler, no_number_near
@@ -47,7 +47,8 @@ from flexarm.spatial import Array, rebase
 class Ending:
     """End of a run: status and reason."""
 
-    # ``finished``, ``stopped`` or ``interrupted``; ``running`` if it has not.
+    # ``finished``, ``stopped`` or ``interrupted``; ``running`` before the end; ``event`` if an
+    # event function left its bounds.
     status: str = "finished"
     reason: str = ""  # time, cause and remedy; empty if the run finished
 
@@ -56,26 +57,23 @@ class Ending:
 class Solution:
     """States at the sample times that were reached, with statistics of the integration."""
 
-    # times, states: sample times (T,) and states (T, size).
-    times: Array
-    states: Array
+    times: Array  # sample times [s], (T,)
+    states: Array  # states at these times, (T, size)
     reference_attitudes: Array  # attitude that a free base's angles are relative to, (T, 3, 3)
     ending: Ending = field(default_factory=Ending)  # status and reason of the end
-    # steps, rejections, evaluations, renewals, seconds: statistics; seconds of CPU.
-    steps: int = 0
-    rejections: int = 0
-    evaluations: int = 0
-    renewals: int = 0
-    seconds: float = 0.0
-    # Values held by digital controllers at the sample times: inputs of a law, or inputs of servos
-    # and then integrals of servos; None without digital controllers.
+    steps: int = 0  # accepted steps
+    rejections: int = 0  # rejected steps
+    evaluations: int = 0  # evaluations of the equations
+    renewals: int = 0  # renewals of data that the method reuses, such as modes
+    seconds: float = 0.0  # CPU time [s]
+    # Values that digital controllers hold at the sample times, (T, values): inputs of a law, or
+    # inputs and then integral terms of sampled servos; None without digital controllers.
     held: Array | None = None
     # Memory of sampled servos at the end, by joint.
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
-    # events, value: indices of the event functions that ended the run, and value of the first.
-    events: tuple[int, ...] = ()
-    value: float = 0.0
-    # Ranges of the motion so far, by which errors are scaled.
+    events: tuple[int, ...] = ()  # indices of the event functions that ended the run
+    value: float = 0.0  # value of the first of these event functions
+    # Ranges of the motion so far, by which errors are scaled, by field of the integrator state.
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
@@ -103,7 +101,7 @@ def make_ready(m: IntegratorState) -> IntegratorState:
     m.budget = 0
     march(m)  # no further than the start
     if m.lookouts:
-        turn_corners(m)
+        set_corner_bounds(m)
     return m
 
 
@@ -138,14 +136,12 @@ def solve(
         nonlocal callback_time
         if live is not None:
             begin_time = time.process_time()
-            reason = (
-                f"computed to t = {m.t:.6g} s; the simulation is still running, or it was killed"
-            )
+            reason = f"computed to t = {m.t:.6g} s. The simulation is still running or was killed."
             live(lambda: collected(Ending("running", reason)))
             callback_time += time.process_time() - begin_time
 
     try:
-        ending = _drive(m, reference_attitudes, progress or (lambda t: None), sampler, report)
+        ending = _integrate(m, reference_attitudes, progress or (lambda t: None), sampler, report)
     except KeyboardInterrupt as interrupt:
         ending = interruption(interrupt, m.t)
     solution, stop = finish(lambda: collected(ending))
@@ -157,7 +153,7 @@ def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
     return Ending("interrupted", f"by {interrupt_name(stop)} at t = {t:.6g} s")
 
 
-def _drive(
+def _integrate(
     m: IntegratorState,
     reference_attitudes: list[tuple[int, Array]],
     progress: Callable[[float], None],
@@ -169,7 +165,13 @@ def _drive(
         / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
     )
     starts_beyond = m.lookouts and beyond.python(m) >= 0
-    ending = Ending("event") if starts_beyond else None if sampler is None else _asked(sampler, m)
+    ending = (
+        Ending("event")
+        if starts_beyond
+        else None
+        if sampler is None
+        else _sample_controllers(sampler, m)
+    )
     recompile = m.method.proven
     while ending is None:
         remaining = RECOMPILED_AFTER - m.steps - m.rejections
@@ -199,26 +201,26 @@ def after_march(
     if code == FINISHED:
         if m.t >= (m.t_end if sampler is None else sampler.end):
             return Ending()
-        return None if sampler is None else _asked(sampler, m)
+        return None if sampler is None else _sample_controllers(sampler, m)
     if code == SEEN:
         return at_sight(m, reference_attitudes[-1][1])
     if code == LIMIT_REACHED and not m.problem.state_limits[m.limit_reached].what:
-        _rebase(m, reference_attitudes)
+        _rebase_attitudes(m, reference_attitudes)
     elif code == LIMIT_REACHED:
-        return _at_bound(m)
+        return _end_at_bound(m)
     elif code in (BROKEN, NO_STEP):
         return _failure(m, code)
     return None
 
 
-def _asked(sampler: Sampler, m: IntegratorState) -> Ending | None:
+def _sample_controllers(sampler: Sampler, m: IntegratorState) -> Ending | None:
     message = sampler.ask(m)
     return Ending("stopped", message) if message else None
 
 
-def _rebase(m: IntegratorState, reference_attitudes: list[tuple[int, Array]]) -> None:
+def _rebase_attitudes(m: IntegratorState, reference_attitudes: list[tuple[int, Array]]) -> None:
     """Reset the reference attitudes to the present ones, before angles near their singularity."""
-    keep_samples(m)
+    record_samples(m)
     n = m.system.n
     attitudes = reference_attitudes[-1][1].copy()
     for k, first in enumerate(m.problem.equation.model.attitudes):
@@ -232,13 +234,13 @@ def _rebase(m: IntegratorState, reference_attitudes: list[tuple[int, Array]]) ->
 def start_anew(m: IntegratorState) -> None:
     """Restart the integration at a state at which the equations or their coordinates changed."""
     rates(m.system, m.t, m.y, m.f)
-    note_seen(m)
+    record_event_values(m)
     m.last_step = 0.0
     if m.method.restart is not None:
         m.method.restart(m)
 
 
-def _at_bound(m: IntegratorState) -> Ending:
+def _end_at_bound(m: IntegratorState) -> Ending:
     """Return the ending at the time when a limited quantity left its bounds in the last step."""
     limit = m.problem.state_limits[m.limit_reached]
 
@@ -246,10 +248,10 @@ def _at_bound(m: IntegratorState) -> Ending:
         return float(limit.row @ _state_at(m, t)[: len(limit.row)])
 
     crossing = _first_beyond(m.t_old, m.t, lambda t: not limit.low <= value_at(t) <= limit.high)
-    _keep_until(m, crossing)
+    _record_until(m, crossing)
     low, high = np.clip((limit.low, limit.high), -1e9, 1e9)
     bound = limit.high if value_at(crossing) > 0.5 * (low + high) else limit.low
-    _keep(m, crossing, _state_at(m, crossing))
+    _record(m, crossing, _state_at(m, crossing))
     m.t = crossing
     return Ending(
         "stopped",
@@ -257,13 +259,13 @@ def _at_bound(m: IntegratorState) -> Ending:
     )
 
 
-def _keep_until(m: IntegratorState, t: float) -> None:
+def _record_until(m: IntegratorState, t: float) -> None:
     """Record the states at all sample times of the last step before a time [s]."""
     while m.recorded < m.sample_count and m.times[m.recorded] < t:
-        _keep(m, float(m.times[m.recorded]), _state_at(m, float(m.times[m.recorded])))
+        _record(m, float(m.times[m.recorded]), _state_at(m, float(m.times[m.recorded])))
 
 
-def turn_corners(m: IntegratorState) -> None:
+def set_corner_bounds(m: IntegratorState) -> None:
     """Set the bounds of event functions at corners of the equations to the arm's present side."""
     for k, function in enumerate(m.problem.motion.actuators.lookouts):
         if function.corner is not None:
@@ -285,31 +287,29 @@ def at_sight(m: IntegratorState, reference_attitude: Array) -> Ending | None:
 
     crossing = m.peak
     if not is_beyond(crossing):  # only the cubic through the step's ends is, or by rounding
-        crossing = _other_sight(m, is_beyond)
+        crossing = _other_crossing(m, is_beyond)
     index = beyond.python(m)
     lookouts = m.problem.motion.actuators.lookouts
-    at_limit = (
-        index >= 0 and lookouts[index].kind == "state"
-    )  # a current stays exactly at its limit
+    at_limit = index >= 0 and lookouts[index].kind == "state"  # a current stays at its limit
     if crossing >= 0 and not (m.adaptive and at_limit):
-        crossing = _approached(m, crossing, is_beyond)
+        crossing = _approach_event(m, crossing, is_beyond)
     if crossing < 0:
-        note_seen(m)
-        keep_samples(m)
+        record_event_values(m)
+        record_samples(m)
         return None
     crossing = _first_beyond(m.t_old, crossing, is_beyond)
     state = _state_at(m, crossing)
     is_beyond(crossing)
     ends_phase = m.problem.motion.actuators.lookouts[beyond.python(m)].corner is None
-    _keep_until(m, crossing if ends_phase else crossing - instant(crossing))
+    _record_until(m, crossing if ends_phase else crossing - instant(crossing))
     m.t = crossing  # from here on there is no dense output of the step
     m.y[:] = state
-    _pass_nodes(m, reference_attitude)
+    _cross_rail_nodes(m, reference_attitude)
     if ends_phase:
-        _keep(m, crossing, m.y)
+        _record(m, crossing, m.y)
         return Ending("event")
-    keep_samples(m)
-    turn_corners(m)
+    record_samples(m)
+    set_corner_bounds(m)
     start_anew(m)
     return None
 
@@ -319,7 +319,7 @@ def _first_beyond(
 ) -> float:
     """Return the time [s] at which a quantity leaves its bounds, by bisection of an interval.
 
-    The result is accurate to the fraction `near` of the way from `early`.
+    The result is accurate to the fraction `accuracy` of the distance from `inside`.
     """
     begin = inside
     for _ in range(EVENT_BISECTIONS):
@@ -330,7 +330,9 @@ def _first_beyond(
     return outside
 
 
-def _approached(m: IntegratorState, crossing: float, is_beyond: Callable[[float], bool]) -> float:
+def _approach_event(
+    m: IntegratorState, crossing: float, is_beyond: Callable[[float], bool]
+) -> float:
     """Return the time [s] of an event, approached by ever shorter steps; -1 if it disappears.
 
     A step across a corner of the equations has a large error; the last step about the event is
@@ -344,13 +346,13 @@ def _approached(m: IntegratorState, crossing: float, is_beyond: Callable[[float]
             break
         m.t, m.y[:], m.f[:] = m.t_old, m.y_old, m.f_old
         _step_to(m, crossing - EVENT_MARGIN * distance)
-        keep_samples(m)
+        record_samples(m)
         _step_to(m, min(crossing + EVENT_MARGIN * distance, end))
         if not is_beyond(crossing):
             crossing = m.t
         if not is_beyond(crossing):
             crossing = -1.0
-            keep_samples(m)
+            record_samples(m)
             if m.t < end:  # a shorter step would show the event again
                 _step_to(m, end)
                 crossing = end if is_beyond(end) else -1.0
@@ -369,7 +371,7 @@ def _step_to(m: IntegratorState, t: float) -> None:
     widen(m)
 
 
-def _pass_nodes(m: IntegratorState, reference_attitude: Array) -> None:
+def _cross_rail_nodes(m: IntegratorState, reference_attitude: Array) -> None:
     """Change the speeds of carriages that have passed a curvature jump of their rail."""
     n = m.system.n
     for k, function in enumerate(m.problem.motion.actuators.lookouts):
@@ -381,14 +383,14 @@ def _pass_nodes(m: IntegratorState, reference_attitude: Array) -> None:
             m.y[2 * n + PRESCRIBED] += work
 
 
-def _other_sight(m: IntegratorState, is_beyond: Callable[[float], bool]) -> float:
+def _other_crossing(m: IntegratorState, is_beyond: Callable[[float], bool]) -> float:
     """Return a time [s] at which another event function is out of bounds, or -1."""
     k = -1
     while True:
         is_beyond(m.t)  # cubics use the event functions at the step's end
-        k = int(peaks(m, k + 1))
+        k = int(first_peak_outside(m, k + 1))
         if k < 0:
-            return m.peak if slips_within(m) == 1 else -1.0
+            return m.peak if leaves_bounds_within(m) == 1 else -1.0
         if is_beyond(m.peak):
             return m.peak
 
@@ -408,7 +410,7 @@ def _state_at(m: IntegratorState, t: float) -> Array:
     return state
 
 
-def _keep(m: IntegratorState, t: float, state: Array) -> None:
+def _record(m: IntegratorState, t: float, state: Array) -> None:
     if m.recorded < m.sample_count:
         m.times[m.recorded] = t
         m.samples[m.recorded * m.size : (m.recorded + 1) * m.size] = state
@@ -530,5 +532,5 @@ def _with_energy(
     excess = energy(mass_beyond, speeds) - energy(mass_before, v)
     slope, bend = float(speeds[others] @ matrix @ response[others]), float(response[index])
     root = np.sqrt(max(slope**2 - 2 * bend * excess, 0.0))
-    # Other masses do not jump: with the same energy the station keeps its direction.
+    # Of the two roots, take the one with which the station keeps its direction.
     return np.asarray(speeds + (np.copysign(root, v[index]) - slope) / bend * response)

@@ -34,23 +34,20 @@ from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
 class Obstacles(Record):
     """Contacts of an arm, monitored along a step: distances, speeds and stiffness laws."""
 
-    # count, n: number of contacts, none if there is nothing to look at, and of coordinates.
-    count: int
-    n: int
-    # equations, table: address of the compiled distance functions, and table of their pointers.
-    equations: int
-    table: Ints
-    # q, v, distance, closing, speed: inputs and outputs of the distance functions: distance of each
-    # contact [m], closing speed [m/s], and speed of the contact point [m/s].
+    count: int  # number of contacts
+    n: int  # number of coordinates
+    equations: int  # address of the compiled distance functions
+    table: Ints  # pointer table of the distance functions
+    # q, v: inputs of the distance functions, (n,) each.
     q: Array
     v: Array
-    distance: Array
-    closing: Array
-    speed: Array
-    # stiffness, exponent: of each contact.
+    distance: Array  # distance of each contact [m], (count,)
+    closing: Array  # closing speed of each contact [m/s], (count,)
+    speed: Array  # speed of each contact point [m/s], (count,)
+    # stiffness, exponent: force law of each contact, (count,) each.
     stiffness: Array
     exponent: Array
-    touched: int = 0  # whether any was closed along the last step
+    touched: int = 0  # 1 if any contact was closed along the last step, else 0
 
 
 def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
@@ -79,7 +76,7 @@ def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
 
 
 @kernel
-def look(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
+def evaluate_contacts(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
     """Evaluate contact distances at the fraction x of a step from y to y_new, by a cubic."""
     for i in range(o.n):
         rate_start = h * y[o.n + i]
@@ -92,7 +89,7 @@ def look(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
 
 
 @kernel
-def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> float:
+def contact_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> float:
     """Return the largest step [s], at most h, that resolves the penetration of every contact.
 
     Between two evaluations no point approaches faster than its speed.  The largest possible
@@ -102,7 +99,7 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
     allowed = h
     o.touched = 0
     while x < 1.0 and allowed >= h:
-        look(o, y, y_new, h, x)
+        evaluate_contacts(o, y, y_new, h, x)
         ahead = 1.0
         for c in range(o.count):
             power = o.exponent[c] + 1.0
@@ -124,19 +121,19 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
 
 @dataclass(kw_only=True)
 class IntegratorState(Record):
-    """State of an integration in progress; each method appends its own fields."""
+    """State of an integration in progress; each method appends its own fields.
 
-    # problem, method, buffers: initial-value problem, integrator, and arrays that compiled
-    # equations read and write, by name.  Kernels have no access to these three.
+    Kernels have no access to the first three fields.
+    """
+
     problem: InitialValueProblem = field(metadata=UNSEEN)
     method: Method = field(metadata=UNSEEN)
+    # Arrays that compiled equations read and write, by name.
     buffers: dict[str, Array] = field(metadata=UNSEEN, repr=False)
     system: System
     obstacles: Obstacles  # contacts of the arm
-    # step, sample: addresses of the method's kernels: one trial step, and the state within the last
-    # step.
-    step: int
-    sample: int
+    step: int  # address of the method's kernel for one trial step
+    sample: int  # address of the method's kernel for the state within the last step; 0 if none
     size: int  # length of the state
     t: float  # time reached [s]
     h: float = 0.0  # length of the trial step [s]
@@ -145,77 +142,68 @@ class IntegratorState(Record):
     # t_old, last_step: begin and length of the last accepted step [s]; length 0 after a jump.
     t_old: float
     last_step: float = 0.0
-    # largest, smallest, uneven: bounds of the step [s]; whether every other step has a smaller one:
-    # steps of one length do not see a vibration that is in the same phase after each.
-    largest: float
-    smallest: float
+    largest: float  # upper bound of the step [s]
+    smallest: float  # lower bound of the step [s]
+    # 1 if every other step has a smaller bound, else 0: steps of equal length do not detect a
+    # vibration that has the same phase after each of them.
     uneven: int
-    # adaptive, order: whether the error steers the step (1, or 0: all steps are equal), and the
-    # order of the method.
-    adaptive: int
-    order: int
-    # y, f, y_new, f_new, y_old: state and rates at t, the trial, and the state at t_old.
+    adaptive: int  # 1 if the error estimate controls the step, 0 for equal steps
+    order: int  # order of the method
+    # y, f: state and its rates at t, (size,) each.
     y: Array
     f: Array
+    # y_new, f_new: state and rates at the end of the trial step.
     y_new: Array
     f_new: Array
+    # y_old, f_old: state and rates at t_old.
     y_old: Array
     f_old: Array
-    # error, last_error: of the trial and of the last accepted step, over the tolerance.
+    # error, last_error: error of the trial and of the last accepted step, over the tolerance.
     error: float = 0.0
     last_error: float = 1e-2
-    # tolerance, strict, touched: tolerance per step, relative to the ranges below; factor of the
-    # tolerance from the first contact on; 1 after the first contact, else 0.
-    tolerance: float
-    strict: float = 1.0
-    touched: Array
-    # functionals, rows, rate_rows, groups, group_of: number of quantities by which errors are
-    # scaled, matrices (functionals, n) of coordinates and of modes, number of groups that share a
-    # range, group of each quantity.
-    functionals: int
+    tolerance: float  # per step, relative to the ranges below
+    strict: float = 1.0  # factor of the tolerance from the first contact on
+    touched: Array  # 1 after the first contact, else 0, (1,)
+    functionals: int  # number of quantities by which errors are scaled
+    # rows, rate_rows: these quantities as functions of coordinates and of modal rates,
+    # (functionals, n).
     rows: Array
     rate_rows: Array
-    # to_modes, lanes, modes_per_lane, modal_places, modal_rates, frequencies: matrices from
-    # coordinates to modal ones, (lanes, modes_per_lane, modes_per_lane), modal coordinates, modal
-    # rates, and frequencies [rad/s], negative for modes that do not vibrate.
+    # Matrices from coordinates to modal ones, (lanes, modes_per_lane, modes_per_lane).
     to_modes: Array
     lanes: int
     modes_per_lane: int
-    modal_places: Array
-    modal_rates: Array
-    frequencies: Array
+    modal_places: Array  # modal coordinates, (n,)
+    modal_rates: Array  # modal rates, (n,)
+    frequencies: Array  # of the modes [rad/s], (n,), negative for modes that do not vibrate
     modal_rounding: Array  # rounding error of each modal coordinate
     has_rounding: int = 0  # 1 if these rounding errors are not negligible, else 0
-    groups: int
-    group_of: Ints
-    # low, high, top, floor, top_floor, pace: least, greatest value and greatest rate of each
-    # functional so far; least scales by group; a group's range times its pace is a rate that
-    # matters no less.
+    groups: int  # number of groups of quantities that share a range
+    group_of: Ints  # group of each quantity, (functionals,)
+    # low, high, top: least and greatest value and greatest rate of each quantity so far.
     low: Array
     high: Array
     top: Array
+    # floor, top_floor: least scales of values and of rates, by group.
     floor: Array
     top_floor: Array
+    # Dominant frequency by group [rad/s]: the rate scale is at least range times frequency.
     pace: Array
-    # scale, top_scale: scales by group of values and rates.
+    # scale, top_scale: scales of values and of rates, by group.
     scale: Array
     top_scale: Array
     # least, most: least and greatest value of each work and actuator state so far.
-    # energy: scale of errors of work_integrals [J], by lane: largest kinetic energy or change of a
-    # work.
-    # state_floor: least ranges of actuator states.
     least: Array
     most: Array
+    # Scale of errors of work integrals [J], by lane: the largest kinetic energy or change of one.
     energy: Array
-    state_floor: Array
-    # state_limits, limit_rows, limit_low, limit_high, limit_reached: number, coefficients
-    # (state_limits, 2n) and bounds of quantities of (q, v) at which a run ends; index of the
-    # violated bound, or -1.
-    state_limits: int
-    limit_rows: Array
+    state_floor: Array  # least ranges of the actuator states
+    state_limits: int  # number of quantities of (q, v) with bounds at which a run ends
+    limit_rows: Array  # their coefficients, (state_limits, 2n)
+    # limit_low, limit_high: their bounds.
     limit_low: Array
     limit_high: Array
-    limit_reached: int = -1
+    limit_reached: int = -1  # index of the violated bound, or -1
     lookouts: int  # number of event functions
     # event_values, event_rates: event functions and their rates at the last evaluation of the
     # equations; event_values_at_t, event_rates_at_t: at t.
@@ -236,19 +224,15 @@ class IntegratorState(Record):
     samples: Array
     recorded: int = 0  # number of samples recorded so far
     sample_count: int  # number of all samples
-    # breaks, break_count, next_break: times at which a channel jumps.
-    breaks: Array
+    breaks: Array  # times at which a channel jumps [s]
     break_count: int
-    next_break: int
-    # steps, rejections, budget: accepted and rejected steps; trials left before the kernel returns.
-    steps: int = 0
-    rejections: int = 0
-    budget: int = 0
-    # sample_time, sample_ready: time [s] at which `sample` evaluates the state; whether dense
-    # output of this step is prepared.
-    sample_time: float
-    sample_ready: int = 0
-    sampled: Array
+    next_break: int  # index of the next of these times
+    steps: int = 0  # accepted steps
+    rejections: int = 0  # rejected steps
+    budget: int = 0  # trial steps left before the kernel returns
+    sample_time: float  # time [s] at which `sample` evaluates the state
+    sample_ready: int = 0  # 1 if the dense output of the last step is prepared, else 0
+    sampled: Array  # state at sample_time
 
 
 # Fields of the ranges that scale errors, passed on from phase to phase of a run.
@@ -310,7 +294,7 @@ def start_fields(
         lanes=len(quantities.to_modes),
         modes_per_lane=quantities.to_modes.shape[1],
         **zeros(dict.fromkeys(("modal_places", "modal_rates", "modal_rounding"), system.n)),
-        # Modes that it solves exactly are apart, held or not.
+        # A method that solves vibrations exactly treats all modes as vibrating independently.
         frequencies=(np.abs(frequencies) if method.solves_vibrations else frequencies).ravel(),
         groups=groups,
         group_of=quantities.group,
@@ -351,7 +335,7 @@ def start_fields(
     for name, values in problem.start.ranges.items():
         if values.shape == getattr(m, name).shape:  # servos may have other states now
             getattr(m, name)[:] = values
-    if m.touched[0] != 0.0:  # in a phase before
+    if m.touched[0] != 0.0:  # in an earlier phase
         m.tolerance *= limits.strict
     return vars(m)
 
@@ -382,7 +366,7 @@ def find_modal_state(m: IntegratorState) -> None:
 
 
 @kernel
-def counting(allowed: float, rounding: float) -> float:
+def error_weight(allowed: float, rounding: float) -> float:
     """Return the weight of an error for which tolerance and rounding error add up.
 
     Subtracting the rounding error instead would let steps grow until they are rejected, repeatedly.
@@ -471,8 +455,8 @@ def measure_modal(m: IntegratorState, positions: Array, rates: Array, others: Ar
             rate_part = row * rates[i]
             if m.has_rounding == 1:
                 rounding = abs(row) * m.modal_rounding[i]
-                value_part *= counting(allowed_value, rounding)
-                rate_part *= counting(allowed_rate, abs(m.frequencies[i]) * rounding)
+                value_part *= error_weight(allowed_value, rounding)
+                rate_part *= error_weight(allowed_rate, abs(m.frequencies[i]) * rounding)
             value += value_part
             rate += rate_part
             decaying += rate_part if m.frequencies[i] < 0.0 else 0.0

@@ -13,8 +13,8 @@ from flexarm.integrate.constants import INSTANT_ROUNDING, INSTANT_SCALE
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
 
-WORKS = 4
-IMPULSES = 6  # of outer forces and of their torques about the world's origin
+WORKS = 4  # works of inputs, of wrenches and of prescribed coordinates, and dissipated energy
+IMPULSES = 6  # components of impulse and angular impulse of outer forces
 PRESCRIBED = 2  # index, among the work integrals, of the work of prescribed coordinates
 PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
 
@@ -23,10 +23,8 @@ PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
 class System(Record):
     """Compiled equations of motion of an arm, their argument arrays, and its functions of time."""
 
-    # n, channels: number of coordinates and of functions of time: inputs, wrench factors,
-    # prescribed motions, targets of servos.
-    n: int
-    channels: int
+    n: int  # number of coordinates
+    channels: int  # number of functions of time, of all kinds
     # inputs, wrenches, prescribed, targets: number of channels of each kind.
     inputs: int
     wrenches: int
@@ -35,12 +33,10 @@ class System(Record):
     work_integrals: int  # number of integrals of powers and of outer forces
     states: int  # number of actuator states
     energies: int  # number of these integrals that are energies, whose errors are controlled
-    # equations, table: address of the compiled equations, and table of the pointers that the
-    # equations take.
-    equations: int
-    table: Ints
-    # time, q, v, u, w, given, r, x, a, power, dx: inputs and outputs of the equations; r contains
-    # targets, then target rates.
+    equations: int  # address of the compiled equations
+    table: Ints  # pointer table of the equations
+    # Inputs of the equations: time [s], coordinates, rates, inputs of joints, wrench factors,
+    # prescribed accelerations, targets followed by target rates, actuator states.
     time: Array
     q: Array
     v: Array
@@ -49,15 +45,14 @@ class System(Record):
     given: Array
     r: Array
     x: Array
+    # Outputs of the equations: accelerations, powers [W], rates of the actuator states.
     a: Array
     power: Array
     dx: Array
     coordinates: Ints  # indices of the prescribed coordinates
-    # pieces, first, current: pieces (rows) of all channels; index of the first piece of each
-    # channel (and the end); index of the piece valid now.
-    pieces: Array
-    first: Ints
-    current: Ints
+    pieces: Array  # pieces of all channels, PIECE numbers each
+    first: Ints  # index of the first piece of each channel, then the number of pieces
+    current: Ints  # index of the piece of each channel that is valid now
     evaluations: int  # calls of the equations so far
 
 

@@ -75,18 +75,16 @@ def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Eq
 class State:
     """State of a run at the beginning of a phase."""
 
-    # q, v: coordinates and rates, (n,).
-    q: Array
-    v: Array
+    q: Array  # coordinates, (n,)
+    v: Array  # rates, (n,)
     # Works and dissipated energies [J], impulses [N s], [N m s] so far; all 0 if empty.
     work_integrals: Array = field(default_factory=lambda: np.zeros(0))
     t: float = 0.0  # time [s]
     # Reference attitudes of the angles, (3, 3 k).
     reference_attitude: Array = field(default_factory=lambda: np.zeros(0))
-    brought: float = 0.0  # energy of bodies captured so far less that of bodies let go [J]
-    # x, memory: states of servos and drive trains by name; memory of sampled servos by joint.
-    x: Mapping[str, float] = field(default_factory=dict)
-    memory: Mapping[str, ServoMemory] = field(default_factory=dict)
+    brought: float = 0.0  # energy of bodies captured so far, less that of bodies released [J]
+    x: Mapping[str, float] = field(default_factory=dict)  # states of servos and drives by name
+    memory: Mapping[str, ServoMemory] = field(default_factory=dict)  # of sampled servos, by joint
     ranges: Mapping[str, Array] = field(default_factory=dict)  # error scales of the run so far
 
 
@@ -194,9 +192,8 @@ def refuse_outside(bounds: Sequence[StateLimit], q: Array, v: Array) -> None:
 class InitialValueProblem:
     """Equation, functions of time, initial state and tolerance of one phase."""
 
-    # equation, motion: the formulation and its compiled rates.
-    equation: Equation
-    motion: MotionFunctions
+    equation: Equation  # equation of motion
+    motion: MotionFunctions  # its compiled accelerations and powers, actuators included
     # Functions of time: inputs, wrench factors, prescribed motions, targets of servos and ties.
     groups: tuple[list[Channel], ...]
     times: Array  # sample times [s]

@@ -38,7 +38,7 @@ def _etd4(rtol: float, damped: bool) -> float:
 
 
 def _dop853(rtol: float, damped: bool) -> float:
-    return max(0.002 * rtol, min(0.006 * rtol, 2e-11))  # beyond that rounding is near
+    return max(0.002 * rtol, min(0.006 * rtol, 2e-11))  # near rounding from 2e-11 on
 
 
 def _rodas4(rtol: float, damped: bool) -> float:
@@ -47,12 +47,12 @@ def _rodas4(rtol: float, damped: bool) -> float:
 
 # Rules of the methods, by name.
 RULES = {
-    # Its modes are those of the arm without the law: its errors there act on the joints through a
-    # law that holds them to a motion.  Its error estimate takes forces to be smooth and soft.
+    # The method's modes are those of the arm without the law, so that the law feeds their errors
+    # back to the joints.  The error estimate assumes smooth and soft forces.
     "etd4": ToleranceRule(
         _etd4, under_law=0.01, under_friction=0.1, under_contact=0.01, under_bounces=0.2
     ),
-    # Its error estimate may vanish where a force sets in.
+    # The error estimate may vanish where a force begins to act.
     "dop853": ToleranceRule(_dop853, under_contact=0.02, under_bounces=0.005, on_rails=0.05),
     "rodas4": ToleranceRule(_rodas4, under_contact=0.3, under_bounces=0.05, on_rails=0.3),
 }
@@ -67,7 +67,9 @@ def step_tolerance(
     """
     rule, model, actuators = method.rule, problem.equation.model, problem.motion.actuators
     resolves_fast = method.adaptive and method.reach < np.inf
-    periods = _vibrations(problem, method, least=NEGLECTED_SHARE * rtol if resolves_fast else None)
+    periods = _vibrations(
+        problem, method, threshold=NEGLECTED_SHARE * rtol if resolves_fast else None
+    )
     has_spring_tables, has_rails = has_tables(model), any(part.on_rail for part in model.links)
     # Friction, states of drive trains and ties act outside of the modes.
     states = actuators.bristles or actuators.windings or actuators.ties
@@ -98,19 +100,21 @@ def step_tolerance(
     )
 
 
-def _vibrations(problem: InitialValueProblem, method: Method, least: float | None) -> float:
+def _vibrations(problem: InitialValueProblem, method: Method, threshold: float | None) -> float:
     """Return the number of vibration periods whose errors accumulate in a deflection or its rate.
 
     Periods count within the decay time of each mode, weighted by the share of the mode; with
-    `least`, all periods of each mode whose share is larger count.
+    `threshold`, all periods of each mode whose share is larger count.
     """
     modes = problem.vibration.modes
     memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
     duration = float(problem.times[-1] - problem.times[0])
     periods = np.minimum(duration, memory) * modes.frequencies / (2 * np.pi)
     shares = problem.shares[0 if method.solves_vibrations else 1]
-    weighted = shares * periods if least is None else np.where(shares > least, 1.0, 0.0) * periods
-    return float((weighted.sum(axis=1) if least is None else weighted).max(initial=0.0))
+    weighted = (
+        shares * periods if threshold is None else np.where(shares > threshold, 1.0, 0.0) * periods
+    )
+    return float((weighted.sum(axis=1) if threshold is None else weighted).max(initial=0.0))
 
 
 def _coupled(problem: InitialValueProblem) -> bool:

@@ -77,23 +77,33 @@ class _CModule:
         self.texts: list[str] = []
         self.helpers: set[tuple[str, Any]] = set()
         self.fields: dict[type[Record], dict[str, Any]] = {}
-        reached = {id(each): each for kernel in kernels for each in self.reader.reached(kernel)}
-        self.written = {
-            name for each in reached.values() for name in self.reader.writes(each).fields
+        kernels_by_id = {
+            id(reached_kernel): reached_kernel
+            for kernel in kernels
+            for reached_kernel in self.reader.reached(kernel)
         }
-        kinds = [kind for each in reached.values() for kind in each.hints.values()]
+        self.written = {
+            name
+            for reached_kernel in kernels_by_id.values()
+            for name in self.reader.writes(reached_kernel).fields
+        }
+        kinds = [
+            kind
+            for reached_kernel in kernels_by_id.values()
+            for kind in reached_kernel.hints.values()
+        ]
         self.records = list(dict.fromkeys(filter(is_record, kinds)))
 
     def record(self, kind: type[Record]) -> type[Record]:
         """Return the record type printed for ``kind``: the most derived subclass in use."""
-        derived = [each for each in self.records if issubclass(each, kind)]
-        last = max(derived, key=lambda each: len(each.__mro__), default=kind)
-        if any(not issubclass(last, each) for each in derived):
+        derived = [other for other in self.records if issubclass(other, kind)]
+        most_derived = max(derived, key=lambda other: len(other.__mro__), default=kind)
+        if any(not issubclass(most_derived, other) for other in derived):
             raise FlexarmError(
                 f"{kind.__name__}: several types derive from this record, so "
                 "that it has no single C struct"
             )
-        return last
+        return most_derived
 
     def type_name(self, kind: Any, *, const: bool = False) -> str:
         """Return the C type of a kernel type, as the text in front of a declared name."""
@@ -112,14 +122,18 @@ class _CModule:
             kind = self.record(kind)
             if kind in self.outside or kind in texts:
                 return
-            used = self.fields.get(kind, {})
-            listed = [(name, each) for name, each in kind.layout().types.items() if name in used]
-            for _, each in listed:
-                if is_record(each):
-                    add(each)
+            used_fields = self.fields.get(kind, {})
+            struct_fields = [
+                (name, field_kind)
+                for name, field_kind in kind.layout().types.items()
+                if name in used_fields
+            ]
+            for _, field_kind in struct_fields:
+                if is_record(field_kind):
+                    add(field_kind)
             lines = [
-                f"    {self.type_name(each, const=name not in self.written)}{name};"
-                for name, each in listed
+                f"    {self.type_name(field_kind, const=name not in self.written)}{name};"
+                for name, field_kind in struct_fields
             ]
             texts[kind] = "\n".join([f"struct {kind.__name__} {{", *lines, "};"])
 
@@ -163,23 +177,26 @@ class _CKernel(KernelWalk):
     def text(self, name: str) -> str:
         """Return the C definition of the function."""
         self.write()
-        written, given = self.module.reader.writes(self.kernel).parameters, self.parameters
-        listed = [
-            f"{self.module.type_name(kind, const=k not in written)}{key}"
-            for k, (key, kind) in enumerate(given)
+        written_positions, parameters = (
+            self.module.reader.writes(self.kernel).parameters,
+            self.parameters,
+        )
+        declarations = [
+            f"{self.module.type_name(kind, const=k not in written_positions)}{key}"
+            for k, (key, kind) in enumerate(parameters)
         ]
         nodes = [node for node in ast.walk(self.kernel.tree) if isinstance(node, ast.Name)]
-        read = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+        used_names = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
         lines = [
-            *(f"(void){key};" for key, _ in given if key not in read),
+            *(f"(void){key};" for key, _ in parameters if key not in used_names),
             *(f"{declared};" for declared in self.own.values()),
         ]
         if self.lines[-1:] == ["return;"]:
             self.lines.pop()
-        head = f"static {self.module.type_name(self.result)}{name}({', '.join(listed)})"
+        signature = f"static {self.module.type_name(self.result)}{name}({', '.join(declarations)})"
         document = ast.get_docstring(self.kernel.tree) or ""
-        note = [f"/* {document.splitlines()[0].replace('*/', '')} */"] if document else []
-        return "\n".join([*note, head, "{", *_indented([*lines, *self.lines]), "}"])
+        comment = [f"/* {document.splitlines()[0].replace('*/', '')} */"] if document else []
+        return "\n".join([*comment, signature, "{", *_indented([*lines, *self.lines]), "}"])
 
     def effect(self, codes: Sequence[_Text]) -> int:
         """Return the strongest side effect of operands that C may evaluate in any order.
@@ -228,9 +245,11 @@ class _CKernel(KernelWalk):
         effect = self.effect(codes)
         if op in OPERATORS:
             level, (left, right) = OPERATORS[op], codes
-            outer = level if level > ORDER else SUM
-            inner = level + 1 if level > ORDER else SUM
-            return _Text(f"{left.within(outer)} {op} {right.within(inner)}", level, effect)
+            left_level = level if level > ORDER else SUM
+            right_level = level + 1 if level > ORDER else SUM
+            return _Text(
+                f"{left.within(left_level)} {op} {right.within(right_level)}", level, effect
+            )
         if op in PREFIXES:
             inner_text = codes[0].within(UNARY)
             text = f"({inner_text})" if inner_text[0] == "-" else inner_text
@@ -294,9 +313,9 @@ class _CKernel(KernelWalk):
     ) -> None:
         self.lines.append(f"if ({test().text}) {{")
         yes()
-        place = len(self.lines)
+        position = len(self.lines)
         no()
-        self.lines[place:place] = ["} else {"] if len(self.lines) > place else []
+        self.lines[position:position] = ["} else {"] if len(self.lines) > position else []
         self.lines.append("}")
 
     def repeat(
@@ -310,9 +329,11 @@ class _CKernel(KernelWalk):
         stop, step = rounds.stop.code, rounds.step
         if stop.effect and stop.text not in dict(self.parameters):  # the body might change it
             stop = self.hold(int, stop)
-        more = f"++{name}" if step == 1 else f"{name} += {step}"
+        increment = f"++{name}" if step == 1 else f"{name} += {step}"
         test = f"{name} {'<' if step > 0 else '>'} {stop.within(SUM)}"
-        self.lines.append(f"for (long long {name} = {rounds.first.code.text}; {test}; {more}) {{")
+        self.lines.append(
+            f"for (long long {name} = {rounds.first.code.text}; {test}; {increment}) {{"
+        )
         body()
         self.lines.append("}")
 
@@ -324,9 +345,9 @@ class _CKernel(KernelWalk):
 
 def _indented(lines: Sequence[str]) -> list[str]:
     """Return lines of C, indented according to their braces."""
-    found, depth = [], 1
+    indented, depth = [], 1
     for line in lines:
         depth -= line.startswith("}")
-        found.append("    " * depth + line)
+        indented.append("    " * depth + line)
         depth += line.endswith("{")
-    return found
+    return indented

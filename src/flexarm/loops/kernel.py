@@ -43,10 +43,10 @@ class Kernel(LoopSource):
                 f"kernel '{self.name}': takes {', '.join(names)}, and without bools as "
                 f"arguments or result when called from Python, got {len(arguments)} arguments"
             )
-        given = list(zip(arguments, kinds, names, strict=True))
-        values = [_argument(*each) for each in given]
-        answer: Any = {float: ctypes.c_double, int: ctypes.c_int64}.get(result)
-        call = ctypes.CFUNCTYPE(answer, *map(type, values))(self.address)
+        typed_arguments = list(zip(arguments, kinds, names, strict=True))
+        values = [_argument(*argument) for argument in typed_arguments]
+        result_type: Any = {float: ctypes.c_double, int: ctypes.c_int64}.get(result)
+        call = ctypes.CFUNCTYPE(result_type, *map(type, values))(self.address)
         returned = call(*values)
         for value in arguments:
             if isinstance(value, Record):
@@ -56,13 +56,13 @@ class Kernel(LoopSource):
     def _object_code(self) -> bytes:
         """Return the kernel's object file, from the cache or newly compiled."""
         cache = Cache(cache_folder())
-        what = [
+        dependencies = [
             sorted(self._parts({})),
             asdict(host()),
             source_version(PACKAGE),
             [llvm.llvm_version_info, EFFORT["fast"]],
         ]
-        key = hashlib.sha256(b"kernel" + json.dumps(what).encode()).hexdigest()
+        key = hashlib.sha256(b"kernel" + json.dumps(dependencies).encode()).hexdigest()
         code = cache.get(key)
         if code is None:
             from flexarm.loops.translate import translate
@@ -71,25 +71,25 @@ class Kernel(LoopSource):
             cache.put(key, code)
         return code
 
-    def _parts(self, seen: dict[int, "Kernel"]) -> list[list[str]]:
+    def _parts(self, visited: dict[int, "Kernel"]) -> list[list[str]]:
         """Return the data, besides flexarm's source, on which the kernel's machine code depends.
 
         For the kernel and all kernels that it calls: the source text (a line number in flexarm's
         own files), the constants that the code may read and the layouts of the records that it
         takes.
         """
-        seen[id(self)] = self
+        visited[id(self)] = self
         code = self.python.__code__
-        found = {name: self.globals.get(name) for name in code.co_names}
-        constants = [f"{k}={v!r}" for k, v in found.items() if isinstance(v, (int, float))]
+        globals_ = {name: self.globals.get(name) for name in code.co_names}
+        constants = [f"{k}={v!r}" for k, v in globals_.items() if isinstance(v, (int, float))]
         kinds = self.hints.values()
         records = [k.layout().text for k in kinds if isinstance(k, type) and issubclass(k, Record)]
-        own = Path(code.co_filename).is_relative_to(PACKAGE)
-        text = str(code.co_firstlineno) if own else self.source
+        in_package = Path(code.co_filename).is_relative_to(PACKAGE)
+        text = str(code.co_firstlineno) if in_package else self.source
         parts = [[self.name, text, *constants, *records]]
-        for each in found.values():
-            if isinstance(each, Kernel) and id(each) not in seen:
-                parts += each._parts(seen)
+        for called in globals_.values():
+            if isinstance(called, Kernel) and id(called) not in visited:
+                parts += called._parts(visited)
         return parts
 
 
@@ -147,6 +147,6 @@ def _argument(value: Any, kind: Any, name: str) -> Any:
     if kind in (Array, Ints):
         return ctypes.c_void_p(address_of(value, kind, name))
     if not isinstance(value, kind):
-        wanted, got = kind.__name__, type(value).__name__
-        raise FlexarmError(f"kernel argument '{name}': must be a {wanted}, got {got}")
+        expected, received = kind.__name__, type(value).__name__
+        raise FlexarmError(f"kernel argument '{name}': must be a {expected}, got {received}")
     return ctypes.c_void_p(value.pack())

@@ -28,9 +28,9 @@ class KernelText:
         self.fills = False  # whether equations have tables to be filled first
         self.size = sum(part.count for part in parts if part.stored)
         self.constants: list[str] = []
-        self.rooms: list[str] = []
-        self.before: list[str] = []
-        self.after: list[str] = []
+        self.allocations: list[str] = []
+        self.loads: list[str] = []
+        self.stores: list[str] = []
 
     def text(self, function: str) -> str:
         """Return the LLVM text of the kernel, which calls ``function`` with the record."""
@@ -40,7 +40,7 @@ class KernelText:
                 self._array(k, part)
             else:
                 self._number(k, part)
-        outer = [k for k, part in enumerate(self.parts) if part.fate == "outside"]
+        outer = [k for k, part in enumerate(self.parts) if part.storage == "outside"]
         find = [
             "%state = getelementptr i64, ptr addrspace(1) %codes, i64 %arm",
             "%was = load i64, ptr addrspace(1) %state",
@@ -52,15 +52,15 @@ class KernelText:
         ]
         end = [
             f"%code = call i64 @{function}(ptr %record0)",
-            *self.after,
+            *self.stores,
             "store i64 %code, ptr addrspace(1) %state",
         ]
         pointers = ["%codes", "%image", *(f"%outer{k}" for k in outer)]
         fill = f"void @{FILL}()"
         if self.fills:
-            self.rooms.append(f"call {fill}")
+            self.allocations.append(f"call {fill}")
             self.constants.append(f"declare {fill} convergent")
-        kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms)
+        kernel = threads(ENTRY, pointers, [*find, *self.loads, *end], self.allocations)
         movers = [_mover("flexarm_take", back=False), _mover("flexarm_bring", back=True)]
         return "\n".join([*self.constants, *movers, f"declare i64 @{function}(ptr)", kernel])
 
@@ -68,20 +68,22 @@ class KernelText:
         number_of = {id(record): r for r, record in enumerate(self.thread.records)}
         for r, record in enumerate(self.thread.records):
             layout = record.layout()
-            self.rooms.append(f"%record{r} = alloca [{len(layout.types)} x i64], align 8")
+            self.allocations.append(f"%record{r} = alloca [{len(layout.types)} x i64], align 8")
             for slot, name in layout.records:
                 inner = number_of[id(getattr(record, name))]
                 self._store(r, slot, f"ptr %record{inner}")
             for slot, name in layout.arrays:
                 paths = paths_to(record, r, name, self.tables)
                 if paths[0].entry >= 0:
-                    self.rooms.append(f"%table{r}.{slot} = alloca [{len(paths)} x ptr], align 8")
+                    self.allocations.append(
+                        f"%table{r}.{slot} = alloca [{len(paths)} x ptr], align 8"
+                    )
                     self._store(r, slot, f"ptr %table{r}.{slot}")
 
     def _store(self, record: int, slot: int, value: str) -> None:
-        place = f"%slot{record}.{slot}"
-        self.before.append(f"{place} = getelementptr i64, ptr %record{record}, i64 {slot}")
-        self.before.append(f"store {value}, ptr {place}")
+        slot_address = f"%slot{record}.{slot}"
+        self.loads.append(f"{slot_address} = getelementptr i64, ptr %record{record}, i64 {slot}")
+        self.loads.append(f"store {value}, ptr {slot_address}")
 
     def _slot(self, path: RecordPath) -> int:
         return list(self.thread.records[path.record].layout().types).index(path.name)
@@ -96,38 +98,40 @@ class KernelText:
     def _number(self, k: int, part: SharedValue) -> None:
         path, kind = part.paths[0], _kind(part)
         slot = self._slot(path)
-        if part.fate == "constant":
+        if part.storage == "constant":
             value = self.thread.value(path)
             if path.name in self.bound:  # an address of this process: only whether there is one
                 value = bool(value)
             self._store(path.record, slot, f"{kind} {_constant(part, value)}")
             return
-        self.before += self._place(part.place, f"%n{k}")
-        self.before.append(f"%n{k} = load {kind}, ptr addrspace(1) %n{k}.p")
+        self.loads += self._place(part.place, f"%n{k}")
+        self.loads.append(f"%n{k} = load {kind}, ptr addrspace(1) %n{k}.p")
         self._store(path.record, slot, f"{kind} %n{k}")
-        if part.fate == "kept":
-            self.after.append(f"%n{k}.new = load {kind}, ptr %slot{path.record}.{slot}")
-            self.after.append(f"store {kind} %n{k}.new, ptr addrspace(1) %n{k}.p")
+        if part.storage == "kept":
+            self.stores.append(f"%n{k}.new = load {kind}, ptr %slot{path.record}.{slot}")
+            self.stores.append(f"store {kind} %n{k}.new, ptr addrspace(1) %n{k}.p")
 
     def _array(self, k: int, part: SharedValue) -> None:
         kind = _kind(part)
         pointer = f"%array{k}"
-        if part.fate == "constant":
-            listed = ", ".join(
+        if part.storage == "constant":
+            elements = ", ".join(
                 f"{kind} {_constant(part, x)}" for x in self.thread.array(part.paths[0])
             )
             self.constants.append(
-                f"@array{k} = internal addrspace(1) constant [{part.size} x {kind}] [{listed}]"
+                f"@array{k} = internal addrspace(1) constant [{part.size} x {kind}] [{elements}]"
             )
             pointer = f"addrspacecast (ptr addrspace(1) @array{k} to ptr)"
-        elif part.fate == "outside":
-            self.before += [
+        elif part.storage == "outside":
+            self.loads += [
                 f"%at{k} = mul i64 %arm, {part.size}",
                 f"%far{k} = getelementptr {kind}, ptr addrspace(1) %outer{k}, i64 %at{k}",
                 f"%array{k} = addrspacecast ptr addrspace(1) %far{k} to ptr",
             ]
         else:
-            self.rooms.append(f"%array{k} = alloca [{part.size} x {kind}], align {self.align}")
+            self.allocations.append(
+                f"%array{k} = alloca [{part.size} x {kind}], align {self.align}"
+            )
         if part.stored:
             self._copy(k, part)
         for path in part.paths:
@@ -136,29 +140,29 @@ class KernelText:
             else:
                 table = f"%table{path.record}.{self._slot(path)}"
                 name = f"%entry{path.record}.{self._slot(path)}.{path.entry}"
-                self.before.append(f"{name} = getelementptr ptr, ptr {table}, i64 {path.entry}")
-                self.before.append(f"store ptr {pointer}, ptr {name}")
+                self.loads.append(f"{name} = getelementptr ptr, ptr {table}, i64 {path.entry}")
+                self.loads.append(f"store ptr {pointer}, ptr {name}")
 
     def _copy(self, k: int, part: SharedValue) -> None:
         """Append the LLVM lines that copy an array from the image and, if it changes, back."""
         if part.size > COPIED_ELEMENTS:
-            self.before += self._place(part.place, f"%e{k}")
-            listed = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"
-            self.before.append(f"call void @flexarm_take{listed}")
-            if part.fate == "kept":
-                self.after.append(f"call void @flexarm_bring{listed}")
+            self.loads += self._place(part.place, f"%e{k}")
+            arguments = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"
+            self.loads.append(f"call void @flexarm_take{arguments}")
+            if part.storage == "kept":
+                self.stores.append(f"call void @flexarm_bring{arguments}")
             return
         kind = _kind(part)
         for i in range(part.size):
             name = f"%e{k}.{i}"
-            self.before += [
+            self.loads += [
                 *self._place(part.place + i, name),
                 f"{name} = load {kind}, ptr addrspace(1) {name}.p",
                 f"{name}.l = getelementptr {kind}, ptr %array{k}, i64 {i}",
                 f"store {kind} {name}, ptr {name}.l",
             ]
-            if part.fate == "kept":
-                self.after += [
+            if part.storage == "kept":
+                self.stores += [
                     f"{name}.new = load {kind}, ptr {name}.l",
                     f"store {kind} {name}.new, ptr addrspace(1) {name}.p",
                 ]
@@ -166,8 +170,8 @@ class KernelText:
 
 def _mover(name: str, *, back: bool) -> str:
     """Return the LLVM function that copies an array from the image or, if ``back``, to it."""
-    ways = ("ptr %near", "ptr addrspace(1) %far")
-    source, target = ways if back else ways[::-1]
+    pointers = ("ptr %near", "ptr addrspace(1) %far")
+    source, target = pointers if back else pointers[::-1]
     return f"""
 define internal void @{name}(ptr %array, ptr addrspace(1) %image, i64 %n) alwaysinline nounwind {{
 entry:

@@ -78,8 +78,8 @@ class Record:
         """Return the memory layout of the record's fields."""
         if "_layout" not in cls.__dict__:
             hints = get_type_hints(cls)
-            seen = [each for each in fields(cls) if each.metadata != UNSEEN]  # type: ignore[arg-type]
-            cls._layout = Layout({each.name: hints[each.name] for each in seen})
+            visible = [member for member in fields(cls) if member.metadata != UNSEEN]  # type: ignore[arg-type]
+            cls._layout = Layout({member.name: hints[member.name] for member in visible})
         return cls._layout
 
     @functools.cached_property
@@ -93,8 +93,8 @@ class Record:
 
     def adopt(self, other: "Record") -> None:
         """Copy the packed array addresses of ``other``, whose fields begin this record's fields."""
-        for mine, theirs in zip(self._memory[1:], other._memory[1:], strict=True):
-            mine[: len(theirs)] = theirs
+        for own_lists, other_lists in zip(self._memory[1:], other._memory[1:], strict=True):
+            own_lists[: len(other_lists)] = other_lists
 
     def move_to(self, memory: Any) -> None:
         """Place the slots in an array with as many elements of 8 bytes as the record has fields."""
@@ -106,27 +106,27 @@ class Record:
 
         Inner records are included.
         """
-        layout, mine = self.layout(), self.__dict__
-        slots, values, held = self._memory
+        layout, own_fields = self.layout(), self.__dict__
+        slots, values, packed_arrays = self._memory
         for k, name in layout.numbers:
-            values[k] = mine[name]
+            values[k] = own_fields[name]
         for k, name in layout.records:
-            values[k] = mine[name].pack()
+            values[k] = own_fields[name].pack()
         for k, name in layout.arrays:
-            if mine[name] is not held[k]:
-                values[k] = address_of(mine[name], layout.types[name], name)
-                held[k] = mine[name]
+            if own_fields[name] is not packed_arrays[k]:
+                values[k] = address_of(own_fields[name], layout.types[name], name)
+                packed_arrays[k] = own_fields[name]
         layout.format.pack_into(slots, 0, *values)
         return ctypes.addressof(slots)
 
     def unpack(self) -> None:
         """Copy the numbers that compiled code may have changed from the slots to the fields."""
-        layout, mine = self.layout(), self.__dict__
+        layout, own_fields = self.layout(), self.__dict__
         values = layout.format.unpack_from(self._memory[0])
         for k, name in layout.numbers:
-            mine[name] = values[k]
+            own_fields[name] = values[k]
         for _, name in layout.records:
-            mine[name].unpack()
+            own_fields[name].unpack()
 
 
 class Layout:
@@ -147,8 +147,8 @@ class Layout:
         kinds = list(enumerate(types.items()))
         self.numbers = [(k, name) for k, (name, kind) in kinds if kind in (int, float)]
         self.arrays = [(k, name) for k, (name, kind) in kinds if kind in (Array, Ints)]
-        rest = {k for k, _ in (*self.numbers, *self.arrays)}
-        self.records = [(k, name) for k, (name, _) in kinds if k not in rest]
+        scalars_and_arrays = {k for k, _ in (*self.numbers, *self.arrays)}
+        self.records = [(k, name) for k, (name, _) in kinds if k not in scalars_and_arrays]
         for _, name in self.records:
             if not (isinstance(types[name], type) and issubclass(types[name], Record)):
                 raise FlexarmError(
@@ -178,12 +178,12 @@ class LoopSource:
     def hints(self) -> dict[str, Any]:
         """Types of the parameters by name and, last, type of the result."""
         hints, code = get_type_hints(self.python), self.python.__code__
-        plain = code.co_varnames[: code.co_argcount]
-        gathering = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        positional = code.co_varnames[: code.co_argcount]
+        variadic = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
         if (
-            [*plain, "return"] != list(hints)
+            [*positional, "return"] != list(hints)
             or code.co_kwonlyargcount
-            or gathering
+            or variadic
             or self.python.__defaults__
         ):
             raise FlexarmError(
@@ -219,7 +219,7 @@ class LoopSource:
 
 def address_of(value: Any, kind: Any, name: str) -> int:
     """Return the memory address of an array; raise an error if a kernel cannot take the array."""
-    wanted = DOUBLE if kind is Array or kind == Array else INTEGER  # == of these is slow
-    if not isinstance(value, np.ndarray) or value.dtype != wanted or not value.flags.c_contiguous:
-        raise FlexarmError(f"kernel argument '{name}': must be a contiguous array of {wanted}")
+    dtype = DOUBLE if kind is Array or kind == Array else INTEGER  # == of these is slow
+    if not isinstance(value, np.ndarray) or value.dtype != dtype or not value.flags.c_contiguous:
+        raise FlexarmError(f"kernel argument '{name}': must be a contiguous array of {dtype}")
     return int(value.ctypes.data)

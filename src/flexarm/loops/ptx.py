@@ -21,7 +21,7 @@ from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.compile import Target, foreign_machine
 from flexarm.engine.constants import NEAR_BLOCK, UNSPLIT_OPERATIONS
 from flexarm.engine.emit.chains import chained
-from flexarm.engine.emit.keep import NEAR, Room
+from flexarm.engine.emit.keep import NEAR, ThreadMemory
 from flexarm.engine.emit.kit import Dialect, library
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.emit.order import by_liveness
@@ -38,7 +38,7 @@ from flexarm.loops.constants import (
 from flexarm.loops.kernel import optimise
 from flexarm.loops.kernel_text import ENTRY, KernelText
 from flexarm.loops.language import Array, LoopSource
-from flexarm.loops.threads import SharedValue, TableEntries, ThreadRecord, parts_of
+from flexarm.loops.threads import SharedValue, TableEntries, ThreadRecord, storage_of
 from flexarm.loops.translate import translate
 from flexarm.loops.writes import written_fields
 
@@ -94,8 +94,8 @@ class GpuProgram:
             If the installed llvmlite cannot write PTX.
         """
         cache = Cache(cache_folder())
-        what = [*self.texts, str(llvm.llvm_version_info), str(CUDA)]
-        key = hashlib.sha256("\n".join(what).encode()).hexdigest()
+        dependencies = [*self.texts, str(llvm.llvm_version_info), str(CUDA)]
+        key = hashlib.sha256("\n".join(dependencies).encode()).hexdigest()
         code = cache.get(key)
         if code is None:
             target = foreign_machine(CUDA, "GPU")
@@ -108,9 +108,9 @@ class GpuProgram:
 
     def linked(self, target: llvm.TargetMachine, machine: Target) -> llvm.ModuleRef:
         """Return the linked LLVM module of the program for a target machine."""
-        module, *others = [read(text, target, machine) for text in self.texts]
-        for other in others:
-            module.link_in(other)
+        module, *linked_modules = [read(text, target, machine) for text in self.texts]
+        for linked_module in linked_modules:
+            module.link_in(linked_module)
         for function in module.functions:
             if not function.is_declaration and function.name != ENTRY:
                 function.linkage = "internal"
@@ -132,24 +132,24 @@ class GpuProgram:
         row = np.zeros(self.size)
         for part in self.parts:
             if part.stored:
-                given = thread.array(part.paths[0]) if part.size else thread.value(part.paths[0])
+                numbers = thread.array(part.paths[0]) if part.size else thread.value(part.paths[0])
                 target = row if part.real else row.view(np.int64)
-                target[part.place : part.place + np.size(given)] = given
+                target[part.place : part.place + np.size(numbers)] = numbers
         return row
 
     def take(self, row: Array, thread: ThreadRecord) -> None:
         """Copy the changed numbers of an image row back into the record and arrays of a run."""
         for part in self.parts:
-            if part.fate != "kept":
+            if part.storage != "kept":
                 continue
             source = row if part.real else row.view(np.int64)
-            found = source[part.place : part.place + part.count]
+            numbers = source[part.place : part.place + part.count]
             path = part.paths[0]
             if part.size:
                 array = thread.array(path)
-                array[:] = found[: array.size]
+                array[:] = numbers[: array.size]
             else:
-                setattr(thread.records[path.record], path.name, found[0].item())
+                setattr(thread.records[path.record], path.name, numbers[0].item())
 
 
 @functools.cache
@@ -178,7 +178,7 @@ def rows_of(image: Array, count: int) -> Array:
 def gpu_program(
     kernel: LoopSource,
     threads: Sequence[ThreadRecord],
-    bound: Mapping[str, LoopSource | CalledEquations],
+    called_by_field: Mapping[str, LoopSource | CalledEquations],
     *,
     changing: Sequence[str] = (),
     outside: Sequence[str] = (),
@@ -192,7 +192,7 @@ def gpu_program(
         The kernel.
     threads
         The records of all runs; arrays must have equal sizes where kernels do not read sizes.
-    bound
+    called_by_field
         By name of a record field that is an address on a processor: the kernel or equations called.
     changing
         Fields of numbers that may change between launches.
@@ -209,37 +209,49 @@ def gpu_program(
     FlexarmError
         If the installed llvmlite cannot write PTX, or an operation has no code for it.
     """
-    equations = {key: each for key, each in bound.items() if isinstance(each, CalledEquations)}
-    names: dict[str, LoopSource | str] = {
-        key: f"flexarm_{each.stream.name}_table" if isinstance(each, CalledEquations) else each
-        for key, each in bound.items()
+    equations = {
+        key: called
+        for key, called in called_by_field.items()
+        if isinstance(called, CalledEquations)
     }
-    tables = {each.table: each.entries for each in equations.values()}
+    names: dict[str, LoopSource | str] = {
+        key: f"flexarm_{called.stream.name}_table"
+        if isinstance(called, CalledEquations)
+        else called
+        for key, called in called_by_field.items()
+    }
+    tables = {called.table: called.entries for called in equations.values()}
     written = written_fields(kernel, names) | {*changing}
-    parts = parts_of(threads, written, bound, tables, outside)
+    parts = storage_of(threads, written, called_by_field, tables, outside)
     codes = {}
-    for key, each in equations.items():
-        stream, size, room = each.stream, len(each.stream.operations), None
+    for key, called in equations.items():
+        stream, size, room = called.stream, len(called.stream.operations), None
         if near and size > INLINED_OPERATIONS:
-            room = Room(near, 118, 25, tabled=True) if size > LONG_CODE else Room(near)
-            stream = settled(stream, _common(parts, threads[0], each))
+            room = (
+                ThreadMemory(near, 118, 25, tabled=True) if size > LONG_CODE else ThreadMemory(near)
+            )
+            stream = settled(stream, _common(parts, threads[0], called))
         stream = chained(by_liveness(chained(stream)))
         codes[key] = emit_llvm(stream, chunk=UNSPLIT_OPERATIONS, dialect=replace(GPU, room=room))
-    steady, near = bool(near), max((code.near for code in codes.values()), default=0)
-    works = {each.table: codes[key].work_size for key, each in equations.items()}
-    parts = [roomy(part, tables, works) for part in parts]
-    loops = _loops(kernel, tuple(names.items()), written if steady else None)
+    branchless, near = bool(near), max((code.near for code in codes.values()), default=0)
+    work_sizes = {called.table: codes[key].work_size for key, called in equations.items()}
+    parts = [with_work_size(part, tables, work_sizes) for part in parts]
+    loops = _loops(kernel, tuple(names.items()), written if branchless else None)
     texts = [_in_place(loops), library(MATHEMATICS)]
     texts += [
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
     entry = KernelText(
-        parts, threads[0], tables, bound, REGISTER_ALIGNMENT if steady else MEMORY_ALIGNMENT
+        parts,
+        threads[0],
+        tables,
+        called_by_field,
+        REGISTER_ALIGNMENT if branchless else MEMORY_ALIGNMENT,
     )
     entry.fills = any(code.table for code in codes.values())
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
-    block = NEAR_BLOCK if steady else BRANCHED_BLOCK
+    block = NEAR_BLOCK if branchless else BRANCHED_BLOCK
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
 
 
@@ -261,21 +273,21 @@ def _common(
         path.entry: np.asarray(thread.array(path), dtype=float)
         for part in parts
         for path in part.paths
-        if part.fate == "constant" and path.name == equations.table and path.entry >= 0
+        if part.storage == "constant" and path.name == equations.table and path.entry >= 0
     }
 
 
-def _near(places: int) -> str:
+def _near(doubles: int) -> str:
     """Return the LLVM function that locates a thread's part of the shared memory of its block.
 
-    The part has ``places`` doubles; the doubles of the threads of a warp are interleaved.
+    The parts of the threads of a warp are interleaved; ``doubles`` is the size of a part.
     """
     return f"""
 @near = external addrspace(3) global [0 x double], align 8
 define ptr addrspace(3) @{NEAR}() alwaysinline nounwind {{
 %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 %warp = udiv i32 %thread, {GROUP}
-%before = mul i32 %warp, {(places - 1) * GROUP}
+%before = mul i32 %warp, {(doubles - 1) * GROUP}
 %place = add i32 %before, %thread
 %mine = getelementptr double, ptr addrspace(3) @near, i32 %place
 ret ptr addrspace(3) %mine
@@ -283,20 +295,20 @@ ret ptr addrspace(3) %mine
 """
 
 
-def roomy(
-    part: SharedValue, tables: Mapping[str, TableEntries], works: Mapping[str, int]
+def with_work_size(
+    part: SharedValue, tables: Mapping[str, TableEntries], work_sizes: Mapping[str, int]
 ) -> SharedValue:
     """Return the value, enlarged if it is a work array too small for the GPU code of equations.
 
     Work arrays are the last entries of pointer tables.  The processor's code is divided differently
     and may need smaller ones.
     """
-    needed = [
-        works[path.name]
+    sizes = [
+        work_sizes[path.name]
         for path in part.paths
         if path.name in tables and path.entry == tables[path.name].last
     ]
-    return replace(part, size=max(part.size, *needed)) if needed else part
+    return replace(part, size=max(part.size, *sizes)) if sizes else part
 
 
 def _in_place(text: str) -> str:

@@ -62,26 +62,26 @@ def bind_rows(
     The function takes the number of rows.  Input arrays of floats with contiguous rows are not
     copied, so that every call reads their current elements.
     """
-    kept: list[Array] = []
+    bound_arrays: list[Array] = []
     strides = []
-    for port, given in zip(compiled.inputs, (*arrays, *compiled.constants), strict=True):
-        moves = np.ndim(given) > len(port.shape)
-        shape = (count, *port.shape) if moves else port.shape
-        numbers = real_numbers(port.name, given, shape)
+    for port, values in zip(compiled.inputs, (*arrays, *compiled.constants), strict=True):
+        has_rows = np.ndim(values) > len(port.shape)
+        shape = (count, *port.shape) if has_rows else port.shape
+        numbers = real_numbers(port.name, values, shape)
         if numbers.ndim != 2 or numbers.strides[1] != DOUBLE.itemsize:
             numbers = np.ascontiguousarray(numbers)
-        kept.append(numbers)
-        strides.append(numbers.strides[0] if moves else 0)
+        bound_arrays.append(numbers)
+        strides.append(numbers.strides[0] if has_rows else 0)
     outputs = [np.empty((count, *compiled.output_shape(port))) for port in compiled.outputs]
     strides += [DOUBLE.itemsize * port.size for port in compiled.outputs]
-    kept += [*outputs, np.empty(compiled.work_size + 1)]
-    table = np.array([array.ctypes.data for array in kept], dtype=np.int64)
-    moved = np.array([*strides, 0], dtype=np.int64)
-    record = _Rows(count, len(kept), compiled.table_address, table.copy(), moved)
+    bound_arrays += [*outputs, np.empty(compiled.work_size + 1)]
+    table = np.array([array.ctypes.data for array in bound_arrays], dtype=np.int64)
+    all_strides = np.array([*strides, 0], dtype=np.int64)
+    record = _Rows(count, len(bound_arrays), compiled.table_address, table.copy(), all_strides)
 
     def run(rows: int) -> None:
         record.count, record.table[:] = rows, table
         _evaluate(record)
-        assert kept  # whose addresses are in the table
+        assert bound_arrays  # keeps the arrays alive, whose addresses are in the table
 
     return tuple(outputs), run

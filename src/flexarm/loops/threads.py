@@ -30,15 +30,15 @@ class ThreadRecord:
 
     def __init__(self, record: Record, others: Sequence[Array | Ints]) -> None:
         self.records = list(_records(record))
-        listed = [*others]
-        for each in self.records:
-            listed += [getattr(each, name) for _, name in each.layout().arrays]
-        self.by_address = {array.ctypes.data: array for array in listed}
+        arrays = [*others]
+        for inner in self.records:
+            arrays += [getattr(inner, name) for _, name in inner.layout().arrays]
+        self.by_address = {array.ctypes.data: array for array in arrays}
 
     def array(self, path: "RecordPath") -> Array | Ints:
         """Return the array at a path."""
-        found = getattr(self.records[path.record], path.name)
-        return found if path.entry < 0 else self.by_address[int(found[path.entry])]
+        array = getattr(self.records[path.record], path.name)
+        return array if path.entry < 0 else self.by_address[int(array[path.entry])]
 
     def value(self, path: "RecordPath") -> Any:
         """Return the number at a path."""
@@ -67,15 +67,15 @@ class SharedValue:
     paths: tuple[RecordPath, ...]  # all locations in the records
     size: int  # number of elements; 0 for a number of the record itself
     real: bool  # whether the elements are floats, not ints
-    # Kind of storage: ``constant``; ``given``, read from the image; ``kept``, read from and written
-    # to the image; ``scratch``, neither; ``outside``, accessed in place, run after run.
-    fate: str
+    # Kind of storage: ``constant``; ``given``, read from the image; ``kept``, read from the image
+    # and written back; ``scratch``, not in the image; ``outside``, accessed in place.
+    storage: str
     place: int = -1  # offset in the image
 
     @property
     def stored(self) -> bool:
         """Whether the value is stored in the image."""
-        return self.fate in ("given", "kept")
+        return self.storage in ("given", "kept")
 
     @property
     def count(self) -> int:
@@ -83,7 +83,7 @@ class SharedValue:
         return max(self.size, 1)
 
 
-def parts_of(
+def storage_of(
     threads: Sequence[ThreadRecord],
     written: frozenset[str],
     bound: Collection[str],
@@ -97,18 +97,26 @@ def parts_of(
         layout = record.layout()
         for _, name in layout.numbers:
             values = {thread.value(RecordPath(r, name)) for thread in threads}
-            alike = len(values) == 1 or name in bound
-            fate = "kept" if name in written else "constant" if alike else "given"
-            parts.append(SharedValue((RecordPath(r, name),), 0, layout.types[name] is float, fate))
+            equal = len(values) == 1 or name in bound
+            storage = "kept" if name in written else "constant" if equal else "given"
+            parts.append(
+                SharedValue((RecordPath(r, name),), 0, layout.types[name] is float, storage)
+            )
         for _, name in layout.arrays:
             for path in paths_to(record, r, name, tables):
                 arrays.setdefault(threads[0].array(path).ctypes.data, []).append(path)
     for paths in arrays.values():
-        found = [thread.array(paths[0]) for thread in threads]
-        size = max(array.size for array in found)
-        fate = "scratch" if size == 0 else _fate(paths, found, written, tables, outside)
-        parts.append(SharedValue(tuple(paths), max(size, 1), found[0].dtype == np.float64, fate))
-    return _placed(parts)
+        arrays_of_threads = [thread.array(paths[0]) for thread in threads]
+        size = max(array.size for array in arrays_of_threads)
+        storage = (
+            "scratch" if size == 0 else _storage(paths, arrays_of_threads, written, tables, outside)
+        )
+        parts.append(
+            SharedValue(
+                tuple(paths), max(size, 1), arrays_of_threads[0].dtype == np.float64, storage
+            )
+        )
+    return _with_offsets(parts)
 
 
 def paths_to(
@@ -121,9 +129,9 @@ def paths_to(
     return [RecordPath(r, name, k) for k in range(len(array))]
 
 
-def _fate(
+def _storage(
     paths: Sequence[RecordPath],
-    found: Sequence[Array | Ints],
+    arrays: Sequence[Array | Ints],
     written: frozenset[str],
     tables: Mapping[str, TableEntries],
     outside: Sequence[str],
@@ -139,13 +147,13 @@ def _fate(
         return "kept"
     if any(path.entry >= 0 and path.entry in tables[path.name].changing for path in paths):
         return "given"
-    return "constant" if all(np.array_equal(found[0], each) for each in found[1:]) else "given"
+    return "constant" if all(np.array_equal(arrays[0], array) for array in arrays[1:]) else "given"
 
 
-def _placed(parts: Sequence[SharedValue]) -> list[SharedValue]:
+def _with_offsets(parts: Sequence[SharedValue]) -> list[SharedValue]:
     """Return the values, with image offsets assigned to the values stored in the image."""
-    found, place = [], 0
+    placed, place = [], 0
     for part in parts:
-        found.append(replace(part, place=place) if part.stored else part)
+        placed.append(replace(part, place=place) if part.stored else part)
         place += part.count if part.stored else 0
-    return found
+    return placed

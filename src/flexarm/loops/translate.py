@@ -21,7 +21,7 @@ INSTRUCTIONS = {
 }
 INTRINSICS = {"sqrt": "llvm.sqrt.f64", "floor": "llvm.floor.f64", "fabs": "llvm.fabs.f64",
               "whole": "llvm.fptosi.sat.i64.f64"}  # fmt: skip
-KNOWN = "known"  # marks loops whose number of iterations is known
+KNOWN = "known"  # metadata of loops with a known number of iterations
 
 
 def translate(
@@ -81,8 +81,8 @@ class _Module:
 
     def outside(self, name: str, kind: ir.FunctionType) -> ir.Function:
         """Return the declaration of a function that is defined outside of the module."""
-        found = self.module.globals.get(name)
-        return found or ir.Function(self.module, kind, name)
+        declared = self.module.globals.get(name)
+        return declared or ir.Function(self.module, kind, name)
 
 
 class _LlvmKernel(KernelWalk):
@@ -136,9 +136,9 @@ class _LlvmKernel(KernelWalk):
                 return b.icmp_signed(op, *codes)
             return (b.fcmp_unordered if op == "!=" else b.fcmp_ordered)(op, *codes)
         if op in ("min", "max"):
-            best, other = codes
+            first, second = codes
             return b.select(
-                self.operate("<" if op == "min" else ">", kind, other, best), other, best
+                self.operate("<" if op == "min" else ">", kind, second, first), second, first
             )
         if op in ("not", "negative"):
             return (b.not_ if op == "not" else b.fneg)(*codes)
@@ -171,9 +171,9 @@ class _LlvmKernel(KernelWalk):
         for k, part in enumerate(parts):
             ends.append((part, self.b.block))
             if k < count - 1:
-                (more,) = self.blocks("open")
-                self.b.cbranch(part, *((after, more) if until else (more, after)))
-                self.b.position_at_end(more)
+                (undecided,) = self.blocks("open")
+                self.b.cbranch(part, *((after, undecided) if until else (undecided, after)))
+                self.b.position_at_end(undecided)
         self.b.branch(after)
         self.b.position_at_end(after)
         return self.joined(ends)
@@ -264,28 +264,28 @@ class _LlvmKernel(KernelWalk):
         self.b.position_at_end(after)
 
     def count(self, node: ast.For, name: str, rounds: Rounds, body: Callable[[], bool]) -> None:
-        jumps = any(isinstance(each, ast.Break | ast.Continue) for each in ast.walk(node))
+        jumps = any(isinstance(statement, ast.Break | ast.Continue) for statement in ast.walk(node))
         if rounds.known and len(rounds.known) <= UNROLLED_ITERATIONS and not jumps:
             for k in rounds.known:
                 self.counts[name] = ir.Constant(I64, k)
                 body()
             del self.counts[name]
             return
-        test, inside, after, more = self.blocks("test", "loop", "after", "more")
+        test, inside, after, increment = self.blocks("test", "loop", "after", "more")
         counter = self.entry.alloca(I64)
         self.b.store(rounds.first.code, counter)
         self.b.branch(test)
         self.b.position_at_end(test)
-        now = self.b.load(counter, typ=I64)
-        way = "<" if rounds.step > 0 else ">"
-        self.b.cbranch(self.b.icmp_signed(way, now, rounds.stop.code), inside, after)
+        value = self.b.load(counter, typ=I64)
+        comparison = "<" if rounds.step > 0 else ">"
+        self.b.cbranch(self.b.icmp_signed(comparison, value, rounds.stop.code), inside, after)
         self.b.position_at_end(inside)
-        self.assign_local(name, int, now)
-        self.ways.append((after, more))
+        self.assign_local(name, int, value)
+        self.ways.append((after, increment))
         if body():
-            self.b.branch(more)
+            self.b.branch(increment)
         self.ways.pop()
-        self.b.position_at_end(more)
+        self.b.position_at_end(increment)
         self.b.store(
             self.b.add(self.b.load(counter, typ=I64), ir.Constant(I64, rounds.step)), counter
         )
@@ -294,17 +294,17 @@ class _LlvmKernel(KernelWalk):
 
     def turn_back(self, block: ir.Block, test: ast.expr) -> None:
         """Emit the jump to a loop's test, marked `KNOWN` if the number of iterations is fixed."""
-        back, changing = self.b.branch(block), self.module.unrolled
+        jump, changing = self.b.branch(block), self.module.unrolled
         if changing is None:
             return
-        inner = list(ast.walk(test))
-        fields = {each.attr for each in inner if isinstance(each, ast.Attribute)}
-        elements = any(isinstance(each, ast.Subscript) for each in inner)
+        parts = list(ast.walk(test))
+        fields = {part.attr for part in parts if isinstance(part, ast.Attribute)}
+        elements = any(isinstance(part, ast.Subscript) for part in parts)
         fixed = isinstance(test, ast.Constant)
         if not (elements or fixed or fields & {*changing}):
             module = self.module.module
             number = ir.Constant(I64, len(module.metadata))
-            back.set_metadata("llvm.loop", module.add_metadata([KNOWN, number]))
+            jump.set_metadata("llvm.loop", module.add_metadata([KNOWN, number]))
 
     def leave(self, *, again: bool) -> None:
         self.b.branch(self.ways[-1][again])

@@ -180,13 +180,13 @@ class KernelWalk(ABC):
 
     # Types
 
-    def refuse(self, node: ast.AST, what: str) -> NoReturn:
+    def refuse(self, node: ast.AST, reason: str) -> NoReturn:
         """Raise a FlexarmError that names the kernel and the file and line of a syntax node."""
-        raise FlexarmError(f"{self.kernel.at(getattr(node, 'lineno', 1))}: {what}")
+        raise FlexarmError(f"{self.kernel.at(getattr(node, 'lineno', 1))}: {reason}")
 
-    def refuse_part(self, node: ast.AST, what: ast.AST | None = None, of: str = "") -> NoReturn:
-        """Raise an error: the kernel language lacks a syntax node or the operator ``what``."""
-        word = type(what or node).__name__
+    def refuse_part(self, node: ast.AST, operator: ast.AST | None = None, of: str = "") -> NoReturn:
+        """Raise an error: the kernel language lacks a syntax node, or ``operator`` in it."""
+        word = type(operator or node).__name__
         self.refuse(node, f"{word}{of} is not part of a kernel's language")
 
     def as_type(self, node: ast.AST, value: Value, kind: Any) -> Any:
@@ -194,11 +194,11 @@ class KernelWalk(ABC):
 
         A record of a subclass of ``kind`` is accepted.
         """
-        given = value.kind
-        if given == kind or (is_record(given) and is_record(kind) and issubclass(given, kind)):
+        actual = value.kind
+        if actual == kind or (is_record(actual) and is_record(kind) and issubclass(actual, kind)):
             return value.code
         hint = f": write {word_of(kind)}(...)" if kind in (int, float) else ""
-        return self.refuse(node, f"must be {word_of(kind)}, got {word_of(given)}{hint}")
+        return self.refuse(node, f"must be {word_of(kind)}, got {word_of(actual)}{hint}")
 
     def as_float(self, node: ast.AST, value: Value) -> Any:
         """Return the target code of a number as a float; an int is converted."""
@@ -294,10 +294,10 @@ class KernelWalk(ABC):
     def binary(self, node: ast.AST, operator: ast.operator, left: Value, right: Value) -> Value:
         """Return the code and type of an arithmetic operation; ints and floats mix to floats."""
         op = OPERATORS.get(type(operator))
-        whole = left.kind is right.kind is int
-        if op is None or (op == "%" and not whole):
-            self.refuse_part(node, operator, of="" if whole else " of floats")
-        if whole and op != "/":
+        are_ints = left.kind is right.kind is int
+        if op is None or (op == "%" and not are_ints):
+            self.refuse_part(node, operator, of="" if are_ints else " of floats")
+        if are_ints and op != "/":
             return Value(self.operate(op, int, left.code, right.code), int)
         codes = self.as_float(node, left), self.as_float(node, right)
         return Value(self.operate(op, float, *codes), float)
@@ -354,14 +354,16 @@ class KernelWalk(ABC):
             self.refuse(node, "arguments are given by position")
         target = self.called(node.func)
         values = [self.value(item) for item in node.args]
-        if isinstance(target, str) or any(target is each for each in (abs, min, max, float, int)):
+        if isinstance(target, str) or any(
+            target is builtin for builtin in (abs, min, max, float, int)
+        ):
             return self.function(node, target, values)
         if isinstance(target, LoopSource):
             *kinds, result = target.hints.values()
             return Value(self.call(target, self.arguments(node, values, kinds)), result)
         if target is run_equations or target is run_kernel:
-            given, result = (Ints, NOTHING) if target is run_equations else (Record, int)
-            codes = self.arguments(node, values, [int, given])
+            argument_kind, result = (Ints, NOTHING) if target is run_equations else (Record, int)
+            codes = self.arguments(node, values, [int, argument_kind])
             return Value(self.call_address(node, result, codes), result)
         return self.refuse(node, f"'{ast.unparse(node.func)}' is no kernel")
 
@@ -370,10 +372,10 @@ class KernelWalk(ABC):
         name = node.value if isinstance(node, ast.Attribute) else node
         if not isinstance(name, ast.Name) or name.id in self.locals:
             return None
-        found = self.kernel.globals.get(name.id, getattr(builtins, name.id, None))
+        function = self.kernel.globals.get(name.id, getattr(builtins, name.id, None))
         if isinstance(node, ast.Attribute):
-            return node.attr if found is math else None
-        return found
+            return node.attr if function is math else None
+        return function
 
     def arguments(self, node: ast.Call, values: list[Value], kinds: list[Any]) -> list[Any]:
         """Return the codes of a call's arguments after a check of number and types."""
@@ -386,10 +388,10 @@ class KernelWalk(ABC):
         name = f"math.{target}" if isinstance(target, str) else target.__name__
         if name.startswith("math.") and target not in MATH:
             self.refuse(node, f"{name} is not part of a kernel's language")
-        wanted = 2 if name in ("math.pow", "min", "max") else 1
-        if len(values) < wanted or (len(values) > wanted and target not in (min, max)):
-            least = "at least " if target in (min, max) else ""
-            self.refuse(node, f"{name} takes {least}{wanted} arguments, got {len(values)}")
+        count = 2 if name in ("math.pow", "min", "max") else 1
+        if len(values) < count or (len(values) > count and target not in (min, max)):
+            prefix = "at least " if target in (min, max) else ""
+            self.refuse(node, f"{name} takes {prefix}{count} arguments, got {len(values)}")
         if target in (min, max):
             return self.extreme(node, name, values)
         codes = [self.as_float(node, value) for value in values]
@@ -413,8 +415,8 @@ class KernelWalk(ABC):
         code, kind, _ = values[0]
         if kind not in (int, float):
             self.refuse(node, f"must be numbers, got {word_of(kind)}")
-        for each in values[1:]:
-            code = self.operate(op, kind, code, self.as_type(node, each, kind))
+        for value in values[1:]:
+            code = self.operate(op, kind, code, self.as_type(node, value, kind))
         return Value(code, kind)
 
     # Statements: every method returns whether control reaches the next statement
@@ -447,28 +449,28 @@ class KernelWalk(ABC):
         return True
 
     def _do_Assign(self, node: ast.Assign) -> bool:
-        target, given = node.targets[0], node.value
+        target, expression = node.targets[0], node.value
         if len(node.targets) > 1:
             self.refuse(node, "one assignment at a time")
-        if isinstance(given, ast.Call) and self.called(given.func) is floats:
-            return self.assign_array(target, given)
+        if isinstance(expression, ast.Call) and self.called(expression.func) is floats:
+            return self.assign_array(target, expression)
         if not isinstance(target, ast.Tuple):
-            return self.assign(target, self.value(given))
-        if not isinstance(given, ast.Tuple) or len(target.elts) != len(given.elts):
+            return self.assign(target, self.value(expression))
+        if not isinstance(expression, ast.Tuple) or len(target.elts) != len(expression.elts):
             self.refuse(node, "must have as many values as names")
-        values = [self.value(item) for item in given.elts]
-        held = [each._replace(code=self.hold(each.kind, each.code)) for each in values]
-        for item, each in zip(target.elts, held, strict=True):
-            self.assign(item, each)
+        values = [self.value(item) for item in expression.elts]
+        fixed = [value._replace(code=self.hold(value.kind, value.code)) for value in values]
+        for item, value in zip(target.elts, fixed, strict=True):
+            self.assign(item, value)
         return True
 
-    def assign_array(self, target: ast.expr, given: ast.Call) -> bool:
+    def assign_array(self, target: ast.expr, call: ast.Call) -> bool:
         """Emit the local array of the statement ``name = floats(count)`` and return True."""
-        count = given.args[0].value if isinstance(given.args[0], ast.Constant) else None
+        count = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
         if not isinstance(target, ast.Name) or not isinstance(count, int):
-            self.refuse(given, "must be name = floats(literal int)")
+            self.refuse(call, "must be name = floats(literal int)")
         if self.kinds.setdefault(target.id, Array) != Array:
-            self.refuse(given, f"must be {word_of(self.kinds[target.id])}, got Array")
+            self.refuse(call, f"must be {word_of(self.kinds[target.id])}, got Array")
         self.reserve(target.id, count)
         self.valued |= {target.id}
         return True
@@ -519,29 +521,29 @@ class KernelWalk(ABC):
         return False
 
     def _do_If(self, node: ast.If) -> bool:
-        ends: list[frozenset[str]] = []
+        assigned_at_ends: list[frozenset[str]] = []
 
         def arm(statements: list[ast.stmt]) -> bool:
-            self.valued = before
-            goes_on = self.block(statements)
-            ends.extend([self.valued] * goes_on)
-            return goes_on
+            self.valued = assigned_before
+            reaches_end = self.block(statements)
+            assigned_at_ends.extend([self.valued] * reaches_end)
+            return reaches_end
 
-        before = self.valued
+        assigned_before = self.valued
         test = partial(self.truth, node.test)
         self.branch(test, partial(arm, node.body), partial(arm, node.orelse))
-        return self.meet(ends)
+        return self.meet(assigned_at_ends)
 
-    def meet(self, ends: list[frozenset[str]]) -> bool:
+    def meet(self, assigned_at_ends: list[frozenset[str]]) -> bool:
         """Return whether any branch reaches a joining point, and update the assigned locals.
 
         After the joining point a local counts as assigned only if all joining branches assign it.
         """
-        if ends:
-            self.valued = frozenset.intersection(*ends)
+        if assigned_at_ends:
+            self.valued = frozenset.intersection(*assigned_at_ends)
         else:
             self.end_dead()
-        return bool(ends)
+        return bool(assigned_at_ends)
 
     def loop(self, node: ast.For | ast.While) -> bool:
         """Emit the body of a loop and return whether control reaches the end of the body."""
@@ -551,12 +553,12 @@ class KernelWalk(ABC):
 
     def _do_While(self, node: ast.While) -> bool:
         endless = isinstance(node.test, ast.Constant) and node.test.value in (True, 1)
-        before, breaks = self.valued, list[frozenset[str]]()
+        assigned_before, breaks = self.valued, list[frozenset[str]]()
         self.breaks.append(breaks)
         test = None if endless else partial(self.truth, node.test)
         self.repeat(node, test, partial(self.loop, node))
         self.breaks.pop()
-        return self.meet(breaks if endless else [before, *breaks])
+        return self.meet(breaks if endless else [assigned_before, *breaks])
 
     def _do_For(self, node: ast.For) -> bool:
         call, target = node.iter, node.target
@@ -577,14 +579,14 @@ class KernelWalk(ABC):
         ):
             self.refuse(node, "loops count with a name of their own")
         first, stop = (self.number(call, 0), *limits)[-2:]
-        before, breaks = self.valued, list[frozenset[str]]()
+        assigned_before, breaks = self.valued, list[frozenset[str]]()
         self.breaks.append(breaks)
         self.counters.append(target.id)
         self.valued |= {target.id}
         self.count(node, target.id, Rounds(first, stop, step), partial(self.loop, node))
         self.counters.pop()
         self.breaks.pop()
-        return self.meet([before, *breaks])
+        return self.meet([assigned_before, *breaks])
 
     def _do_Break(self, node: ast.Break) -> bool:
         self.breaks[-1].append(self.valued)

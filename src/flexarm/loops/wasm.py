@@ -31,7 +31,9 @@ class WasmProgram:
 
 
 def program(
-    kernel: LoopSource, streams: Sequence[Stream], bound: Mapping[str, LoopSource | Stream]
+    kernel: LoopSource,
+    streams: Sequence[Stream],
+    called_by_field: Mapping[str, LoopSource | Stream],
 ) -> WasmProgram:
     """Return the WebAssembly module of a kernel, all kernels that it calls, and equations.
 
@@ -41,7 +43,7 @@ def program(
         The kernel to be exported.
     streams
         Equations to be exported, with distinct names.
-    bound
+    called_by_field
         By name of a record field that is an address on a processor: the kernel, or the equations of
         ``streams``, called instead.
 
@@ -53,8 +55,8 @@ def program(
     target = foreign_machine(WASM, "WebAssembly")
     codes = {stream.name: emit_llvm(stream, dialect=BARE) for stream in streams}
     names: dict[str, LoopSource | str] = {
-        key: codes[each.name].table_entry if isinstance(each, Stream) else each
-        for key, each in bound.items()
+        key: codes[called.name].table_entry if isinstance(called, Stream) else called
+        for key, called in called_by_field.items()
     }
     loops = read(translate(kernel, names), target)
     optimise(loops, target)
@@ -62,25 +64,25 @@ def program(
     modules += [read(code.text, target) for code in codes.values()]
     entries = {name: code.entry for name, code in codes.items()}
     entries[kernel.name] = f"kernel_{kernel.name}"
-    made, reserved = link(modules, entries.values(), target)
-    return WasmProgram(made, reserved, entries, {name: c.work_size for name, c in codes.items()})
+    binary, reserved = link(modules, entries.values(), target)
+    return WasmProgram(binary, reserved, entries, {name: c.work_size for name, c in codes.items()})
 
 
 @dataclass
 class Memory:
     """Initial memory of a WebAssembly module: arrays and records with their addresses."""
 
-    size: int  # bytes so far, including those reserved by the module
-    # Contents that are not 0, with their addresses.
+    size: int  # size so far [bytes], with the part that the module reserves
+    # Nonzero contents, with their addresses.
     parts: list[tuple[int, bytes]] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)
     _kept: list[Any] = field(default_factory=list)  # alive, so that every id stays unique
 
     def room(self, size: int) -> int:
         """Reserve ``size`` bytes and return their address, a multiple of 16."""
-        place = -(-self.size // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
-        self.size = place + size
-        return place
+        address = -(-self.size // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
+        self.size = address + size
+        return address
 
     def array(self, values: Array | Ints) -> int:
         """Return the address of an array, which is added to the memory if new."""
@@ -103,14 +105,14 @@ class Memory:
             slots[k] = self.array(values[name])
         for k, name in layout.records:
             slots[k] = self.record(values[name])
-        place = self._known[id(record)] = self.room(8 * len(slots))
+        address = self._known[id(record)] = self.room(8 * len(slots))
         self._kept.append(record)
-        self.parts.append((place, layout.format.pack(*slots)))
-        return place
+        self.parts.append((address, layout.format.pack(*slots)))
+        return address
 
     def image(self) -> bytes:
         """Return the contents of the whole memory, from address 0 on."""
-        found = bytearray(self.size)
-        for place, part in self.parts:
-            found[place : place + len(part)] = part
-        return bytes(found)
+        contents = bytearray(self.size)
+        for address, part in self.parts:
+            contents[address : address + len(part)] = part
+        return bytes(contents)

@@ -39,50 +39,52 @@ class KernelReader:
     def writes(self, kernel: LoopSource) -> _Writes:
         """Return the record fields and the parameters that a kernel writes."""
         if id(kernel) not in self.known:
-            self.known[id(kernel)] = found = _Writes()
+            self.known[id(kernel)] = kernel_writes = _Writes()
             names, aliases = list(kernel.hints)[:-1], _aliases(kernel.tree)
             for target in self._targets(kernel):
                 for root in _roots(target, aliases):
                     if isinstance(root, ast.Attribute):
-                        found.fields.add(root.attr)
+                        kernel_writes.fields.add(root.attr)
                     elif isinstance(root, ast.Name) and root.id in names:
-                        found.parameters.add(names.index(root.id))
-            for called in self._called(kernel):
-                found.fields |= self.writes(called).fields
+                        kernel_writes.parameters.add(names.index(root.id))
+            for callee in self._called(kernel):
+                kernel_writes.fields |= self.writes(callee).fields
         return self.known[id(kernel)]
 
     def reached(self, kernel: LoopSource) -> list[LoopSource]:
         """Return a kernel and all kernels that it calls, directly or indirectly."""
-        found = {id(kernel): kernel}
-        for each in self._called(kernel):
-            if id(each) not in found:
-                found |= {id(other): other for other in self.reached(each)}
-        return list(found.values())
+        kernels = {id(kernel): kernel}
+        for callee in self._called(kernel):
+            if id(callee) not in kernels:
+                kernels |= {id(inner): inner for inner in self.reached(callee)}
+        return list(kernels.values())
 
     def _targets(self, kernel: LoopSource) -> list[ast.expr]:
         """Return assigned elements and fields, and call arguments that a called kernel writes."""
-        found: list[ast.expr] = []
+        targets: list[ast.expr] = []
         for node in ast.walk(kernel.tree):
             if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
-                found.append(node)
+                targets.append(node)
             elif isinstance(node, ast.Call):
-                called = _function(node, kernel)
-                if isinstance(called, LoopSource):
-                    written = self.writes(called).parameters
-                    found += [each for k, each in enumerate(node.args) if k in written]
-        return found
+                callee = _function(node, kernel)
+                if isinstance(callee, LoopSource):
+                    written_positions = self.writes(callee).parameters
+                    targets += [
+                        argument for k, argument in enumerate(node.args) if k in written_positions
+                    ]
+        return targets
 
     def _called(self, kernel: LoopSource) -> list[LoopSource]:
         """Return the kernels that a kernel calls directly."""
-        found: list[LoopSource] = []
+        callees: list[LoopSource] = []
         for node in ast.walk(kernel.tree):
             if isinstance(node, ast.Call):
-                called: object = _function(node, kernel)
-                if called is run_kernel or called is run_equations:
-                    called = self.bound.get(getattr(node.args[0], "attr", ""))
-                if isinstance(called, LoopSource):
-                    found.append(called)
-        return found
+                callee: object = _function(node, kernel)
+                if callee is run_kernel or callee is run_equations:
+                    callee = self.bound.get(getattr(node.args[0], "attr", ""))
+                if isinstance(callee, LoopSource):
+                    callees.append(callee)
+        return callees
 
 
 def _function(node: ast.Call, kernel: LoopSource) -> object:
@@ -91,14 +93,14 @@ def _function(node: ast.Call, kernel: LoopSource) -> object:
 
 def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
     """Return the expressions assigned to names that may refer to a field or a view, by name."""
-    found: dict[str, ast.expr] = {}
+    aliases: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             value = node.value
-            view = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
-            if view or isinstance(value, ast.Attribute | ast.Name | ast.IfExp):
-                found[node.targets[0].id] = value
-    return found
+            is_view = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
+            if is_view or isinstance(value, ast.Attribute | ast.Name | ast.IfExp):
+                aliases[node.targets[0].id] = value
+    return aliases
 
 
 def _roots(node: ast.expr, aliases: Mapping[str, ast.expr]) -> list[ast.expr]:
@@ -108,6 +110,6 @@ def _roots(node: ast.expr, aliases: Mapping[str, ast.expr]) -> list[ast.expr]:
     if isinstance(node, ast.IfExp):
         return [*_roots(node.body, aliases), *_roots(node.orelse, aliases)]
     if isinstance(node, ast.Name) and node.id in aliases:
-        others = {name: value for name, value in aliases.items() if name != node.id}
-        return _roots(aliases[node.id], others)
+        remaining = {name: value for name, value in aliases.items() if name != node.id}
+        return _roots(aliases[node.id], remaining)
     return [node]

@@ -104,7 +104,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
 
 
 def _phase_numbers(phase: RunPhase) -> list[Any]:
-    """Return a phase of a run as plain lists: first sample, held coordinates, tip body, jumps."""
+    """Return a phase of a run as plain lists: first sample, fixed coordinates, tip body, jumps."""
     tip = phase.tip and [phase.tip.mass, phase.tip.first.tolist(), phase.tip.second.tolist()]
     return [phase.first, phase.held, tip, phase.jump]
 

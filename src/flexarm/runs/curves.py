@@ -126,7 +126,7 @@ def motion_end(model: Model, events: Sequence[tuple[float, str]]) -> float:
     ----------
     model
         The arm.
-    happened
+    events
         Time [s] and title of the events of a run.
 
     Raises
@@ -232,7 +232,7 @@ def curves_of(model: Model, q: Array) -> Curves:
     )
 
 
-def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "") -> str:
+def undersampling_note(model: Model, t: Array, q: Array, v: Array, remedy: str = "") -> str:
     """Return a sentence on a vibration that samples do not resolve; empty if there is none.
 
     Parameters
@@ -242,7 +242,7 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     t, q, v
         Times [s], (T,), coordinates and rates, (T, n).
     remedy
-        Remedy to name in place of a smaller sampling interval.
+        Sentence with the remedy; if empty, a smaller sampling interval.
 
     Notes
     -----
@@ -258,13 +258,13 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     values, rates = q @ curves.rows.T, v @ curves.rows.T
     alternations = [x[1:-1, k] - (x[:-2, k] + x[2:, k]) / 2 for x in (values, rates)]
     sizes = [float(np.linalg.norm(x)) for x in alternations]
-    if 0.0 in sizes:  # rates that are not those of the values
+    if 0.0 in sizes:  # rates do not belong to the values
         return ""
     frequency = sizes[1] / sizes[0] / (2 * np.pi)
     return (
-        f"{curves.names[k]} vibrates at about {frequency:.2g} Hz, faster than samples every "
-        f"{np.median(np.diff(t)):.2g} s show: curves through them are not its motion; "
-        f"{remedy or f'take a dt of {1 / (SAMPLES_PER_PERIOD * frequency):.1g} s'}"
+        f"{curves.names[k]} vibrates at about {frequency:.2g} Hz, which samples every "
+        f"{np.median(np.diff(t)):.2g} s do not resolve. Curves through them are not the motion. "
+        f"{remedy or f'Take a dt of {1 / (SAMPLES_PER_PERIOD * frequency):.1g} s.'}"
     )
 
 

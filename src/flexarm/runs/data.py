@@ -13,7 +13,7 @@ from flexarm.arm.summary import Summary
 from flexarm.constants import ACCUMULATED
 from flexarm.formulations import DEFAULT
 from flexarm.model import Model
-from flexarm.runs.curves import what_is_missed
+from flexarm.runs.curves import undersampling_note
 from flexarm.spatial import Array, Inertia
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class RunData:
     # (T, 3, 3 k).
     reference_attitudes: Array
     status: str  # ``finished``, ``stopped``, ``interrupted``, or ``running`` before the end
-    reason: str  # when and why it did not finish, and what to try
+    reason: str  # time and cause of an early end, with a remedy; empty if the run finished
     method: str  # the integrator
     why: str  # why it was chosen
     rtol: float  # requested tolerance
@@ -151,8 +151,8 @@ class RunData:
     # ``gear``, ``winding``, ``hysteresis``, ``brake``; empty without such drive trains.
     losses: Mapping[str, Array] = field(default_factory=dict)
     drives: DriveData | None = None  # if drive trains have states or stick, or brakes slip
-    kept: bool = True  # whether the solver kept the tolerance: not with given steps
-    own: bool = True  # whether inputs were those of the model file: no others, and no law
+    kept: bool = True  # whether the solver controlled its error; False for steps set by the user
+    own: bool = True  # whether inputs were those of the model file, without a law
     # Stiffness and damping of a control law about the last state, (n, n) each, if there is a law.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
     # How errors are found: ``computed``, ``estimated`` or ``off``.
@@ -327,4 +327,4 @@ class RunData:
     @cached_property
     def missed(self) -> str:
         """Sentence on vibrations that the samples do not resolve; empty if there are none."""
-        return what_is_missed(self.model, self.t, self.q, self.v)
+        return undersampling_note(self.model, self.t, self.q, self.v)

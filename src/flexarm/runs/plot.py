@@ -80,7 +80,7 @@ def fill_in(run: RunData) -> RunData:
 def _between(run: RunData, t: Array, start: npt.NDArray[np.int_]) -> tuple[Array, Array]:
     """Return coordinates and rates, (T, n) each, at times t by cubic Hermite interpolation.
 
-    ``before`` has the index of the sample at the beginning of each time's interval.
+    ``start`` has the index of the sample at the beginning of each time's interval.
     """
     pairs = np.stack([start, start + 1])
     q, v = run.q[pairs], run.v[pairs]

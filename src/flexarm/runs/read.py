@@ -77,7 +77,7 @@ def open_stored(path: Path) -> Iterator["Stored"]:
     with file:
         stored = Stored(path, file, path.stat().st_size)
         with explained(path):
-            stored.refuse_ballast()  # before the rest of the file is looked through
+            stored.refuse_ballast()  # before other parts of the file are read
             _check_heaps(path)
         yield stored
 
@@ -470,7 +470,7 @@ def _assemble(model: Model, stored: "Stored", options: _EquationOptions) -> Run:
         phases=_phases(stored, model, samples),
         losses=losses,
         drives=drives,
-        kept=stored.text("method") != "rk4",  # its steps may have been given
+        kept=stored.text("method") != "rk4",  # a user may have set its steps
         own=bool(stored.number("own_inputs", whole=True)),
         statistics=Statistics(
             int(stored.number("steps", whole=True)),

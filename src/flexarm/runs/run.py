@@ -365,19 +365,21 @@ def runs_dataset(
     common = {
         key: attributes_of[0][key]
         for key in attributes_of[0]
-        if len({str(item[key]) for item in attributes_of}) == 1
+        if len({str(values[key]) for values in attributes_of}) == 1
     }
     dataset = xarray.concat(
         [to_dataset(main_variables(run)) for run in runs], dim="run", join="outer",
         data_vars="all", coords="minimal", compat="override",
     )  # fmt: skip
     dataset.attrs = {key: value for key, value in common.items() if key not in OF_A_RUN}
-    for key in (item for item in OF_A_RUN if item in attributes_of[0]):
-        dataset[key] = ("run", np.array([item[key] for item in attributes_of]))
+    for key in (key for key in OF_A_RUN if key in attributes_of[0]):
+        dataset[key] = ("run", np.array([values[key] for values in attributes_of]))
     if parameters is not None:
         if not isinstance(parameters, Sequence) or len(parameters) != len(runs):
             raise refused("parameters", parameters, f"a list of {len(runs)} mappings, one per run")
-        keys = dict.fromkeys(key for item in parameters for key in item)
-        columns = {key: np.array([item.get(key, np.nan) for item in parameters]) for key in keys}
+        keys = dict.fromkeys(key for values in parameters for key in values)
+        columns = {
+            key: np.array([values.get(key, np.nan) for values in parameters]) for key in keys
+        }
         dataset = dataset.assign_coords({key: ("run", values) for key, values in columns.items()})
     return dataset

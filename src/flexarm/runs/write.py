@@ -65,7 +65,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
         data = np.frombuffer(content, dtype=np.uint8)
         variables.append(Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name))
     run_attributes = attributes(run)
-    # Made in memory, since HDF5 may fail on a full disk without an error.
+    # Written to memory first, since HDF5 may fail on a full disk without an error.
     memory = io.BytesIO()
     with h5netcdf.File(memory, "w") as file:
         for variable in variables:
@@ -116,7 +116,7 @@ def files_kept_with(arm: Arm) -> dict[str, bytes]:
 
 
 def _files_of(arm: Arm) -> Iterator[SideFile]:
-    """Yield the side files that an arm is made of besides its model file."""
+    """Yield the side files that an arm's model file names."""
     for part in parts_beside(arm):
         yield part.side_file
         companion = None
@@ -158,7 +158,7 @@ class LiveFile:
         if not first and not self._due(now):
             return
         run = so_far()
-        if first:  # its time includes compilation and imports, those of later ones do not
+        if first:  # time of compilation and imports does not count
             import h5netcdf  # noqa: F401
 
             now = time.perf_counter()
@@ -272,7 +272,7 @@ WRITERS: dict[str, Callable[[RunData, io.BytesIO], None]] = {
     ".parquet": lambda run, memory: frame_of(run).to_parquet(memory),
     ".xlsx": lambda run, memory: frame_of(run).to_excel(memory),
 }
-# Optional packages by kind of file, with what needs them.
+# Optional packages, and their use in messages, by kind of file.
 NEEDED = {
     ".parquet": {"pyarrow": "Parquet files", "pandas": "frames"},
     ".xlsx": {"openpyxl": "Excel files", "pandas": "frames"},

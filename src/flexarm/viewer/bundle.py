@@ -30,11 +30,11 @@ class Arrays:
     def add(self, values: Array) -> dict[str, Any]:
         """Append an array, clipped to the single-precision range; return its offset and shape."""
         bounded = np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
-        part = np.ascontiguousarray(bounded, dtype="<f4")
-        place = {"at": self.size, "shape": list(part.shape)}
-        self.parts.append(part.tobytes())
-        self.size += part.size
-        return place
+        numbers = np.ascontiguousarray(bounded, dtype="<f4")
+        location = {"at": self.size, "shape": list(numbers.shape)}
+        self.parts.append(numbers.tobytes())
+        self.size += numbers.size
+        return location
 
     def encode(self) -> str:
         """Return the block of all arrays as base64 text."""

@@ -65,9 +65,9 @@ def save_movie(
     kind = require_movie(path)
     require_writable(path, force=force)
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / f"film{kind}"
-        _draw(Film.of(runs, labels), made, CODECS[kind])
-        write_whole(path, made.read_bytes(), force=force)
+        film_file = Path(folder) / f"film{kind}"
+        _draw(Film.of(runs, labels), film_file, CODECS[kind])
+        write_whole(path, film_file.read_bytes(), force=force)
 
 
 def save_picture(
@@ -100,10 +100,12 @@ def save_picture(
     begin, end = min(float(run.t[0]) for run in runs), max(float(run.t[-1]) for run in runs)
     t = end if at is None else require_number("at", at, least=begin, largest=end, unit="s")
     film = replace(Film.of(runs, labels, t), speed=1.0)  # a picture shows no speed
-    shown = int(np.searchsorted(film.times, t))
-    film.times[shown] = min((run.t[shown] for run in film.runs), key=lambda own: abs(own - t))
+    picture = int(np.searchsorted(film.times, t))
+    film.times[picture] = min(
+        (run.t[picture] for run in film.runs), key=lambda sample_time: abs(sample_time - t)
+    )
     figure, show = _stage(film)
-    show(shown)
+    show(picture)
     write_figure(path, figure, force=force)
 
 
@@ -134,55 +136,55 @@ class Film:
 
     @classmethod
     def of(
-        cls, runs: Sequence[RunData], labels: Sequence[str], also: float | None = None
+        cls, runs: Sequence[RunData], labels: Sequence[str], extra_time: float | None = None
     ) -> "Film":
-        """Return a film of runs, with pictures at equal intervals, and at the time ``also`` [s]."""
-        seen, begin = outlook(runs), min(float(run.t[0]) for run in runs)
+        """Return a film of runs, with pictures at equal intervals, and at an extra time [s]."""
+        view, begin = outlook(runs), min(float(run.t[0]) for run in runs)
         duration = max(max(float(run.t[-1]) for run in runs) - begin, 1e-9)
-        least, most, usual = FILM_DURATIONS
-        seconds = duration if least <= duration <= most else usual
+        shortest, longest, default_duration = FILM_DURATIONS
+        seconds = duration if shortest <= duration <= longest else default_duration
         count = min(round(PICTURE_RATE * seconds) + 1, MOST_PICTURES)
         times = begin + np.linspace(0.0, duration, count)
-        times = times if also is None else np.union1d(times, [also])
-        taken = [_at(run, times) for run in runs]
+        times = times if extra_time is None else np.union1d(times, [extra_time])
+        samples = [_at(run, times) for run in runs]
         lines = [
             np.asarray(
-                arm_outline(scaled(run, seen.scale), np.arange(len(run.t)), FILM_POINTS)
-                @ seen.axes.T
+                arm_outline(scaled(run, view.scale), np.arange(len(run.t)), FILM_POINTS)
+                @ view.axes.T
             )
-            for run in taken
+            for run in samples
         ]
-        bodies = [_bodies(run, seen, line[:, -1]) for run, line in zip(taken, lines, strict=True)]
-        return cls(seen, times, duration / seconds, taken, labels, lines, bodies)
+        bodies = [_bodies(run, view, line[:, -1]) for run, line in zip(samples, lines, strict=True)]
+        return cls(view, times, duration / seconds, samples, labels, lines, bodies)
 
     @property
     def room(self) -> tuple[Array, Array]:
         """Lower left and upper right corner of the drawn area [m], (2,) each."""
         points = np.concatenate([line.reshape(-1, 2) for line in self.lines])
         low, high = points.min(axis=0), points.max(axis=0)
-        wide = np.diag([1.0, FILM_SIZE[0] / FILM_SIZE[1]])
-        half = max((high - low) @ wide) * np.array([0.6, 0.45])
+        aspect = np.diag([1.0, FILM_SIZE[0] / FILM_SIZE[1]])
+        half_size = max((high - low) @ aspect) * np.array([0.6, 0.45])
         middle = (low + high) / 2
-        return middle - half, middle + half
+        return middle - half_size, middle + half_size
 
 
 def _at(run: RunData, times: Array) -> RunData:
     """Return the samples of a run nearest to given times; after its end, the last sample."""
-    close = fill_in(run)
-    after = np.clip(np.searchsorted(close.t, times), 1, max(len(close.t) - 1, 1))
-    after = np.minimum(after, len(close.t) - 1)
-    before = np.maximum(after - 1, 0)
-    nearer = times - close.t[before] < close.t[after] - times
-    return pick(close, np.where(nearer, before, after))
+    dense = fill_in(run)
+    next_sample = np.clip(np.searchsorted(dense.t, times), 1, max(len(dense.t) - 1, 1))
+    next_sample = np.minimum(next_sample, len(dense.t) - 1)
+    previous_sample = np.maximum(next_sample - 1, 0)
+    is_previous_nearer = times - dense.t[previous_sample] < dense.t[next_sample] - times
+    return pick(dense, np.where(is_previous_nearer, previous_sample, next_sample))
 
 
-def _bodies(run: RunData, seen: Outlook, tip: Array) -> list[Array]:
+def _bodies(run: RunData, view: Outlook, tip: Array) -> list[Array]:
     """Return the projected centres of free bodies, (F, 2) each; held bodies move with the tip."""
     centres = []
     for _, _, places in body_places(run):
-        arm = np.einsum("tij,tj->ti", run.tip_rotation, places[:, 3:6]) @ seen.axes.T
-        free = places[:, 3:6] @ seen.axes.T
-        centres.append(np.where(places[:, 6:] == 1, tip + arm, free))
+        in_tip_frame = np.einsum("tij,tj->ti", run.tip_rotation, places[:, 3:6]) @ view.axes.T
+        in_world = places[:, 3:6] @ view.axes.T
+        centres.append(np.where(places[:, 6:] == 1, tip + in_tip_frame, in_world))
     return centres
 
 
@@ -216,19 +218,19 @@ def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
     (left, bottom), (right, top) = film.room
     panel.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
     _draw_obstacles(film, panel)
-    _write(film, figure, panel)
-    moving = [each for k in range(len(film.runs)) for each in _moving(film, k, panel)]
+    _write_texts(film, figure, panel)
+    moving_lines = [line_ for k in range(len(film.runs)) for line_ in _moving_lines(film, k, panel)]
     clock = figure.text(0.98, 0.96, "", ha="right", va="top")
 
     def show(i: int) -> None:
-        for line, points in moving:
+        for line, points in moving_lines:
             line.set_data(*points(i).T)
         clock.set_text(f"{film.times[i]:.3f} s")
 
     return figure, show
 
 
-def _moving(
+def _moving_lines(
     film: Film, run: int, panel: "Axes"
 ) -> "Iterator[tuple[Line2D, Callable[[int], Array]]]":
     """Yield the moving lines of a run, each with a function for its points in the i-th picture."""
@@ -237,7 +239,7 @@ def _moving(
     counts = [FILM_POINTS if part.flexible else 2 for part in film.runs[run].model.links]
     joints = np.cumsum([0, *counts[:-1]])
     panel.plot(*lines[:, -1].T, color=colour, lw=0.8, alpha=0.35)
-    looks: list[tuple[str, dict[str, Any], Callable[[int], Array]]] = [
+    styles: list[tuple[str, dict[str, Any], Callable[[int], Array]]] = [
         ("-", {"color": colour, "lw": 1.5, "alpha": 0.8}, lambda i: lines[: i + 1, -1]),
         ("-", {"color": colour, "lw": 4, "solid_capstyle": "round"}, lambda i: lines[i]),
         ("o", {"color": "0.35", "ms": 7}, lambda i: lines[i, joints]),
@@ -245,22 +247,22 @@ def _moving(
          lambda i: np.reshape([body[i] for body in bodies], (-1, 2))),
         ("o", {"color": colour, "mec": "white", "ms": 6}, lambda i: lines[i, -1:]),
     ]  # fmt: skip
-    for form, look, points in looks:
-        yield panel.plot([], [], form, **look)[0], points
+    for marker, style, points in styles:
+        yield panel.plot([], [], marker, **style)[0], points
 
 
-def _write(film: Film, figure: "Figure", panel: "Axes") -> None:
+def _write_texts(film: Film, figure: "Figure", panel: "Axes") -> None:
     """Draw the arm's name, a scale bar, the enlargement of deformation, and the legend."""
     texts = [drawable(film.runs[0].model.arm.name)]
     if film.seen.scale != 1:
         texts.append(f"deformation drawn ×{film.seen.scale:g}")
     if abs(film.speed - 1) > 1e-3:
-        texts.append(f"{film.speed:.2g} times as fast as it is")
+        texts.append(f"{film.speed:.2g} times real time")
     figure.text(0.02, 0.96, "\n".join(texts), ha="left", va="top")
     (left, bottom), (right, top) = film.room
-    most = 0.2 * (right - left)
-    power = 10 ** np.floor(np.log10(most))
-    length = float(max(k * power for k in (1, 2, 5) if k * power <= most))
+    longest = 0.2 * (right - left)
+    power = 10 ** np.floor(np.log10(longest))
+    length = float(max(k * power for k in (1, 2, 5) if k * power <= longest))
     x, y = left + 0.03 * (right - left), bottom + 0.05 * (top - bottom)
     panel.plot([x, x + length], [y, y], color="0.3", lw=2)
     label = f"{length:g} m" if length >= 1 else f"{1e3 * length:g} mm"
@@ -280,17 +282,17 @@ def _draw_obstacles(film: Film, panel: "Axes") -> None:
     from scipy.spatial import ConvexHull
 
     axes = film.seen.axes
-    look: dict[str, Any] = {"color": BEFORE, "alpha": 0.5, "zorder": 0}
+    style: dict[str, Any] = {"color": BEFORE, "alpha": 0.5, "zorder": 0}
     for body in [obstacle for run in film.runs for obstacle in obstacles(run.model)]:
-        place = axes @ body["point"]
+        centre = axes @ body["point"]
         if body["kind"] == "sphere":
-            panel.add_patch(Circle(tuple(place), body["radius"], fill=not body["inside"], **look))
+            panel.add_patch(Circle(tuple(centre), body["radius"], fill=not body["inside"], **style))
         elif body["kind"] == "box":
             signs = np.array(list(product((-0.5, 0.5), repeat=3)))
             corners = signs * body["size"] @ np.reshape(body["R"], (3, 3)).T @ axes.T
-            panel.add_patch(Polygon(place + corners[ConvexHull(corners).vertices], **look))
+            panel.add_patch(Polygon(centre + corners[ConvexHull(corners).vertices], **style))
         else:
             normal = axes @ body["normal"] / np.linalg.norm(body["normal"])
             if np.linalg.norm(normal) > 0.5:
-                along = np.array([-normal[1], normal[0]])
-                panel.axline(tuple(place), tuple(place + along), color=BEFORE)
+                direction = np.array([-normal[1], normal[0]])
+                panel.axline(tuple(centre), tuple(centre + direction), color=BEFORE)

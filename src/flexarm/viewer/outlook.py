@@ -48,20 +48,20 @@ def outlook(runs: Sequence[RunData]) -> Outlook:
     pairs = [_outlines(run, scale) for run in runs]
     points = np.concatenate([bent.reshape(-1, 3) for bent, _ in pairs])
     shifts = np.concatenate([(bent - rigid).reshape(-1, 3) for bent, rigid in pairs])
-    return Outlook(look_from(points, shifts, up), up, scale)
+    return Outlook(view_direction(points, shifts, up), up, scale)
 
 
 def mode_outlook(model: Model, q: Array, reference_attitude: Array, vectors: Array) -> Outlook:
     """Return a view normal to the plane in which mode shapes, (n, k), move the arm."""
     up, steps = upward(model), MODE_STEP * vectors.T / np.abs(vectors).max(axis=0)[:, None]
     states = np.vstack([q, q + steps])
-    traced = outline(model, states, np.stack([reference_attitude] * len(states)), VIEW_POINTS)
-    moved = traced[1:] - traced[0]
-    largest = np.linalg.norm(moved, axis=2).max(axis=1)
-    size = MODE_AMPLITUDE * np.ptp(traced[0], axis=0).max()
-    shifts = size * moved / np.maximum(largest, 1e-300)[:, None, None]
-    points = np.concatenate([traced[0] + shifts, traced[0] - shifts]).reshape(-1, 3)
-    return Outlook(look_from(points, shifts.reshape(-1, 3), up), up, 1.0)
+    outlines = outline(model, states, np.stack([reference_attitude] * len(states)), VIEW_POINTS)
+    displacements = outlines[1:] - outlines[0]
+    largest = np.linalg.norm(displacements, axis=2).max(axis=1)
+    size = MODE_AMPLITUDE * np.ptp(outlines[0], axis=0).max()
+    shifts = size * displacements / np.maximum(largest, 1e-300)[:, None, None]
+    points = np.concatenate([outlines[0] + shifts, outlines[0] - shifts]).reshape(-1, 3)
+    return Outlook(view_direction(points, shifts.reshape(-1, 3), up), up, 1.0)
 
 
 def upward(model: Model) -> Array:
@@ -72,27 +72,31 @@ def upward(model: Model) -> Array:
 
 def drawn_scale(runs: Sequence[RunData]) -> float:
     """Return a round factor that makes the largest link deflection visible; 1 if none does."""
-    return shown_scale([(run.model, run.q[_few(run)]) for run in runs])
+    return shown_scale([(run.model, run.q[_view_rows(run)]) for run in runs])
 
 
-def shown_scale(shown: Sequence[tuple[Model, Array]]) -> float:
+def shown_scale(states: Sequence[tuple[Model, Array]]) -> float:
     """Return the drawing scale that makes deflections visible at coordinates (T, n) of models."""
-    bows = [_bow(model, q) for model, q in shown]
-    bow, slope = max(b for b, _ in bows), max(s for _, s in bows)
-    enough = [f for f in SCALES if f * bow >= VISIBLE_DEFLECTION]
-    return enough[0] if enough and (enough[0] == 1 or enough[0] * slope <= STEEPEST_DRAWN) else 1.0
+    sizes = [_largest_deflection(model, q) for model, q in states]
+    deflection, slope = max(b for b, _ in sizes), max(s for _, s in sizes)
+    sufficient = [f for f in SCALES if f * deflection >= VISIBLE_DEFLECTION]
+    return (
+        sufficient[0]
+        if sufficient and (sufficient[0] == 1 or sufficient[0] * slope <= STEEPEST_DRAWN)
+        else 1.0
+    )
 
 
-def _bow(model: Model, q: Array) -> tuple[float, float]:
+def _largest_deflection(model: Model, q: Array) -> tuple[float, float]:
     """Return the largest deflection of a link relative to its length, and the largest slope."""
     stations = np.linspace(0.0, 1.0, VIEW_POINTS)
-    bow = slope = 0.0
+    deflection = slope = 0.0
     for part in flexible_links(model):
-        deflected = along(model, part, q, stations)
-        moved = np.linalg.norm(deflected.deflection, axis=2)
-        bow = max(bow, float(np.nan_to_num(moved).max()) / part.length)
-        slope = max(slope, float(np.nan_to_num(np.abs(deflected.slope)).max()))
-    return bow, slope
+        deformed = along(model, part, q, stations)
+        deflections = np.linalg.norm(deformed.deflection, axis=2)
+        deflection = max(deflection, float(np.nan_to_num(deflections).max()) / part.length)
+        slope = max(slope, float(np.nan_to_num(np.abs(deformed.slope)).max()))
+    return deflection, slope
 
 
 def scaled(run: RunData, scale: float) -> RunData:
@@ -103,7 +107,7 @@ def scaled(run: RunData, scale: float) -> RunData:
     return replace(run, q=q)
 
 
-def look_from(points: Array, shifts: Array, up: Array) -> Array:
+def view_direction(points: Array, shifts: Array, up: Array) -> Array:
     """Return the unit vector from the arm towards the eye, (3,), normal to a plane motion.
 
     Parameters
@@ -117,31 +121,37 @@ def look_from(points: Array, shifts: Array, up: Array) -> Array:
     """
     _, spread, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     normal = axes[2]
-    moved = np.linalg.norm(shifts)
-    out = np.linalg.norm(shifts @ normal)
-    line = spread[1] <= 1e-6 * spread[0]
-    flat = not line and spread[2] <= PLANE_SPREAD * spread[1] and out <= SPATIAL_SHARE * moved
+    displacement = np.linalg.norm(shifts)
+    out_of_plane = np.linalg.norm(shifts @ normal)
+    is_line = spread[1] <= 1e-6 * spread[0]
+    is_plane = (
+        not is_line
+        and spread[2] <= PLANE_SPREAD * spread[1]
+        and out_of_plane <= SPATIAL_SHARE * displacement
+    )
     towards = (
-        _square(normal, up) if flat else _corner(np.cross(axes[0], up) if line else normal, up)
+        _square(normal, up)
+        if is_plane
+        else _corner(np.cross(axes[0], up) if is_line else normal, up)
     )
     return np.asarray(towards / np.linalg.norm(towards))
 
 
-def _few(run: RunData) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+def _view_rows(run: RunData) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     return np.unique(np.linspace(0, len(run.t) - 1, VIEW_SAMPLES).astype(np.intp))
 
 
 def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
     """Return outlines of an arm at some samples [m], (samples, points, 3): deformed and rigid."""
-    few = _few(run)
+    rows = _view_rows(run)
     bent, rigid = (scaled(run, factor) for factor in (scale, 0.0))
-    both = replace(
+    both_runs = replace(
         run,
-        q=np.concatenate([bent.q[few], rigid.q[few]]),
-        reference_attitudes=np.concatenate([run.reference_attitudes[few]] * 2),
+        q=np.concatenate([bent.q[rows], rigid.q[rows]]),
+        reference_attitudes=np.concatenate([run.reference_attitudes[rows]] * 2),
     )
-    outlines = np.nan_to_num(arm_outline(both, np.arange(2 * len(few)), VIEW_POINTS))
-    return outlines[: len(few)], outlines[len(few) :]
+    outlines = np.nan_to_num(arm_outline(both_runs, np.arange(2 * len(rows)), VIEW_POINTS))
+    return outlines[: len(rows)], outlines[len(rows) :]
 
 
 def _square(normal: Array, up: Array) -> Array:

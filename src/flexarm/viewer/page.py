@@ -18,7 +18,7 @@ from flexarm.mechanics.deformed import along, fibre_strain, flexible_links
 from flexarm.model import Model
 from flexarm.runs.constants import FLAT_CURVE, STATIONS
 from flexarm.runs.contents import ENERGIES, equation_of, input_units
-from flexarm.runs.curves import what_is_missed
+from flexarm.runs.curves import undersampling_note
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import LENGTHS, fill_in, pick
 from flexarm.spatial import Array
@@ -42,15 +42,17 @@ class Panel:
     curves: Mapping[str, Array]  # values (T,) in its unit, by the names of the curves
 
 
-def shown(run: RunData) -> tuple[RunData, str]:
+def page_samples(run: RunData) -> tuple[RunData, str]:
     """Return the samples of a run that a page shows, and a warning if they miss vibrations."""
-    every = 1 + (len(run.t) - 1) // PAGE_SAMPLES
-    if every == 1:
+    stride = 1 + (len(run.t) - 1) // PAGE_SAMPLES
+    if stride == 1:
         return fill_in(run), run.missed
-    few = pick(run, np.unique([*range(0, len(run.t), every), len(run.t) - 1]))
-    remedy = f"this page shows one of {every} samples: the file of the run has all"
-    missed = run.missed or what_is_missed(few.model, few.t, few.q, few.v, remedy)
-    return fill_in(few), missed
+    selected = pick(run, np.unique([*range(0, len(run.t), stride), len(run.t) - 1]))
+    remedy = f"This page shows one of {stride} samples; the file of the run has all."
+    warning = run.missed or undersampling_note(
+        selected.model, selected.t, selected.q, selected.v, remedy
+    )
+    return fill_in(selected), warning
 
 
 def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) -> dict[str, Any]:
@@ -90,29 +92,31 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
 def limits(model: Model, q: Array) -> dict[str, float | None]:
     """Return the largest deflection [m], slope, curvature [1/m], moment [N m] and strain."""
     stations = np.linspace(0.0, 1.0, STATIONS)
-    found: list[dict[str, float | None]] = [dict.fromkeys(LARGE, 0.0) | {"strain": None}]
+    sizes_by_link: list[dict[str, float | None]] = [dict.fromkeys(LARGE, 0.0) | {"strain": None}]
     for part in flexible_links(model):
-        moved = along(model, part, q, stations).deflection
+        deflections = along(model, part, q, stations).deflection
         body = body_of(model, part)
         link = body.deformed(q)
-        sizes: dict[str, Array] = {"deflection": np.linalg.norm(moved, axis=2)}
+        sizes: dict[str, Array] = {"deflection": np.linalg.norm(deflections, axis=2)}
         if link is None:
             sizes["slope"] = body.tip_angles(q)
         else:
-            places = stations * link.end
-            bent = link.curvatures(places, stiffening=model.stiffening)
+            points = stations * link.end
+            curvatures = link.curvatures(points, stiffening=model.stiffening)
             sizes |= {
-                "slope": np.hypot(link.values("y", places, 1), link.values("z", places, 1)),
-                "curvature": np.hypot(*bent),
-                "moment": np.hypot(*(bent * rigidity(link, places).T[:, None])),
+                "slope": np.hypot(link.values("y", points, 1), link.values("z", points, 1)),
+                "curvature": np.hypot(*curvatures),
+                "moment": np.hypot(*(curvatures * rigidity(link, points).T[:, None])),
             }
             if shows_strain(part):
-                sizes["strain"] = fibre_strain(part.link.section, link, places, bent)
-        found.append({k: min(float(np.nan_to_num(x).max()), LARGEST) for k, x in sizes.items()})
-    maxima = _largest(found)
+                sizes["strain"] = fibre_strain(part.link.section, link, points, curvatures)
+        sizes_by_link.append(
+            {k: min(float(np.nan_to_num(x).max()), LARGEST) for k, x in sizes.items()}
+        )
+    maxima = _largest(sizes_by_link)
     reach = sum(part.length for part in model.links)
-    unbent = (maxima["deflection"] or 0.0) <= NEGLIGIBLE * reach
-    return dict.fromkeys(maxima, 0.0) if unbent else maxima
+    is_undeformed = (maxima["deflection"] or 0.0) <= NEGLIGIBLE * reach
+    return dict.fromkeys(maxima, 0.0) if is_undeformed else maxima
 
 
 def deflection_unit(largest: float) -> tuple[float, str]:
@@ -125,45 +129,50 @@ def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     axes = run.model.drawn_axes
     angles = {axis.name: np.degrees(run.q[:, axis.index]) for axis in axes if axis.turns}
     yield Panel("angles", "Joint angles", "deg", True, angles)
-    slides = {axis.name: run.q[:, axis.index] for axis in axes if not axis.turns}
-    yield Panel("slides", "Joint slides", "m", True, slides)
+    travels = {axis.name: run.q[:, axis.index] for axis in axes if not axis.turns}
+    yield Panel("slides", "Joint slides", "m", True, travels)
     yield from _deflections(run, unit)
     yield Panel("tip", "Tip position", "m", True, _coordinates("tip", run.tip))
     yield Panel("energy", "Energy", "J", True, _energies(run))
     inputs = list(input_units(run.model).items())
-    for key, title, of in (("torques", "Joint torques", "N m"), ("forces", "Joint forces", "N")):
-        efforts = {name: run.u[:, k] for k, (name, u) in enumerate(inputs) if u == of}
-        yield Panel(key, title, of, False, {n: u for n, u in efforts.items() if np.any(u)})
+    for key, title, input_unit in (
+        ("torques", "Joint torques", "N m"),
+        ("forces", "Joint forces", "N"),
+    ):
+        efforts = {name: run.u[:, k] for k, (name, u) in enumerate(inputs) if u == input_unit}
+        yield Panel(key, title, input_unit, False, {n: u for n, u in efforts.items() if np.any(u)})
     if run.model.arm.contacts:
         normal = equation_of(run).contacts(run.q, run.v).normal.T
-        pushes = dict(zip(run.model.arm.contact_names, normal, strict=True))
-        yield Panel("contacts", "Contact forces", "N", True, pushes if np.any(normal) else {})
+        normal_forces = dict(zip(run.model.arm.contact_names, normal, strict=True))
+        yield Panel(
+            "contacts", "Contact forces", "N", True, normal_forces if np.any(normal) else {}
+        )
     if run.model.base_moves:
         yield Panel("base", "Base displacement", "m", False, _coordinates("base", run.q))
 
 
-def _coordinates(name: str, places: Array) -> dict[str, Array]:
+def _coordinates(name: str, positions: Array) -> dict[str, Array]:
     """Return the curves of x, y and z, the first three columns of an array, by name."""
-    return {f"{name} {axis}": places[:, k] for k, axis in enumerate("xyz")}
+    return {f"{name} {axis}": positions[:, k] for k, axis in enumerate("xyz")}
 
 
 def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     """Yield the panels of displacement and twist at the tips of the flexible links."""
     factor, name = unit
-    moved, twists = dict[str, Array](), dict[str, Array]()
+    deflections, twists = dict[str, Array](), dict[str, Array]()
     for part in flexible_links(run.model):
         end = along(run.model, part, run.q, np.array([1.0]))
-        moved |= _coordinates(part.name, factor * end.deflection[:, 0])
+        deflections |= _coordinates(part.name, factor * end.deflection[:, 0])
         twists[part.name] = np.degrees(end.twist[:, 0])
-    yield Panel("deflections", "Link tip deflections", name, True, _notable(moved))
-    yield Panel("twists", "Link tip twists", "deg", False, _notable(twists))
+    yield Panel("deflections", "Link tip deflections", name, True, _visible(deflections))
+    yield Panel("twists", "Link tip twists", "deg", False, _visible(twists))
 
 
-def _notable(curves: dict[str, Array]) -> dict[str, Array]:
+def _visible(curves: dict[str, Array]) -> dict[str, Array]:
     """Return the curves by name, without curves negligibly small compared with the largest."""
     sizes = {name: float(np.abs(values).max()) for name, values in curves.items()}
-    least = FLAT_CURVE * max(sizes.values(), default=0.0)
-    return {name: values for name, values in curves.items() if sizes[name] > least}
+    threshold = FLAT_CURVE * max(sizes.values(), default=0.0)
+    return {name: values for name, values in curves.items() if sizes[name] > threshold}
 
 
 def _energies(run: RunData) -> dict[str, Array]:
@@ -175,7 +184,7 @@ def _energies(run: RunData) -> dict[str, Array]:
     if np.any(run.model.gravity):
         curves["gravitational"] = run.energy[:, 2] - run.energy[0, 2]
     if np.any(run.work):
-        curves["energy put in less energy lost"] = run.work
+        curves["work less energy lost"] = run.work
     return curves | {"error of balance": run.balance}
 
 
@@ -201,7 +210,7 @@ def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
 def require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str]:
     """Return a label for each run; raise an error for no runs, or a wrong number of labels."""
     items = listed(runs)
-    if not items or not all(isinstance(item, RunData) for item in items):
+    if not items or not all(isinstance(run, RunData) for run in items):
         raise refused("runs", runs, "a list of runs, one at least")
     if require_names("labels", labels, "texts") and len(labels) != len(runs):
         raise refused("labels", labels, f"a list of {len(runs)} texts, one per run, or None")
@@ -228,22 +237,22 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
     labels = labels or run_labels(runs)
     arrays = Arrays()
     maxima = [limits(run.model, run.q) for run in runs]
-    unit = deflection_unit(max(each["deflection"] or 0.0 for each in maxima))
-    frames = [shown(run) for run in runs]
-    seen = outlook(runs)
+    unit = deflection_unit(max(sizes["deflection"] or 0.0 for sizes in maxima))
+    frames = [page_samples(run) for run in runs]
+    view = outlook(runs)
     reasons = [f"{run.status}: {run.reason}" for run in runs if run.reason]
-    around = [obstacle for run in runs for obstacle in obstacles(run.model)]
+    all_obstacles = [obstacle for run in runs for obstacle in obstacles(run.model)]
     document = {
         "kind": "run",
         "title": _arms(runs),
         "facts": _facts(runs),
         "notes": runs[0].model.arm.notes,
-        "warning": " ".join([*reasons, *(missed for _, missed in frames if missed)]),
+        "warning": " ".join([*reasons, *(warning for _, warning in frames if warning)]),
         "live": live,
         "running": any(run.status == "running" for run in runs),
         "scene": _fingerprint(runs),
-        "view": {"towards": seen.towards.tolist(), "scale": seen.scale},
-        "obstacles": list({to_json(obstacle): obstacle for obstacle in around}.values()),
+        "view": {"towards": view.towards.tolist(), "scale": view.scale},
+        "obstacles": list({to_json(obstacle): obstacle for obstacle in all_obstacles}.values()),
         "arms": [scene(run.model, arrays) for run in runs],
         "motions": [
             motion(run, label, unit, arrays) for (run, _), label in zip(frames, labels, strict=True)
@@ -271,19 +280,24 @@ def mode_page(found: Modes) -> str:
     )
     arrays = Arrays()
     vectors = np.stack([mode.shape for mode in found.modes], axis=1)
-    swings = np.hstack([vectors.real, vectors.imag])
-    seen = mode_outlook(model, q, reference_attitude, swings[:, np.abs(swings).max(axis=0) > 0])
+    displacements = np.hstack([vectors.real, vectors.imag])
+    view = mode_outlook(
+        model, q, reference_attitude, displacements[:, np.abs(displacements).max(axis=0) > 0]
+    )
     modes: list[dict[str, Any]] = []
     for mode in found.modes:
         scaled = mode.shape / (np.abs(mode.shape).max() or 1.0)
-        moved = [_moved(model, q, reference_attitude, part) for part in (scaled.real, scaled.imag)]
+        derivatives = [
+            _state_derivative(model, q, reference_attitude, part)
+            for part in (scaled.real, scaled.imag)
+        ]
         modes.append(
             {
                 "name": mode.name,
                 "hz": mode.frequency_hz,
                 "damping": mode.damping_ratio,
-                "re": arrays.add(moved[0]),
-                "im": arrays.add(moved[1]),
+                "re": arrays.add(derivatives[0]),
+                "im": arrays.add(derivatives[1]),
             }
         )
     document = {
@@ -293,7 +307,7 @@ def mode_page(found: Modes) -> str:
         "notes": model.arm.notes,
         "warning": "",
         "live": "",
-        "view": {"towards": seen.towards.tolist(), "scale": seen.scale},
+        "view": {"towards": view.towards.tolist(), "scale": view.scale},
         "arms": [scene(model, arrays)],
         "state": arrays.add(states(model, q[None], reference_attitude[None])[0]),
         "modes": modes,
@@ -329,11 +343,11 @@ def _fingerprint(runs: Sequence[RunData]) -> str:
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
 
 
-def _moved(model: Model, q: Array, reference_attitude: Array, direction: Array) -> Array:
+def _state_derivative(model: Model, q: Array, reference_attitude: Array, direction: Array) -> Array:
     """Return the derivative of the posing numbers of `states` along a direction of q."""
     pair = np.stack([q + MODE_STEP * direction, q - MODE_STEP * direction])
-    ahead, back = states(model, pair, np.stack([reference_attitude, reference_attitude]))
-    return np.asarray((ahead - back) / (2 * MODE_STEP))
+    forward, backward = states(model, pair, np.stack([reference_attitude, reference_attitude]))
+    return np.asarray((forward - backward) / (2 * MODE_STEP))
 
 
 def run_labels(runs: Sequence[RunData]) -> list[str]:
@@ -342,8 +356,8 @@ def run_labels(runs: Sequence[RunData]) -> list[str]:
     labels = [run.model.arm.name for run in runs]
     if len(set(labels)) == 1 < len(runs):
         labels = [""] * len(runs)
-    for key in dict.fromkeys(key for each in facts for key in each if key != "name"):
-        values = [each.get(key, "none") for each in facts]
+    for key in dict.fromkeys(key for run_facts in facts for key in run_facts if key != "name"):
+        values = [run_facts.get(key, "none") for run_facts in facts]
         distinct = len(set(labels)) == len(labels)
         if len(set(values)) == 1 or (distinct and len(labels[0]) > LABEL_LENGTH):
             continue
@@ -359,13 +373,15 @@ def file_labels(paths: Sequence[Path]) -> list[str]:
     """
     if len(paths) < 2:
         return []
-    ways = (
+    candidates = (
         [path.stem for path in paths],
         [str(path.with_suffix("")) for path in paths],
         [path.name for path in paths],
         [str(path) for path in paths],
     )
-    return _numbered(next((names for names in ways if len(set(names)) == len(names)), ways[0]))
+    return _numbered(
+        next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
+    )
 
 
 def _numbered(labels: list[str]) -> list[str]:
@@ -411,6 +427,6 @@ def _facts(runs: Sequence[RunData]) -> str:
 def _largest(maxima: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
     """Return the maximum of each quantity over links or runs; None if it is always absent."""
     return {
-        name: max((size for each in maxima if (size := each.get(name)) is not None), default=None)
+        name: max((size for sizes in maxima if (size := sizes.get(name)) is not None), default=None)
         for name in maxima[0]
     }

@@ -34,8 +34,8 @@ BASE_COLUMNS = 12  # columns of a base's pose: position, and rotation row by row
 def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
     """Return JSON data for the page on an arm's geometry; `states` returns the drawn states."""
     arm = model.arm
-    free = isinstance(arm.base, FreeBase)
-    kind = "free" if free else "moved" if isinstance(arm.base, MovedBase) else "fixed"
+    is_free = isinstance(arm.base, FreeBase)
+    kind = "free" if is_free else "moved" if isinstance(arm.base, MovedBase) else "fixed"
     column = BASE_COLUMNS if model.base_moves else 0
     links = []
     for part in model.links:
@@ -78,15 +78,17 @@ def states(model: Model, q: Array, reference_attitudes: Array) -> Array:
         Reference attitudes of a free base's and spherical joints' angles, (T, 3 k, 3).
     """
     columns = [np.zeros((len(q), 0))]
-    left = [*np.split(reference_attitudes, max(len(model.attitudes), 1), axis=1)]
+    attitudes = [*np.split(reference_attitudes, max(len(model.attitudes), 1), axis=1)]
     if model.base_moves:
         reference_attitude = (
-            left.pop(0) if model.floats else np.tile(model.base_pose.rotation, (len(q), 1, 1))
+            attitudes.pop(0) if model.floats else np.tile(model.base_pose.rotation, (len(q), 1, 1))
         )
         columns += [model.base_pose.position + q[:, :3], _turned(reference_attitude, q[:, 3:6])]
     for part in model.links:
-        own = q[:, part.coordinates]
-        columns.append(_turned(left.pop(0), own) if part.motion.has_reference else own)
+        coordinates = q[:, part.coordinates]
+        columns.append(
+            _turned(attitudes.pop(0), coordinates) if part.motion.has_reference else coordinates
+        )
         columns.append(body_of(model, part).drawn_amplitudes(q))
     return np.concatenate(columns, axis=1)
 
@@ -105,8 +107,8 @@ def shows_strain(part: LinkModel) -> bool:
     The link's section must have an outline, and its shapes curvature, unlike lumped shapes.
     """
     section = part.link.section
-    outlined = section is not None and section.shape is not None
-    return part.flexible and outlined and not isinstance(part.link.shapes, Lumped)
+    has_outline = section is not None and section.shape is not None
+    return part.flexible and has_outline and not isinstance(part.link.shapes, Lumped)
 
 
 def _joint_width(part: LinkModel) -> int:
@@ -119,7 +121,7 @@ def _bent(model: Model, part: LinkModel) -> Deformed:
 
 
 def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
-    described: dict[str, Any] = {
+    data: dict[str, Any] = {
         "name": part.name,
         "joint": part.joint_name,
         "moves": _moves(part),
@@ -135,10 +137,10 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "shape": None,
     }
     if not part.body.sectioned:
-        described["shape"] = _body(model, part.imported, column + _joint_width(part), arrays)
+        data["shape"] = _body(model, part.imported, column + _joint_width(part), arrays)
     elif part.flexible:
-        described["shape"] = _shape(model, part, column + _joint_width(part), arrays)
-    return described
+        data["shape"] = _shape(model, part, column + _joint_width(part), arrays)
+    return data
 
 
 def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None:
@@ -164,32 +166,32 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
     """Return tables of shape functions at stations: over x [m], or xi = x/l for a sliding link."""
     link = _bent(model, part)
-    shapes, places = link.shapes, np.linspace(0.0, link.end, STATIONS)
-    bend = np.stack([shapes.values("y", places, 2), shapes.values("z", places, 2)], axis=1)
-    described = {
+    shapes, points = link.shapes, np.linspace(0.0, link.end, STATIONS)
+    curvatures = np.stack([shapes.values("y", points, 2), shapes.values("z", points, 2)], axis=1)
+    data = {
         "column": column,
         "count": shapes.count,
         "sliding": part.range is not None,
         "rigidPieces": isinstance(part.link.shapes, Lumped),
-        "turned": arrays.add(shapes.rotation(places)),
-        "stretch": arrays.add(shapes.values("x", places, 1)),
-        "bend": arrays.add(bend),
-        "rigidity": arrays.add(rigidity(link, places)),
+        "turned": arrays.add(shapes.rotation(points)),
+        "stretch": arrays.add(shapes.values("x", points, 1)),
+        "bend": arrays.add(curvatures),
+        "rigidity": arrays.add(rigidity(link, points)),
     }
     if part.exact is not None:
-        return described | {"nodes": _nodes(part.exact, places, arrays)}
-    return described | _series(model, part, places, arrays)
+        return data | {"nodes": _nodes(part.exact, points, arrays)}
+    return data | _series(model, part, points, arrays)
 
 
-def rigidity(link: Deformed, places: Array) -> Array:
+def rigidity(link: Deformed, points: Array) -> Array:
     """Return EIz and EIy [N m^2] at points along a link, (S, 2); 0 where it does not bend."""
-    known, names = link.span, ("EIz", "EIy")
-    return np.stack([known.at(k, places) if known.has(k) else 0 * places for k in names], axis=1)
+    span, names = link.span, ("EIz", "EIy")
+    return np.stack([span.at(k, points) if span.has(k) else 0 * points for k in names], axis=1)
 
 
 def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
     """Return tables of the shape series of a rail, and the column of its carriage's position."""
-    described: dict[str, Any] = {
+    data: dict[str, Any] = {
         "column": column,
         "root": rail.root,
         "edges": rail.edges.tolist(),
@@ -197,15 +199,15 @@ def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
         "turned": arrays.add(stacked([rail.twist[0], -rail.z[1], rail.y[1]])),
     }
     if rail.reach is not None:
-        described["reach"] = arrays.add(rail.reach[0])
-    return described
+        data["reach"] = arrays.add(rail.reach[0])
+    return data
 
 
 def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
     """Return tables of a general flexible body: its centre line, and its nodes off this line."""
-    fractions, drawn = np.linspace(0.0, 1.0, STATIONS), body.drawn
-    places, moved = drawn.line(fractions)
-    turned = fractions[:, None, None] * body.tip_angle
+    fractions, drawing = np.linspace(0.0, 1.0, STATIONS), body.drawn
+    centre_line, displacements = drawing.line(fractions)
+    rotations = fractions[:, None, None] * body.tip_angle
     tables = () if body.second_order is None or not model.stiffening else (
         body.second_order.tip, body.second_order.tip_angle)  # fmt: skip
     quadratic = [
@@ -217,42 +219,44 @@ def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[
         "count": len(body.names),
         "sliding": False,
         "rigidPieces": True,  # it has no curvature to colour
-        "turned": arrays.add(turned),
+        "turned": arrays.add(rotations),
         "stretch": arrays.add(np.zeros((STATIONS, len(body.names)))),
         "bend": arrays.add(np.zeros((STATIONS, 2, len(body.names)))),
         "rigidity": arrays.add(np.zeros((STATIONS, 2))),
-        "moved": arrays.add(moved),
+        "moved": arrays.add(displacements),
         "quadratic": quadratic[0],
         "quadraticTurn": quadratic[1],
-        "rest": arrays.add(places),
-        "points": arrays.add(drawn.places[drawn.axis :]),
-        "pointsMoved": arrays.add(drawn.moved[drawn.axis :]),
-        "lines": (drawn.lines - drawn.axis).tolist(),
-        "faces": (drawn.faces - drawn.axis).tolist(),
+        "rest": arrays.add(centre_line),
+        "points": arrays.add(drawing.places[drawing.axis :]),
+        "pointsMoved": arrays.add(drawing.moved[drawing.axis :]),
+        "lines": (drawing.lines - drawing.axis).tolist(),
+        "faces": (drawing.faces - drawing.axis).tolist(),
     }
 
 
-def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:
+def _nodes(nodes: Collocation, points: Array, arrays: Arrays) -> dict[str, Any]:
     """Return slopes and stretch at the nodes of an exact link, and the length of its tangents."""
     return {
         "bend": arrays.add(nodes.bend),
         "stretch": arrays.add(nodes.stretch),
         "straight": arrays.add(nodes.straight),
-        "reach": arrays.add(nodes.reach(places)),
+        "reach": arrays.add(nodes.reach(points)),
     }
 
 
-def _series(model: Model, part: LinkModel, places: Array, arrays: Arrays) -> dict[str, Any]:
+def _series(model: Model, part: LinkModel, points: Array, arrays: Arrays) -> dict[str, Any]:
     """Return tables at stations: linear and quadratic displacements, quadratic rotations."""
-    link, extra = _bent(model, part), part.link.quadratic_shapes
+    link, quadratic_shapes = _bent(model, part), part.link.quadratic_shapes
     shapes, edges = link.shapes, link.beam.edges
-    tables = section_tables(shapes, places, edges, stiffening=model.stiffening, extra=extra)
-    moved, _, drawn, turned = tables
-    described: dict[str, Any] = {"moved": arrays.add(moved)}
-    for name, table in (("quadratic", drawn), ("quadraticTurn", turned)):
+    tables = section_tables(
+        shapes, points, edges, stiffening=model.stiffening, extra=quadratic_shapes
+    )
+    displacements, _, second_order, second_order_turn = tables
+    data: dict[str, Any] = {"moved": arrays.add(displacements)}
+    for name, table in (("quadratic", second_order), ("quadraticTurn", second_order_turn)):
         axes = [k for k in range(3) if np.any(table[:, k])]
-        described[name] = [{"axis": k, "table": arrays.add(table[:, k])} for k in axes]
-    return described
+        data[name] = [{"axis": k, "table": arrays.add(table[:, k])} for k in axes]
+    return data
 
 
 def _section(part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
@@ -282,9 +286,9 @@ def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
     are 4 times the radii: sqrt(EI/EA), else sqrt(J/m). Without EA and J, sqrt(EI/m) has the right
     proportions along the link, but an unknown factor sqrt(E/density).
     """
-    places = np.linspace(0.0, part.length, STATIONS if part.flexible else 2)
-    begin = 0.0 if part.link.root_piece is None else part.link.root_piece.length
-    sides, metric = _gyration(span, np.clip(places - begin, 0.0, span.length))
+    points = np.linspace(0.0, part.length, STATIONS if part.flexible else 2)
+    root_length = 0.0 if part.link.root_piece is None else part.link.root_piece.length
+    sides, metric = _gyration(span, np.clip(points - root_length, 0.0, span.length))
     largest = sides.max(axis=0)
     width, height = 4 * largest if metric else largest / largest.max()
     return {
@@ -300,16 +304,16 @@ def _gyration(span: Span, x: Array) -> tuple[Array, bool]:
     """Return radii of gyration along y and z, (S, 2), and whether they are in metres."""
     mass = span.at("mass_per_length", x)
     bending = [name for name in ("EIz", "EIy") if span.has(name)]
-    turning = [name for name in ("Jz", "Jy") if np.all(span.table[name] > 0)]
+    rotary = [name for name in ("Jz", "Jy") if np.all(span.table[name] > 0)]
     if bending and span.has("EA"):
-        names, per, metric = bending, span.at("EA", x), True
-    elif turning:
-        names, per, metric = turning, mass, True
+        names, divisor, metric = bending, span.at("EA", x), True
+    elif rotary:
+        names, divisor, metric = rotary, mass, True
     elif bending:
-        names, per, metric = bending, mass, False
+        names, divisor, metric = bending, mass, False
     else:
-        names, per, metric = ["mass_per_length"], np.ones_like(mass), False
-    radii = [np.sqrt(span.at(name, x) / per) for name in names]
+        names, divisor, metric = ["mass_per_length"], np.ones_like(mass), False
+    radii = [np.sqrt(span.at(name, x) / divisor) for name in names]
     return np.stack([radii[0], radii[-1]], axis=1), metric
 
 

@@ -59,7 +59,7 @@ class WatchedPage:
             stats = [path.stat() for path in self.paths]
         except OSError:
             return WAITING
-        return "-".join(f"{each.st_mtime_ns:x}.{each.st_size:x}" for each in stats)
+        return "-".join(f"{stat.st_mtime_ns:x}.{stat.st_size:x}" for stat in stats)
 
     def page(self) -> str:
         """Return the HTML page of the files in their present state."""
@@ -82,8 +82,8 @@ class WatchedPage:
 
     def _make(self, version: str) -> tuple[str, str]:
         if version == WAITING:
-            absent = ", ".join(map(str, self.missing()))
-            return "flexarm", _message(f"waiting for {absent}", HINT, version)
+            missing_files = ", ".join(map(str, self.missing()))
+            return "flexarm", _message(f"waiting for {missing_files}", HINT, version)
         try:
             runs = [load_run(path) for path in self.paths]
             return title_of(runs), run_data(runs, file_labels(self.paths), live=version)
@@ -119,21 +119,21 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer a request for the page, its data or their version; refuse foreign host names."""
         # The DNS name of a foreign page may point to this machine; its requests have that name.
-        allowed = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
-        if self.headers.get("Host") not in allowed:
+        hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
+        if self.headers.get("Host") not in hosts:
             self.send_error(HTTPStatus.FORBIDDEN)
             return
         source = self.server.source
-        answers: dict[str, tuple[Callable[[], str], str]] = {
+        routes: dict[str, tuple[Callable[[], str], str]] = {
             "/": (source.page, "text/html"),
             "/data": (source.data, "application/json"),
             "/version": (source.version, "text/plain"),
         }
-        if self.path not in answers:
+        if self.path not in routes:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
-        make, kind = answers[self.path]
-        body = make().encode("utf-8", errors="replace")
+        source_text, kind = routes[self.path]
+        body = source_text().encode("utf-8", errors="replace")
         self.send_response(HTTPStatus.OK)
         for name, value in {
             "Content-Type": f"{kind}; charset=utf-8",

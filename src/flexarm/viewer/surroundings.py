@@ -23,31 +23,31 @@ from flexarm.viewer.constants import BODY_TIMES
 
 def obstacles(model: Model) -> list[dict[str, Any]]:
     """Return JSON data for the page on the obstacles of an arm's contacts, without duplicates."""
-    arm, described = model.arm, {}
+    arm, data_of_obstacle = model.arm, {}
     for name, contact in zip(arm.contact_names, arm.contacts, strict=True):
         shape = contact.obstacle
-        if shape in described:
+        if shape in data_of_obstacle:
             continue
         if isinstance(shape, Plane):
-            own: dict[str, Any] = {"point": list(shape.point), "normal": list(shape.normal)}
+            geometry: dict[str, Any] = {"point": list(shape.point), "normal": list(shape.normal)}
         elif isinstance(shape, Sphere):
-            own = {"point": list(shape.centre), "radius": shape.radius, "inside": shape.inside}
+            geometry = {"point": list(shape.centre), "radius": shape.radius, "inside": shape.inside}
         else:
-            turned = rotation_from_angles(shape.rotation)
-            own = {
+            rotation = rotation_from_angles(shape.rotation)
+            geometry = {
                 "point": list(shape.centre),
                 "size": list(shape.size),
-                "R": turned.ravel().tolist(),
+                "R": rotation.ravel().tolist(),
             }
-        described[shape] = {"kind": shape.kind, "name": name, **own}
-    return list(described.values())
+        data_of_obstacle[shape] = {"kind": shape.kind, "name": name, **geometry}
+    return list(data_of_obstacle.values())
 
 
 def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
     """Return JSON data for the page on the free bodies: name, mass and positions at the samples."""
     return [
-        {"name": name, "mass": mass, "places": arrays.add(places.T)}
-        for name, mass, places in body_places(run)
+        {"name": name, "mass": mass, "places": arrays.add(positions.T)}
+        for name, mass, positions in body_places(run)
     ]
 
 
@@ -72,9 +72,9 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
     """Return the positions of a free body, (T, 7), before and after its capture and release."""
     rows = np.zeros((len(run.t), 7))
     titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
-    times = [each.t for each in run.event_records if each.what in titles]
-    changes = np.minimum(np.searchsorted(run.t, times), len(run.t) - 1).tolist()
-    ends = zip([0, *changes], [*changes, len(run.t)], strict=True)
+    times = [event.t for event in run.event_records if event.what in titles]
+    changed_rows = np.minimum(np.searchsorted(run.t, times), len(run.t) - 1).tolist()
+    ends = zip([0, *changed_rows], [*changed_rows, len(run.t)], strict=True)
     for part, (first, last) in enumerate(ends):
         if part:
             tip, t = Pose(run.tip_rotation[first], run.tip[first]), float(run.t[first])
@@ -86,13 +86,13 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
             held = not held
         if first == last:
             continue
-        knots = np.unique(np.linspace(first, last - 1, BODY_TIMES).astype(int))
-        places = []
-        for t in run.t[knots].tolist():
+        rows_ = np.unique(np.linspace(first, last - 1, BODY_TIMES).astype(int))
+        positions = []
+        for t in run.t[rows_].tolist():
             body = body if held else body.at(t)
-            places.append([*body.pose.position, *body.centre, float(held)])
-        for column, values in enumerate(np.transpose(places)):
-            rows[first:last, column] = np.interp(run.t[first:last], run.t[knots], values)
+            positions.append([*body.pose.position, *body.centre, float(held)])
+        for column, values in enumerate(np.transpose(positions)):
+            rows[first:last, column] = np.interp(run.t[first:last], run.t[rows_], values)
     return rows
 
 
@@ -102,7 +102,7 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
     if not (arm.contacts or arm.springs):
         return {"touches": [], "coils": []}
     values = iter(_evaluated(run))
-    touched = [
+    contacts = [
         {
             "name": name,
             "holder": _holder(model, point),
@@ -111,7 +111,7 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
         }
         for name, point in zip(arm.contact_names, model.points.contacts, strict=True)
     ]
-    coils = [
+    springs = [
         {
             "name": name,
             "holders": [_holder(model, point) for point in pair],
@@ -119,7 +119,7 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
         }
         for name, pair in zip(arm.spring_names, model.points.springs, strict=True)
     ]
-    return {"touches": touched, "coils": coils}
+    return {"touches": contacts, "coils": springs}
 
 
 def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
@@ -144,24 +144,27 @@ def _evaluated(run: RunData) -> list[Array]:
     function = ca.Function(
         "marks", [q, v, reference_attitudes], [ca.densify(x) for x in _traced(model, q, v)]
     )
-    turned = np.transpose(run.reference_attitudes, (1, 0, 2)).reshape(
+    stacked_anchors = np.transpose(run.reference_attitudes, (1, 0, 2)).reshape(
         run.reference_attitudes.shape[1], -1
     )
-    values = function.map(len(run.t))(run.q.T, run.v.T, turned)
+    values = function.map(len(run.t))(run.q.T, run.v.T, stacked_anchors)
     return [np.array(value) for value in ([values] if isinstance(values, ca.DM) else values)]
 
 
 def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
     """Return expressions of point and force of each contact, and of end points of each spring."""
-    listed: list[Expr] = []
+    expressions: list[Expr] = []
     for touch, point in zip(
         touches(model, q, frames(model, q)), model.points.contacts, strict=True
     ):
-        normal, rubbed = touch.forces(v)
-        listed += [_offset(touch.attached, point) + touch.lever, normal * touch.normal + rubbed]
+        normal, friction = touch.forces(v)
+        expressions += [
+            _offset(touch.attached, point) + touch.lever,
+            normal * touch.normal + friction,
+        ]
     for line, pair in zip(lines(model, q), model.points.springs, strict=True):
-        listed += [_offset(end, point) for end, point in zip(line.ends, pair, strict=True)]
-    return listed
+        expressions += [_offset(end, point) for end, point in zip(line.ends, pair, strict=True)]
+    return expressions
 
 
 def _offset(attached: Attached, point: ArmPoint) -> Expr:

@@ -47,16 +47,16 @@ def emit_c(stream: Stream, *, chunk: int = PIECE_OPERATIONS) -> "CSource":
         The C file, which is complete without its header, and the header, which says how to call
         the function.
     """
-    planned = plan(stream, chunk=chunk)
-    stream = planned.stream
+    layout = plan(stream, chunk=chunk)
+    stream = layout.stream
     name = f"flexarm_{stream.name}"
-    header = _header(name, stream, planned.work_size)
+    header = _header(name, stream, layout.work_size)
     parameters = _parameters(stream, "restrict ")
     arguments = ", ".join(_names(stream))
-    bodies = [_piece(stream, planned, values) for values in planned.pieces]
+    bodies = [_piece(stream, layout, values) for values in layout.pieces]
     bodies += _edges(stream, chunk)
-    turns = any(operation.op in TURNS for operation in stream.operations)
-    parts = ["#include <math.h>\n", header, *([c_sine("flexarm_sine")] if turns else [])]
+    has_sine = any(operation.op in TURNS for operation in stream.operations)
+    parts = ["#include <math.h>\n", header, *([c_sine("flexarm_sine")] if has_sine else [])]
     for k, body in enumerate(bodies):
         unused = "".join(f" (void){pointer};" for pointer in _names(stream))
         parts.append(f"static void {name}_{k}({parameters})\n{{\n   {unused}")
@@ -65,7 +65,7 @@ def emit_c(stream: Stream, *, chunk: int = PIECE_OPERATIONS) -> "CSource":
     parts.append(f"void {name}({parameters})\n{{")
     parts += [f"    {name}_{k}({arguments});" for k in range(len(bodies))]
     parts.append("}\n")
-    return CSource(name, "\n".join(parts), header, max(planned.work_size, 1))
+    return CSource(name, "\n".join(parts), header, max(layout.work_size, 1))
 
 
 def _names(stream: Stream) -> list[str]:
@@ -141,20 +141,20 @@ def _expression(operation: Operation, names: list[str]) -> str:
     return f"{operation.op}({', '.join(names)})"
 
 
-def _piece(stream: Stream, planned: CodeLayout, values: range) -> list[str]:
+def _piece(stream: Stream, layout: CodeLayout, values: range) -> list[str]:
     lines = []
-    at_hand = set(values)
+    available = set(values)
     for value in values:
         operation = stream.operations[value - stream.first_operation]
         for operand in operation.operands:
-            if operand >= stream.first_operation and operand not in at_hand:
-                lines.append(f"const double v{operand} = work[{planned.places[operand]}];")
-                at_hand.add(operand)
+            if operand >= stream.first_operation and operand not in available:
+                lines.append(f"const double v{operand} = work[{layout.places[operand]}];")
+                available.add(operand)
         names = [_reference(stream, operand) for operand in operation.operands]
         lines.append(f"const double v{value} = {_expression(operation, names)};")
-        if value in planned.places:
-            lines.append(f"work[{planned.places[value]}] = v{value};")
-        for store in planned.stores.get(value, ()):
+        if value in layout.places:
+            lines.append(f"work[{layout.places[value]}] = v{value};")
+        for store in layout.stores.get(value, ()):
             lines.append(f"{_place(stream, store.port, str(store.element))} = v{value};")
     return lines
 

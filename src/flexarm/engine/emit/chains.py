@@ -36,9 +36,9 @@ def chained(stream: Stream) -> Stream:
 class _Chains:
     def __init__(self, stream: Stream) -> None:
         self._old, self._first = stream, stream.first_operation
-        uses = Counter(value for each in stream.operations for value in each.operands)
+        uses = Counter(value for operation in stream.operations for value in operation.operands)
         uses.update(store.value for store in stream.stores)
-        added = {
+        summands = {
             value
             for op, *operands in stream.operations
             if op in ADDITIONS
@@ -46,8 +46,8 @@ class _Chains:
             if value >= self._first and uses[value] == 1
         }
         # Sums and products used by a single sum, of which they become part.
-        self._inner = {value for value in added if self._operation(value).op in ADDITIONS}
-        self._products = {value for value in added if self._operation(value).op == "mul"}
+        self._inner = {value for value in summands if self._operation(value).op in ADDITIONS}
+        self._products = {value for value in summands if self._operation(value).op == "mul"}
         self._operations: list[Operation] = []
         self._new: dict[int, int] = {}  # new numbers of values by old ones
 
@@ -68,37 +68,37 @@ class _Chains:
 
     def _terms(self, value: int) -> list[_Term]:
         """Return the summands of a sum, products last, both in the order of computation."""
-        found, left = [], [_Term(value, minus=False)]
-        while left:
-            term = left.pop()
+        terms, pending = [], [_Term(value, minus=False)]
+        while pending:
+            term = pending.pop()
             if term.value != value and term.value not in self._inner:
-                found.append(term)
+                terms.append(term)
                 continue
             op, a, b = self._operation(term.value)
-            left += [_Term(a, term.minus), _Term(b, term.minus != (op == "sub"))]
-        return sorted(found, key=self._when)
+            pending += [_Term(a, term.minus), _Term(b, term.minus != (op == "sub"))]
+        return sorted(terms, key=self._order_of)
 
-    def _when(self, term: _Term) -> tuple[bool, int]:
+    def _order_of(self, term: _Term) -> tuple[bool, int]:
         if term.value in self._products:
             return True, max(self._operation(term.value).operands)
         return False, term.value
 
     def _chain(self, terms: list[_Term]) -> int:
         """Append the operations of a sum and return the number of the resulting value."""
-        (first, minus), (second, less), *others = terms
-        total, other = self._bring(first), self._bring(second)
-        if minus and less:
+        (first, minus), (second, subtract), *further = terms
+        total, second_value = self._new_value(first), self._new_value(second)
+        if minus and subtract:
             total = self._write("neg", total)
         total = (
-            self._write("sub", other, total)
-            if minus and not less
-            else self._write("sub" if less else "add", total, other)
+            self._write("sub", second_value, total)
+            if minus and not subtract
+            else self._write("sub" if subtract else "add", total, second_value)
         )
-        for value, less in others:
-            total = self._write("sub" if less else "add", total, self._bring(value))
+        for value, subtract in further:
+            total = self._write("sub" if subtract else "add", total, self._new_value(value))
         return total
 
-    def _bring(self, value: int) -> int:
+    def _new_value(self, value: int) -> int:
         if value not in self._products:
             return self._of(value)
         op, a, b = self._operation(value)

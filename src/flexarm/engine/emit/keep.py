@@ -30,7 +30,7 @@ NEAR = "flexarm_near"  # to be defined by the program: returns the address of a 
 
 
 @dataclass(frozen=True)
-class Room:
+class ThreadMemory:
     """Numbers of registers and memory places for the values of a GPU thread."""
 
     near: int  # doubles per thread in the shared memory of the block
@@ -85,7 +85,7 @@ class Moves:
     table: list[float] = field(default_factory=list)  # constants in the order of their loads
 
 
-def moves(stream: Stream, room: Room) -> Moves:
+def moves(stream: Stream, room: ThreadMemory) -> Moves:
     """Return the loads and stores of values that do not fit into the registers.
 
     The value with the latest next use leaves the registers. Near memory stores the values that
@@ -93,23 +93,23 @@ def moves(stream: Stream, room: Room) -> Moves:
     """
     near = room.near
     if room.tabled:
-        near = beside(room.near, len(_Walk(stream, room).moves.table))
+        near = near_places_left(room.near, len(_RegisterAllocation(stream, room).moves.table))
     while True:
-        found = _moves(stream, replace(room, near=near))
+        result = _moves(stream, replace(room, near=near))
         # With fewer near places more constants may leave the registers and need further places.
-        near = beside(room.near, len(found.table))
-        if found.near <= near:
-            return found
+        near = near_places_left(room.near, len(result.table))
+        if result.near <= near:
+            return result
 
 
-def _moves(stream: Stream, room: Room) -> Moves:
-    whole = replace(room, registers=room.registers + room.near, near=0, tabled=False)
-    stores = _Walk(stream, whole).moves.stores
-    far = frozenset(move.value for listed in stores.values() for move in listed)
-    return _Walk(stream, room, far).moves
+def _moves(stream: Stream, room: ThreadMemory) -> Moves:
+    all_registers = replace(room, registers=room.registers + room.near, near=0, tabled=False)
+    stores = _RegisterAllocation(stream, all_registers).moves.stores
+    far = frozenset(move.value for moves_ in stores.values() for move in moves_)
+    return _RegisterAllocation(stream, room, far).moves
 
 
-def beside(near: int, table: int) -> int:
+def near_places_left(near: int, table: int) -> int:
     """Return the near-memory places per thread that remain beside a table of constants.
 
     Some memory is left over even if every warp is a block of its own.
@@ -117,10 +117,12 @@ def beside(near: int, table: int) -> int:
     return max(0, near - max(0, -(-(table - SPARE_NEAR) // NEAR_BLOCK)))
 
 
-class _Walk:
+class _RegisterAllocation:
     """Register allocation by one pass over the operations of a stream; ``moves`` is the result."""
 
-    def __init__(self, stream: Stream, room: Room, far: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, stream: Stream, room: ThreadMemory, far: frozenset[int] = frozenset()
+    ) -> None:
         self.stream, self.room, self.far = stream, room, far
         self.uses: defaultdict[int, list[int]] = defaultdict(list)
         self.held: set[int] = set()
@@ -144,21 +146,21 @@ class _Walk:
         heapify(self.free)
         self.free_far: list[int] = []
         self.moves = Moves()
-        self._walk(room.ahead)
+        self._allocate(room.ahead)
 
-    def _walk(self, ahead: int) -> None:
+    def _allocate(self, ahead: int) -> None:
         length = len(self.stream.operations)
-        soon = min(LOAD_AHEAD, ahead)
+        near_ahead = min(LOAD_AHEAD, ahead)
         for k in range(min(ahead, length)):
-            self._bring(0, k, slow=True)
-        for k in range(min(soon, length)):
-            self._bring(0, k)
+            self._load_operands(0, k, not_near=True)
+        for k in range(min(near_ahead, length)):
+            self._load_operands(0, k)
         for k in range(length):
             if k + ahead < length:
-                self._bring(k, k + ahead, slow=True)
-            if k + soon < length:
-                self._bring(k, k + soon)
-            self._bring(k, k)
+                self._load_operands(k, k + ahead, not_near=True)
+            if k + near_ahead < length:
+                self._load_operands(k, k + near_ahead)
+            self._load_operands(k, k)
             self._use(k)
 
     def _operands(self, k: int) -> set[int]:
@@ -170,37 +172,37 @@ class _Walk:
             if value >= first or value in self.away
         }
 
-    def _bring(self, now: int, k: int, *, slow: bool = False) -> None:
-        """Append loads of an operation's operands at ``now``; if ``slow``, not from near memory."""
+    def _load_operands(self, now: int, k: int, *, not_near: bool = False) -> None:
+        """Append loads of operands at ``now``; with ``not_near`` only those from other memories."""
         for value in sorted(self._operands(k)):
             if value in self.held or value not in self.away or value < self.stream.first_load:
                 continue
-            if not slow or self.away[value].memory != "near":
+            if not not_near or self.away[value].memory != "near":
                 self.moves.loads[now].append(self.away[value])
                 self.held.add(value)
-        if not slow:
-            self._bring_constants(now, k)
+        if not not_near:
+            self._load_constants(now, k)
 
-    def _bring_constants(self, now: int, k: int) -> None:
+    def _load_constants(self, now: int, k: int) -> None:
         """Append loads of an operation's constants, each in a pair with a constant needed soon.
 
         Constants beyond the capacity of the table remain literals in the code.
         """
         for value in self.constants[k]:
             if value not in self.held and len(self.moves.table) < MOST_TABLED:
-                self._bring_constant(now, value)
-                later = (
-                    other
-                    for each in self.constants[k : k + PAIRED_AHEAD]
-                    for other in each
-                    if other not in self.held
+                self._load_constant(now, value)
+                candidates = (
+                    candidate
+                    for constants in self.constants[k : k + PAIRED_AHEAD]
+                    for candidate in constants
+                    if candidate not in self.held
                 )
-                partner = next(later, None)
+                partner = next(candidates, None)
                 if partner is not None:
-                    self._bring_constant(now, partner)
+                    self._load_constant(now, partner)
                 self.moves.table += [0.0] * (len(self.moves.table) % 2)
 
-    def _bring_constant(self, now: int, value: int) -> None:
+    def _load_constant(self, now: int, value: int) -> None:
         self.moves.loads[now].append(Move(value, "table", len(self.moves.table)))
         self.moves.table.append(self.stream.constants[value])
         self.held.add(value)
@@ -216,7 +218,7 @@ class _Walk:
         if self.uses.get(value):
             self.held.add(value)
         while len(self.held) > self.room.registers:
-            self._put_away(k, max(self.held, key=lambda each: self._wait(k, each)))
+            self._store(k, max(self.held, key=lambda held_value: self._wait(k, held_value)))
 
     def _wait(self, k: int, value: int) -> int:
         """Return the number of operations until a value's next use, more if no store is needed."""
@@ -227,7 +229,7 @@ class _Walk:
         if move is not None and move.memory in MEMORIES:
             heappush(self.free if move.memory == "near" else self.free_far, move.place)
 
-    def _put_away(self, k: int, value: int) -> None:
+    def _store(self, k: int, value: int) -> None:
         self.held.remove(value)
         if value in self.away:
             return

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from flexarm.engine.emit import own
-from flexarm.engine.emit.keep import Room
+from flexarm.engine.emit.keep import ThreadMemory
 from flexarm.engine.emit.llvm_text import number, vector
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.sincos import sincos
@@ -35,14 +35,14 @@ class Dialect:
     # that instead has instructions for them, which return NaN if an operand is NaN.
     extremes: str = "num"
     # On a GPU: registers and memory for values; if None, LLVM or the driver allocates registers.
-    room: Room | None = None
+    room: ThreadMemory | None = None
 
 
 PROCESSOR = Dialect()
 BARE = Dialect(fused=False, libm=False, extremes="imum")
 
 
-class Kit:
+class SupportCode:
     """LLVM types and constants for a number of lanes, and the support functions in use."""
 
     def __init__(self, width: int, reach: range, dialect: Dialect) -> None:
@@ -88,33 +88,33 @@ class Kit:
     def support(self) -> str:
         """Return the LLVM code of the recorded functions."""
         lines = []
-        needed = self._needed
-        if "sincos" in needed and self.dialect.libm:
-            needed = needed | {"sin", "cos"}
-        mine = own.needed(needed & own.TAKEN.keys()) if not self.dialect.libm else []
-        if mine:
+        names = self._needed
+        if "sincos" in names and self.dialect.libm:
+            names = names | {"sin", "cos"}
+        emitted = own.needed(names & own.TAKEN.keys()) if not self.dialect.libm else []
+        if emitted:
             for name in own.INTRINSICS:
-                if self.width > 1 or name not in needed:
-                    listed = ", ".join(["double"] * (2 if name in BINARY else 1))
-                    lines.append(f"declare double @llvm.{name}.f64({listed})")
-            lines += [own.own_function(name) for name in mine]
-        for name in sorted(needed - {"sincos", "fill", "reciprocal", *mine}):
+                if self.width > 1 or name not in names:
+                    types = ", ".join(["double"] * (2 if name in BINARY else 1))
+                    lines.append(f"declare double @llvm.{name}.f64({types})")
+            lines += [own.own_function(name) for name in emitted]
+        for name in sorted(names - {"sincos", "fill", "reciprocal", *emitted}):
             arguments = 2 if name in BINARY else 1
             if name in INTRINSICS:
-                listed = ", ".join([self.real] * arguments)
-                lines.append(f"declare {self.real} @{self.intrinsic(name)}({listed})")
+                types = ", ".join([self.real] * arguments)
+                lines.append(f"declare {self.real} @{self.intrinsic(name)}({types})")
             else:
                 lines.append(f"declare double @{name}({', '.join(['double'] * arguments)})")
-        if "sincos" in needed:
+        if "sincos" in names:
             lines.append(sincos(self.width, libm=self.dialect.libm, fused=self.dialect.fused))
-        if "reciprocal" in needed:
+        if "reciprocal" in names:
             lines.append(RECIPROCAL)
-        if "fill" in needed:
+        if "fill" in names:
             lines.append(self._fill())
         return "\n".join(lines)
 
     def _fill(self) -> str:
-        # A loop of our own: LLVM's memset would be a call of the C library.
+        # An explicit loop, since LLVM's memset would call the C library.
         return f"""define internal void @flexarm.fill(ptr %to, i64 %n, {self.real} %x) nounwind {{
 entry:
 br label %loop
@@ -135,18 +135,18 @@ def library(names: tuple[str, ...]) -> str:
 
     Targets without a C library need these definitions.
     """
-    kit, lines = Kit(1, range(0), BARE), []
+    kit, lines = SupportCode(1, range(0), BARE), []
     for name in names:
         count = 2 if name in BINARY else 1
-        listed = ", ".join(f"double %x{k}" for k in range(count))
-        lines.append(f"define double @{name}({listed}) nounwind {{")
+        parameters = ", ".join(f"double %x{k}" for k in range(count))
+        lines.append(f"define double @{name}({parameters}) nounwind {{")
         if name in ("sin", "cos"):
             kit.need("sincos")
-            lines.append(f"%both = call {{ double, double }} @{SINCOS}({listed})")
+            lines.append(f"%both = call {{ double, double }} @{SINCOS}({parameters})")
             lines.append(
                 f"%y = extractvalue {{ double, double }} %both, {('sin', 'cos').index(name)}"
             )
         else:
-            lines.append(f"%y = call double @{kit.call_of(name)}({listed})")
+            lines.append(f"%y = call double @{kit.call_of(name)}({parameters})")
         lines.append("ret double %y\n}")
     return "\n".join([kit.support(), *lines])

@@ -13,7 +13,7 @@ from flexarm.engine.constants import (
     PIECE_OPERATIONS,
     UNROLLED_OUTPUTS,
 )
-from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
+from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, SupportCode
 from flexarm.engine.emit.llvm_text import number, per_lane
 from flexarm.engine.emit.plan import CodeLayout, plan, runs_of_leaves
 from flexarm.engine.emit.sincos import NAME as SINCOS
@@ -50,7 +50,7 @@ def emit_llvm(
     chunk: int = PIECE_OPERATIONS,
     fit: ProcessorFit = ANY,
     dialect: Dialect = PROCESSOR,
-    apart: bool = False,
+    shared_table: bool = False,
 ) -> "Code":
     """Return the LLVM code of a stream of operations.
 
@@ -66,7 +66,7 @@ def emit_llvm(
         Code layout for the processor.
     dialect
         Features of the target.
-    apart
+    shared_table
         Whether to read constants from a table that is filled when the code is loaded.
 
     Returns
@@ -81,26 +81,26 @@ def emit_llvm(
         raise FlexarmError(
             f"width: must be a number of SIMD lanes that is a power of two, got {width}"
         )
-    planned = plan(stream, chunk=min(fit.chunk or chunk, chunk), ordered=fit.ordered)
-    stream = planned.stream
-    kit = Kit(width, fit.reach, dialect)
+    layout = plan(stream, chunk=min(fit.chunk or chunk, chunk), ordered=fit.ordered)
+    stream = layout.stream
+    kit = SupportCode(width, fit.reach, dialect)
     entry = f"flexarm_{stream.name}"
     pointers = [f"%x{k}" for k in range(len(stream.inputs))]
     pointers += [f"%y{k}" for k in range(len(stream.outputs))] + ["%w"]
     parameters = ", ".join(f"ptr noalias {pointer}" for pointer in pointers)
     arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
     text: list[str] = []
-    numbers: list[int] | None = [] if apart else None
-    calls, table, near = [""] * len(planned.pieces), 0, 0
-    for k, where in _layout(len(planned.pieces), fit.slot):
-        body = _LlvmFunction(planned, kit, f"{entry}.{k}", planned.pieces[k], numbers)
+    numbers: list[int] | None = [] if shared_table else None
+    calls, table, near_doubles = [""] * len(layout.pieces), 0, 0
+    for k, alignment in _layout(len(layout.pieces), fit.slot):
+        body = _LlvmFunction(layout, kit, f"{entry}.{k}", layout.pieces[k], numbers)
         body.write_operations()
-        text += body.function(where)
-        table, near = table + body.table, max(near, body.near)
+        text += body.function(alignment)
+        table, near_doubles = table + body.table, max(near_doubles, body.near)
         calls[k] = body.call()
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
-        body = _LlvmFunction(planned, kit, f"{entry}.edge{start}", range(0), numbers)
+        body = _LlvmFunction(layout, kit, f"{entry}.edge{start}", range(0), numbers)
         body.write_leaves(runs[start : start + chunk])
         text += body.function("")
         calls.append(body.call())
@@ -110,16 +110,18 @@ def emit_llvm(
     text += [*calls, "ret void\n}"]
     text.append(f"define void @{entry}_table(ptr %table) noinline nounwind {{")
     for k, pointer in enumerate(pointers):
-        text.append(f"%t{k} = getelementptr i64, ptr %table, i64 {k}")  # whatever a pointer takes
+        text.append(
+            f"%t{k} = getelementptr i64, ptr %table, i64 {k}"
+        )  # entries of 8 bytes on every target
         text.append(f"{pointer} = load ptr, ptr %t{k}")
     text.append(f"call void @{entry}({arguments})\nret void\n}}\n")
     if numbers:
         size = f"[{len(numbers)} x {kit.real}] zeroinitializer, align 64"
         text.append(f"@{entry}{NUMBERS} = dso_local global {size}\n")
-    everything = "\n".join([kit.support(), dialect.room.declared if dialect.room else "", *text])
+    text_of_all = "\n".join([kit.support(), dialect.room.declared if dialect.room else "", *text])
     return Code(
-        everything, entry, f"{entry}_table", width, planned.work_size, tuple(numbers or ()),
-        table, near,
+        text_of_all, entry, f"{entry}_table", width, layout.work_size, tuple(numbers or ()),
+        table, near_doubles,
     )  # fmt: skip
 
 
@@ -133,17 +135,17 @@ def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
     offset in a page. The first functions therefore fill some pages except for the last slot, where
     nothing displaces them; the other functions share the last slot of every page.
     """
-    kept = CACHE_WAYS * (CACHE_WAY // slot - 1) if slot else functions
-    if not kept + CACHE_WAYS < functions <= MOST_PLACED_FUNCTIONS:
+    cached = CACHE_WAYS * (CACHE_WAY // slot - 1) if slot else functions
+    if not cached + CACHE_WAYS < functions <= MOST_PLACED_FUNCTIONS:
         return [(k, "") for k in range(functions)]
-    rest = iter(range(kept, functions))
+    uncached = iter(range(cached, functions))
     order: list[tuple[int, str]] = []
-    for k in range(kept):
-        order.append((k, f"align {slot if k % (kept // CACHE_WAYS) else CACHE_WAY}"))
-        if (k + 1) % (kept // CACHE_WAYS) == 0:
-            order.append((next(rest), f"align {slot}"))
-    before = f"prefix [{CACHE_WAY - slot} x i8] zeroinitializer"
-    return order + [(k, f"align {CACHE_WAY} {before}") for k in rest]
+    for k in range(cached):
+        order.append((k, f"align {slot if k % (cached // CACHE_WAYS) else CACHE_WAY}"))
+        if (k + 1) % (cached // CACHE_WAYS) == 0:
+            order.append((next(uncached), f"align {slot}"))
+    prefix = f"prefix [{CACHE_WAY - slot} x i8] zeroinitializer"
+    return order + [(k, f"align {CACHE_WAY} {prefix}") for k in uncached]
 
 
 @dataclass(frozen=True)
@@ -173,21 +175,23 @@ class _LlvmFunction:
 
     def __init__(
         self,
-        planned: CodeLayout,
-        kit: Kit,
+        layout: CodeLayout,
+        kit: SupportCode,
         name: str,
         values: range,
-        apart: list[int] | None,
+        shared_constants: list[int] | None,
     ) -> None:
         self._lines: list[str] = []
         self._kit = kit
         self._name = name
         self.values = values
-        self._apart = apart  # constants of the functions emitted so far, in the common table
-        self._stream = planned.stream
-        self._planned = planned
+        self._apart = (
+            shared_constants  # constants of the functions emitted so far, in the common table
+        )
+        self._stream = layout.stream
+        self._planned = layout
         self._numbers: dict[int, int] | None = None  # table indices of constants
-        if kit.reach or apart is not None:
+        if kit.reach or shared_constants is not None:
             self._numbers = {}
         self._at_hand: dict[int, str] = {}
         self._angles: dict[int, str] = {}
@@ -203,16 +207,16 @@ class _LlvmFunction:
 
     def _frequent_windows(self) -> "set[_Place]":
         """Return the sections of arrays used often enough to justify a register for the address."""
-        planned, first = self._planned, self._stream.first_operation
+        layout, first = self._planned, self._stream.first_operation
         operations = self._stream.operations[self.values.start - first :][: len(self.values)]
         operands = chain.from_iterable(operation.operands for operation in operations)
         outside = dict.fromkeys(value for value in operands if value not in self.values)
-        read = [self._place(value) for value in outside if value >= self._stream.first_load]
-        places = list(read)
+        read_places = [self._place(value) for value in outside if value >= self._stream.first_load]
+        places = list(read_places)
         for value in self.values:
-            places += [self._place(value)] if value in planned.places else []
-            places += [(f"y{each.port}", each.element) for each in planned.stores.get(value, ())]
-        places += [("numbers", k) for k in range(len(outside) - len(read))]
+            places += [self._place(value)] if value in layout.places else []
+            places += [(f"y{store.port}", store.element) for store in layout.stores.get(value, ())]
+        places += [("numbers", k) for k in range(len(outside) - len(read_places))]
         uses = Counter(map(self._window, places)).most_common(ADDRESS_REGISTERS)
         return {window for window, times in uses if times >= ADDRESS_USES}
 
@@ -247,12 +251,12 @@ class _LlvmFunction:
             for store in stores.get(value, ()):
                 array = f"y{store.port}"
                 if thread:
-                    place = thread.own(array, store.element)
-                    self._lines.append(f"store double {name}, {place}, align 8")
+                    address = thread.own(array, store.element)
+                    self._lines.append(f"store double {name}, {address}, align 8")
                 else:
                     self.store(array, store.element, name)
-            for left, place in thread.left(value - first) if thread else ():
-                self._lines.append(f"store volatile double {self.reference(left)}, {place}")
+            for stored, address in thread.left(value - first) if thread else ():
+                self._lines.append(f"store volatile double {self.reference(stored)}, {address}")
         if thread:
             self._arrays |= thread.arrays.keys()
             self._tables, self.table, self.near = thread.tables(), thread.constants, thread.near
@@ -267,20 +271,22 @@ class _LlvmFunction:
                 for store in run:
                     self.store(f"y{store.port}", store.element, value)
 
-    def function(self, where: str) -> list[str]:
+    def function(self, alignment: str) -> list[str]:
         """Return the LLVM lines of the function and of the tables of its constants."""
         tables = self._tables
         if self._apart is not None:
             self._apart += self._numbers or ()
         elif self._numbers:
-            listed = ", ".join(f"{self._kit.real} {self._number(value)}" for value in self._numbers)
+            constants = ", ".join(
+                f"{self._kit.real} {self._number(value)}" for value in self._numbers
+            )
             size = f"[{len(self._numbers)} x {self._kit.real}]"
-            table = f"internal unnamed_addr constant {size} [{listed}], align 8"
+            table = f"internal unnamed_addr constant {size} [{constants}], align 8"
             tables = [*tables, f"@{self._name}.numbers = {table}"]
         parameters = ", ".join(f"ptr noalias %{array}" for array in sorted(self._arrays))
         return [
             *tables,
-            f"define internal void @{self._name}({parameters}) noinline nounwind {where} {{",
+            f"define internal void @{self._name}({parameters}) noinline nounwind {alignment} {{",
             *self._lines,
             "ret void\n}",
         ]
@@ -302,13 +308,13 @@ class _LlvmFunction:
 
     def _fetch(self, value: int) -> str:
         if value >= self._stream.first_load:
-            place = self._address(*self._place(value))
+            address = self._address(*self._place(value))
         elif self._numbers is None:
             return self._number(value)
         else:
             column = self._numbers.setdefault(value, len(self._numbers))
-            place = self._address("numbers", column)
-        return self._write(f"load {self._kit.real}, ptr {place}, align 8")
+            address = self._address("numbers", column)
+        return self._write(f"load {self._kit.real}, ptr {address}, align 8")
 
     def _number(self, constant: int) -> str:
         return number(self._stream.constants[constant], self._kit.width)
@@ -322,9 +328,9 @@ class _LlvmFunction:
         if self._frequent and (window := self._window((array, element))) in self._frequent:
             middle = window[1] * len(self._kit.reach) - self._kit.reach.start
             if window not in self._near:
-                place = self._write(f"getelementptr {kind}, ptr {base}, i64 {middle}")
+                address = self._write(f"getelementptr {kind}, ptr {base}, i64 {middle}")
                 # Inline assembly is opaque to LLVM, so that the address stays in a register.
-                self._near[window] = self._write(f'call ptr asm "", "=r,0"(ptr {place})')
+                self._near[window] = self._write(f'call ptr asm "", "=r,0"(ptr {address})')
             base, element = self._near[window], element - middle
         return self._write(f"getelementptr {kind}, ptr {base}, i64 {element}")
 
@@ -334,8 +340,8 @@ class _LlvmFunction:
             return f"@{self._name}.numbers"
         if "numbers" not in self._arrays:
             self._arrays.add("numbers")
-            place = f"getelementptr {self._kit.real}, ptr %numbers, i64 {len(self._apart)}"
-            self._constants = self._write(place)
+            expression = f"getelementptr {self._kit.real}, ptr %numbers, i64 {len(self._apart)}"
+            self._constants = self._write(expression)
         return self._constants
 
     def _write(self, expression: str) -> str:
@@ -346,14 +352,14 @@ class _LlvmFunction:
 
     def store(self, base: str, element: int, value: str) -> None:
         """Emit code that stores a value in an array element."""
-        place = self._address(base, element)
-        self._lines.append(f"store {self._kit.real} {value}, ptr {place}, align 8")
+        address = self._address(base, element)
+        self._lines.append(f"store {self._kit.real} {value}, ptr {address}, align 8")
 
     def fill(self, base: str, element: int, length: int, value: str) -> None:
         """Emit a call that stores a value in ``length`` consecutive elements of an array."""
         self._kit.need("fill")
-        place = self._address(base, element)
-        arguments = f"ptr {place}, i64 {length}, {self._kit.real} {value}"
+        address = self._address(base, element)
+        arguments = f"ptr {address}, i64 {length}, {self._kit.real} {value}"
         self._lines.append(f"call void @flexarm.fill({arguments})")
 
     def operate(self, result: str, operation: Operation) -> None:
@@ -366,13 +372,15 @@ class _LlvmFunction:
         elif op == "neg":
             line = f"fneg {kit.real} {names[0]}"
         elif op in INTRINSICS:
-            listed = ", ".join(f"{kit.real} {name}" for name in names)
-            line = f"call {kit.real} @{kit.intrinsic(op)}({listed})"
+            arguments = ", ".join(f"{kit.real} {name}" for name in names)
+            line = f"call {kit.real} @{kit.intrinsic(op)}({arguments})"
         elif op in ("sin", "cos"):
             line = self._turn(operation.a, names[0], ["sin", "cos"].index(op))
         elif op == "tan" and not kit.dialect.libm:
-            both = [self._write(self._turn(operation.a, names[0], which)) for which in (0, 1)]
-            line = f"fdiv {kit.real} {both[0]}, {both[1]}"
+            sine_cosine = [
+                self._write(self._turn(operation.a, names[0], index)) for index in (0, 1)
+            ]
+            line = f"fdiv {kit.real} {sine_cosine[0]}, {sine_cosine[1]}"
         elif op in LIBRARY:
             self._lines += per_lane(result, kit.call_of(op), names, kit.width)
             return
@@ -380,13 +388,13 @@ class _LlvmFunction:
             line = self._choose(op, names)
         self._lines.append(f"{result} = {line}")
 
-    def _turn(self, angle: int, name: str, which: int) -> str:
+    def _turn(self, angle: int, name: str, index: int) -> str:
         pair = f"{{ {self._kit.real}, {self._kit.real} }}"
         if angle not in self._angles:
             self._kit.need("sincos")
             argument = f"{self._kit.real} {name}"
             self._angles[angle] = self._write(f"call {pair} @{SINCOS}({argument})")
-        return f"extractvalue {pair} {self._angles[angle]}, {which}"
+        return f"extractvalue {pair} {self._angles[angle]}, {index}"
 
     def _choose(self, op: str, names: list[str]) -> str:
         """Return the LLVM expression of a comparison or selection; truth values are 1.0 and 0.0."""
@@ -406,8 +414,8 @@ class _LlvmFunction:
             return self._select(below, kit.minus_one, self._write(above))
         raise AssertionError(f"operation '{op}' of the stream has no LLVM code")
 
-    def _compare(self, how: str, a: str, b: str) -> str:
-        return self._write(f"fcmp {how} {self._kit.real} {a}, {b}")
+    def _compare(self, predicate: str, a: str, b: str) -> str:
+        return self._write(f"fcmp {predicate} {self._kit.real} {a}, {b}")
 
     def _select(self, truth: str, yes: str, no: str) -> str:
         kit = self._kit

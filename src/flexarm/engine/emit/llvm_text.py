@@ -17,18 +17,18 @@ def vector(element: str, width: int) -> str:
 def per_lane(result: str, function: str, arguments: list[str], width: int) -> list[str]:
     """Return the LLVM lines that call a C library function separately for every lane."""
     if width == 1:
-        plain = ", ".join(f"double {argument}" for argument in arguments)
-        return [f"{result} = call double @{function}({plain})"]
+        typed_arguments = ", ".join(f"double {argument}" for argument in arguments)
+        return [f"{result} = call double @{function}({typed_arguments})"]
     real = vector("double", width)
     lines: list[str] = []
     before = "undef"
     for lane in range(width):
-        listed = []
+        elements = []
         for k, argument in enumerate(arguments):
             piece = f"{result}.{lane}.{k}"
             lines.append(f"{piece} = extractelement {real} {argument}, i32 {lane}")
-            listed.append(f"double {piece}")
-        lines.append(f"{result}.{lane} = call double @{function}({', '.join(listed)})")
+            elements.append(f"double {piece}")
+        lines.append(f"{result}.{lane} = call double @{function}({', '.join(elements)})")
         after = result if lane == width - 1 else f"{result}.{lane}.v"
         lines.append(f"{after} = insertelement {real} {before}, double {result}.{lane}, i32 {lane}")
         before = after

@@ -38,41 +38,46 @@ def by_liveness(stream: Stream) -> Stream:
     node_of |= {inner: node_of[k] for k, inner in partner.items()}
     operands: list[list[int]] = []
     for k in nodes:
-        _, *used = stream.operations[k]
+        _, *operand_values = stream.operations[k]
         if k in partner:
-            used += stream.operations[partner[k]][1:]
-        own = node_of[k]
-        both = {node_of[value - first] for value in used if value >= first}
-        operands.append([node for node in both if node != own])
+            operand_values += stream.operations[partner[k]][1:]
+        own_node = node_of[k]
+        operand_nodes = {node_of[value - first] for value in operand_values if value >= first}
+        operands.append([node for node in operand_nodes if node != own_node])
     for reorder in (_largest_first, _from_the_results, _from_the_inputs):
-        chosen = reorder(operands)
-        place = [0] * len(chosen)
-        for k, node in enumerate(chosen):
-            place[node] = k
-        operands = [[place[k] for k in operands[node]] for node in chosen]
-        nodes = [nodes[node] for node in chosen]
+        node_order = reorder(operands)
+        position = [0] * len(node_order)
+        for k, node in enumerate(node_order):
+            position[node] = k
+        operands = [[position[k] for k in operands[node]] for node in node_order]
+        nodes = [nodes[node] for node in node_order]
     order: list[int] = []
     for k in nodes:
         order += [partner[k], k] if k in partner else [k]
-    new = list(range(first)) + [0] * len(order)
-    for k, old in enumerate(order):
-        new[first + old] = first + k
+    new_number = list(range(first)) + [0] * len(order)
+    for k, old_index in enumerate(order):
+        new_number[first + old_index] = first + k
     operations = (stream.operations[k] for k in order)
     return replace(
         stream,
         operations=tuple(
-            [Operation(op, new[a], new[b] if b >= 0 else -1) for op, a, b in operations]
+            [
+                Operation(op, new_number[a], new_number[b] if b >= 0 else -1)
+                for op, a, b in operations
+            ]
         ),
-        stores=tuple([Store(port, element, new[value]) for port, element, value in stream.stores]),
+        stores=tuple(
+            [Store(port, element, new_number[value]) for port, element, value in stream.stores]
+        ),
     )
 
 
 def belong_together(stream: Stream, k: int) -> bool:
     """Return whether operations k - 1 and k become one instruction or one call."""
-    before, after = stream.operations[k - 1 : k + 1]
-    if before.op == "mul":
-        return after.op in ADDITIONS and stream.first_operation + k - 1 in after.operands
-    return {before.op, after.op} == TURNS and before.a == after.a
+    first, second = stream.operations[k - 1 : k + 1]
+    if first.op == "mul":
+        return second.op in ADDITIONS and stream.first_operation + k - 1 in second.operands
+    return {first.op, second.op} == TURNS and first.a == second.a
 
 
 def _partners(stream: Stream) -> dict[int, int]:
@@ -84,7 +89,7 @@ def _partners(stream: Stream) -> dict[int, int]:
         uses[b] += 1
     for store in stream.stores:
         uses[store.value] += 1
-    turned: dict[int, int] = {}
+    first_turn: dict[int, int] = {}
     partner: dict[int, int] = {}
     for k, (op, a, b) in enumerate(stream.operations):
         if op in ADDITIONS:
@@ -96,52 +101,55 @@ def _partners(stream: Stream) -> dict[int, int]:
                 ):
                     partner[k] = value - first
                     break
-        elif op in TURNS and turned.setdefault(a, k) != k:
-            partner[k] = turned[a]
+        elif op in TURNS and first_turn.setdefault(a, k) != k:
+            partner[k] = first_turn[a]
     return partner
 
 
 def _users(operands: list[list[int]]) -> list[list[int]]:
     users: list[list[int]] = [[] for _ in operands]
-    for k, used in enumerate(operands):
-        for operand in used:
+    for k, operands_of in enumerate(operands):
+        for operand in operands_of:
             users[operand].append(k)
     return users
 
 
 def _largest_first(operands: list[list[int]]) -> list[int]:
     """Return a depth-first order of operations in which the largest operand comes first."""
-    left = [len(each) for each in _users(operands)]
-    results = [k for k, count in enumerate(left) if not count]
+    users_left = [len(users_of) for users_of in _users(operands)]
+    results = [k for k, count in enumerate(users_left) if not count]
     # Set of operations below an operation, as bits, while a later operation may need the set.
-    taken, size = [0] * len(operands), [0] * len(operands)
-    for k, used in enumerate(operands):
-        all_taken = 1 << k
-        for operand in used:
-            all_taken |= taken[operand]
-            left[operand] -= 1
-            if not left[operand]:
-                taken[operand] = 0
-        taken[k], size[k] = all_taken, all_taken.bit_count()
-    order, seen = list[int](), [False] * len(operands)
+    below, size = [0] * len(operands), [0] * len(operands)
+    for k, operands_of in enumerate(operands):
+        below_k = 1 << k
+        for operand in operands_of:
+            below_k |= below[operand]
+            users_left[operand] -= 1
+            if not users_left[operand]:
+                below[operand] = 0
+        below[k], size[k] = below_k, below_k.bit_count()
+    order, visited = list[int](), [False] * len(operands)
     stack = sorted(results, key=size.__getitem__)
     while stack:
         k = stack.pop()
         if k < 0:
             order.append(~k)
-        elif not seen[k]:
-            seen[k] = True
+        elif not visited[k]:
+            visited[k] = True
             stack.append(~k)
-            stack += sorted((each for each in operands[k] if not seen[each]), key=size.__getitem__)
+            stack += sorted(
+                (users_of for users_of in operands[k] if not visited[users_of]),
+                key=size.__getitem__,
+            )
     return order
 
 
 def _from_the_results(operands: list[list[int]]) -> list[int]:
     """Return an order, built from the last operation back, with few new live values per step."""
     users, size = _users(operands), len(operands)
-    waiting = [len(each) for each in users]
+    waiting = [len(neighbours) for neighbours in users]
     # Smallest rank first: the number of new live values, then the distance from the end.
-    rank = [size * (len(each) + 1) - k for k, each in enumerate(operands)]
+    rank = [size * (len(neighbours) + 1) - k for k, neighbours in enumerate(operands)]
     alive = [False] * size
     ready = [rank[k] for k, count in enumerate(waiting) if not count]
     heapify(ready)
@@ -169,9 +177,9 @@ def _from_the_results(operands: list[list[int]]) -> list[int]:
 def _from_the_inputs(operands: list[list[int]]) -> list[int]:
     """Return an order, built from the first operation on, with many last uses per step."""
     users, size = _users(operands), len(operands)
-    waiting = [len(each) for each in operands]
-    left = [len(each) for each in users]
-    total = [sum(each) for each in users]  # sum of the remaining users: finally the last user
+    waiting = [len(neighbours) for neighbours in operands]
+    users_left = [len(neighbours) for neighbours in users]
+    total = list(map(sum, users))  # sum of the remaining users: finally the last user
     rank = list(range(size))
     ready = [k for k, count in enumerate(waiting) if not count]
     order: list[int] = []
@@ -183,16 +191,16 @@ def _from_the_inputs(operands: list[list[int]]) -> list[int]:
         waiting[k] = -1
         order.append(k)
         for operand in operands[k]:
-            left[operand] -= 1
+            users_left[operand] -= 1
             total[operand] -= k
-            if left[operand] == 1:
+            if users_left[operand] == 1:
                 user = total[operand]
                 rank[user] -= size
                 if not waiting[user]:
                     heappush(ready, rank[user])
         for user in users[k]:
             waiting[user] -= 1
-            if left[k] == 1:
+            if users_left[k] == 1:
                 rank[user] -= size
             if not waiting[user]:
                 heappush(ready, rank[user])

@@ -40,14 +40,14 @@ INTRINSICS = ("fabs", "copysign", "sqrt", "floor")
 
 def needed(names: set[str]) -> list[str]:
     """Return functions and all functions of this module that they call, sorted by name."""
-    found: set[str] = set()
-    left = list(names)
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            left += TAKEN[name]
-    return sorted(found)
+    required: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name not in required:
+            required.add(name)
+            pending += TAKEN[name]
+    return sorted(required)
 
 
 def own_function(name: str) -> str:
@@ -55,9 +55,9 @@ def own_function(name: str) -> str:
     body = _NativeFunction()
     arguments = ["%x", "%y"] if name in ("pow", "atan2", "hypot") else ["%x"]
     result = getattr(body, name)(*arguments)
-    listed = ", ".join(f"double {argument}" for argument in arguments)
+    parameters = ", ".join(f"double {argument}" for argument in arguments)
     lines = "\n".join([*body.lines, f"ret double {result}"])
-    return f"define internal double @{PREFIX}{name}({listed}) noinline nounwind {{\n{lines}\n}}"
+    return f"define internal double @{PREFIX}{name}({parameters}) noinline nounwind {{\n{lines}\n}}"
 
 
 def _bits(value: float) -> int:
@@ -99,15 +99,15 @@ class _NativeFunction:
         return self._real("fdiv", a, b)
 
     def _intrinsic(self, name: str, *values: Value) -> str:
-        listed = ", ".join(f"double {_text(value)}" for value in values)
-        return self._write(f"call double @llvm.{name}.f64({listed})")
+        arguments = ", ".join(f"double {_text(value)}" for value in values)
+        return self._write(f"call double @llvm.{name}.f64({arguments})")
 
     def _call(self, name: str, *values: Value) -> str:
-        listed = ", ".join(f"double {_text(value)}" for value in values)
-        return self._write(f"call double @{PREFIX}{name}({listed})")
+        arguments = ", ".join(f"double {_text(value)}" for value in values)
+        return self._write(f"call double @{PREFIX}{name}({arguments})")
 
-    def _if(self, a: Value, how: str, b: Value, yes: Value, no: Value) -> str:
-        truth = self._write(f"fcmp {how} double {_text(a)}, {_text(b)}")
+    def _if(self, a: Value, predicate: str, b: Value, yes: Value, no: Value) -> str:
+        truth = self._write(f"fcmp {predicate} double {_text(a)}, {_text(b)}")
         return self._write(f"select i1 {truth}, double {_text(yes)}, double {_text(no)}")
 
     def _whole(self, op: str, a: str, b: int | str) -> str:
@@ -122,8 +122,8 @@ class _NativeFunction:
     def _polynomial(self, x: Value, coefficients: list[float]) -> str:
         """Emit the sum ``c_0 + c_1 x + ...`` by Horner's rule and return the result's name."""
         total = _text(coefficients[-1])
-        for each in coefficients[-2::-1]:
-            total = self._add(self._mul(total, x), each)
+        for coefficient in coefficients[-2::-1]:
+            total = self._add(self._mul(total, x), coefficient)
         return total
 
     def exp(self, x: str) -> str:
@@ -132,20 +132,20 @@ class _NativeFunction:
         x = self._if(low, "ogt", 720.0, 720.0, low)
         marked = self._add(self._mul(x, 1 / math.log(2)), ROUNDER)
         n = self._sub(marked, ROUNDER)
-        rest = self._sub(self._sub(x, self._mul(n, LN2_HIGH)), self._mul(n, LN2_LOW))
-        series = self._polynomial(rest, [1 / math.factorial(k) for k in range(15)])
+        remainder = self._sub(self._sub(x, self._mul(n, LN2_HIGH)), self._mul(n, LN2_LOW))
+        series = self._polynomial(remainder, [1 / math.factorial(k) for k in range(15)])
         power = self._whole("sub", self._to_bits(marked), _bits(ROUNDER))
         half = self._whole("ashr", power, 1)
-        for part in (half, self._whole("sub", power, half)):
-            scale = self._whole("shl", self._whole("add", part, 1023), 52)
+        for exponent in (half, self._whole("sub", power, half)):
+            scale = self._whole("shl", self._whole("add", exponent, 1023), 52)
             series = self._mul(series, self._to_real(scale))
         return series
 
     def expm1(self, x: str) -> str:
         """Emit code for exp(x) - 1, near 0 by the series without the leading 1."""
-        near = self._mul(x, self._polynomial(x, [1 / math.factorial(k + 1) for k in range(15)]))
-        far = self._sub(self._call("exp", x), 1.0)
-        return self._if(self._intrinsic("fabs", x), "olt", 0.4, near, far)
+        small_x = self._mul(x, self._polynomial(x, [1 / math.factorial(k + 1) for k in range(15)]))
+        large_x = self._sub(self._call("exp", x), 1.0)
+        return self._if(self._intrinsic("fabs", x), "olt", 0.4, small_x, large_x)
 
     def log(self, x: str) -> str:
         """Emit code for ln(x): reduce by n ln 2, sum the series of 2 artanh((m - 1)/(m + 1))."""
@@ -157,59 +157,59 @@ class _NativeFunction:
         shifted = self._whole("sub", bits, _bits(math.sqrt(0.5)))
         n = self._whole("ashr", shifted, 52)
         mantissa = self._to_real(self._whole("sub", bits, self._whole("shl", n, 52)))
-        more = self._write(f"select i1 {tiny}, i64 -54, i64 0")
-        power = self._write(f"sitofp i64 {self._whole('add', n, more)} to double")
+        offset = self._write(f"select i1 {tiny}, i64 -54, i64 0")
+        power = self._write(f"sitofp i64 {self._whole('add', n, offset)} to double")
         s = self._div(self._sub(mantissa, 1.0), self._add(mantissa, 1.0))
         z = self._mul(s, s)
         tail = self._mul(self._mul(s, z), self._polynomial(z, [2 / (2 * k + 3) for k in range(11)]))
-        small = self._add(tail, self._mul(power, LN2_LOW))
-        found = self._add(self._mul(power, LN2_HIGH), self._add(self._mul(s, 2.0), small))
-        found = self._if(x, "oeq", math.inf, math.inf, found)
-        found = self._if(x, "oeq", 0.0, -math.inf, found)
-        found = self._if(x, "olt", 0.0, math.nan, found)
-        return self._if(x, "uno", x, x, found)
+        low_part = self._add(tail, self._mul(power, LN2_LOW))
+        result = self._add(self._mul(power, LN2_HIGH), self._add(self._mul(s, 2.0), low_part))
+        result = self._if(x, "oeq", math.inf, math.inf, result)
+        result = self._if(x, "oeq", 0.0, -math.inf, result)
+        result = self._if(x, "olt", 0.0, math.nan, result)
+        return self._if(x, "uno", x, x, result)
 
     def log1p(self, x: str) -> str:
         """Emit code for ln(1 + x): the logarithm of the rounded sum, corrected for the rounding."""
         u = self._add(x, 1.0)
-        found = self._mul(self._call("log", u), self._div(x, self._sub(u, 1.0)))
-        found = self._if(u, "oeq", 1.0, x, found)
-        return self._if(x, "oeq", math.inf, math.inf, self._if(x, "oeq", -1.0, -math.inf, found))
+        result = self._mul(self._call("log", u), self._div(x, self._sub(u, 1.0)))
+        result = self._if(u, "oeq", 1.0, x, result)
+        return self._if(x, "oeq", math.inf, math.inf, self._if(x, "oeq", -1.0, -math.inf, result))
 
     def pow(self, x: str, y: str) -> str:
         """Emit code for x^y as exp(y ln |x|), negative if x is negative and y an odd integer."""
         size = self._call("exp", self._mul(y, self._call("log", self._intrinsic("fabs", x))))
-        whole = self._intrinsic("floor", y)
-        halved = self._mul(whole, 0.5)
+        floor_y = self._intrinsic("floor", y)
+        halved = self._mul(floor_y, 0.5)
         odd = self._sub(halved, self._intrinsic("floor", halved))
         signed = self._if(odd, "ogt", 0.25, self._intrinsic("copysign", size, x), size)
-        negative = self._if(whole, "oeq", y, signed, math.nan)
-        found = self._if(x, "olt", 0.0, negative, size)
-        return self._if(y, "oeq", 0.0, 1.0, self._if(x, "oeq", 1.0, 1.0, found))
+        negative = self._if(floor_y, "oeq", y, signed, math.nan)
+        result = self._if(x, "olt", 0.0, negative, size)
+        return self._if(y, "oeq", 0.0, 1.0, self._if(x, "oeq", 1.0, 1.0, result))
 
     def tanh(self, x: str) -> str:
         """Emit code for the hyperbolic tangent, computed from expm1(2 |x|)."""
         size = self._intrinsic("fabs", x)
         t = self._call("expm1", self._add(size, size))
-        found = self._if(size, "ogt", 22.0, 1.0, self._div(t, self._add(t, 2.0)))
-        return self._intrinsic("copysign", found, x)
+        result = self._if(size, "ogt", 22.0, 1.0, self._div(t, self._add(t, 2.0)))
+        return self._intrinsic("copysign", result, x)
 
     def sinh(self, x: str) -> str:
         """Emit code for the hyperbolic sine: half the difference of exp(x) and exp(-x)."""
         size = self._intrinsic("fabs", x)
         t = self._call("expm1", size)
-        near = self._mul(self._add(t, self._div(t, self._add(t, 1.0))), 0.5)
+        small_x = self._mul(self._add(t, self._div(t, self._add(t, 1.0))), 0.5)
         half = self._call("exp", self._mul(size, 0.5))
-        far = self._mul(self._mul(half, 0.5), half)
-        return self._intrinsic("copysign", self._if(size, "ogt", 40.0, far, near), x)
+        large_x = self._mul(self._mul(half, 0.5), half)
+        return self._intrinsic("copysign", self._if(size, "ogt", 40.0, large_x, small_x), x)
 
     def cosh(self, x: str) -> str:
         """Emit code for the hyperbolic cosine: the mean of exp(x) and exp(-x)."""
         size = self._intrinsic("fabs", x)
         e = self._call("exp", size)
-        near = self._mul(self._add(e, self._div(1.0, e)), 0.5)
+        small_x = self._mul(self._add(e, self._div(1.0, e)), 0.5)
         half = self._call("exp", self._mul(size, 0.5))
-        return self._if(size, "ogt", 40.0, self._mul(self._mul(half, 0.5), half), near)
+        return self._if(size, "ogt", 40.0, self._mul(self._mul(half, 0.5), half), small_x)
 
     def atan(self, x: str) -> str:
         """Emit code for the arc tangent: argument reduction below tan(pi/8), then the series."""
@@ -242,26 +242,26 @@ class _NativeFunction:
             f"select i1 {steep}, double {self._sub(math.pi / 2, angle)}, double {angle}"
         )
         sign = self._intrinsic("copysign", 1.0, x)
-        behind = self._if(sign, "olt", 0.0, self._sub(math.pi, angle), angle)
-        return self._intrinsic("copysign", behind, y)
+        angle_in_quadrant = self._if(sign, "olt", 0.0, self._sub(math.pi, angle), angle)
+        return self._intrinsic("copysign", angle_in_quadrant, y)
 
     def asin(self, x: str) -> str:
         """Emit code for the arc sine as the angle of the point (sqrt(1 - x^2), x)."""
-        other = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
-        return self._call("atan2", x, other)
+        cosine = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
+        return self._call("atan2", x, cosine)
 
     def acos(self, x: str) -> str:
         """Emit code for the arc cosine as the angle of the point (x, sqrt(1 - x^2))."""
-        other = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
-        return self._call("atan2", other, x)
+        sine = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
+        return self._call("atan2", sine, x)
 
     def asinh(self, x: str) -> str:
         """Emit code for the inverse hyperbolic sine by log1p, which is accurate near 0."""
         size = self._intrinsic("fabs", x)
         square = self._mul(size, size)
         root = self._intrinsic("sqrt", self._add(square, 1.0))
-        found = self._call("log1p", self._add(size, self._div(square, self._add(root, 1.0))))
-        return self._intrinsic("copysign", found, x)
+        result = self._call("log1p", self._add(size, self._div(square, self._add(root, 1.0))))
+        return self._intrinsic("copysign", result, x)
 
     def acosh(self, x: str) -> str:
         """Emit code for the inverse hyperbolic cosine as ln(x + sqrt(x^2 - 1))."""

@@ -37,25 +37,25 @@ def plan(stream: Stream, *, chunk: int = PIECE_OPERATIONS, ordered: bool = True)
     pieces = tuple(range(first + a, first + b) for a, b in pairwise(edges))
     piece_of = np.repeat(np.arange(len(pieces)), np.diff(edges)).tolist()
     last_piece: dict[int, int] = {}
-    for here, (_, a, b) in zip(piece_of, stream.operations, strict=True):
-        if a >= first and piece_of[a - first] != here:
-            last_piece[a] = here
-        if b >= first and piece_of[b - first] != here:
-            last_piece[b] = here
+    for piece_number, (_, a, b) in zip(piece_of, stream.operations, strict=True):
+        if a >= first and piece_of[a - first] != piece_number:
+            last_piece[a] = piece_number
+        if b >= first and piece_of[b - first] != piece_number:
+            last_piece[b] = piece_number
     places: dict[int, int] = {}
-    free: list[int] = []
+    free_indices: list[int] = []
     released: list[list[int]] = [[] for _ in pieces]
     work_size = 0
     for number, piece in enumerate(pieces):
         for value in piece:
             if value in last_piece:
-                if free:
-                    places[value] = heappop(free)
+                if free_indices:
+                    places[value] = heappop(free_indices)
                 else:
                     places[value], work_size = work_size, work_size + 1
                 released[last_piece[value]].append(places[value])
-        for place in released[number]:
-            heappush(free, place)
+        for index in released[number]:
+            heappush(free_indices, index)
     stores: dict[int, list[Store]] = {}
     for store in stream.stores:
         stores.setdefault(store.value, []).append(store)

@@ -121,9 +121,9 @@ def _fused(width: int) -> str:
         f"%z = fmul {real} %r, %r",
     ]
     for part, coefficients in (("s", SINE), ("c", COSINE)):
-        *rest, last = (number(x, width) for x in coefficients)
-        for k, each in reversed([*enumerate(rest)]):
-            lines.append(fma(f"%{part}{k}", "%z", last, each))
+        *lower, last = (number(x, width) for x in coefficients)
+        for k, coefficient in reversed([*enumerate(lower)]):
+            lines.append(fma(f"%{part}{k}", "%z", last, coefficient))
             last = f"%{part}{k}"
     lines += [
         f"%rz = fmul {real} %r, %z",
@@ -155,9 +155,9 @@ def _small(real: str, whole: str, truth: str, width: int) -> str:
 def _with_library(width: int) -> str:
     real, whole, truth = (vector(element, width) for element in ("double", "i64", "i1"))
     suffix = "f64" if width == 1 else f"v{width}f64"
-    every = "" if width == 1 else f"declare i1 @llvm.vector.reduce.and.v{width}i1({truth})\n"
+    reduce = "" if width == 1 else f"declare i1 @llvm.vector.reduce.and.v{width}i1({truth})\n"
     reduced = f"%all = call i1 @llvm.vector.reduce.and.v{width}i1({truth} %small)"
-    return f"""{every}define internal {{ {real}, {real} }} @{NAME}({real} %x) noinline nounwind {{
+    return f"""{reduce}define internal {{ {real}, {real} }} @{NAME}({real} %x) noinline nounwind {{
 %size = call {real} @llvm.fabs.{suffix}({real} %x)
 %small = fcmp olt {real} %size, {number(LARGEST_ANGLE, width)}
 {"" if width == 1 else reduced}

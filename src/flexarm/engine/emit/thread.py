@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from flexarm.engine.emit.keep import CONSTANT, MEMORIES, Move, Room, moves
+from flexarm.engine.emit.keep import CONSTANT, MEMORIES, Move, ThreadMemory, moves
 from flexarm.engine.emit.llvm_text import number
 from flexarm.engine.stream import Stream
 
@@ -41,7 +41,9 @@ class Thread:
         Function that emits an expression and returns the name of its value.
     """
 
-    def __init__(self, stream: Stream, room: Room, name: str, write: Callable[[str], str]) -> None:
+    def __init__(
+        self, stream: Stream, room: ThreadMemory, name: str, write: Callable[[str], str]
+    ) -> None:
         self._stream, self._write = stream, write
         self._table = f"{name}_numbers".replace(".", "_")  # NVIDIA's names have no dots
         self._kept = moves(stream, room)
@@ -68,12 +70,12 @@ class Thread:
         for move in self._kept.loads[k]:
             if move.memory == "table":
                 if move.place % 2 == 0:
-                    place = f"getelementptr (double, {NEAR} @{self._table}, i32 {move.place})"
-                    pair = self._write(f"load volatile {PAIR}, {NEAR} {place}, align 16")
+                    address = f"getelementptr (double, {NEAR} @{self._table}, i32 {move.place})"
+                    pair = self._write(f"load volatile {PAIR}, {NEAR} {address}, align 16")
                 yield move.value, self._write(f"extractelement {PAIR} {pair}, i32 {move.place % 2}")
             else:
-                place = self._place(move)
-                yield move.value, self._write(f"load volatile double, {place}, align 8")
+                address = self._place(move)
+                yield move.value, self._write(f"load volatile double, {address}, align 8")
 
     def left(self, k: int) -> Iterator[tuple[int, str]]:
         """Emit addresses for values stored after an operation; yield (value number, address)."""
@@ -85,15 +87,15 @@ class Thread:
             load = self._stream.loads[move.value - self._stream.first_load]
             return self.own(f"x{load.port}", load.element)
         kind = NEAR if move.memory == "near" else OWN
-        place = self._write(f"getelementptr double, {kind} %{move.memory}, i32 {move.offset}")
-        return f"{kind} {place}"
+        address = self._write(f"getelementptr double, {kind} %{move.memory}, i32 {move.offset}")
+        return f"{kind} {address}"
 
     def own(self, array: str, element: int) -> str:
         """Emit the address of an element of an array private to the thread, and return it."""
         if array not in self.arrays:
             self.arrays[array] = self._write(f"addrspacecast ptr %{array} to {OWN}")
-        place = f"getelementptr double, {OWN} {self.arrays[array]}, i32 {element}"
-        return f"{OWN} {self._write(place)}"
+        address = f"getelementptr double, {OWN} {self.arrays[array]}, i32 {element}"
+        return f"{OWN} {self._write(address)}"
 
     def tables(self) -> list[str]:
         """Return the LLVM lines of the table of constants and of the function that fills it."""
@@ -101,11 +103,11 @@ class Thread:
         if not table:
             return []
         size = f"[{len(table)} x double]"
-        listed = ", ".join(f"double {number(value, 1)}" for value in table)
-        shared, constant = (f"addrspace({each})" for each in (MEMORIES["near"], CONSTANT))
+        elements = ", ".join(f"double {number(value, 1)}" for value in table)
+        shared, constant = (f"addrspace({space})" for space in (MEMORIES["near"], CONSTANT))
         return [
             f"@{self._table} = internal {shared} global {size} undef, align 16",
-            f"@{self._table}_all = internal {constant} constant {size} [{listed}], align 8",
+            f"@{self._table}_all = internal {constant} constant {size} [{elements}], align 8",
             f"""declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare void @llvm.nvvm.barrier0()
@@ -138,9 +140,11 @@ def quotient(a: str, b: str, one: str, write: Callable[[str], str]) -> str:
     if a == one:
         return inverse
     inverse = write(inverse)
-    first = write(f"fmul double {a}, {inverse}")
-    back = write(f"fneg double {first}")
-    rest = write(f"call double @llvm.fmuladd.f64(double {b}, double {back}, double {a})")
-    fine = write(f"call double @llvm.fmuladd.f64(double {rest}, double {inverse}, double {first})")
-    none = write(f"fcmp uno double {fine}, 0.0")
-    return f"select i1 {none}, double {first}, double {fine}"
+    estimate = write(f"fmul double {a}, {inverse}")
+    negative = write(f"fneg double {estimate}")
+    residual = write(f"call double @llvm.fmuladd.f64(double {b}, double {negative}, double {a})")
+    refined = write(
+        f"call double @llvm.fmuladd.f64(double {residual}, double {inverse}, double {estimate})"
+    )
+    is_nan = write(f"fcmp uno double {refined}, 0.0")
+    return f"select i1 {is_nan}, double {estimate}, double {refined}"

@@ -58,10 +58,10 @@ class Gpu:
         version = ctypes.c_int()
         self.call("cuDriverGetVersion", ctypes.byref(version))
         if version.value < OLDEST_DRIVER:
-            have = f"{version.value // 1000}.{version.value % 1000 // 10}"
+            supported = f"{version.value // 1000}.{version.value % 1000 // 10}"
             raise DeviceError(
-                f"GPU: NVIDIA's driver supports CUDA {have}, and CUDA 11.0 is needed. Install a "
-                "driver of version 450 or newer."
+                f"GPU: NVIDIA's driver supports CUDA {supported}, and CUDA 11.0 is needed. Install "
+                "a driver of version 450 or newer."
             )
         device = ctypes.c_int()
         self.call("cuDeviceGet", ctypes.byref(device), 0)
@@ -80,9 +80,9 @@ class Gpu:
         self.enter()
 
     def _attribute(self, number: int, device: ctypes.c_int) -> int:
-        found = ctypes.c_int()
-        self.call("cuDeviceGetAttribute", ctypes.byref(found), number, device)
-        return found.value
+        value = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(value), number, device)
+        return value.value
 
     def enter(self) -> None:
         """Select the GPU's context for driver calls from this thread."""
@@ -98,8 +98,8 @@ class Gpu:
         text = ctypes.c_char_p()
         self._library.cuGetErrorString(code, ctypes.byref(text))
         words = (text.value or b"an unknown error").decode() + f" (error {code})"
-        # A launch also allocates memory: values outside of registers, for all threads at once.
-        advice = "; end what else uses the GPU's memory" if code == OUT_OF_MEMORY else ""
+        # A launch too allocates memory, for the values of all threads outside of registers.
+        advice = ". End other programs that use the GPU's memory." if code == OUT_OF_MEMORY else ""
         return words + advice
 
     @property
@@ -146,14 +146,18 @@ class GpuArray:
     def send(self) -> None:
         """Copy the values from the host to the GPU."""
         if self.values.nbytes:
-            place = ctypes.c_void_p(self.values.ctypes.data)
-            gpu().call("cuMemcpyHtoD_v2", self.address, place, ctypes.c_size_t(self.values.nbytes))
+            host_address = ctypes.c_void_p(self.values.ctypes.data)
+            gpu().call(
+                "cuMemcpyHtoD_v2", self.address, host_address, ctypes.c_size_t(self.values.nbytes)
+            )
 
     def fetch(self) -> NDArray[Any]:
         """Copy the values from the GPU to the host and return them."""
         if self.values.nbytes:
-            place = ctypes.c_void_p(self.values.ctypes.data)
-            gpu().call("cuMemcpyDtoH_v2", place, self.address, ctypes.c_size_t(self.values.nbytes))
+            host_address = ctypes.c_void_p(self.values.ctypes.data)
+            gpu().call(
+                "cuMemcpyDtoH_v2", host_address, self.address, ctypes.c_size_t(self.values.nbytes)
+            )
         return self.values
 
     def view(self, first: int, last: int, owner: object) -> DeviceArray:
@@ -193,39 +197,39 @@ class GpuMemory:
         """Fill the memory with copies of a block, one behind the other."""
         self.put(block.reshape(1, -1), 0, block.size)
         begin, size = int(self.address.value), 8 * block.size
-        done = 1
-        while done < times:
-            some = min(done, times - done)
-            target, count = ctypes.c_uint64(begin + done * size), ctypes.c_size_t(some * size)
+        written = 1
+        while written < times:
+            portion = min(written, times - written)
+            target, count = ctypes.c_uint64(begin + written * size), ctypes.c_size_t(portion * size)
             gpu().call("cuMemcpyDtoD_v2", target, self.address, count)
-            done += some
+            written += portion
 
     def put(self, rows: NDArray[np.float64], first: int, stride: int) -> None:
         """Write contiguous rows (count, width), `stride` doubles apart, the first at `first`."""
-        self._copy(rows, first, stride, there=True)
+        self._copy(rows, first, stride, to_gpu=True)
 
     def get(self, rows: NDArray[np.float64], first: int, stride: int) -> NDArray[np.float64]:
         """Copy rows of GPU memory into a contiguous array (count, width) and return the array."""
-        self._copy(rows, first, stride, there=False)
+        self._copy(rows, first, stride, to_gpu=False)
         return rows
 
-    def _copy(self, rows: NDArray[np.float64], first: int, stride: int, *, there: bool) -> None:
+    def _copy(self, rows: NDArray[np.float64], first: int, stride: int, *, to_gpu: bool) -> None:
         assert rows.flags.c_contiguous
-        place, host = int(self.address.value) + 8 * first, rows.ctypes.data
+        gpu_address, host = int(self.address.value) + 8 * first, rows.ctypes.data
         width = 8 * rows.shape[1]
         if len(rows) == 1 or 8 * stride == width:  # one piece
-            target, size = ctypes.c_uint64(place), ctypes.c_size_t(rows.nbytes)
-            if rows.size and there:
+            target, size = ctypes.c_uint64(gpu_address), ctypes.c_size_t(rows.nbytes)
+            if rows.size and to_gpu:
                 gpu().call("cuMemcpyHtoD_v2", target, ctypes.c_void_p(host), size)
             elif rows.size:
                 gpu().call("cuMemcpyDtoH_v2", ctypes.c_void_p(host), target, size)
             return
-        here = {"kind": HOST, "host": host, "pitch": width}
-        beyond = {"kind": DEVICE, "device": place, "pitch": 8 * stride}
-        source, sink = (here, beyond) if there else (beyond, here)
-        given = {f"source_{name}": value for name, value in source.items()}
-        given |= {f"target_{name}": value for name, value in sink.items()}
-        copy = _Copy2d(width=width, height=len(rows), **given)
+        host_side = {"kind": HOST, "host": host, "pitch": width}
+        gpu_side = {"kind": DEVICE, "device": gpu_address, "pitch": 8 * stride}
+        source, target_side = (host_side, gpu_side) if to_gpu else (gpu_side, host_side)
+        fields = {f"source_{name}": value for name, value in source.items()}
+        fields |= {f"target_{name}": value for name, value in target_side.items()}
+        copy = _Copy2d(width=width, height=len(rows), **fields)
         if rows.size:
             gpu().call("cuMemcpy2DUnaligned_v2", ctypes.byref(copy))
 
@@ -248,8 +252,8 @@ def columns_in_place(
 ) -> DeviceArray:
     """Return columns ``first`` to ``last``, excluded, of an array in the memory of a device."""
     count, width = values.shape
-    place = pointer + first * values.itemsize
-    return DeviceArray(place, (count, last - first), (width, 1), (device, 0), owner)
+    address = pointer + first * values.itemsize
+    return DeviceArray(address, (count, last - first), (width, 1), (device, 0), owner)
 
 
 class GpuKernel:
@@ -288,7 +292,7 @@ class GpuKernel:
 
     def launch(self, count: int, arrays: Sequence[GpuArray | GpuMemory | Borrowed]) -> None:
         """Start the kernel for ``count`` arms, one thread each, with arrays in GPU memory."""
-        given = [ctypes.c_int64(count), *(each.address for each in arrays)]
-        pointers = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
+        arguments = [ctypes.c_int64(count), *(array.address for array in arrays)]
+        pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
         size = (-(-count // self._block), 1, 1, self._block, 1, 1, self._shared)
         gpu().call("cuLaunchKernel", self._function, *size, None, pointers, None)

@@ -134,7 +134,7 @@ class DeviceArray:
         """Description of an array in GPU memory for CuPy and Numba."""
         if self._device[0] != CUDA:
             raise AttributeError("the array is not in the memory of a GPU")
-        strides = tuple(DOUBLE * each for each in self._strides)
+        strides = tuple(DOUBLE * stride for stride in self._strides)
         return {"shape": self.shape, "typestr": "<f8", "data": (self.pointer, False),
                 "strides": strides, "version": 3}  # fmt: skip
 
@@ -152,24 +152,24 @@ def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | N
     capsule = array.__dlpack__()
     address = _python.PyCapsule_GetPointer(id(capsule), NAME)
     tensor = ctypes.cast(address, ctypes.POINTER(_Managed)).contents.tensor
-    given = tuple(tensor.shape[: tensor.ndim])
+    actual_shape = tuple(tensor.shape[: tensor.ndim])
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
     rows = tuple(_product(shape[k + 1 :]) for k in range(len(shape)))
     doubles = (tensor.code, tensor.bits, tensor.lanes) == (FLOAT, 64, 1)
     # The stride along an axis of length 1 is arbitrary.
-    apart = strides is not None and any(
+    wrong_strides = strides is not None and any(
         n > 1 and a != b for n, a, b in zip(shape, strides, rows, strict=False)
     )
-    if not doubles or given != shape or apart:
+    if not doubles or actual_shape != shape or wrong_strides:
         raise FlexarmError(
-            f"must be a C-contiguous array of float64 with shape {shape}, got shape {given} "
+            f"must be a C-contiguous array of float64 with shape {shape}, got shape {actual_shape} "
             f"with {tensor.bits} bits per number"
         )
     return int(tensor.data or 0) + int(tensor.byte_offset)
 
 
 def _product(numbers: Sequence[int]) -> int:
-    found = 1
+    product = 1
     for number in numbers:
-        found *= number
-    return found
+        product *= number
+    return product

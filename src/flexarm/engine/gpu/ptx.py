@@ -26,7 +26,7 @@ def read(text: str, target: llvm.TargetMachine, machine: Target = CUDA) -> llvm.
 
 
 def threads(
-    entry: str, pointers: Sequence[str], lines: Sequence[str], rooms: Sequence[str] = ()
+    entry: str, pointers: Sequence[str], lines: Sequence[str], allocations: Sequence[str] = ()
 ) -> str:
     """Return the LLVM kernel that runs given lines for every arm, one thread per arm.
 
@@ -40,16 +40,18 @@ def threads(
         Names of the pointers.
     lines
         LLVM lines for the thread's arm, %arm, with index %lane in group %group.
-    rooms
+    allocations
         LLVM lines that allocate memory of the thread, which LLVM replaces by registers only here.
     """
     parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in pointers)])
-    places = ("ctaid", "ntid", "tid")
-    reads = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in places)
-    values = "\n".join(f"%{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in places)
+    registers = ("ctaid", "ntid", "tid")
+    reads = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in registers)
+    values = "\n".join(
+        f"%{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in registers
+    )
     return f"""{reads}
 define ptx_kernel void @{entry}({parameters}) {{
-{chr(10).join([*rooms, values])}
+{chr(10).join([*allocations, values])}
 %before = mul i32 %ctaid, %ntid
 %number = add i32 %before, %tid
 %arm = zext i32 %number to i64

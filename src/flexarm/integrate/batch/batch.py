@@ -121,7 +121,7 @@ class InPlace:
     q: Array | DeviceArray
     v: Array | DeviceArray
     u: Array | DeviceArray
-    # Array whose first columns are t, q and v: for JAX, which does not accept parts of an array.
+    # Array whose first columns are t, q and v, for JAX, which does not accept views of an array.
     rows: Array | DeviceArray
 
 
@@ -158,7 +158,7 @@ class Batch:
         ]
         self._limits = [
             (arms, *_limits([kinds[k] for k in kind_of[arms]]))
-            for arms in _groups([_watched(task).tobytes() for task in kinds], kind_of)
+            for arms in _groups([_bound_rows(task).tobytes() for task in kinds], kind_of)
         ]
         self.reset()
 
@@ -171,7 +171,7 @@ class Batch:
         name = self._kinds[0].equation.model.arm.name
         return f"Batch of {len(self)} times {name}: {self.dt:g} s in {self.substeps} steps"
 
-    def _seen(self) -> Array:
+    def _current_rows(self) -> Array:
         """Return times, states and reference attitudes of all arms, one row per arm."""
         if self._stale or self._lent:
             for arms, engine in self._engines:
@@ -209,18 +209,18 @@ class Batch:
     @property
     def t(self) -> Array:
         """Times since the last reset of each arm [s], shape (count,)."""
-        return self._seen()[:, 0].copy()
+        return self._current_rows()[:, 0].copy()
 
     @property
     def q(self) -> Array:
         """Coordinates, shape (count, n)."""
-        return self._seen()[:, 1 : 1 + len(self.names)].copy()
+        return self._current_rows()[:, 1 : 1 + len(self.names)].copy()
 
     @property
     def v(self) -> Array:
         """Rates, shape (count, n)."""
         n = len(self.names)
-        return self._seen()[:, 1 + n : 1 + 2 * n].copy()
+        return self._current_rows()[:, 1 + n : 1 + 2 * n].copy()
 
     @property
     def reference_attitudes(self) -> Array:
@@ -229,7 +229,7 @@ class Batch:
         Angles are relative to the reference attitudes.  The k rotation matrices (3, 3) of an arm,
         from reference attitude axes to world axes, are stacked, and are updated as the arm turns.
         """
-        return self._seen()[:, 1 + self._size :].reshape(len(self), -1, 3).copy()
+        return self._current_rows()[:, 1 + self._size :].reshape(len(self), -1, 3).copy()
 
     def step(self, u: Any = None) -> Array:
         """Advance all arms by one step with constant inputs; return which arms have ended.
@@ -270,11 +270,11 @@ class Batch:
             self._step_with(u)
         self._stale = True
         if self._rows.shape[1] > 1 + self._size:
-            self._measure_anew()
+            self._rebase_attitudes()
 
-    def _measure_anew(self) -> None:
+    def _rebase_attitudes(self) -> None:
         """Update the reference attitudes of arms whose angles approach a singularity."""
-        rows, n, any_rebased = self._seen(), len(self.names), False
+        rows, n, any_rebased = self._current_rows(), len(self.names), False
         for k, first in enumerate(self._kinds[0].equation.model.attitudes):
             start = 1 + self._size + 9 * k
             for row in map(
@@ -313,7 +313,7 @@ class Batch:
     @property
     def ended(self) -> Array:
         """Mask of arms whose run would end, shape (count,)."""
-        states = self._seen()[:, 1 : 1 + 2 * len(self.names)]
+        states = self._current_rows()[:, 1 : 1 + 2 * len(self.names)]
         ended = ~np.all(np.isfinite(states), axis=1)
         for arms, rows, low, high in self._limits:
             with np.errstate(invalid="ignore"):
@@ -332,15 +332,15 @@ class Batch:
             Initial coordinates by name, and rates as ``NAME.rate``, which replace the start of the
             model file: a list of mappings by arm that is reset, or a mapping of arrays.
         """
-        rows = self._chosen(which)
+        rows = self._selected(which)
         initial = self._starts[self._which[rows]]
         if starts is not None:
-            initial[:, 1 : 1 + self._size] = self._begun(starts, self._which[rows])
-        self._seen()[rows] = initial
+            initial[:, 1 : 1 + self._size] = self._initial_states(starts, self._which[rows])
+        self._current_rows()[rows] = initial
         for arms, engine in self._engines:
             engine.take(self._rows[arms])
 
-    def _begun(self, starts: Any, kinds: Ints) -> Array:
+    def _initial_states(self, starts: Any, kinds: Ints) -> Array:
         """Return initial states of arms of given kinds, (count, size), from values by name."""
         values = _rows("starts", starts, len(kinds))
         units = coordinate_units(self._kinds[0].equation.model)
@@ -353,7 +353,7 @@ class Batch:
             )
         return variations.states(slice(None))
 
-    def _chosen(self, which: object) -> Ints:
+    def _selected(self, which: object) -> Ints:
         """Return the indices of the arms that ``which`` selects."""
         numbers = np.arange(len(self))
         if which is None:
@@ -391,7 +391,7 @@ def _row(task: InitialValueProblem) -> Array:
 def _groups(keys: Sequence[Hashable], kind_of: Ints) -> list[slice | Ints]:
     """Return the indices of arms whose kinds have equal keys, one entry per distinct key.
 
-    ``keys`` has one key per kind, and ``which`` is the index of each arm's kind.
+    ``keys`` has one key per kind, and ``kind_of`` is the index of each arm's kind.
     """
     numbers = {key: k for k, key in enumerate(dict.fromkeys(keys))}
     if len(numbers) == 1:
@@ -409,7 +409,7 @@ def _structure(task: InitialValueProblem) -> Hashable:
     return id(member_of(task).structure), repr(task.groups[1:])
 
 
-def _watched(task: InitialValueProblem) -> Array:
+def _bound_rows(task: InitialValueProblem) -> Array:
     """Return coefficients of the quantities with limits, linear in (q, v), shape (count, 2 n)."""
     rows = [limit.row for limit in task.state_limits if limit.what]
     return np.array(rows).reshape(-1, 2 * len(task.equation.model.names))
@@ -424,4 +424,4 @@ def _limits(tasks: Sequence[InitialValueProblem]) -> tuple[Array, Array, Array]:
         [(limit.low, limit.high) for limit in task.state_limits if limit.what] for task in tasks
     ]
     low, high = np.array(bounds).reshape(len(tasks), -1, 2).transpose(2, 0, 1)
-    return _watched(tasks[0]), low, high
+    return _bound_rows(tasks[0]), low, high

@@ -13,7 +13,14 @@ import numpy as np
 from flexarm.engine.compile import native_width
 from flexarm.formulations.numbers.structures import BoundKernel, abreast
 from flexarm.integrate.batch.runs import RunArrays
-from flexarm.integrate.batch.series import COUNTS, VALUE, RunSeries, gathered, march_series, restart
+from flexarm.integrate.batch.series import (
+    COUNTS,
+    VALUE,
+    RunSeries,
+    gather_memory,
+    march_series,
+    restart,
+)
 from flexarm.integrate.batch.variations import Variations
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.constants import (
@@ -73,12 +80,12 @@ def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
     a free base or spherical joint, a control law, a servo or a contact.
     """
     members = [task.motion.compiled() for task in tasks]
-    if any(_is_alone(task) for task in tasks):
+    if any(_needs_own_steps(task) for task in tasks):
         return None
     return abreast([member for member in members if isinstance(member, BoundKernel)])
 
 
-def _is_alone(task: InitialValueProblem) -> bool:
+def _needs_own_steps(task: InitialValueProblem) -> bool:
     model = task.equation.model
     has_actuators = task.motion.law is not None or bool(task.motion.actuators.key)
     return has_actuators or bool(model.attitudes or model.arm.contacts)
@@ -165,7 +172,7 @@ class RunBlock:
     inputs
         Indices of the channels with constant inputs that differ from run to run.
     rows
-        Number of samples that are kept of each run: all, or 1 for the last one.
+        Number of samples stored per run: all, or 1 for the last one.
     """
 
     def __init__(self, m: IntegratorState, lanes: int, inputs: Sequence[int], rows: int) -> None:
@@ -175,7 +182,7 @@ class RunBlock:
             / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
         )
         first_pieces = m.system.first
-        memory = gathered(m, [*m.buffers.values()], m.samples)
+        memory = gather_memory(m, [*m.buffers.values()], m.samples)
 
         def offset(array: Array) -> int:
             return (array.ctypes.data - memory.ctypes.data) // DOUBLE.itemsize
@@ -203,7 +210,7 @@ class RunBlock:
         samples
             Array (runs, rows, size) for the states at the samples.
         go_on
-            Function that is called now and then, and may raise to stop.
+            Function that is called every few runs, and may raise an exception to stop.
         """
         r, count = self._series, len(states) // self.lanes
         y, u = (
@@ -222,7 +229,7 @@ class RunBlock:
             march_series(r)
             attempts = self._m.steps + self._m.rejections
             if r.going and self._m.method.proven and attempts > RECOMPILED_AFTER - self._m.budget:
-                r.run, r.going = r.run + 1, 0  # a long run, whose equations are compiled again
+                r.run, r.going = r.run + 1, 0  # a long run: Python recompiles its equations
             elapsed = time.perf_counter() - start_time
             seconds[first_run : r.run + r.going] += elapsed / (r.run + r.going - first_run)
             portion = max(1, min(2 * portion, int(portion * KERNEL_CALL_TIME / max(elapsed, 1e-6))))
@@ -231,7 +238,7 @@ class RunBlock:
 
 
 @dataclass(eq=False)
-class AlikeRuns:
+class EqualRuns:
     """Consecutive groups of runs whose lanes have the same problems."""
 
     first: int  # number of the first run
@@ -250,7 +257,7 @@ class CoreRuns:
     method
         Integrator of all runs.
     rows
-        Number of samples that are kept of each run: all, or 1 for the last one.
+        Number of samples stored per run: all, or 1 for the last one.
     workers
         Number of threads; one per core if None.
     """
@@ -260,14 +267,14 @@ class CoreRuns:
     ) -> None:
         for task in variations.bases:
             refuse_states(method, task)
-        # CasADi is not safe in threads: threads only run what is compiled here.
+        # CasADi is not thread-safe: compile all equations before the threads start.
         for task in {id(task.motion): task for task in variations.bases}.values():
             make_ready(new_state(task, method, task.rtol))
         self.variations, self.method, self._rows = variations, method, rows
         self.width = native_width() if method.abreast else 1
         self._workers = workers or os.cpu_count() or 1
         self._inputs = variations.input_channels()
-        self._given_up = threading.Event()
+        self._cancelled = threading.Event()
 
     def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
         """Compute runs `rows`, of whose arrays `results` is the part; yield counts that are done.
@@ -276,7 +283,7 @@ class CoreRuns:
         """
         jobs = (
             (stretch, first, min(first + JOB_GROUPS * len(stretch.tasks), stretch.last))
-            for stretch in self._stretches(rows)
+            for stretch in self._equal_runs(rows)
             for first in range(stretch.first, stretch.last, JOB_GROUPS * len(stretch.tasks))
         )
         futures = list[Future[int]]()
@@ -289,12 +296,12 @@ class CoreRuns:
                 for future in futures:
                     yield future.result()
             except BaseException:  # Ctrl-C: do not wait for the others
-                self._given_up.set()
+                self._cancelled.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _stretches(self, rows: slice) -> Iterator[AlikeRuns]:
-        """Yield stretches of consecutive runs; groups of lanes begin at multiples of the width."""
+    def _equal_runs(self, rows: slice) -> Iterator[EqualRuns]:
+        """Yield consecutive runs with equal problems; groups begin at multiples of the width."""
         problems = self.variations.problem_of[rows]
         full = len(problems) // self.width * self.width if self.width > 1 else 0
         for begin, end, width in ((0, full, self.width), (full, len(problems), 1)):
@@ -302,23 +309,25 @@ class CoreRuns:
             changes = np.flatnonzero(np.any(groups[1:] != groups[:-1], axis=1)) + 1
             ends = [*changes.tolist(), len(groups)] if len(groups) else []
             for first, last in zip([0, *ends], ends, strict=False):
-                yield from self._stretch(
+                yield from self._equal_runs_of(
                     rows.start + begin + first * width, rows.start + begin + last * width,
                     tuple(groups[first].tolist()),
                 )  # fmt: skip
 
-    def _stretch(self, first: int, last: int, problems: tuple[int, ...]) -> Iterator[AlikeRuns]:
-        """Yield the stretch, or those of single runs if its lanes do not go together."""
+    def _equal_runs_of(
+        self, first: int, last: int, problems: tuple[int, ...]
+    ) -> Iterator[EqualRuns]:
+        """Yield such runs together, or one by one if the lanes cannot share steps."""
         problem_by_index = {k: self.variations.problem(k) for k in problems}
         tasks = tuple(problem_by_index[k] for k in problems)
         block = self._block(tasks)
         if block is not None or len(problems) == 1:
-            yield AlikeRuns(first, last, tasks, None if block is None else [block])
+            yield EqualRuns(first, last, tasks, None if block is None else [block])
         elif len(problem_by_index) == 1:
-            yield from self._stretch(first, last, problems[:1])
+            yield from self._equal_runs_of(first, last, problems[:1])
         else:
             for k in range(first, last):
-                yield from self._stretch(k, k + 1, (problems[(k - first) % len(problems)],))
+                yield from self._equal_runs_of(k, k + 1, (problems[(k - first) % len(problems)],))
 
     def _block(self, tasks: Sequence[InitialValueProblem]) -> RunBlock | None:
         """Return memory for runs with the problems in its lanes; None if they need Python."""
@@ -327,8 +336,8 @@ class CoreRuns:
         m = lane_state(tasks, self.method)
         return None if m is None else RunBlock(m, len(tasks), self._inputs, self._rows)
 
-    def _job(self, stretch: AlikeRuns, first: int, last: int, results: RunArrays) -> int:
-        """Compute some runs of a stretch; return how many."""
+    def _job(self, stretch: EqualRuns, first: int, last: int, results: RunArrays) -> int:
+        """Compute runs `first` to `last`, excluded; return their number."""
         numbers = np.arange(first, last)
         if stretch.blocks is not None:
             numbers = self._in_series(stretch.blocks, stretch.tasks, numbers, results)
@@ -337,9 +346,9 @@ class CoreRuns:
         for k in numbers.tolist():
             task = self.variations.of_run(k)
             if self.method.adaptive:
-                solution = solve(new_state(task, self.method, task.rtol), self._go_on)
+                solution = solve(new_state(task, self.method, task.rtol), self._check_cancelled)
             else:
-                solution = solve_in_equal_steps(task, self.method, task.rtol, self._go_on)
+                solution = solve_in_equal_steps(task, self.method, task.rtol, self._check_cancelled)
             results.keep(k - results.first, solution, task.times)
         return last - first
 
@@ -350,7 +359,7 @@ class CoreRuns:
         """Compute runs in compiled code; return the numbers of those that did not finish in it."""
         try:
             block = blocks.pop()
-        except IndexError:  # other threads use them
+        except IndexError:  # other threads use all blocks
             new_block = self._block(tasks)
             assert new_block is not None
             block = new_block
@@ -361,7 +370,7 @@ class CoreRuns:
             samples[part] if in_place else np.empty((len(runs), block.rows, block.size))
         )
         counts, seconds = block.run(
-            states, self.variations.input_values(runs), states_of_samples, self._go_on
+            states, self.variations.input_values(runs), states_of_samples, self._check_cancelled
         )
         if not in_place:
             samples[rows, :, : block.size], samples[rows, :, block.size :] = (
@@ -373,6 +382,6 @@ class CoreRuns:
         blocks.append(block)
         return np.asarray(runs[np.repeat(counts[:, 0] != FINISHED, block.lanes)])
 
-    def _go_on(self, t: float) -> None:
-        if self._given_up.is_set():
+    def _check_cancelled(self, t: float) -> None:
+        if self._cancelled.is_set():
             raise KeyboardInterrupt  # stops the present run

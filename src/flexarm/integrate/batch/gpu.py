@@ -12,7 +12,7 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.batch.runs import COUNTED, RunArrays
 from flexarm.integrate.batch.series import VALUE
-from flexarm.integrate.batch.variations import Variations, alike, distinct
+from flexarm.integrate.batch.variations import Variations, distinct, equal_groups
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.constants import GPU_MEMORY_SHARE, LAUNCH_OPERATIONS, UPLOADED_RUNS
 from flexarm.integrate.loop import FINISHED, RUNNING, march
@@ -44,7 +44,7 @@ def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
         for feature, present in (
             ("may touch something", bool(motion.equation.model.arm.contacts)),
             ("has drives with play or current limits", bool(motion.actuators.lookouts)),
-            ("has sampled servos", any(item.servo.period is not None for item in servos)),
+            ("has sampled servos", any(servo.servo.period is not None for servo in servos)),
         ):
             if present:
                 raise SimulationError(
@@ -81,7 +81,7 @@ class GpuRun:
         return {
             key: (function, table)
             for key, (function, table) in functions.items()
-            if isinstance(function, BoundKernel)  # true of functions whose numbers are inputs
+            if isinstance(function, BoundKernel)  # functions whose parameters are inputs
         }
 
     @property
@@ -161,7 +161,7 @@ class GpuGroup:
 
         Parameters
         ----------
-        which, states, inputs
+        first_index, states, inputs
             Index of each run in the first runs, initial states, (count, size), and constant inputs,
             (count, inputs).
         results, numbers
@@ -214,7 +214,7 @@ class _Portion:
             self._put([place], values[:, None])
 
     def _put(self, places: Sequence[int], values: Array) -> None:
-        """Write numbers (count, width) of all runs behind places in their rows."""
+        """Write numbers (count, width) of all runs to offsets in their rows."""
         rows = interleaved(values).reshape(self.blocks, -1)
         for place in places:
             self.image.put(rows, place * GROUP, self.stride)
@@ -231,14 +231,14 @@ class _Portion:
             returned = np.isin(codes, (RUNNING, FINISHED, DONE), invert=True)
             continued = [k for k in self.handled if codes[k] == FINISHED]
             for k in (*np.flatnonzero(returned).tolist(), *continued):
-                codes[k] = RUNNING if self._goes_on(k, int(codes[k])) else DONE
+                codes[k] = RUNNING if self._continues(k, int(codes[k])) else DONE
             self.codes.send()
             ended = int(np.sum(codes != RUNNING))
             ended_before, newly_ended = ended, ended - ended_before
             yield newly_ended
         self._collect(elapsed / max(len(codes), 1))
 
-    def _goes_on(self, k: int, code: int) -> bool:
+    def _continues(self, k: int, code: int) -> bool:
         """Handle the exit code of a run in Python; return whether the run goes on."""
         run = self.handled.setdefault(k, self.run_of(int(self.numbers[k])))
         stride, offset = self.stride, k // GROUP * self.stride
@@ -290,7 +290,7 @@ class GpuRuns:
         variations, first = self._variations, rows.start
         problems, which = np.unique(variations.problem_of[rows], return_inverse=True)
         firsts = [GpuRun(variations.problem(k), self._method) for k in problems.tolist()]
-        for members in alike(distinct(run.structure for run in firsts)):
+        for members in equal_groups(distinct(run.structure for run in firsts)):
             numbers = np.flatnonzero(np.isin(which, members))
             key = tuple(problems[members].tolist())
             if key not in self._groups:
@@ -311,7 +311,7 @@ class GpuRuns:
         while steps:
             part.special.clear()
             runs = {k: GpuRun(tasks[k], self._method, step) for k, step in steps.items()}
-            for members in alike(distinct(run.structure for run in runs.values())):
+            for members in equal_groups(distinct(run.structure for run in runs.values())):
                 numbers = np.array(list(runs))[members]
                 group = GpuGroup([runs[k] for k in numbers.tolist()])
                 states = np.array([runs[k].task.state for k in numbers.tolist()])

@@ -109,7 +109,7 @@ def simulate_many(
     wrenches
         As for `flexarm.simulate`, the same for all runs.
     keep
-        What is stored of each run: ``samples``, the states every ``dt``; ``last``, the state at
+        Stored results of each run: ``samples``, the states every ``dt``; ``last``, the state at
         the end; or names of time histories, as for `Runs.curve`.
     workers
         Number of threads; one per core if None.
@@ -136,11 +136,11 @@ def simulate_many(
     changes which numbers are 0 or 1 requires another trace.  With ``dop853``, runs are integrated
     in groups with common steps, one run per lane of a vector register.
     """
-    laws, tolerances = _each("control", control), _each("rtol", rtol)
+    laws, tolerances = _by_run("control", control), _by_run("rtol", rtol)
     rows = {
-        name: read_rows(name, given)
-        for name, given in (("parameters", parameters), ("starts", starts), ("inputs", inputs))
-        if given is not None
+        name: read_rows(name, values)
+        for name, values in (("parameters", parameters), ("starts", starts), ("inputs", inputs))
+        if values is not None
     }
     lengths = [len(values) for values in (laws, tolerances) if values is not None]
     count = _count({*map(row_count, rows.values()), *lengths})
@@ -151,7 +151,7 @@ def simulate_many(
     require_function("progress", progress, "of the number of runs done", SimulationError)
     shared = {"t_end": t_end, "dt": dt, "method": method, "formulation": formulation,
               "paper": paper, "allow_long": allow_long}  # fmt: skip
-    given = Given(rows, laws, tolerances, count)
+    given = RunArguments(rows, laws, tolerances, count)
     options = [
         RunOptions.of(
             **shared,
@@ -192,7 +192,7 @@ def simulate_many(
     return runs
 
 
-class Given:
+class RunArguments:
     """Values of simulate_many by run, and which runs have a base in common.
 
     Attributes
@@ -244,7 +244,7 @@ class Given:
 
 def _bases(
     arm: Arm,
-    given: Given,
+    given: RunArguments,
     options: Sequence[RunOptions],
     times: Array,
     acting: tuple[Acting, ...],
@@ -324,7 +324,7 @@ def compute(
 ) -> None:
     """Compute runs on the processor or on a GPU.
 
-    If the method is ``automatic``, runs on a free base are repeated until momentum is kept.
+    If the method is ``automatic``, runs on a free base are repeated until momentum is conserved.
     """
     variations, done = runs.variations, 0
     solver: CoreRuns | GpuRuns
@@ -368,7 +368,7 @@ def _keep_momentum(runs: Runs, k: int, results: RunArrays) -> None:
         runs.judged[k] = METHODS[best.method], why
 
 
-def _each(name: str, value: Any) -> list[Any] | None:
+def _by_run(name: str, value: Any) -> list[Any] | None:
     """Return an argument given by run as a list; return None if it is given for all runs."""
     if not isinstance(value, Sequence | np.ndarray):
         return None

@@ -1,4 +1,4 @@
-"""RunArrays of many runs as arrays, from which a `Run` is built when it is asked for."""
+"""Results of many runs as arrays; a `Run` is built from them on request."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from flexarm.arguments import formerly, require_path, require_word
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Acting
 from flexarm.integrate.batch.curves import TIP, curve, curve_in_states, curves_of_states
-from flexarm.integrate.batch.variations import Columns, Variations, alike
+from flexarm.integrate.batch.variations import Columns, Variations, equal_groups
 from flexarm.integrate.constants import SAMPLES_AT_ONCE
 from flexarm.integrate.method import Method
 from flexarm.integrate.mission.wrenches import record_wrenches
@@ -41,14 +41,12 @@ COUNTED = ("steps", "rejections", "evaluations")
 class RunArrays:
     """States and statistics of runs as arrays, or of a part of the runs, in the same memory."""
 
-    # samples: states at the samples, (count, rows, size); NaN after the end of a run.
-    samples: Array
+    samples: Array  # states at the samples, (count, rows, size); NaN after the end of a run
     status: NDArray[np.uint8]  # index in STATUSES, (count,)
-    # statistics, seconds: accepted steps, rejected steps, evaluations, (count, 3); CPU time [s].
-    statistics: NDArray[np.uint32]
-    seconds: NDArray[np.float32]
-    # Solutions, by number of the run, of runs that did not finish, or of which arrays do not tell
-    # everything: changed reference attitudes, digital controllers.
+    statistics: NDArray[np.uint32]  # accepted steps, rejected steps, evaluations, (count, 3)
+    seconds: NDArray[np.float32]  # CPU time [s], (count,)
+    # Solutions, by number of the run, of runs that did not finish, changed reference attitudes or
+    # have digital controllers.
     special: dict[int, Solution] = field(default_factory=dict)
     first: int = 0  # number of the first run
 
@@ -106,14 +104,14 @@ class RunArrays:
 def _last(solution: Solution) -> Solution:
     """Return a solution with its last sample only."""
     end = slice(-1, None)
-    held = None if solution.held is None else solution.held[end]
+    held_values = None if solution.held is None else solution.held[end]
     times, states = solution.times[end], solution.states[end]
     return replace(
         solution,
         times=times,
         states=states,
         reference_attitudes=solution.reference_attitudes[end],
-        held=held,
+        held=held_values,
     )
 
 
@@ -162,10 +160,10 @@ class Runs(Sequence[Run]):
         return variations.count * (8 * rows * width + 4 * len(COUNTED) + 4 + 1)
 
     def solve(self, solver: Callable[[slice, RunArrays], None], least_runs: int) -> None:
-        """Fill the arrays: call a solver for all runs, or for parts of at least `least` runs.
+        """Fill the arrays: call a solver for all runs, or for parts of at least `least_runs`.
 
-        There are parts if time histories are kept by name; the states of a part take a tenth of the
-        memory of the results.
+        Runs are computed in parts if only time histories are stored; the states of a part take a
+        tenth of the memory of the results.
         """
         count, samples_per_run, width = self.variations.count, len(self.t), self.variations.size
         tenth = self.results.samples.nbytes // (10 * DOUBLE.itemsize * samples_per_run * width)
@@ -252,18 +250,18 @@ class Runs(Sequence[Run]):
 
     @property
     def tip(self) -> Array:
-        """Positions of the tip [m], (count, T, 3), computed when asked for."""
+        """Positions of the tip [m], (count, T, 3), computed on request."""
         return self._curves(TIP, slice(0, len(self)), self._states)
 
     @property
     def energy(self) -> Array:
-        """Kinetic, elastic and gravitational energies [J], (count, T, 3), computed when asked."""
+        """Kinetic, elastic and gravitational energies [J], (count, T, 3), computed on request."""
         names = [f"{name} energy" for name in ENERGIES]
         return self._curves(names, slice(0, len(self)), self._states)
 
     @property
     def status(self) -> NDArray[np.str_]:
-        """``finished``, ``stopped`` or ``seen`` for each run, (count,)."""
+        """``finished``, ``stopped`` or ``interrupted`` for each run, (count,)."""
         return np.array(STATUSES)[self.results.status]
 
     @property
@@ -355,7 +353,7 @@ class Runs(Sequence[Run]):
         curves = np.empty((*states.shape[:2], len(names)))
         bases = self.variations.base_of[rows]
         portion_size = max(1, SAMPLES_AT_ONCE // len(self.t))
-        for members in alike(bases):
+        for members in equal_groups(bases):
             task = self.variations.bases[bases[members[0]]]
             for first in range(0, len(members), portion_size):
                 part = members[first : first + portion_size]
@@ -427,7 +425,7 @@ class Runs(Sequence[Run]):
         names
             Time histories to add to the states, as for `curve`.
         force
-            Whether to overwrite what is there.
+            Whether to overwrite an existing folder.
         """
         optional_module("zarr", "Zarr folders")
         folder = require_path("path", path)

@@ -1,4 +1,4 @@
-"""Runs one after the other in compiled code, from one block of memory that is set back for each."""
+"""Runs one after the other in compiled code, in one block of memory that is reset for each run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from flexarm.loops.language import INTEGER, Array, Ints, Record, run_kernel
 from flexarm.loops.threads import ThreadRecord
 
 VALUE = 2  # column of a channel's pieces with the value of a constant
-COUNTS = 4  # integers of a run that are kept: return code of `march`, and three statistics
+COUNTS = 4  # integers stored per run: return code of `march`, and three statistics
 
 
 @dataclass
@@ -21,37 +21,28 @@ class RunSeries(Record):
     """Record of runs that differ in some of their first numbers only."""
 
     m: IntegratorState  # integration of the present run
-    # restart, march: addresses of the kernels that set back and that integrate a run.
-    restart: int
-    march: int
-    # memory, first, numbers: memory of `m` and its arrays; its content before a run, and how much
-    # of it is set back.
-    memory: Array
-    first: Array
-    numbers: int
-    # places, given, values: indices in the memory of the numbers that differ from run to run; how
-    # many there are; and these numbers, (count, given).
-    places: Ints
-    given: int
-    values: Array
-    # lanes, size: runs that are integrated together, and length of the state of each.
-    lanes: int
-    size: int
-    # begin, rows, samples: index of the first sample that is kept, number of samples kept per run,
-    # and these samples, (count, lanes, rows, size).
-    begin: int
-    rows: int
-    samples: Array
-    counts: Ints  # (count, COUNTS): return code, steps, rejections, evaluations
-    # run, count, going: index of the present run, number of runs, 1 within a run.
-    run: int = 0
-    count: int = 0
-    going: int = 0
+    restart: int  # address of the kernel that resets the memory for a run
+    march: int  # address of the kernel that integrates a run
+    memory: Array  # memory of `m` and its arrays
+    first: Array  # content of the memory before a run
+    numbers: int  # count of numbers at the beginning of the memory that are reset for each run
+    places: Ints  # indices in the memory of the numbers that differ from run to run
+    given: int  # count of these numbers
+    values: Array  # these numbers, (count, given)
+    lanes: int  # number of runs integrated together
+    size: int  # length of the state of each run
+    begin: int  # index of the first sample that is stored
+    rows: int  # number of samples stored per run
+    samples: Array  # stored samples, (count, lanes, rows, size)
+    counts: Ints  # return code, steps, rejections and evaluations, (count, COUNTS)
+    run: int = 0  # index of the present run
+    count: int = 0  # number of runs
+    going: int = 0  # 1 within a run, else 0
 
 
 @kernel
 def restart(r: RunSeries) -> int:
-    """Set the memory back to the beginning of a run; return 0."""
+    """Reset the memory to the beginning of a run; return 0."""
     for i in range(r.numbers):
         r.memory[i] = r.first[i]
     for j in range(r.given):
@@ -78,7 +69,7 @@ def keep_run(r: RunSeries) -> None:
 def march_series(r: RunSeries) -> int:
     """Integrate runs up to index `count`; return `RUNNING` where one needs more trial steps."""
     while r.run < r.count:
-        if r.going == 0:  # by address: the kernels share memory that this one does not know of
+        if r.going == 0:  # by address: the kernels share memory hidden from this one
             run_kernel(r.restart, r)
         code = run_kernel(r.march, r.m)
         r.going = 1 if code == RUNNING else 0
@@ -90,7 +81,7 @@ def march_series(r: RunSeries) -> int:
     return 1
 
 
-def gathered(record: Record, arrays: Sequence[Array | Ints], last: Array) -> Array:
+def gather_memory(record: Record, arrays: Sequence[Array | Ints], last: Array) -> Array:
     """Move a record and its arrays to one block of memory, and return it.
 
     Parameters
@@ -103,16 +94,12 @@ def gathered(record: Record, arrays: Sequence[Array | Ints], last: Array) -> Arr
         The array that comes last in the block.
     """
     thread = ThreadRecord(record, arrays)
-    arrays_by_address = {
-        address: member for address, member in thread.by_address.items() if member.size
-    }
-    arrays_by_address[last.ctypes.data] = arrays_by_address.pop(
-        last.ctypes.data
-    )  # now the last one
+    by_address = {address: member for address, member in thread.by_address.items() if member.size}
+    by_address[last.ctypes.data] = by_address.pop(last.ctypes.data)  # now the last one
     slots = sum(len(member.layout().types) for member in thread.records)
-    block = np.zeros(slots + sum(member.size for member in arrays_by_address.values()))
+    block = np.zeros(slots + sum(member.size for member in by_address.values()))
     views, end = dict[int, Array | Ints](), slots
-    for address, array in arrays_by_address.items():
+    for address, array in by_address.items():
         view: Any = block[end : end + array.size].view(array.dtype)
         view[:], end = array.ravel(), end + array.size
         views[address] = view

@@ -43,7 +43,7 @@ def read_rows(name: str, rows: Any) -> Rows:
         if len(counts) > 1:
             raise SimulationError(f"{name}: the arrays must be of one length, got {counts}")
         return columns
-    if not isinstance(rows, Sequence) or not all(isinstance(item, Mapping) for item in rows):
+    if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
         expected = "a list of mappings, one per run, or a mapping of arrays"
         raise refused(name, rows, expected, SimulationError)
     for k, entry in enumerate(rows):
@@ -143,9 +143,9 @@ def coordinate_units(model: Model) -> dict[str, str]:
 
 def unknown_start(model: Model, name: str) -> SimulationError:
     """Return the error for an initial coordinate, or a rate, ``NAME.rate``, that is not there."""
-    plain, names = name.removesuffix(".rate"), ", ".join(model.names)
+    coordinate, names = name.removesuffix(".rate"), ", ".join(model.names)
     return SimulationError(
-        f"starts: there is no coordinate '{plain}'. The coordinates are {names}."
+        f"starts: there is no coordinate '{coordinate}'. The coordinates are {names}."
     )
 
 
@@ -216,7 +216,7 @@ def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
 
 
 class Variations:
-    """Initial-value problems of many runs: a few bases, and what differs from run to run.
+    """Initial-value problems of many runs: a few bases, and numbers that differ from run to run.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class Variations:
 
     @cached_property
     def problem_of(self) -> Ints:
-        """Index of each run's problem: of its base, or behind the bases if it is the run's own.
+        """Index of each run's problem: that of its base, or a later one if the run needs its own.
 
         A run with an initial state of its own has its own problem if a servo holds where the run
         starts, or a link slides.
@@ -341,7 +341,7 @@ class Variations:
         for first in range(0, self.count, STATES_AT_ONCE):
             rows = slice(first, first + STATES_AT_ONCE)
             states, bases = self.states(rows), self.base_of[rows]
-            for members in alike(bases):
+            for members in equal_groups(bases):
                 base = self.bases[bases[members[0]]]
                 yield from self._state_faults(base, states[members], first + members)
 
@@ -365,7 +365,7 @@ class Variations:
                 yield k, error
 
 
-def alike(numbers: Ints) -> list[Ints]:
+def equal_groups(numbers: Ints) -> list[Ints]:
     """Return the indices of equal numbers, one array per number."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []

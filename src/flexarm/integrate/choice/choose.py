@@ -46,10 +46,10 @@ def choose(
     ----------
     task
         Initial-value problem of the motion.
-    wanted
+    rtol
         Tolerance.
     audit
-        Whether the energy balance has to close.
+        Whether the run is an energy audit.
     period
         Time for which a sampled law holds its inputs [s]; None without one.
 
@@ -62,15 +62,15 @@ def choose(
 
     The frequencies do not decide if stiffness may lie outside the links (in a control law, a strong
     damper or dry friction) or if a sampled law cuts the steps.  Then, and if the motion is long
-    enough to pay for it, the methods race over its first part.  Work is counted in operations, not
-    in seconds, so that the same motion always gets the same method; the winner is stored in the
-    cache.
+    enough to pay for them, trial runs over its first part compare the methods.  Work is counted in
+    operations, not in seconds, so that the same motion always gets the same method; the result is
+    stored in the cache.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
     servoed = bool(task.motion.actuators.servos)
     has_drive = task.motion.ruled or servoed or period is not None
     if audit:
-        return DOP853, "an energy audit wants the highest order"
+        return DOP853, "an energy audit needs the highest order"
     if fastest == 0.0 and not has_drive:
         return DOP853, "the arm is rigid"
     model = task.equation.model
@@ -91,21 +91,21 @@ def choose(
     stiff = servoed and strong_dampers  # by servos, of any arm
     small = servoed and tangent_pays(task)
     if task.motion.ruled or stiff_outside or stiff or small:
-        # The implicit one is slow until vibrations have died away: it goes the whole way, unless
-        # it is alone before, and the others as long as they are no slower.
+        # The implicit method is slow until vibrations have decayed: its trial is run in full unless
+        # all other methods have dropped out; those run as long as they are no slower.
         rivals, stages = (RODAS4, ETD4, DOP853), STIFF_TRIAL_STAGES
     if task.motion.actuators.states:
         rivals = tuple(method for method in rivals if method.carries_states)
-    cache, key = Cache(cache_folder()), _told(task, rtol, period)
+    cache, key = Cache(cache_folder()), _race_key(task, rtol, period)
     stored = cache.get(key)
     if stored is None:
-        stored = json.dumps(_raced(task, rivals, stages, rtol, period)).encode()
+        stored = json.dumps(_run_trials(task, rivals, stages, rtol, period)).encode()
         cache.put(key, stored)
     best, comparison = json.loads(stored)
     return METHODS[best], f"{modes}; {comparison}"
 
 
-def _told(task: InitialValueProblem, rtol: float, period: float | None) -> str:
+def _race_key(task: InitialValueProblem, rtol: float, period: float | None) -> str:
     """Return a hash of all data that determine which method wins the trial runs."""
     digest, equation, motion = hashlib.sha256(), task.equation, task.motion
     law = "" if motion.law is None else motion.law.serialize()
@@ -120,7 +120,7 @@ def _told(task: InitialValueProblem, rtol: float, period: float | None) -> str:
     return digest.hexdigest()
 
 
-def _raced(
+def _run_trials(
     task: InitialValueProblem,
     rivals: Sequence[Method],
     stages: Sequence[tuple[float, float]],
@@ -128,8 +128,8 @@ def _raced(
     period: float | None,
 ) -> tuple[str, str]:
     """Return the method with least work in trial runs, and a text with the ratios of work."""
-    pilots = [Pilot(task, method, rtol, period) for method in rivals]
-    costs, duration = race(pilots, pilot_span(task), stages)
+    pilots = [TrialRun(task, method, rtol, period) for method in rivals]
+    costs, duration = race(pilots, trial_duration(task), stages)
     best = min(costs, key=lambda name: costs[name])
     lowest = max(costs[best], 1.0)
     ratios = {name: costs[name] / lowest for name in costs if name != best}
@@ -137,7 +137,7 @@ def _raced(
         f"{name} took {ratio:.2g} times its work" if np.isfinite(ratio) else f"{name} failed"
         for name, ratio in ratios.items()
     )
-    return best, f"in a pilot of {duration:.2g} s {comparison}"
+    return best, f"in a trial of {duration:.2g} s {comparison}"
 
 
 def _by_spectrum(task: InitialValueProblem, rtol: float) -> tuple[Method, str]:
@@ -170,19 +170,19 @@ def _is_quiet(task: InitialValueProblem, rtol: float) -> bool:
 
 
 def race(
-    pilots: Sequence["Pilot"], duration: float, stages: Sequence[tuple[float, float]]
+    pilots: Sequence["TrialRun"], duration: float, stages: Sequence[tuple[float, float]]
 ) -> tuple[dict[str, float], float]:
     """Run methods over ever longer first parts of a motion until one needs the least work.
 
     Parameters
     ----------
-    running
+    pilots
         Trial runs of the methods.
-    whole
+    duration
         Duration of the longest part [s].
-    heats
-        Pairs of a fraction of `whole`, and the largest ratio of a method's work to the least work
-        with which the method goes on after that fraction.
+    stages
+        Pairs of a fraction of `duration`, and the largest ratio of a method's work to the least
+        work with which the method goes on after that fraction.
 
     Returns
     -------
@@ -217,14 +217,14 @@ def race(
     return costs, fraction * duration
 
 
-def pilot_span(task: InitialValueProblem) -> float:
+def trial_duration(task: InitialValueProblem) -> float:
     """Return the duration of trial runs [s]: some vibration periods, at most 1/10 of the run."""
     duration = float(task.times[-1] - task.times[0])
     vibrations = TRIAL_PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
     return float(min(duration / 10, max(vibrations, duration / 50)))
 
 
-class Pilot:
+class TrialRun:
     """Trial run of a method over the first part of a motion, which counts operations."""
 
     def __init__(
@@ -275,7 +275,7 @@ class Pilot:
         return np.inf if self.failed else projected()
 
     def advance(self, target: float, steps: int = 50) -> bool:
-        """Advance by some trial steps towards a time [s]; return whether it is still ahead."""
+        """Advance by some trial steps towards a time [s]; return whether it is not reached yet."""
         m = self.march
         if m.t < target:
             m.t_end = min(target, self.begin + self.ticks * self.period)

@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Elements
 from flexarm.errors import LongRun, SimulationError
-from flexarm.integrate.choice.choose import Pilot, choose
+from flexarm.integrate.choice.choose import TrialRun, choose
 from flexarm.integrate.constants import (
     BUILDING_TIME,
     FEWEST_STEPS,
@@ -58,8 +58,7 @@ def consider(
 ) -> None:
     """Warn of more than a minute of CPU time, and refuse more than an hour or 4 GB.
 
-    `remedy` tells the user how to run it all the same; `runs` is the number of runs that the
-    efforts are of, together.
+    `remedy` is advice on how to run anyway; `runs` is the number of runs that the efforts cover.
 
     Raises
     ------
@@ -79,7 +78,7 @@ def consider(
     message = f"the run would take about {' and '.join(amounts)}{scope}"
     cause = largest.cause
     if (seconds > MOST_CPU_TIME or memory > MOST_MEMORY) and not allow_long:
-        raise SimulationError(f"{message}. {cause}. To run it all the same, {remedy}.")
+        raise SimulationError(f"{message}. {cause}. To run it anyway, {remedy}.")
     warnings.warn(f"{message}. {cause}.", LongRun, stacklevel=3)
 
 
@@ -155,12 +154,14 @@ def solution(
     main_cause = max(steps_by_cause, key=lambda name: steps_by_cause[name])
     if not method.adaptive:
         length = step or equal_step(method, task.vibration, duration, rtol, None)
-        steps = (1 if step else 3) * duration / length  # without one it runs again in smaller ones
+        steps = (
+            (1 if step else 3) * duration / length
+        )  # without one the run is repeated in smaller steps
     seconds = by_count(task, method, steps)
     if runs * seconds > PROBED_TIME and method.adaptive:
         operations = min(PROBE_TIME, 0.02 * seconds) / OPERATION_TIME
-        trial = _probe(Pilot(task, method, rtol, period), duration, operations)
-        # A short trial tells no more than that next to nothing happens.
+        trial = _probe(TrialRun(task, method, rtol, period), duration, operations)
+        # A short trial may only mean that hardly anything moves at the start.
         if seconds > PROBED_TIME or trial[0] < 0.1 * seconds:
             seconds, steps = trial
     cause = f"{steps:.2g} steps of {method.name} follow {main_cause}"
@@ -179,7 +180,7 @@ def forecast(task: InitialValueProblem, rtol: float) -> tuple[Method, float, flo
         The method that ``auto`` takes, its trial steps and CPU time [s]; None if it fails.
     """
     method, _ = choose(task, rtol, audit=False)
-    pilot = Pilot(task, method, rtol, None)
+    pilot = TrialRun(task, method, rtol, None)
     duration = float(task.times[-1] - task.times[0])
     seconds, steps = _probe(pilot, duration, FORECAST_OPERATIONS)
     return None if pilot.failed or not pilot.march.steps else (method, steps, seconds)
@@ -239,13 +240,15 @@ def leg_method(
 ) -> Method:
     """Return the method of a later phase, given the method chosen in the first phase.
 
-    Where brakes hold what made the first phase stiff, and vibrations last, an implicit method takes
-    many times the work of a method that follows vibrations: then the cheaper of DOP853 and ETD4.
+    If brakes hold the stiff joints of the first phase, and vibrations last, an implicit method
+    takes many times the work of a method that follows vibrations: then the cheaper of DOP853 and
+    ETD4 is returned.
     """
     actuators = task.motion.actuators
+    # How stiff laws, bristles, windings and ties are is unknown.
     unknown_stiffness = (
         task.motion.ruled or actuators.bristles or actuators.windings or actuators.ties
-    )  # how stiff they are
+    )
     vibrates = not (unknown_stiffness or task.damped or coulomb_frictions(task.equation.model))
     now_soft = has_strong_dampers(first) and not has_strong_dampers(task)
     if not (chosen.implicit and now_soft and vibrates):
@@ -255,8 +258,8 @@ def leg_method(
         task, method, rtol, "elastic modes", rate))  # fmt: skip
 
 
-def _probe(pilot: Pilot, duration: float, operations: float) -> tuple[float, float]:
-    """Return estimated CPU time [s] and steps of a motion, from a trial of `most` operations."""
+def _probe(pilot: TrialRun, duration: float, operations: float) -> tuple[float, float]:
+    """Return estimated CPU time [s] and steps of a motion, from a trial of so many operations."""
     m = pilot.march
 
     def mark() -> Array:
@@ -265,7 +268,7 @@ def _probe(pilot: Pilot, duration: float, operations: float) -> tuple[float, flo
     marks = [mark()]
     while marks[-1][0] < OPERATION_TIME * operations and pilot.advance(pilot.end, 10):
         marks.append(mark())
-    middle = marks[len(marks) // 2]  # a start is dearer
+    middle = marks[len(marks) // 2]  # the start takes more work per time
     costs = mark() - (middle if middle[2] < m.t < pilot.end else marks[0])
     seconds, steps = costs[:2] * duration / max(costs[2], 1e-12 * duration)
     return float(seconds), float(steps)

@@ -79,7 +79,7 @@ def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refine
         reduction = (ERROR_MARGIN * error / rtol) ** power if np.isfinite(error) else 2.0
         ratio = float(np.clip(reduction, 2.0, 16.0))
     else:
-        solution = replace(solution, ending=_missed(solution.ending, error, rtol))
+        solution = replace(solution, ending=_with_error_note(solution.ending, error, rtol))
     return replace(solution, seconds=seconds)
 
 
@@ -94,7 +94,7 @@ def is_smooth(task: InitialValueProblem) -> bool:
     return not (corners or task.motion.actuators.servos)
 
 
-def _missed(ending: Ending, error: float, rtol: float) -> Ending:
+def _with_error_note(ending: Ending, error: float, rtol: float) -> Ending:
     """Return the ending of a run; the reason says so if the error exceeds the tolerance."""
     if ending.status != "finished" or error <= rtol:
         return ending
@@ -113,7 +113,7 @@ def _error(
     order: int,
 ) -> float:
     """Return the estimated error of the finer of two solutions; infinite if not comparable."""
-    # Steps end at samples, so that those taken are not in the ratio of those asked for.
+    # Steps end at samples, so that the actual steps are not in the requested ratio.
     ratio = finer.steps * coarser.times[-1] / max(coarser.steps * finer.times[-1], 1e-300)
     same_status = coarser.ending.status == finer.ending.status
     if ratio < 1.2 or not same_status or abs(coarser.times[-1] - finer.times[-1]) > 2 * step:
@@ -127,7 +127,7 @@ def _difference(first: Solution, second: Solution, task: InitialValueProblem) ->
     n, actuators = task.equation.model.size, task.motion.actuators
     ends = np.cumsum([n, n, actuators.work_integrals, actuators.impulses]).tolist()
     values, rates, work_integrals, _, states = np.split(second.states, ends, axis=1)
-    # The last state of a run that stopped is at a time of its own.
+    # The last state of a stopped run is not at a common sample.
     count = min(
         len(solution.times) - (solution.ending.status != "finished") for solution in (first, second)
     )

@@ -58,21 +58,16 @@ class VibrationModes:
 class Vibration:
     """Frequencies, modes and damping of an arm linearised about a state."""
 
-    # slowest, fastest: least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
-    slowest: float
-    fastest: float
-    # largest, steepest: largest magnitude of an eigenvalue [rad/s], all damping included, at the
-    # given rates, and with dry friction linearised at standstill.
-    largest: float
-    steepest: float
-    # basis, to_modes: undamped modes of unit mass by columns, and matrix from rates to modal rates,
-    # (n, n) each.
-    basis: Array
-    to_modes: Array
-    # Damped modes without dry friction, which damps nothing in slip and holds in stick.
+    slowest: float  # least elastic frequency [rad/s]; 0 for a rigid arm
+    fastest: float  # greatest elastic frequency [rad/s]; 0 for a rigid arm
+    largest: float  # largest magnitude of an eigenvalue, damping at the given rates [rad/s]
+    steepest: float  # the same with dry friction linearised at standstill [rad/s]
+    basis: Array  # undamped modes of unit mass by columns, (n, n)
+    to_modes: Array  # matrix from rates to modal rates, (n, n)
+    # Damped modes without dry friction, which does not damp in slip and locks in stick.
     modes: VibrationModes
-    # Frequencies of the undamped modes [rad/s], (n,), 0 for motion without elastic energy, negative
-    # of modes that dampers keep from vibrating.
+    # Frequencies of the undamped modes [rad/s], (n,): 0 for motion without elastic energy, negative
+    # for overdamped modes.
     rates: Array
     inertia: float  # half the trace of the mass matrix, a kinetic energy at unit rates [J]
 

@@ -83,5 +83,5 @@ DOP853 = Method(
     input_steps=0.5,
     abreast=True,
     on_gpu=True,
-    reach=4.5,  # where what is fast dies away in each step: at 6 it is just stable
+    reach=4.5,  # fast modes decay in each step; the limit of stability is 6
 )

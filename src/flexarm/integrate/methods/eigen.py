@@ -171,8 +171,8 @@ def diagonalise(n: int, q: Array, d: Array, e: Array, turns: Array) -> int:
         for sweep in range(60):
             last = first
             while last < n - 1:
-                around = abs(d[last]) + abs(d[last + 1])
-                if abs(e[last]) <= 1e-17 * around:
+                scale = abs(d[last]) + abs(d[last + 1])
+                if abs(e[last]) <= 1e-17 * scale:
                     break
                 last += 1
             if last == first:
@@ -247,8 +247,8 @@ def congruence(
 ) -> None:
     """Compute R A R^T for the matrix A, all (n, n).
 
-    Rows of R begin ``down`` numbers apart, and entries of a row are ``across`` numbers apart, so
-    that R may be a stored matrix or its transpose.
+    Rows of R begin ``row_stride`` numbers apart, and entries of a row are ``entry_stride`` numbers
+    apart, so that R may be a stored matrix or its transpose.
     """
     has_entries = 0
     for i in range(n * n):
@@ -329,7 +329,8 @@ def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Ar
 def _turn_pair(n: int, a: Array, first: int, second: int, stride: int, c: float, s: float) -> None:
     """Rotate two rows or columns of a matrix into each other by an angle with cosine c and sine s.
 
-    ``one`` and ``other`` are the indices of the first entries; ``apart`` is the stride.
+    ``first`` and ``second`` are the indices of their first entries, ``stride`` is the distance of
+    entries.
     """
     for k in range(n):
         x = a[first + k * stride]

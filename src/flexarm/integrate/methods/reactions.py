@@ -155,7 +155,7 @@ def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second
     """Compute the pull of each fast mode: coupling mass times rates of prescribed coordinates.
 
     ``node`` selects the row of pulls (begin, middle or end of the step) and t [s] is the time
-    there. Masses are the mean of the stored rows ``one`` and ``other``.
+    there. Masses are the mean of the stored rows ``first_row`` and ``second_row``.
     """
     n = m.system.n
     prescribed = m.system.prescribed
@@ -178,7 +178,7 @@ def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second
 def _pulled(m: ExponentialState, fraction: float, swings: Array) -> float:
     """Return the power of prescribed coordinates due to accelerations of fast modes.
 
-    ``part`` is the fraction of the step, and ``swings`` contains the modal accelerations, (n,).
+    ``fraction`` is relative to the step, and ``swings`` contains the modal accelerations, (n,).
     """
     n = m.system.n
     power = 0.0

@@ -279,7 +279,7 @@ def _turn_about(axis: Array, angle: float) -> Array:
 def _turned(rotation: Array, inverse_inertia: Array, momentum: Array, times: Array) -> Array:
     """Return rotations (T, 3, 3) of a free body at T times [s], from R' = R skew(J^-1 R^T L).
 
-    R is the rotation, `own` the inverse inertia J^-1 in body axes, L the constant angular momentum.
+    R is the rotation, J^-1 the inverse inertia in body axes, L the constant angular momentum.
     """
 
     def rate(_: float, y: Array) -> Array:
@@ -350,7 +350,7 @@ def released_body(
         The body; its pose and velocities are replaced.
     tip, twist
         Pose of the tip, and its velocity [m/s], then angular velocity [rad/s], in world axes, (6,).
-    lies
+    grip
         Pose of the body's fixture in the tip's frame.
     t
         The time [s].

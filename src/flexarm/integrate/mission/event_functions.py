@@ -94,7 +94,7 @@ def _vector(values: Array) -> Vector:
 class EventFunction:
     """A scalar quantity of an arm that is monitored for leaving its bounds."""
 
-    # ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still, ``tip``
+    # ``place`` or ``speed`` of a coordinate, ``effort`` that holds a coordinate at rest, ``tip``
     # along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture, normal force of a
     # ``contact``, ``wind-up`` of a transmission, a ``state`` of servos and drive trains.
     kind: Literal[

@@ -72,12 +72,12 @@ class HybridSimulation:
         self._phases = locked_phases(model, locks, t_end)
         self._holders = holders(model)
         self._loss_channels = loss_channels_of(model)
-        self.looks = self._look_for()
+        self.guards = self._build_guards()
         times = [phase.begin for phase in self._phases]
         times += [event.earliest for event in self.events]
         self.instants = instants([t for t in times if t > 0], t_end)
         self.start = self.discrete = DiscreteState.at_start(model, self._phases[0].locked)
-        # where the load changes, one machine code takes any load
+        # If events change the load, it is an input of the machine code.
         self._loads = any(event.capture or event.let_go for event in self.events)
         self.log: list[EventRecord] = []
         self._equations: dict[str, Equation] = {}
@@ -87,7 +87,7 @@ class HybridSimulation:
     @property
     def single(self) -> bool:
         """Whether the run has one phase: no events, event functions or changes of locks."""
-        return len(self.instants) == 2 and not self.looks and not self.events
+        return len(self.instants) == 2 and not self.guards and not self.events
 
     @property
     def plain(self) -> bool:
@@ -120,12 +120,12 @@ class HybridSimulation:
         tip = model.links[-1].tip_body if self.discrete.loaded(self.model) else None
         return RunPhase(0, model.prescribed, tip)
 
-    def _able(self) -> list[StickSlip]:
+    def _slip_elements(self) -> list[StickSlip]:
         """Return the elements that can slip: brakes and dry friction of unlocked joints."""
         unlocked = (h for h in self._holders.values() if h.axis.name not in self.discrete.locked)
         return [holder for holder in unlocked if holder.able]
 
-    def _look_for(self) -> tuple[Guard, ...]:
+    def _build_guards(self) -> tuple[Guard, ...]:
         guards = []
         require_quantities(self.model)
         for i, event in enumerate(self.events):
@@ -169,7 +169,7 @@ class HybridSimulation:
         state, self.home = first_state(self.model, start, inputs or {}, law=law, locked=locked)
         transition = self._transition(state)
         transition.turn_brakes()
-        state = self.enter(self._after(transition, state))
+        state = self.enter(self._adopt(transition, state))
         ending_events = [k + 1 for k in sorted(self.discrete.done) if self.events[k].end]
         if ending_events:
             raise SimulationError(
@@ -189,8 +189,8 @@ class HybridSimulation:
 
     def actuators(self, model: Model) -> Actuators:
         """Return the actuators and event functions of a model in the present discrete state."""
-        lookouts = tuple(self._placed(guard) for guard in self.looks)
-        slipping = [Slipping.of(holder) for holder in self._able()]
+        lookouts = tuple(self._event_function(guard) for guard in self.guards)
+        slipping = [Slipping.of(holder) for holder in self._slip_elements()]
         ties = [
             SpringDamper(tie_account(name), float(tie.stiffness), float(tie.damping))
             for name, (tie, _, _) in self.discrete.ties.items()
@@ -203,7 +203,7 @@ class HybridSimulation:
             lookouts=lookouts,
         )
 
-    def tied(self) -> list[Channel]:
+    def tie_targets(self) -> list[Channel]:
         """Return the positions that the tip is tied to as functions of time, three per tie."""
         channels = []
         for name, (tie, place, begin) in self.discrete.ties.items():
@@ -211,22 +211,22 @@ class HybridSimulation:
             channels += [Channel(f"tie {name}", path, begin) for path in tie.path or fixed]
         return channels
 
-    def _placed(self, guard: Guard) -> EventFunction:
+    def _event_function(self, guard: Guard) -> EventFunction:
         """Return the event function of a guard; for a distance, with the path of the free body.
 
         If the event can no longer happen, the path is that of the body from the start of the run.
         """
         if guard.lookout.kind != "distance":
             return guard.lookout
-        state = self.discrete if self._counts(guard) else self.start
+        state = self.discrete if self._can_happen(guard) else self.start
         try:
             path = state.free_body(guard.lookout.body, self.model).path()
         except SimulationError as error:
             raise SimulationError(f"events[{guard.event + 1}].when: {error}") from None
         return replace(guard.lookout, path=path)
 
-    def _counts(self, guard: Guard) -> bool:
-        """Return whether a guard's event can still happen.
+    def _can_happen(self, guard: Guard) -> bool:
+        """Return whether the event of a guard can still happen.
 
         An event at a distance cannot happen while the tip holds the body.
         """
@@ -237,10 +237,10 @@ class HybridSimulation:
     def armed(self, t: float) -> dict[int, EventFunction]:
         """Return the event functions of a phase that begins at time t [s], by event index."""
         return {
-            guard.event: self._placed(guard)
-            for guard in self.looks
+            guard.event: self._event_function(guard)
+            for guard in self.guards
             if guard.event >= 0
-            and self._counts(guard)
+            and self._can_happen(guard)
             and self.discrete.monitors(self.model, guard.event, t)
         }
 
@@ -250,7 +250,7 @@ class HybridSimulation:
         The m elements are in the order of the slip data of the equations.
         """
         data: list[float] = []
-        for holder in self._able():
+        for holder in self._slip_elements():
             direction = -self.discrete.closed.get(holder.name, 0)
             braked = holder.axis.name in self.discrete.braked
             brake = (holder.brake or 0.0) if braked and direction else 0.0
@@ -265,9 +265,9 @@ class HybridSimulation:
         the coordinate breaks away from standstill.
         """
         rate_rounding = ACCUMULATED * float(np.abs(state.v).max(initial=0.0))
-        low, high = np.full(len(self.looks), -np.inf), np.full(len(self.looks), np.inf)
+        low, high = np.full(len(self.guards), -np.inf), np.full(len(self.guards), np.inf)
         armed = self.armed(state.t)
-        for k, guard in enumerate(self.looks):
+        for k, guard in enumerate(self.guards):
             if guard.event >= 0:
                 when = self.events[guard.event].when
                 assert when is not None
@@ -290,18 +290,18 @@ class HybridSimulation:
         t = state.t
         phase = next(phase for phase in reversed(self._phases) if phase.begin <= t + instant(t))
         self.discrete = replace(self.discrete, locked=phase.locked)
-        return self._happen(self.discrete.due(self.model, t), state)
+        return self._apply_events(self.discrete.due(self.model, t), state)
 
     def triggered(self, indices: Sequence[int], value: float, state: State) -> State:
         """Return the state after guards were triggered: simultaneous events, or one stick or slip.
 
         `indices` are those of the guards, `value` the value of the first guard's event function.
         """
-        guard = self.looks[indices[0]]
+        guard = self.guards[indices[0]]
         if guard.event >= 0:
-            guards = [self.looks[k] for k in indices if k < len(self.looks)]  # corners come after
+            guards = [self.guards[k] for k in indices if k < len(self.guards)]  # corners come after
             events = [guard.event for guard in guards if guard.event >= 0]
-            return self._happen(events + self.discrete.due(self.model, state.t), state)
+            return self._apply_events(events + self.discrete.due(self.model, state.t), state)
         last_time, count = self._changes
         count = count + 1 if state.t - last_time <= instant(state.t) else 0
         self._changes = (state.t, count)
@@ -318,9 +318,9 @@ class HybridSimulation:
         transition = self._transition(state)
         effort, rate = (value, 0.0) if slips else (0.0, value)
         transition.turn(guard.holder, effort, rate)
-        return self._after(transition, state)
+        return self._adopt(transition, state)
 
-    def _happen(self, due: Sequence[int], state: State) -> State:
+    def _apply_events(self, due: Sequence[int], state: State) -> State:
         """Return the state after events at one instant, and add the events to the log."""
         transition = self._transition(state)
         try:
@@ -330,14 +330,14 @@ class HybridSimulation:
         for k in [k for k in transition.discrete.done if k in due]:
             self._places[k] = len(self.log)
             self.log.append(EventRecord(state.t, self.events[k].title))
-        return self._after(transition, state)
+        return self._adopt(transition, state)
 
     def _transition(self, state: State) -> Transition:
         """Return a transition that begins at a state."""
         equation = partial(self.equation, state.reference_attitude)
         return Transition(self.model, equation, self.discrete, state.t, state.q, state.v)
 
-    def _after(self, transition: Transition, state: State) -> State:
+    def _adopt(self, transition: Transition, state: State) -> State:
         """Return the state after a transition; adopt the transition's discrete state."""
         self.discrete = transition.discrete
         for k, loss in transition.lost.items():
@@ -397,7 +397,7 @@ def leg_task(
         home=hybrid.home,
         begins=discrete.target_times(),
         held=discrete.holding(hybrid.model).values(),
-        ties=hybrid.tied(),
+        ties=hybrid.tie_targets(),
         efforts=hybrid.efforts(),
         bounds=hybrid.bounds(state),
         rtol=rtol,
@@ -435,7 +435,7 @@ def pending_events(
         The hybrid simulation at the end of the run.
     run
         The run.
-    sought
+    armed
         By phase: begin [s], and event functions by index of the event.
     """
     phase_ends = [*(begin for begin, _ in armed[1:]), float(run.t[-1])]

@@ -22,7 +22,7 @@ def way_moving(rate: float, largest: float) -> int:
 
 @kernel
 def way_closed(way: int, rate: float, capacity: float) -> int:
-    """Return the stick-slip state after a brake with the largest effort `most` has closed."""
+    """Return the stick-slip state after a brake of the given capacity has closed."""
     if way == 0 or not math.isfinite(capacity):
         return 0
     way_at_rate: int = way_moving(rate, 0.0)
@@ -33,8 +33,8 @@ def way_closed(way: int, rate: float, capacity: float) -> int:
 def way_next(way: int, effort: float, capacity: float, rate: float, change: float) -> int:
     """Return the next stick-slip state of a coordinate that no lock holds.
 
-    A sticking coordinate slips if its holding effort exceeds `most`.  A slipping coordinate sticks
-    if its rate opposes the slip direction, or if the rate is 0 and `change` is not in that
+    A sticking coordinate slips if its holding effort exceeds `capacity`.  A slipping coordinate
+    sticks if its rate opposes the slip direction, or if the rate is 0 and `change` is not in that
     direction.
     """
     if way == 0:

@@ -86,9 +86,8 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
             "start: an equilibrium cannot be computed for a base in orbit, since a base at rest "
             "need not stay there. Use 'start: stated'."
         )
-    weightless = (
-        replace(model, gravity=np.zeros(3)) if model.floats else model
-    )  # all falls together
+    # On a free base all bodies fall together, as if there were no gravity.
+    weightless = replace(model, gravity=np.zeros(3)) if model.floats else model
     q, rates = start_state(weightless)
     for part in weightless.links:
         rates[part.modes] = 0.0
@@ -97,7 +96,7 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
     acting_servos = (
         ()
         if law
-        else tuple(  # all of them as if they sampled all the time
+        else tuple(  # sampled servos act as if in continuous time
             replace(servo, servo=servo.servo.model_copy(update={"period": None}))
             for servo in servos(model)
         )
@@ -108,7 +107,9 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
     )
     for k, servo in enumerate(acting_servos):
         if servo.servo.rate is None and not servo.row @ rates:
-            r[k, 1] = 0.0  # a target that moves off at time 0 was at rest before, as its joint is
+            r[k, 1] = (
+                0.0  # a target that starts to move at time 0 was at rest before, like its joint
+            )
     by_name = {servo.name: servo for servo in acting_servos}
     holding = {name for name, servo in by_name.items() if servo.servo.integral_time is not None}
     free_joints = [
@@ -128,8 +129,8 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
         for k, servo in enumerate(acting_servos)
         if servo.name in holding - fixed and servo.servo.rate is None
     }
-    forces_at = _pushed(weightless, acting_servos, u, rates, r)
-    equilibrium = _brought(
+    forces_at = _force_function(weightless, acting_servos, u, rates, r)
+    equilibrium = _at_targets(
         Tangent(weightless), goals, free_joints, lambda q: forces_at(q)[1:], rates
     )
     servo_inputs = forces_at(equilibrium.point.q)[0]
@@ -137,7 +138,7 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
     for servo in acting_servos:
         if servo.name in holding:
             inputs_held[servo.column] = equilibrium.point.u[servo.column]
-    _require_strength(model, acting_servos, inputs_held, rates, holding - fixed)
+    _require_within_limits(model, acting_servos, inputs_held, rates, holding - fixed)
     integrals = {
         e.name: float(inputs_held[e.column] - servo_inputs[e.column]) for e in acting_servos
     }
@@ -155,7 +156,7 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
     )
 
 
-def _brought(
+def _at_targets(
     tangent: Tangent,
     goals: Mapping[str, tuple[Array, float]],
     free_joints: Sequence[str],
@@ -188,7 +189,7 @@ def _brought(
     )
 
 
-def _require_strength(
+def _require_within_limits(
     model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, holding: Set[str]
 ) -> None:
     """Raise an error if holding a joint exceeds the limit of its servo or of its motor current."""
@@ -221,7 +222,9 @@ def _require_within(name: str, value: float, limit: float, limit_name: str) -> N
         )
 
 
-def _pushed(model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, r: Array) -> Any:
+def _force_function(
+    model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, r: Array
+) -> Any:
     """Return a function of q for the inputs, the generalised forces (n,), and their Jacobian by q.
 
     The forces are those of inputs u and servos at rates v and targets r (target and rate by row).

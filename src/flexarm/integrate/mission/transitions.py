@@ -145,12 +145,12 @@ class Transition:
                 f"{name} cannot be released, since the tip holds {names}. Capture it first, or "
                 "release what the tip holds."
             )
-        equation, held = self.equation(self.discrete), dict(self.discrete.held)
+        equation, remaining = self.equation(self.discrete), dict(self.discrete.held)
         tip, twist = Pose(*equation.tip_pose(self.q)), equation.tip_velocity(self.q, self.v)
         initial = FreeBodyState.named(name, self.model)
-        body = released_body(initial, tip, twist, held.pop(name), self.t)
+        body = released_body(initial, tip, twist, remaining.pop(name), self.t)
         freed = {**self.discrete.freed} if name == PAYLOAD else {**self.discrete.freed, name: body}
-        self.discrete = replace(self.discrete, held=held, freed=freed)
+        self.discrete = replace(self.discrete, held=remaining, freed=freed)
         self.exchanged.append((body, -1.0))
 
     def capture(self, k: int, name: str) -> None:
@@ -159,9 +159,9 @@ class Transition:
         equation = self._loose_equation()
         tip = Pose(*equation.tip_pose(self.q))
         self._require_reach(name, float(np.linalg.norm(tip.position - body.pose.position)))
-        held = {**self.discrete.held, name: tip.inverse() @ body.pose}
+        bodies = {**self.discrete.held, name: tip.inverse() @ body.pose}
         freed = {key: freed_body for key, freed_body in self.discrete.freed.items() if key != name}
-        self.discrete = replace(self.discrete, held=held, freed=freed)
+        self.discrete = replace(self.discrete, held=bodies, freed=freed)
         result = impulse(equation, self._loose_equation(), self.q, self.v, body)
         self._lose(k, result.lost)
         self.exchanged.append((body, 1.0))
@@ -240,7 +240,7 @@ class Transition:
         return float(tie.stiffness * stretch @ stretch) / 2
 
     def _require_reach(self, name: str, distance: float) -> None:
-        """Raise an error if the distance `away` [m] from tip to body exceeds the body's reach."""
+        """Raise an error if the distance [m] from tip to body exceeds the body's reach."""
         reach = next(body.reach for body in self.model.arm.bodies if body.name == name)
         if distance > reach:
             raise SimulationError(
@@ -249,9 +249,9 @@ class Transition:
             )
 
 
-Effect = Callable[[Transition, int, Any], None]  # of an event, by its index, and what its key says
+Effect = Callable[[Transition, int, Any], None]  # of an event, its index, and the value of its key
 
-# What events change, by the key of the model file, in the order in which they do at one instant.
+# Effects of events by key of the model file, in the order in which they apply at one instant.
 EFFECTS: Mapping[str, Effect] = {
     "release": Transition.release,
     "let_go": Transition.let_go,
@@ -292,10 +292,10 @@ def commanded(discrete: DiscreteState, k: int, model: Model, t: float) -> Discre
 class Impulse:
     """Result of an impulse on an arm: rates, reaction impulses, work and dissipated energy."""
 
-    v: Array  # rates after it, (n,)
-    efforts: Array  # impulses along the coordinates that are prescribed, 0 along others, (n,)
-    given: float  # work of those that are prescribed and move [J]
-    lost: float  # energy that is dissipated [J]
+    v: Array  # rates after the impulse, (n,)
+    efforts: Array  # reaction impulses along prescribed coordinates, 0 along others, (n,)
+    given: float  # work of prescribed coordinates that move [J]
+    lost: float  # dissipated energy [J]
 
 
 def impulse(

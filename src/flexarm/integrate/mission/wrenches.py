@@ -53,8 +53,10 @@ class StateWrench:
             raise refused("frame", self.frame, "'world' or 'link'", SimulationError)
         at = self.at
         place = tuple(at) if isinstance(at, list | tuple) else (at,)
-        plain = [isinstance(x, int | float) and not isinstance(x, bool) for x in place]
-        if at != "tip" and not (all(plain) and len(place) in (1, 3) and np.all(np.isfinite(place))):
+        are_numbers = [isinstance(x, int | float) and not isinstance(x, bool) for x in place]
+        if at != "tip" and not (
+            all(are_numbers) and len(place) in (1, 3) and np.all(np.isfinite(place))
+        ):
             raise refused(
                 "at",
                 at,
@@ -88,7 +90,7 @@ def acting_on(arm: Arm, wrenches: Sequence[StateWrench] | None) -> tuple[Arm, tu
             )
     acting, first = [], 0
     wrenches_of = {}
-    for name, own_wrenches in _known(arm):
+    for name, own_wrenches in _wrenches_by_body(arm):
         added = [wrench for wrench in wrenches if wrench.link == name]
         acting += [Acting(x.law, first + len(own_wrenches) + 6 * k) for k, x in enumerate(added)]
         first += len(own_wrenches) + 6 * len(added)
@@ -118,9 +120,9 @@ def record_wrenches(run: Run, acting: Sequence[Acting]) -> Run:
     arm, place = run.model.arm, 0
     wrenches_of: dict[str, tuple[Wrench, ...]] = {}
     tables = dict(_tables(run, acting))
-    for name, own_wrenches in _known(arm):
+    for name, own_wrenches in _wrenches_by_body(arm):
         tabled = [
-            x if place + k not in tables else _told(x, tables[place + k])
+            x if place + k not in tables else _with_table(x, tables[place + k])
             for k, x in enumerate(own_wrenches)
         ]
         wrenches_of[name], place = tuple(tabled), place + len(own_wrenches)
@@ -143,12 +145,12 @@ def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str,
             yield wrench.first + k, {"kind": "table", "times": times, "values": row}
 
 
-def _told(unit: Wrench, factor: dict[str, Any]) -> Wrench:
+def _with_table(unit: Wrench, factor: dict[str, Any]) -> Wrench:
     fields = {name: getattr(unit, name) for name in ("at", "frame", "force", "torque")}
     return Wrench.model_validate(fields | {"factor": factor})
 
 
-def _known(arm: Arm) -> list[tuple[str, tuple[Wrench, ...]]]:
+def _wrenches_by_body(arm: Arm) -> list[tuple[str, tuple[Wrench, ...]]]:
     """Return pairs of name (base or link) and wrenches, in the order of the wrench factors."""
     base = [("base", arm.base.wrenches)] if isinstance(arm.base, FreeBase) else []
     links = zip(arm.link_names, (link.wrenches for link in arm.links), strict=True)
@@ -163,4 +165,4 @@ def _with(arm: Arm, wrenches: dict[str, tuple[Wrench, ...]]) -> Arm:
     changes: dict[str, Any] = {"links": tuple(links)}
     if isinstance(arm.base, FreeBase):
         changes["base"] = arm.base.model_copy(update={"wrenches": wrenches["base"]})
-    return arm.model_copy(update=changes)  # a base that the file leaves out stays left out
+    return arm.model_copy(update=changes)  # without a key that the file leaves out

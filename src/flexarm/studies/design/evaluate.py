@@ -16,10 +16,10 @@ from flexarm.integrate.batch.many import compute
 from flexarm.integrate.batch.runs import Runs
 from flexarm.integrate.batch.variations import (
     Variations,
-    alike,
     columns_of,
     coordinate_units,
     distinct,
+    equal_groups,
     refuse_alone,
 )
 from flexarm.integrate.choice.choose import choose
@@ -199,7 +199,7 @@ class Evaluator:
         numbers = distinct(zip(*columns, strict=True)) if columns else np.zeros(rows.count, int)
         bases: list[InitialValueProblem] = []
         base_of = np.full(rows.count, -1)
-        for some in alike(numbers):
+        for some in equal_groups(numbers):
             try:
                 arm, base = self._arm(rows.design(int(some[0])))
                 alone = bool(self._of_runs) and _runs_alone(base.equation.model)
@@ -274,7 +274,7 @@ class Evaluator:
         Of runs that differ in their initial states only, the fastest start is estimated first.
         """
         speeds = np.abs(variations.speeds(slice(None))).max(axis=1, initial=0.0)
-        for some in alike(variations.base_of):
+        for some in equal_groups(variations.base_of):
             fastest = variations.of_run(int(some[np.argmax(speeds[some])]))
             if self._effort(fastest).seconds < NOTED_CPU_TIME:
                 continue

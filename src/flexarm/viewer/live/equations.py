@@ -56,9 +56,9 @@ class ServoTargets:
         """Polynomial pieces of all targets, one per row (`flexarm.model.profiles.pieces`)."""
         rows = self.channels[0].pieces
         for channel in self.channels[1:]:
-            new = channel.pieces.copy()
-            new[0, 0] = channel.begin
-            rows = np.vstack([rows[rows[:, 0] < channel.begin], new])
+            pieces = channel.pieces.copy()
+            pieces[0, 0] = channel.begin
+            rows = np.vstack([rows[rows[:, 0] < channel.begin], pieces])
         return rows
 
 
@@ -66,20 +66,19 @@ class ServoTargets:
 class Programme:
     """Servos of a model file that a page simulates, with the targets set by timed events."""
 
-    # servos, targets: those that are played, and what they follow.
-    servos: tuple[Servoed, ...]
-    targets: tuple[ServoTargets, ...]
-    left_out: str  # what is not played, in words; empty if nothing
+    servos: tuple[Servoed, ...]  # simulated servos
+    targets: tuple[ServoTargets, ...]  # target of each of these servos
+    left_out: str  # note on servos and events that are not simulated; empty if there are none
 
     @property
     def states(self) -> int:
         """Number of integral states of the servos."""
-        return sum(each.state is not None for each in self.servos)
+        return sum(servo.state is not None for servo in self.servos)
 
     @property
     def breaks(self) -> Array:
         """Times [s] at which a target or its rate is discontinuous."""
-        return np.unique([t for each in self.targets for t in each.rows[1:, 0]])
+        return np.unique([t for target in self.targets for t in target.rows[1:, 0]])
 
 
 def programme(model: Model, *, plays: bool = True) -> Programme:
@@ -87,46 +86,50 @@ def programme(model: Model, *, plays: bool = True) -> Programme:
 
     Sampled servos and motors with windings are left out, and all servos if ``plays`` is false.
     """
-    wound = {each.column for each in windings(model)}
-    all_of_them, found = servos(model), list[Servoed]()
-    for each in all_of_them:
-        if plays and each.servo.period is None and each.column not in wound:
-            states = sum(one.state is not None for one in found)
-            found.append(replace(each, state=None if each.state is None else states))
-    names = {each.name for each in found}
-    led = {each.name for each in found if each.servo.rate is None}
-    played = [event for event in model.arm.events if _is_played(event, led)]
-    played.sort(key=lambda event: event.at or 0.0)
-    others = [f"the servo of {each.name}" for each in all_of_them if each.name not in names]
-    if all_of_them and not plays:
-        others = ["its servos, which are too quick for real time"]
-    others += [f"'{event.title}'" for event in model.arm.events if event not in played]
-    targets = tuple(_target(model, each, played) for each in found)
-    return Programme(tuple(found), targets, f"not played: {', '.join(others)}" if others else "")
+    motor_columns = {servo.column for servo in windings(model)}
+    all_servos, playable = servos(model), list[Servoed]()
+    for servo in all_servos:
+        if plays and servo.servo.period is None and servo.column not in motor_columns:
+            states = sum(earlier.state is not None for earlier in playable)
+            playable.append(replace(servo, state=None if servo.state is None else states))
+    names = {servo.name for servo in playable}
+    position_servos = {servo.name for servo in playable if servo.servo.rate is None}
+    events = [event for event in model.arm.events if _is_played(event, position_servos)]
+    events.sort(key=lambda event: event.at or 0.0)
+    not_played = [f"the servo of {servo.name}" for servo in all_servos if servo.name not in names]
+    if all_servos and not plays:
+        not_played = ["its servos, which are too fast for real time"]
+    not_played += [f"'{event.title}'" for event in model.arm.events if event not in events]
+    targets = tuple(_target(model, servo, events) for servo in playable)
+    return Programme(
+        tuple(playable), targets, f"not played: {', '.join(not_played)}" if not_played else ""
+    )
 
 
 def _is_played(event: Event, names: set[str]) -> bool:
-    """Return whether an event only sets targets of given servos, at a given time."""
-    acts = {action for action in ACTIONS if getattr(event, action)}
+    """Return whether an event only sets targets of given servos at a scheduled time."""
+    actions = {action for action in ACTIONS if getattr(event, action)}
     changes = {key for change in event.servo.values() for key in change}
-    timed = event.at is not None and acts == {"servo"}
-    return timed and names.issuperset(event.servo) and changes == {"target"}
+    is_timed = event.at is not None and actions == {"servo"}
+    return is_timed and names.issuperset(event.servo) and changes == {"target"}
 
 
-def _target(model: Model, each: Servoed, events: Sequence[Event]) -> ServoTargets:
-    q, name = start_state(model)[0], f"{each.name}: servo"
-    channels, state = [Channel(name, each.profile(q))], DiscreteState()
+def _target(model: Model, servo: Servoed, events: Sequence[Event]) -> ServoTargets:
+    q, name = start_state(model)[0], f"{servo.name}: servo"
+    channels, state = [Channel(name, servo.profile(q))], DiscreteState()
     for event in events:
-        if each.name in event.servo:
+        if servo.name in event.servo:
             k = model.arm.events.index(event)
             state = commanded(state, k, model, float(event.at or 0.0))
-            found = replace(each, servo=each.servo.changed(state.servo_changes(each.name, model)))
-            channels.append(Channel(name, found.profile(q), state.servos[each.name][0]))
+            changed = replace(
+                servo, servo=servo.servo.changed(state.servo_changes(servo.name, model))
+            )
+            channels.append(Channel(name, changed.profile(q), state.servos[servo.name][0]))
     return ServoTargets(tuple(channels))
 
 
 SETTINGS = ("gravity", "payload", "stiffness", "damping")
-DOWN = np.array([0.0, 0.0, -1.0])  # where gravity points in an arm that has none
+DOWN = np.array([0.0, 0.0, -1.0])  # direction of gravity for an arm without gravity
 SET = "settings"
 
 
@@ -134,8 +137,8 @@ SET = "settings"
 class LiveArm:
     """An arm whose gravity, payload, stiffness and damping can be changed during its simulation."""
 
-    model: Model  # the arm as its file has it
-    plays: bool = True  # whether servos of the file are played
+    model: Model  # the arm of the model file
+    plays: bool = True  # whether servos of the model file are simulated
 
     @cached_property
     def direction(self) -> Array:
@@ -157,30 +160,33 @@ class LiveArm:
         Vibrations above a visible frequency are damped as if they had this frequency, since a
         higher damping would need smaller steps.
         """
-        found = formulation(DEFAULT, self.model).compiled("matrices")
+        matrices_function = formulation(DEFAULT, self.model).compiled("matrices")
         q, v = start_state(self.model)
         reference_attitude = (self.model.start_references,) if self.model.attitudes else ()
         n, result = self.model.size, np.zeros((self.model.size, self.model.size))
-        open_ = [i for i in range(n) if i not in self.model.prescribed]
-        block = np.ix_(open_, open_)
-        M, K, _ = (matrix.reshape(n, n)[block] for matrix in found.call(q, v, *reference_attitude))
-        squares, shapes = undamped(M, K) if open_ else (np.zeros(0), np.zeros((0, 0)))
+        free = [i for i in range(n) if i not in self.model.prescribed]
+        block = np.ix_(free, free)
+        M, K, _ = (
+            matrix.reshape(n, n)[block]
+            for matrix in matrices_function.call(q, v, *reference_attitude)
+        )
+        squares, shapes = undamped(M, K) if free else (np.zeros(0), np.zeros((0, 0)))
         elastic = squares > 1e-9 * squares.max(initial=0.0)
-        moved = M @ shapes[:, elastic]
+        weighted = M @ shapes[:, elastic]
         result[block] = (
-            moved * (2 * np.sqrt(np.minimum(squares[elastic], DAMPED_FREQUENCY**2))) @ moved.T
+            weighted * (2 * np.sqrt(np.minimum(squares[elastic], DAMPED_FREQUENCY**2))) @ weighted.T
         )
         return np.where(np.abs(result) > 1e-12 * np.abs(result).max(initial=0.0), result, 0.0)
 
     @cached_property
     def mass(self) -> float:
         """Mass of all links and attached bodies, without the payload [kg]."""
-        still = ca.DM.zeros(self.model.size, 1)
+        zero_rates = ca.DM.zeros(self.model.size, 1)
         q = ca.DM(start_state(self.model)[0])
         total = self._bodies[0].mass - self.model.links[-1].tip_body.mass
         for part in self.model.links:
             total += part.tip_body.mass
-            total += float(body_of(self.model, part).terms(q, still, ca.DM.zeros(3, 1)).mass)
+            total += float(body_of(self.model, part).terms(q, zero_rates, ca.DM.zeros(3, 1)).mass)
         return total
 
     @property
@@ -213,20 +219,20 @@ class LiveArm:
     def _bodies(self) -> tuple[Inertia, Inertia]:
         """Inertia at the last link's tip without payload, and inertia of a payload of 1 kg."""
         arm, last = self.model.arm, len(self.model.links) - 1
-        bare = tip_inertia(arm.model_copy(update={"payload": None}), last)
+        without_payload = tip_inertia(arm.model_copy(update={"payload": None}), last)
         if arm.payload is None or not arm.payload.mass:
             body = Inertia(1.0, np.zeros(3), np.zeros((3, 3)))
         else:
-            whole, mass = body_inertia(arm.payload), float(arm.payload.mass)
-            body = Inertia(1.0, whole.first / mass, whole.second / mass)
-        return bare, body.moved(end_pose(arm.links[last]))
+            payload, mass = body_inertia(arm.payload), float(arm.payload.mass)
+            body = Inertia(1.0, payload.first / mass, payload.second / mass)
+        return without_payload, body.moved(end_pose(arm.links[last]))
 
     def at(self, gravity: float, payload: float) -> Model:
         """Return the model with other gravity [m/s^2] and payload [kg], and the same shapes."""
-        bare, unit = self._bodies
+        without_payload, unit = self._bodies
         scaled = Inertia(payload, payload * unit.first, payload * unit.second)
         *others, last = self.model.links
-        links = (*others, replace(last, tip_body=bare + scaled))
+        links = (*others, replace(last, tip_body=without_payload + scaled))
         return replace(self.model, gravity=gravity * self.direction, links=links)
 
     @property
@@ -235,11 +241,11 @@ class LiveArm:
 
         The last point is the arm's tip, with the number of links as its index.
         """
-        found = []
+        points = []
         for k, part in enumerate(self.model.links):
-            bends = part.flexible and part.body.range is None
-            found += [(k, along) for along in (HELD_PLACES if bends else (0.0, 1.0))]
-        return (*found, (len(self.model.links), 0.0))
+            is_flexible = part.flexible and part.body.range is None
+            points += [(k, fraction) for fraction in (HELD_PLACES if is_flexible else (0.0, 1.0))]
+        return (*points, (len(self.model.links), 0.0))
 
     def motion(self) -> tuple[Stream, Stream]:
         """Return two operation streams: for terms of the settings alone, and for the motion.
@@ -285,20 +291,20 @@ class LiveArm:
         """
         q, weights = ca.SX.sym("q", self.model.size), ca.SX.sym("weights", len(self.holds))
         model, extra, names = _with_reference(self.model)
-        placed = frames(model, q)
+        link_frames = frames(model, q)
         point = ca.SX.zeros(3, 1)
-        for k, (link, along) in enumerate(self.holds):
+        for k, (link, fraction) in enumerate(self.holds):
             if link == len(model.links):
-                place = end_frame(model, q)[1]
-            elif along == 1.0:
-                place = placed[link].p_WT
+                position = end_frame(model, q)[1]
+            elif fraction == 1.0:
+                position = link_frames[link].p_WT
             else:
-                place = placed[link].p_WL
-                if along:
+                position = link_frames[link].p_WL
+                if fraction:
                     part = model.links[link]
-                    local = section(model, part, q, along * part.length).position
-                    place = place + placed[link].R_WL @ local
-            point = point + weights[k] * place
+                    local = section(model, part, q, fraction * part.length).position
+                    position = position + link_frames[link].R_WL @ local
+            point = point + weights[k] * position
         rows = [ca.gradient(point[k], q).T for k in range(3)]  # fewer operations than by columns
         outputs = [point, ca.densify(ca.vertcat(*rows))]
         return lower(
@@ -307,13 +313,13 @@ class LiveArm:
 
     def contact_jacobians(self, q: Array) -> Array:
         """Return the Jacobians of the contact points at q, (contacts, 3, n)."""
-        x, model, found = ca.SX.sym("q", self.model.size), self.model, []
+        x, model, jacobians = ca.SX.sym("q", self.model.size), self.model, []
         if model.attitudes:
             model = model.with_reference(ca.SX(model.start_references))
         for point in model.points.contacts:
-            place = attach(model, x, frames(model, x), point).position
-            found.append(np.array(ca.Function("J", [x], [ca.jacobian(place, x)])(q)))
-        return np.array(found).reshape(-1, 3, self.model.size)
+            position = attach(model, x, frames(model, x), point).position
+            jacobians.append(np.array(ca.Function("J", [x], [ca.jacobian(position, x)])(q)))
+        return np.array(jacobians).reshape(-1, 3, self.model.size)
 
     def turn(self) -> list[Stream]:
         """Return an operation stream that resets the reference attitudes; an empty list if none.
@@ -327,13 +333,17 @@ class LiveArm:
         q, v = (ca.SX.sym(name, model.size) for name in ("q", "v"))
         angles, speeds, reference_attitudes = ca.SX(q), ca.SX(v), []
         for k, first in enumerate(model.attitudes):
-            rows, own = slice(3 * k, 3 * k + 3), slice(first, first + 3)
-            turned, speeds[own] = rebased(model.reference_attitude[rows, :], q[own], v[own])
-            angles[own] = 0
-            reference_attitudes.append(turned)
+            rows, angle_rows = slice(3 * k, 3 * k + 3), slice(first, first + 3)
+            attitude, speeds[angle_rows] = rebased(
+                model.reference_attitude[rows, :], q[angle_rows], v[angle_rows]
+            )
+            angles[angle_rows] = 0
+            reference_attitudes.append(attitude)
         outputs: list[Expr] = [angles, speeds, ca.densify(ca.vertcat(*reference_attitudes))]
-        listed = ["new_q", "new_v", "new_reference_attitude"]
-        return [lower(ca.Function("turn", [q, v, *extra], outputs, ["q", "v", *names], listed))]
+        output_names = ["new_q", "new_v", "new_reference_attitude"]
+        return [
+            lower(ca.Function("turn", [q, v, *extra], outputs, ["q", "v", *names], output_names))
+        ]
 
     def _traced(
         self,
@@ -344,17 +354,21 @@ class LiveArm:
     ) -> ca.Function:
         """Return a CasADi function of expressions of the model, with the settings as last input."""
         g, m = self._some
-        here, *others = self.at(g, m), self.at(OTHER_FACTOR * g, m), self.at(g, OTHER_FACTOR * m)
-        pattern = common_pattern([here, *others])
+        at_settings, *varied = (
+            self.at(g, m),
+            self.at(OTHER_FACTOR * g, m),
+            self.at(g, OTHER_FACTOR * m),
+        )
+        pattern = common_pattern([at_settings, *varied])
         assert pattern is not None  # they differ in these numbers alone
-        symbolic, _ = opened(here, pattern)
+        symbolic, _ = opened(at_settings, pattern)
         assert symbolic.symbols is not None
         symbols = {key: ca.SX.sym(key, size) for key, size in sizes.items()}
         settings = ca.SX.sym(SET, len(SETTINGS))
-        model, extra, names = _with_reference(symbolic)
+        model, attitude_symbols, names = _with_reference(symbolic)
         f = FORMULATIONS[DEFAULT](model)
         results = express(self, f, settings[2], settings[3], *symbols.values())
-        inputs = [*symbols.values(), *extra]
+        inputs = [*symbols.values(), *attitude_symbols]
         traced = ca.Function(name, [*inputs, settings, symbolic.symbols], results)
         numbers = self._numbers(pattern, settings)
         return ca.Function(
@@ -369,11 +383,11 @@ class LiveArm:
         """Return the model's numeric parameters as expressions, linear in gravity and payload."""
         g, m = self._some
         models = (self.at(g, m), self.at(2 * g, m), self.at(g, 2 * m))
-        here, pulled, loaded = (
+        base, at_twice_gravity, at_twice_payload = (
             pattern.values(numbers_of(model).values)[0][:, 0] for model in models
         )
-        result = ca.SX(here)
-        slopes = ((pulled - here) / g, (loaded - here) / m)
+        result = ca.SX(base)
+        slopes = ((at_twice_gravity - base) / g, (at_twice_payload - base) / m)
         for slope, setting, value in zip(slopes, (settings[0], settings[1]), (g, m), strict=True):
             for k in map(int, np.flatnonzero(slope)):
                 result[k] += slope[k] * (setting - value)
@@ -397,18 +411,20 @@ def _motion(
     """
     q, v, w, given, u, r, x, play, hand, servo, grip = symbols
     rows, n = ca.SX(constant(arm.rows)), arm.model.size
-    target, gain, drag = (servo[k::3] for k in range(3))
-    played, dx = Actuators(arm.programme.servos).inputs(u, q, v, r, x, ca.SX(0, 1))
+    target, gain, damping_gain = (servo[k::3] for k in range(3))
+    file_inputs, dx = Actuators(arm.programme.servos).inputs(u, q, v, r, x, ca.SX(0, 1))
     gears = ca.DM([gear_gain(axis) for axis in arm.driven])
-    own = play * gears * played + hand
-    driving = rows.T @ (own + gain * (target - rows @ q) - drag * (rows @ v))
+    efforts = play * gears * file_inputs + hand
+    joint_force = rows.T @ (efforts + gain * (target - rows @ q) - damping_gain * (rows @ v))
     J = ca.reshape(grip[: 3 * n], n, 3).T
     force = grip[3 * n : 3 * n + 3] - grip[3 * n + 3] * (J @ q) - grip[3 * n + 4] * (J @ v)
-    loading = wrench_force(f.model, q, w) + J.T @ force
-    losing = dissipative_force(f.model, q, v) + damping * (ca.SX(constant(arm.critical)) @ v)
-    applied = driving + loading - stiffness * elastic_force(f.model, q) - losing
+    external_force = wrench_force(f.model, q, w) + J.T @ force
+    damping_force = dissipative_force(f.model, q, v) + damping * (ca.SX(constant(arm.critical)) @ v)
+    applied = joint_force + external_force - stiffness * elastic_force(f.model, q) - damping_force
     a, effort = f.forward_expression(q, v, given, applied)
-    power = ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
+    power = ca.vertcat(
+        *(ca.dot(v, part) for part in (joint_force, external_force, effort, damping_force))
+    )
     return a, power, ca.densify(dx)
 
 
@@ -419,8 +435,8 @@ def _observation(
 
     The drawn state is as in `flexarm.viewer.scene.states`.
     """
-    still = ca.SX(f.model.size, 1)
-    kinetic = ca.dot(v, f.inertial_expression(q, still, v, gravity=False)) / 2
+    zero_rates = ca.SX(f.model.size, 1)
+    kinetic = ca.dot(v, f.inertial_expression(q, zero_rates, v, gravity=False)) / 2
     elastic, gravitational = potential_energy(f.model, q)
     energy = ca.vertcat(kinetic, stiffness * elastic, gravitational)
     drawn = []

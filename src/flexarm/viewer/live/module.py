@@ -22,7 +22,7 @@ from flexarm.model.profiles import last_time
 from flexarm.spatial import Array
 from flexarm.viewer.live.equations import LiveArm
 
-# Numbers of the integrator's record that a page reads and writes, by its name for them.
+# Fields of the integrator's record that a page reads and writes, by the page's name.
 SLOTS = {"t": "t", "h": "next_step", "steps": "steps", "limit_reached": "limit_reached"}
 
 
@@ -37,8 +37,8 @@ def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
     if changed == 1:
         enter_pieces(m.system, m.t)
         rates(m.system, m.t, m.y, m.f)
-    why: int = march(m)
-    return why
+    code: int = march(m)
+    return code
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,16 @@ class LiveProblem(InitialValueProblem):
     """Initial-value problem of a live arm, with equal steps and without error control."""
 
     arm: LiveArm | None = None
-    # The arrays of the equations by name, and the places that they take [bytes].
-    buffers: dict[str, Array] = field(default_factory=dict)
-    table: Sequence[int] = ()
+    buffers: dict[str, Array] = field(default_factory=dict)  # arrays of the equations by name
+    table: Sequence[int] = ()  # addresses of the arguments of the equations [bytes]
 
     @cached_property
     def measures(self) -> Measures:
         """Empty error measures, since no errors are estimated."""
-        nothing = np.zeros(0)
+        empty = np.zeros(0)
         return Measures(
             np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros((1, 0)),
-            np.zeros(0, dtype=np.int64), nothing, nothing, nothing, (), np.zeros(1),
+            np.zeros(0, dtype=np.int64), empty, empty, empty, (), np.zeros(1),
         )  # fmt: skip
 
     @cached_property
@@ -84,17 +83,17 @@ class LiveProblem(InitialValueProblem):
         """Return the system of equations, inputs, wrenches, motions and targets, and its arrays."""
         assert self.arm is not None
         arm, buffers, groups = self.arm, self.buffers, self.groups
-        driven, pushed, moved = groups[:3]
-        rows = [channel.pieces for channel in (*driven, *pushed, *moved)]
-        rows += [followed.rows for followed in arm.programme.targets]
+        input_channels, factors, motions = groups[:3]
+        rows = [channel.pieces for channel in (*input_channels, *factors, *motions)]
+        rows += [target.rows for target in arm.programme.targets]
         first = np.cumsum([0, *map(len, rows)]).astype(np.int64)
         names = ("q", "v", "u", "w", "given", "a", "power", "r", "x", "dx")
         system = System(
             n=arm.model.size,
             channels=len(rows),
-            inputs=len(driven),
-            wrenches=len(pushed),
-            prescribed=len(moved),
+            inputs=len(input_channels),
+            wrenches=len(factors),
+            prescribed=len(motions),
             targets=len(arm.programme.targets),
             work_integrals=WORKS,
             states=arm.programme.states,
@@ -116,22 +115,18 @@ class LiveProblem(InitialValueProblem):
 class LiveModule:
     """WebAssembly module of an arm, with its initial memory and the addresses of its data."""
 
-    # The module.  Its kernel ``advance`` takes the record's place, a time [s], a number of steps,
-    # and 1 where anything but time has changed since it was called last, else 0; it returns why it
-    # stopped, as `flexarm.integrate.loop.march` does.
+    # The module.  Its kernel ``advance`` takes the address of the record, a time [s], a number of
+    # steps, and 1 if inputs or state were changed since the last call, else 0; it returns the code
+    # of `flexarm.integrate.loop.march`.
     program: WasmProgram
-    memory: Memory  # as it begins
-    # arrays, sizes: places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and
-    # work_integrals.
-    arrays: dict[str, int]
-    sizes: dict[str, int]
-    calls: dict[str, list[int]]  # of each of the equations, the places that it takes
-    # record, slots: place of the integrator's record, and of its numbers by name.
-    record: int
-    slots: dict[str, int]
-    # ends, lasts: when a table of the file ends [s], and when the last of what it plays changes.
-    ends: float
-    lasts: float
+    memory: Memory  # initial memory
+    arrays: dict[str, int]  # addresses [bytes] of arrays by name; ``y`` is the state
+    sizes: dict[str, int]  # sizes of these arrays
+    calls: dict[str, list[int]]  # addresses of the arguments of each function
+    record: int  # address of the integrator's record
+    slots: dict[str, int]  # addresses of the fields in SLOTS
+    ends: float  # time at which the first table of the model file ends [s]
+    lasts: float  # time of the last discontinuity of inputs and targets [s]
 
 
 def live_task(arm: LiveArm) -> InitialValueProblem:
@@ -158,38 +153,39 @@ def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveMod
     """
     prologue, motion = arm.motion()
     streams = [prologue, motion, arm.observation(), arm.grip, *arm.turn()]
-    made = program(advance, streams, {"equations": motion, "step": explicit_step})
-    memory = Memory(made.reserved)
+    compiled = program(advance, streams, {"equations": motion, "step": explicit_step})
+    memory = Memory(compiled.reserved)
     buffers = _buffers(arm, streams, task)
     arrays = {name: memory.array(values) for name, values in buffers.items()}
     calls = {}
     for stream in streams:
-        places = [arrays[port.name] for port in (*stream.inputs, *stream.outputs)]
-        work = memory.array(np.zeros(made.work_sizes[stream.name] + 1))
-        calls[stream.name] = [*places, work]
+        addresses = [arrays[port.name] for port in (*stream.inputs, *stream.outputs)]
+        work = memory.array(np.zeros(compiled.work_sizes[stream.name] + 1))
+        calls[stream.name] = [*addresses, work]
     problem = LiveProblem(
-        **{each.name: getattr(task, each.name) for each in fields(task)}
+        **{member.name: getattr(task, member.name) for member in fields(task)}
         | {"times": np.array([0.0, LONGEST_RUN])},
         arm=arm,
         buffers=buffers,
         table=calls["motion"],
     )
     record: RungeKuttaState = RK4.begin(start_fields(problem, RK4, StepLimits(1.0, step)))
-    record.recorded = record.sample_count = 1  # the state now is all that is kept
-    record.step = 0  # called by its name
-    record.obstacles.count = 0  # equal steps are short, and not looked along
-    place = memory.record(record)
+    record.recorded = record.sample_count = 1  # only the present state is stored
+    record.step = 0  # called by name, not by address
+    record.obstacles.count = 0  # steps are too short to miss a contact
+    address = memory.record(record)
     names = list(record.layout().types)
     return LiveModule(
-        made,
+        compiled,
         memory,
         arrays | {"y": memory.array(record.y)},
         {name: values.size for name, values in buffers.items()},
         calls,
-        place,
-        {key: place + 8 * names.index(name) for key, name in SLOTS.items()},
+        address,
+        {key: address + 8 * names.index(name) for key, name in SLOTS.items()},
         min(
-            [last_time(each.profile) for each in (*task.groups[1], *task.groups[2])], default=np.inf
+            [last_time(member.profile) for member in (*task.groups[1], *task.groups[2])],
+            default=np.inf,
         ),
         float(problem.breaks.max(initial=0.0)),
     )

@@ -91,46 +91,46 @@ def live(
 
 def live_page(prepared: Prepared) -> str:
     """Return the HTML of the page of a live arm."""
-    made, task, tuned = prepared.arm, prepared.task, prepared.tuned
-    model = made.model
-    module = live_module(made, task, tuned.step)
+    arm, task, tuning = prepared.arm, prepared.task, prepared.tuned
+    model = arm.model
+    module = live_module(arm, task, tuning.step)
     arrays = Arrays()
     drawn = scene(model, arrays)
     payload = model.arm.payload
     drawn["payload"] = {
-        "mass": float(made.settings[1]),
+        "mass": float(arm.settings[1]),
         "com": [0.0] * 3 if payload is None else list(payload.com),
     }
-    plucked, still = _modes(made, hold_jacobians(made, task)), _still(made)
-    rest = task.start.q if still is None else still.point.q
+    pluck_modes, equilibrium_ = _modes(arm, hold_jacobians(arm, task)), _static_equilibrium(arm)
+    rest_coordinates = task.start.q if equilibrium_ is None else equilibrium_.point.q
     document = {
         "kind": "live",
         "title": model.arm.name,
         "facts": " · ".join(
-            filter(
-                None, (prepared.left_out or f"{model.size} coordinates", made.programme.left_out)
-            )
+            filter(None, (prepared.left_out or f"{model.size} coordinates", arm.programme.left_out))
         ),
         "notes": model.arm.notes,
         "warning": "",
         "live": "",
         "arms": [drawn],
-        "rest": None if still is None else _rest(model, still.point.q),
+        "rest": None if equilibrium_ is None else _drawn_state(model, equilibrium_.point.q),
         "limits": _limits(model),
         "simulation": _simulation(
-            made, module, tuned, [each.what for each in live_state_limits(task)]
+            arm, module, tuning, [watch.what for watch in live_state_limits(task)]
         ),
-        "settings": _settings(made, tuned),
-        "joints": _joints(made, tuned, _holding(made, still)),
-        "holds": [list(each) for each in made.holds],
+        "settings": _settings(arm, tuning),
+        "joints": _joints(arm, tuning, _holding(arm, equilibrium_)),
+        "holds": [list(point) for point in arm.holds],
         "curves": _curves(model),
-        "modes": plucked,
+        "modes": pluck_modes,
         "lasts": module.lasts,
         "view": {
             "towards": mode_outlook(
                 model, task.start.q, model.start_references, np.eye(model.size)
             ).towards.tolist(),
-            "scale": min(shown_scale([(model, _shown(rest, plucked))]), MOST_ENLARGED),
+            "scale": min(
+                shown_scale([(model, _scale_states(rest_coordinates, pluck_modes))]), MOST_ENLARGED
+            ),
         },
     }
     data = to_json(document | {"arrays": arrays.encode()})
@@ -138,29 +138,31 @@ def live_page(prepared: Prepared) -> str:
 
 
 def _simulation(
-    arm: LiveArm, module: LiveModule, tuned: Tuning, state_limits: list[str]
+    arm: LiveArm, module: LiveModule, tuning: Tuning, quantities: list[str]
 ) -> dict[str, Any]:
     """Return JSON data for the page on the WebAssembly module: code, memory, addresses, steps."""
-    made = module.program
+    compiled = module.program
     return {
-        "code": _packed(made.code),
-        "image": _packed(module.memory.image()[made.reserved :]),
+        "code": _packed(compiled.code),
+        "image": _packed(module.memory.image()[compiled.reserved :]),
         "size": module.memory.size,
-        "top": made.reserved,
-        "entries": made.entries,
+        "top": compiled.reserved,
+        "entries": compiled.entries,
         "arrays": module.arrays,
         "sizes": module.sizes,
         "calls": module.calls,
         "record": module.record,
         "slots": module.slots,
         "n": arm.model.size,
-        "grip": list(tuned.grip),
+        "grip": list(tuning.grip),
         "payload": float(arm.settings[1]),
-        "laden": asdict(tuned.laden),
-        "unladen": asdict(tuned.unladen),
+        "laden": asdict(tuning.laden),
+        "unladen": asdict(tuning.unladen),
         "reach": STEP_SHARE * STABLE,
         "longest": LONGEST_STEP,
-        "state_limits": [f"{what} has come to its bound" if what else "" for what in state_limits],
+        "state_limits": [
+            f"{quantity} reached its limit" if quantity else "" for quantity in quantities
+        ],
         "broken": BROKEN,
         "codes": {"finished": FINISHED, "running": RUNNING, "limit_reached": LIMIT_REACHED},
         "ends": module.ends if np.isfinite(module.ends) else None,
@@ -171,14 +173,14 @@ def _packed(data: bytes) -> str:
     return b64encode(zlib.compress(data, 9)).decode()
 
 
-def _settings(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
+def _settings(arm: LiveArm, tuning: Tuning) -> list[dict[str, Any]]:
     """Return JSON data for the page on the settings: values and slider ranges."""
     gravity, payload = arm.settings[:2].tolist()
     flexible = any(part.flexible for part in arm.model.links)
     heaviest = max(3 * payload, float(f"{0.3 * arm.mass:.1g}"))
     sliders: tuple[dict[str, Any], ...] = (
         {"low": 0.0, "high": 2 * gravity or 9.81, "unit": "m/s²", "useful": True},
-        {"low": tuned.lightest, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
+        {"low": tuning.lightest, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
         {"low": LEAST_STIFFNESS, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
         {"low": 0.0, "high": MOST_DAMPING, "unit": "", "useful": flexible},
     )
@@ -188,14 +190,16 @@ def _settings(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
     ]
 
 
-def _joints(arm: LiveArm, tuned: Tuning, holding: list[float]) -> list[dict[str, Any]]:
+def _joints(arm: LiveArm, tuning: Tuning, holding: list[float]) -> list[dict[str, Any]]:
     """Return JSON data for the page on the driven joints: servo gains, ranges, holding efforts."""
-    played, found = [each.column for each in arm.programme.servos], []
+    servo_inputs, joints = [servo.column for servo in arm.programme.servos], []
     for k, axis in enumerate(arm.driven):
-        start, stiffness, damping = tuned.servo[k].tolist()
+        start, stiffness, damping = tuning.servo[k].tolist()
         low, high = _range(axis, start, arm.model.links[axis.link].length)
-        most = max(1.5 * abs(holding[k]), 0.3 * stiffness * (1.0 if axis.turns else high - low))
-        found.append(
+        largest_effort = max(
+            1.5 * abs(holding[k]), 0.3 * stiffness * (1.0 if axis.turns else high - low)
+        )
+        joints.append(
             {
                 "name": axis.name,
                 "unit": axis.unit,
@@ -203,28 +207,28 @@ def _joints(arm: LiveArm, tuned: Tuning, holding: list[float]) -> list[dict[str,
                 "start": start,
                 "low": low,
                 "high": high,
-                "most": float(f"{most:.1g}"),
+                "most": float(f"{largest_effort:.1g}"),
                 "row": arm.rows[k].tolist(),
                 "gains": [stiffness, damping],
-                "integral": float(tuned.integral[k]),
-                "limit": 20 * most,
+                "integral": float(tuning.integral[k]),
+                "limit": 20 * largest_effort,
                 "hold": holding[k],
-                "played": played.index(k) if k in played else None,
+                "played": servo_inputs.index(k) if k in servo_inputs else None,
             }
         )
-    return found
+    return joints
 
 
 def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
     """Return the lower and upper bound of a servo's target [rad or m]."""
-    limits, way = axis.acts.limits, SERVO_TURN if axis.turns else max(0.5 * length, 0.05)
-    low = start - way if limits is None or limits.lower is None else float(limits.lower)
-    high = start + way if limits is None or limits.upper is None else float(limits.upper)
+    limits, half_range = axis.acts.limits, SERVO_TURN if axis.turns else max(0.5 * length, 0.05)
+    low = start - half_range if limits is None or limits.lower is None else float(limits.lower)
+    high = start + half_range if limits is None or limits.upper is None else float(limits.upper)
     margin = 0.02 * (high - low)
     return min(low + margin, start), max(high - margin, start)
 
 
-def _still(arm: LiveArm) -> Equilibrium | None:
+def _static_equilibrium(arm: LiveArm) -> Equilibrium | None:
     """Return the arm's static equilibrium at its start with joints held; None if none exists."""
     try:
         return equilibrium(arm.model)
@@ -232,24 +236,24 @@ def _still(arm: LiveArm) -> Equilibrium | None:
         return None
 
 
-def _rest(model: Model, q: Array) -> list[float]:
+def _drawn_state(model: Model, q: Array) -> list[float]:
     """Return the state of the arm at coordinates q as the page draws it."""
-    found: list[float] = states(model, q[None], model.start_references[None])[0].tolist()
-    return found
+    drawn_state: list[float] = states(model, q[None], model.start_references[None])[0].tolist()
+    return drawn_state
 
 
-def _shown(rest: Array, plucked: list[dict[str, Any]]) -> Array:
+def _scale_states(rest_position: Array, plucked: list[dict[str, Any]]) -> Array:
     """Return deformed coordinates that fix the drawing scale, (N, n): at rest and after plucks."""
-    swings = [np.array(each["kick"]) / (2 * np.pi * each["hz"]) for each in plucked]
-    return np.stack([rest, *(rest + swing for swing in swings)])
+    swings = [np.array(mode["kick"]) / (2 * np.pi * mode["hz"]) for mode in plucked]
+    return np.stack([rest_position, *(rest_position + swing for swing in swings)])
 
 
-def _holding(arm: LiveArm, still: Equilibrium | None) -> list[float]:
+def _holding(arm: LiveArm, equilibrium_: Equilibrium | None) -> list[float]:
     """Return the efforts that hold the arm at its start [N m or N], at the joints; else zeros."""
-    if still is None:
+    if equilibrium_ is None:
         return [0.0] * len(arm.driven)
-    held = still.point.u.tolist()
-    return [u * gear_gain(axis) for u, axis in zip(held, arm.driven, strict=True)]
+    inputs = equilibrium_.point.u.tolist()
+    return [u * gear_gain(axis) for u, axis in zip(inputs, arm.driven, strict=True)]
 
 
 def _curves(model: Model) -> list[dict[str, Any]]:
@@ -265,18 +269,18 @@ def _curves(model: Model) -> list[dict[str, Any]]:
 def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
     """Return JSON data for the page on vibration modes, joints held, and rates after a pluck."""
     try:
-        every = modes(arm.model, joints="locked").modes
+        all_modes = modes(arm.model, joints="locked").modes
     except FlexarmError:
         return []
-    listed = [mode for mode in every if mode.kind == "vibration"][:PLUCKED_MODES]
-    reach, found = _reach(arm.model), []
-    for mode in listed:
+    plucked = [mode for mode in all_modes if mode.kind == "vibration"][:PLUCKED_MODES]
+    reach, data = _reach(arm.model), []
+    for mode in plucked:
         shape = np.real(mode.shape)
-        moved = np.linalg.norm(jacobians @ shape, axis=1).max()
-        if not moved > 1e-6 * np.abs(shape).max():
+        largest_motion = np.linalg.norm(jacobians @ shape, axis=1).max()
+        if not largest_motion > 1e-6 * np.abs(shape).max():
             continue
-        kick = shape * PLUCKED_MOTION * reach * listed[0].frequency_rad_s / moved
-        found.append(
+        kick = shape * PLUCKED_MOTION * reach * plucked[0].frequency_rad_s / largest_motion
+        data.append(
             {
                 "name": mode.name,
                 "hz": mode.frequency_hz,
@@ -284,21 +288,21 @@ def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
                 "kick": kick.tolist(),
             }
         )
-    return found
+    return data
 
 
 def _limits(model: Model) -> dict[str, float | None]:
     """Return the initial ranges of the colour scales, which grow during the motion."""
-    bending = flexible_links(model)
-    if not bending:
+    flexible = flexible_links(model)
+    if not flexible:
         return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}
-    strain = 1e-4 if any(shows_strain(part) for part in bending) else None
-    longest = max(part.length for part in bending)
-    seen, curved = COLOUR_DEFLECTION * longest, 8 * COLOUR_DEFLECTION / longest
-    stiff = [rigidity(deformed(model, part, np.ones((1, model.size))), ROOT).max()
-             for part in bending if part.body.sectioned]  # fmt: skip
-    moment = curved * min(stiff, default=0.0)
-    return {"deflection": seen, "curvature": curved, "moment": moment, "strain": strain}
+    strain = 1e-4 if any(shows_strain(part) for part in flexible) else None
+    longest = max(part.length for part in flexible)
+    deflection, curvature = COLOUR_DEFLECTION * longest, 8 * COLOUR_DEFLECTION / longest
+    rigidities = [rigidity(deformed(model, part, np.ones((1, model.size))), ROOT).max()
+             for part in flexible if part.body.sectioned]  # fmt: skip
+    moment = curvature * min(rigidities, default=0.0)
+    return {"deflection": deflection, "curvature": curvature, "moment": moment, "strain": strain}
 
 
 def _reach(model: Model) -> float:

@@ -74,12 +74,12 @@ class Tuning:
     """Servo gains, pull stiffness and rate bounds of a live arm."""
 
     servo: Array  # per input: target, stiffness, damping, (inputs, 3)
-    # Per input: how fast its servo makes up for what it misses, per that and second, (inputs,).
+    # Integral gain of the servo of each input, effort per position error and second, (inputs,).
     integral: Array
     grip: tuple[float, float]  # stiffness [N/m] and damping [N s/m] of a pull
     laden: Bounds  # with the file's payload or more
     unladen: Bounds  # with less
-    lightest: float = 0.0  # [kg]: the least payload that there may be
+    lightest: float = 0.0  # least payload that the page allows [kg]
 
     @property
     def step(self) -> float:
@@ -92,45 +92,63 @@ class Tuning:
 def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     """Choose servo gains, pull stiffness and rate bounds for an arm at its start."""
     reference_attitude = (task.equation.reference_attitude,) if arm.model.attitudes else ()
-    found = task.equation.compiled("matrices").call(task.start.q, task.start.v, *reference_attitude)
-    open_ = [i for i in range(arm.model.size) if i not in arm.model.prescribed]
-    full = found[0].reshape(arm.model.size, -1)
-    M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(open_, open_)] for matrix in found)
+    matrices = task.equation.compiled("matrices").call(
+        task.start.q, task.start.v, *reference_attitude
+    )
+    free = [i for i in range(arm.model.size) if i not in arm.model.prescribed]
+    full = matrices[0].reshape(arm.model.size, -1)
+    M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(free, free)] for matrix in matrices)
     servo = np.zeros((len(arm.rows), 3))
-    if not open_:
+    if not free:
         return Tuning(servo, servo[:, 0], (0.0, 0.0), Bounds(), Bounds())
-    rows = arm.rows[:, open_]
+    rows = arm.rows[:, free]
     fastest = max(task.vibration.fastest, FASTEST_SERVO)
     rate = _servo_rate(M, K, rows)
     servo[:, 0] = arm.rows @ task.start.q
     for k, (axis, row) in enumerate(zip(arm.driven, rows, strict=True)):
-        moved = full[axis.index, axis.index] + (0 if axis.motor is None else row @ M @ row)
+        outboard_inertia = full[axis.index, axis.index] + (
+            0 if axis.motor is None else row @ M @ row
+        )
         at_hub = 1 / (row @ np.linalg.solve(M, row))
-        servo[k, 1:] = _gains(moved, at_hub, rate, fastest)
-    own = rows.T @ (servo[:, 1:2] * rows), rows.T @ (servo[:, 2:] * rows)
-    integral = _patience(M, K + own[0], D + own[1], rows, INTEGRAL_RATE * rate * servo[:, 1])
-    # Either its own servos or those of the file act: steps are short enough for both together.
-    stiff, damped = Actuators(arm.programme.servos).stiffness(arm.model)
-    held = K + own[0] + stiff[np.ix_(open_, open_)]
-    holds = hold_jacobians(arm, task)[:, :, open_]
-    light = _lightest(M, holds)
-    firm = float(min(_firmness(arm.model, full, held, holds[-1]), fastest**2 / light))
-    grip = firm, 2 * PULL_DAMPING * float(np.sqrt(firm / light))
-    lossy = D + own[1] + damped[np.ix_(open_, open_)]
-    lossy += MOST_DAMPING * arm.critical[np.ix_(open_, open_)]
-    touching = arm.contact_jacobians(task.start.q)[:, :, open_]
+        servo[k, 1:] = _gains(outboard_inertia, at_hub, rate, fastest)
+    servo_matrices = rows.T @ (servo[:, 1:2] * rows), rows.T @ (servo[:, 2:] * rows)
+    integral = _integral_gains(
+        M, K + servo_matrices[0], D + servo_matrices[1], rows, INTEGRAL_RATE * rate * servo[:, 1]
+    )
+    # The page's servos or those of the file act; steps are short enough for both together.
+    file_stiffness, file_damping = Actuators(arm.programme.servos).stiffness(arm.model)
+    total_stiffness = K + servo_matrices[0] + file_stiffness[np.ix_(free, free)]
+    jacobians = hold_jacobians(arm, task)[:, :, free]
+    compliance_ = _largest_mobility(M, jacobians)
+    pull_stiffness = float(
+        min(
+            _pull_stiffness(arm.model, full, total_stiffness, jacobians[-1]),
+            fastest**2 / compliance_,
+        )
+    )
+    grip = pull_stiffness, 2 * PULL_DAMPING * float(np.sqrt(pull_stiffness / compliance_))
+    total_damping = D + servo_matrices[1] + file_damping[np.ix_(free, free)]
+    total_damping += MOST_DAMPING * arm.critical[np.ix_(free, free)]
+    contact_jacobians = arm.contact_jacobians(task.start.q)[:, :, free]
 
     def bounds(mass: Array) -> Bounds:
-        light = _lightest(mass, holds)
-        firm, drag = _contact_matrices(arm.model.arm.contacts, mass, touching)
-        square = float(undamped(mass, held + firm)[0][-1]) + grip[0] * light
-        most = lossy + grip[1] * light * mass
+        compliance_ = _largest_mobility(mass, jacobians)
+        pull_stiffness, contact_damping = _contact_matrices(
+            arm.model.arm.contacts, mass, contact_jacobians
+        )
+        square = (
+            float(undamped(mass, total_stiffness + pull_stiffness)[0][-1]) + grip[0] * compliance_
+        )
+        largest_damping = total_damping + grip[1] * compliance_ * mass
         decays = (
-            max(_decay(mass, share * K, most), _decay(mass, share * K + firm, most + drag))
+            max(
+                _decay(mass, share * K, largest_damping),
+                _decay(mass, share * K + pull_stiffness, largest_damping + contact_damping),
+            )
             for share in (1.0, LEAST_STIFFNESS)
         )
-        seen = (STEP_SHARE * STABLE / STEP_PHASE) ** 2 * _slowest(K, mass)
-        return Bounds(max(seen, square), *decays)
+        resolved = (STEP_SHARE * STABLE / STEP_PHASE) ** 2 * _slowest(K, mass)
+        return Bounds(max(resolved, square), *decays)
 
     laden = bounds(M)
     gravity, payload = arm.settings[:2].tolist()
@@ -138,34 +156,34 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
         return Tuning(servo, integral, grip, laden, laden)
 
     def carrying(mass: float) -> Array:
-        return np.asarray(mass_matrix(arm.at(gravity, mass), task.start.q)[np.ix_(open_, open_)])
+        return np.asarray(mass_matrix(arm.at(gravity, mass), task.start.q)[np.ix_(free, free)])
 
-    # A payload that is all that has mass cannot be taken away: nothing would say how the arm moves.
-    all_of_it = undamped(M, carrying(0.0))[0][0] < MASSLESS
-    lightest = LEAST_PAYLOAD * payload if all_of_it else 0.0
+    # Without a payload that has all the mass of some motion, the equations would be singular.
+    is_massless = undamped(M, carrying(0.0))[0][0] < MASSLESS
+    lightest = LEAST_PAYLOAD * payload if is_massless else 0.0
     return Tuning(servo, integral, grip, laden, bounds(carrying(lightest)), lightest)
 
 
-def _lightest(M: Array, holds: Array) -> float:
+def _largest_mobility(M: Array, jacobians: Array) -> float:
     """Return the largest acceleration per force over all points that can be pulled [1/kg]."""
-    return max(float(eigvalsh(J @ np.linalg.solve(M, J.T))[-1]) for J in holds)
+    return max(float(eigvalsh(J @ np.linalg.solve(M, J.T))[-1]) for J in jacobians)
 
 
-def _contact_matrices(contacts: Sequence[Contact], M: Array, touching: Array) -> Array:
+def _contact_matrices(contacts: Sequence[Contact], M: Array, jacobians: Array) -> Array:
     """Return stiffness and damping matrices of all contacts at deepest penetration, (2, n, n).
 
     The penetration is computed for an impact at a given speed, of which the contact stores at most
     the whole energy, and whose momentum its damping removes at most.
     """
     result = np.zeros((2, *M.shape))
-    for contact, J in zip(contacts, touching, strict=True):
-        light, power = _lightest(M, J[None]), float(contact.exponent)
-        if light:
-            slowed = IMPACT_SPEED**2 / light / max(2.0, contact.damping * IMPACT_SPEED)
-            deepest = ((power + 1) * slowed / contact.stiffness) ** (1 / (power + 1))
-            firm = contact.stiffness * power * deepest ** (power - 1)
-            lossy = contact.damping * contact.stiffness * deepest**power
-            result += np.multiply.outer([firm, lossy], J.T @ J)
+    for contact, J in zip(contacts, jacobians, strict=True):
+        mobility, power = _largest_mobility(M, J[None]), float(contact.exponent)
+        if mobility:
+            stored = IMPACT_SPEED**2 / mobility / max(2.0, contact.damping * IMPACT_SPEED)
+            deepest = ((power + 1) * stored / contact.stiffness) ** (1 / (power + 1))
+            stiffness = contact.stiffness * power * deepest ** (power - 1)
+            damping = contact.damping * contact.stiffness * deepest**power
+            result += np.multiply.outer([stiffness, damping], J.T @ J)
     return result
 
 
@@ -178,38 +196,38 @@ def _decay(M: Array, K: Array, D: Array) -> float:
     return float(-roots.real[np.abs(roots.imag) < 1e-6 * np.abs(roots)].min(initial=0.0))
 
 
-def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
+def _gains(inertia: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
     """Return stiffness and damping of a servo that moves all bodies outboard of its joint.
 
     At first the servo moves little more than the hub, so that its rate there is limited to that of
     the fastest mode.
     """
-    stiffness, damping = moved * rate**2, 2 * SERVO_DAMPING * moved * rate
+    stiffness, damping = inertia * rate**2, 2 * SERVO_DAMPING * inertia * rate
     return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
 
 
-def _patience(M: Array, K: Array, D: Array, rows: Array, wanted: Array) -> Array:
-    """Return stable integral gains of servos, (inputs,), at most half of ``wanted``.
+def _integral_gains(M: Array, K: Array, D: Array, rows: Array, gains: Array) -> Array:
+    """Return stable integral gains of servos, (inputs,), at most half of ``gains``.
 
     Gains are halved until the motion is stable, and then once more.
     """
-    n, m = len(M), len(wanted)
+    n, m = len(M), len(gains)
     loop = np.zeros((2 * n + m, 2 * n + m))
     loop[: 2 * n] = np.hstack(LinearModel(M, K, D, ("",) * n, rows.T).state_space())
-    for share in (*0.5 ** np.arange(8), 0.0):
-        loop[2 * n :, :n] = -share * wanted[:, None] * rows
+    for fraction in (*0.5 ** np.arange(8), 0.0):
+        loop[2 * n :, :n] = -fraction * gains[:, None] * rows
         growth = float(np.linalg.eigvals(loop).real.max())
         if growth < STABLE_GROWTH:
             break
-    return np.asarray(INTEGRAL_SHARE * share * wanted)
+    return np.asarray(INTEGRAL_SHARE * fraction * gains)
 
 
 def _servo_rate(M: Array, K: Array, rows: Array) -> float:
     """Return the bandwidth of servos [rad/s], from the arm's first vibration with joints held."""
-    kept = np.flatnonzero(~np.any(rows, axis=0))
-    if not len(kept):
+    elastic = np.flatnonzero(~np.any(rows, axis=0))
+    if not len(elastic):
         return FASTEST_SERVO
-    first = _slowest(K[np.ix_(kept, kept)], M[np.ix_(kept, kept)]) or np.inf
+    first = _slowest(K[np.ix_(elastic, elastic)], M[np.ix_(elastic, elastic)]) or np.inf
     return float(np.clip(SERVO_FACTOR * np.sqrt(first), SLOWEST_SERVO, FASTEST_SERVO))
 
 
@@ -230,14 +248,14 @@ def hold_jacobians(arm: LiveArm, task: InitialValueProblem) -> Array:
     )
 
 
-def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
+def _pull_stiffness(model: Model, M: Array, K: Array, J: Array) -> float:
     """Return the stiffness of a pull [N/m], from the arm's stiffness with servos or its mass."""
     reach = sum(part.length for part in model.links)
     masses = [M[axis.index, axis.index] / (reach**2 if axis.turns else 1.0) for axis in model.axes]
-    least = PULL_RATE**2 * max(masses, default=1.0)
-    soft = K + 1e-9 * (np.trace(K) or 1.0) * np.eye(len(K))
-    compliance = float(eigvalsh(J @ np.linalg.solve(soft, J.T))[-1])
-    return max(least, PULL_STIFFNESS / compliance if compliance > 0 else 0.0)
+    smallest = PULL_RATE**2 * max(masses, default=1.0)
+    regularised = K + 1e-9 * (np.trace(K) or 1.0) * np.eye(len(K))
+    compliance = float(eigvalsh(J @ np.linalg.solve(regularised, J.T))[-1])
+    return max(smallest, PULL_STIFFNESS / compliance if compliance > 0 else 0.0)
 
 
 COUNTS = {"y": "bending_y", "z": "bending_z", "twist": "torsion", "stretch": "stretch"}
@@ -247,33 +265,36 @@ COUNTS = {"y": "bending_y", "z": "bending_z", "twist": "torsion", "stretch": "st
 class Prepared:
     """A live arm with its initial-value problem and tuning."""
 
-    # arm, task, tuned: the arm, its start, and what was chosen for it.
     arm: LiveArm
-    task: InitialValueProblem
-    tuned: Tuning
-    left_out: str = ""  # what was left out of it, in words; empty if nothing
+    task: InitialValueProblem  # its initial-value problem
+    tuned: Tuning  # servo gains and bounds of steps
+    left_out: str = ""  # note on shapes that are left out; empty if there are none
 
 
 def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
     """Return a live arm, without shapes too fast for real time unless all are requested."""
-    found = _prepared(model)
-    if _share(found) > MOST_CORE_SHARE and found.arm.programme.servos:
-        held = _prepared(model, plays=False)
-        found = held if _share(held) < _share(found) / 2 else found
-    if all_shapes or _share(found) <= MOST_CORE_SHARE:
-        return found
+    prepared = _prepared(model)
+    if _core_share(prepared) > MOST_CORE_SHARE and prepared.arm.programme.servos:
+        without_servos = _prepared(model, plays=False)
+        prepared = (
+            without_servos if _core_share(without_servos) < _core_share(prepared) / 2 else prepared
+        )
+    if all_shapes or _core_share(prepared) <= MOST_CORE_SHARE:
+        return prepared
     try:
-        fewer = _prepared(_fewer(found), plays=found.arm.plays)
+        reduced = _prepared(_with_fewer_shapes(prepared), plays=prepared.arm.plays)
     except FlexarmError:  # its start names a shape
-        return found
-    if fewer.arm.model.size == model.size:
-        return found
-    words = f"{fewer.arm.model.size} of {model.size} coordinates: shapes of links that vibrate at"
+        return prepared
+    if reduced.arm.model.size == model.size:
+        return prepared
+    kept_coordinates = (
+        f"{reduced.arm.model.size} of {model.size} coordinates: shapes of links that vibrate at"
+    )
     return Prepared(
-        fewer.arm,
-        fewer.task,
-        fewer.tuned,
-        f"{words} more than {FAST_VIBRATION:g} Hz by themselves are left out",
+        reduced.arm,
+        reduced.task,
+        reduced.tuned,
+        f"{kept_coordinates} more than {FAST_VIBRATION:g} Hz by themselves are left out",
     )
 
 
@@ -283,27 +304,29 @@ def _prepared(model: Model, *, plays: bool = True) -> Prepared:
     return Prepared(arm, task, tuning(arm, task))
 
 
-def _share(found: Prepared) -> float:
+def _core_share(prepared: Prepared) -> float:
     """Return an estimate of the fraction of a processor core that real time needs."""
-    return 4 * COORDINATE_OPERATIONS * found.arm.model.size * OPERATION_TIME / found.tuned.step
+    return (
+        4 * COORDINATE_OPERATIONS * prepared.arm.model.size * OPERATION_TIME / prepared.tuned.step
+    )
 
 
-def _fewer(found: Prepared) -> Model:
+def _with_fewer_shapes(prepared: Prepared) -> Model:
     """Return the model of an arm without shapes of high frequency."""
-    model, task = found.arm.model, found.task
+    model, task = prepared.arm.model, prepared.task
     reference_attitude = (task.equation.reference_attitude,) if model.attitudes else ()
     mass, stiffness, _ = task.equation.compiled("matrices").call(
         task.start.q, task.start.v, *reference_attitude
     )
     n = model.size
     squares = np.diag(stiffness.reshape(n, n)) / np.diag(mass.reshape(n, n))
-    fast = squares > (2 * np.pi * FAST_VIBRATION) ** 2
+    is_fast = squares > (2 * np.pi * FAST_VIBRATION) ** 2
     links = []
     for part in model.links:
         link, choice = part.link, part.link.shapes
         if of_family(link) and isinstance(choice, Counted) and not choice.static:
-            fewer = choice.model_copy(update=_counts(model, part, fast))
-            link = link.model_copy(update={"shapes": fewer})
+            fewer_shapes = choice.model_copy(update=_counts(model, part, is_fast))
+            link = link.model_copy(update={"shapes": fewer_shapes})
         links.append(link)
     arm = model.arm.model_copy(update={"links": type(model.arm.links)(links)})
     return build(
@@ -313,13 +336,13 @@ def _fewer(found: Prepared) -> Model:
 
 def _counts(model: Model, part: LinkModel, fast: np.ndarray) -> dict[str, int]:
     """Return the numbers of shapes of a link below the frequency limit, by direction."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for direction, key in COUNTS.items():
-        own = [
+        are_fast = [
             bool(fast[k])
             for k in range(part.modes.start, part.modes.stop)
             if model.names[k].rpartition(".")[2].rstrip("0123456789") == direction
         ]
-        least = LEAST_SHAPES if direction in "yz" else 0
-        found[key] = max(min(least, len(own)), own.count(False))
-    return found
+        fewest = LEAST_SHAPES if direction in "yz" else 0
+        counts[key] = max(min(fewest, len(are_fast)), are_fast.count(False))
+    return counts
