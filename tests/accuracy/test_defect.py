@@ -37,7 +37,7 @@ def test_long_motions_take_memory_by_their_samples_alone(monkeypatch: pytest.Mon
     model = oblique(0.03, bending=6)
     made, motion = RicherArm(model), bent(model, 1000)
     made.deviations(bent(model, 3))  # its equations are traced
-    monkeypatch.setattr(defect, "AT_ONCE", 25_000)
+    monkeypatch.setattr(defect, "BLOCK_VALUES", 25_000)
     tracemalloc.start()
     made.deviations(motion)
     _, peak = tracemalloc.get_traced_memory()
