@@ -346,7 +346,7 @@ def test_moments_are_sums_over_the_exposed_part(kind: str) -> None:
     rates = np.random.default_rng(4).uniform(-1, 1, len(own))
     motion = SlidingMotion(shapes, ca.DM(own), ca.DM(rates))
     moving = motion.displacement()
-    basis = motion.displacement_basis()
+    basis = motion.displacement_basis(0)
     # the same fields summed point by point, on a finer mesh
     node, weight = np.polynomial.legendre.leggauss(30)
     edges = np.unique(np.concatenate([shapes.edges, np.linspace(0, 1, 5)]))

@@ -54,8 +54,11 @@ class ExactGrowing:
         turned = self._turned(self.rule[0], shift)
         return turned.spins(root, Turned(rate(turned.a), rate(turned.b), rate(turned.f)))
 
-    def energy(self, properties: dict[str, float]) -> Expr:
-        """Elastic energy [J]: of stretch, bending about the sections' own axes, and torsion."""
+    def energy(self, properties: dict[str, Expr]) -> Expr:
+        """Elastic energy [J]: of stretch, bending about the sections' own axes, and torsion.
+
+        The properties are those at the places of the rule.
+        """
         xi, weight = self.rule
         turned, along = self._turned(xi), self._turned(xi, nu=1)
         about_y, about_z = turned.across(along)
@@ -63,9 +66,9 @@ class ExactGrowing:
         if self.twists:  # a link without twist shapes gives way in torsion
             density += properties.get("GJ", 0.0) * turned.about_x(along) ** 2
         # a section that leaves one bending stiffness out is as stiff in both directions
-        stiffness = properties.get("EIz", 0.0), properties.get("EIy", 0.0)
-        density += (stiffness[0] or stiffness[1]) * about_z**2
-        density += (stiffness[1] or stiffness[0]) * about_y**2
+        every = properties | {"": 0.0}
+        names: list[str] = [name for name in ("EIz", "EIy") if name in properties] or [""]
+        density += every[names[0]] * about_z**2 + every[names[-1]] * about_y**2
         return self.growing.length * ca.dot(weight, density) / 2
 
     def _turned(self, xi: Array, shift: Expr = 0.0, nu: int = 0) -> Turned:

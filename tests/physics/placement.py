@@ -322,8 +322,8 @@ class Growing:
             total += shift * self.values(direction, xi, 1) ** 2 * self.length / 2
         return total
 
-    def energy(self, properties: dict[str, float]) -> Expr:
-        """Elastic energy of the exposed beam [J]."""
+    def energy(self, properties: dict[str, Expr]) -> Expr:
+        """Elastic energy of the exposed beam [J], from properties at the places of the rule."""
         xi, weight = self.rule
         slopes, bends = ({k: self.values(k, xi, nu) for k in "yz"} for nu in (1, 2))
         p = slopes["y"] * bends["y"] + slopes["z"] * bends["z"]

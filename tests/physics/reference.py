@@ -424,34 +424,39 @@ class Reference:
         """Add a beam that slides out of its hub, outside and inside; return its tip frame."""
         link, length = part.link, self._q[part.coordinates[0]]
         assert link.section is not None
-        table = {n: float(v[0]) for n, v in Span.of(link.section, link.span).table.items()}
-        rotary = np.array([[table["Jx"]], [table["Jy"]], [table["Jz"]]])
+        ends = Span.of(link.section, link.span).table
         inside = link.span - length
+
+        def section(name: str, x: Expr) -> Expr:
+            """Property at distances x from the beam's inner end, linear between its ends."""
+            return float(ends[name][0]) + float(ends[name][-1] - ends[name][0]) * x / link.span
+
+        def spin_inertia(x: Expr) -> Expr:
+            return ca.horzcat(*[section(name, x) for name in ("Jx", "Jy", "Jz")]).T
+
         beam = self._growing(part)
         xi, weight = gauss(np.array([0.0, 1.0])) if beam is None else beam.rule
         label = ca.SX.sym("s", len(xi))  # distance from the beam's inner end: it names a section
         shift = (label - inside) / length - xi
         outer = straight((xi + shift) * length) if beam is None else beam.sections(xi, shift)
-        scale = weight * length
-        turning = rotary @ scale.T
-        if isinstance(beam, ExactGrowing) and np.any(rotary):
+        scale, place = weight * length, xi * length + inside
+        turning = spin_inertia(place) * ca.repmat(scale.T, 3, 1)
+        if isinstance(beam, ExactGrowing) and any(np.any(ends[n]) for n in ("Jx", "Jy", "Jz")):
             spin = spin_of(root.rotation.T @ self._rate(root.rotation))
             kinetic = ca.dot(turning, beam.spins(spin, shift, self._rate) ** 2) / 2
-            self._kinetic += ca.substitute(kinetic, label, xi * length + inside)
+            self._kinetic += ca.substitute(kinetic, label, place)
             turning = 0 * turning
-        self._strand(
-            root, outer, table["mass_per_length"] * scale, turning, (label, xi * length + inside)
-        )
-        t, weight = gauss(np.array([0.0, 1.0]), 3)
-        label = ca.SX.sym("s", 3)
-        scale = weight * inside
-        self._strand(
-            root, straight(label - inside), table["mass_per_length"] * scale, rotary @ scale.T,
-            (label, t * inside),
-        )  # fmt: skip
+        mass = section("mass_per_length", place) * scale
+        self._strand(root, outer, mass, turning, (label, place))
+        t, weight = gauss(np.array([0.0, 1.0]), 4)
+        label = ca.SX.sym("s", 4)
+        scale, hidden = weight * inside, t * inside
+        mass = section("mass_per_length", hidden) * scale
+        turning = spin_inertia(hidden) * ca.repmat(scale.T, 3, 1)
+        self._strand(root, straight(label - inside), mass, turning, (label, hidden))
         if beam is None:
             return root @ at((length, 0, 0))
-        self._elastic += beam.energy(table)
+        self._elastic += beam.energy({name: section(name, place) for name in ends})
         if isinstance(beam, ExactGrowing):
             return root @ beam.tip()
         return root @ self._turned(beam.sections(np.ones(1), ca.SX(1, 1)))

@@ -15,7 +15,9 @@ from tests.physics.reference import Reference
 from tests.physics.traced import Traced
 
 TOLERANCE = 1e-9
-NODES, NODES_EACH = 16, 8  # beyond the shapes of a link, and in each of its elements
+# Beyond the shapes of a link, beyond those that follow the length of a tapered link, and in each
+# element.
+NODES, NODES_FOLLOWING, NODES_EACH = 16, 24, 8
 SLOPES = (0.05, 0.5)
 STATES = 2
 
@@ -32,6 +34,14 @@ CARRIER = link("revolute, axis: [0, 1, 0]", 0.7, SECTION, f"kind: clamped-free, 
 # Curvature, torsion and stretch jump where elements meet.
 KINKS = "bending_y: 2, bending_z: 0, torsion: 2, stretch: 2"
 FOLLOWING = "kind: clamped-mass, follow: true, normalise: mass"
+
+
+# Every property changes along the beam, by other factors.
+TAPERED = (
+    "stations: ["
+    f"{{at: 0, {SECTION}}}, "
+    "{at: 1.3, mass_per_length: 0.4, EIz: 3, EIy: 4, GJ: 3, EA: 500, Jx: 0.02, Jy: 0.02, Jz: 0.01}]"
+)
 
 
 def slider(shapes: str, *, joint: str = SLIDE, section: str = SECTION, more: str = "") -> str:
@@ -106,6 +116,26 @@ ARMS = {
             RIDER,
         )
     ),
+    "tapered, in a plane": Case(
+        (TURN, slider(f"kind: clamped-free, {PLANE}", section=TAPERED), RIDER)
+    ),
+    "tapered, every way": Case(
+        (
+            TURN,
+            slider(
+                "kind: clamped-free, bending_y: 1, bending_z: 1, torsion: 1, stretch: 1",
+                joint=f"{SLIDE}, {FRAME}, hub: {{inboard: {BODY}}}",
+                section=TAPERED,
+            ),
+        ),
+        PAYLOAD,
+    ),
+    "tapered elements": Case(
+        (TURN, slider(f"kind: elements, {KINKS}", section=TAPERED)), PAYLOAD, NODES_EACH
+    ),
+    "tapered, following": Case(
+        (TURN, slider(f"{FOLLOWING}, {SPACE}", section=TAPERED)), PAYLOAD, NODES_FOLLOWING
+    ),
     "two that slide": Case(
         (
             TURN,
@@ -121,7 +151,7 @@ TOGETHER = "name"  # an arm and its continuum serve all its tests
 PARTS = ("mass", "coriolis", "gravity", "elastic", "energies", "tip")
 # The others have siblings of the same structure among these; modes that follow the length are
 # compared beside them.
-QUICK = ("every way, on a flexible link", "elements")
+QUICK = ("every way, on a flexible link", "elements", "tapered, every way")
 every_arm = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name not in QUICK)) for name in ARMS]
 )

@@ -262,7 +262,7 @@ def _energies(link: Deformed, fractions: Array, weights: Array) -> tuple[Array, 
     linear_energy, remainder = np.zeros(len(area)), np.zeros(len(area))
     for name, direction, nu, strain in rows:
         if link.span.has(name) and link.has(direction):
-            stiffness = area * link.span.at(name, fractions) / 2
+            stiffness = area * link.section(name, fractions) / 2
             linear_strain = link.values(direction, fractions, nu)
             linear_energy += (stiffness * linear_strain**2).sum(axis=1)
             # by the series to the fourth order

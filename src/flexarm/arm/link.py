@@ -321,14 +321,20 @@ class Link(Terse):
             raise fault(
                 "a sliding link needs a section for the beam that comes out of its hub. Give one."
             )
-        if self.section.stations is not None:
+        if len(self.section.stations or ()) > 2:
             raise fault(
-                "a sliding link needs a uniform section. Leave 'stations' out.",
+                "a sliding link takes stations at its two ends only, between which its section "
+                "changes linearly. A station between them would pass the mouth of the hub. Leave "
+                "it out, or let several links slide out of each other.",
                 "section",
                 "stations",
             )
         if self.section.shears:
-            raise fault("a sliding link cannot shear. Leave the shear stiffness out.", "section")
+            raise fault(
+                "a sliding link cannot shear, since its shapes have no shear deflection. Leave the "
+                "shear stiffness out.",
+                "section",
+            )
         if self.root_piece is not None and not self.flexible:
             raise fault(
                 "a rigid link that slides moves as a whole, so it has no root piece. Leave "

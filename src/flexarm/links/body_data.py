@@ -92,14 +92,12 @@ class BodyData(ABC):
         """Return the variables of which the deformation is a linear function, (K,)."""
         return Amounts.fixed(own, rates)
 
-    def stiffness_at(self, length: Expr) -> Expr:
-        """Return the stiffness matrix of the variables of `amounts`, (K, K)."""
-        return constant(self.integrals.stiffness)
+    def stiffness_at(self, length: Expr) -> list[tuple[Expr, Array]]:
+        """Return stiffness matrices of the variables of `amounts`, (K, K), whose sum is theirs.
 
-    @property
-    def energy_powers(self) -> Array:
-        """Return the powers (K,) of the exposed length by which the variables' energies scale."""
-        return np.zeros(len(self.names))
+        With each stand the powers of the exposed length that its rows scale with, (K,).
+        """
+        return [(constant(self.integrals.stiffness), np.zeros(len(self.names)))]
 
     def damping_at(self, own: Expr) -> Expr | None:
         """Return the damping matrix of the amplitudes at own coordinates, (m, m), or None."""

@@ -71,6 +71,11 @@ class Collocation:
         """Number of nodes."""
         return len(self.x)
 
+    @property
+    def powers(self) -> "tuple[Collocation, ...]":
+        """Collocation data by the power of the exposed length that their energies have."""
+        return (self,)
+
     @cached_property
     def bends(self) -> tuple[bool, bool]:
         """Return whether any shape bends the span along y, and along z."""

@@ -51,25 +51,28 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
     return Rotary(inertia, shape, _less_dust(modal, sizes))
 
 
-def rotary_error(i: Integrals, nodes: Collocation) -> float:
+def rotary_error(i: Integrals, nodes: Collocation, length: float = 1.0) -> float:
     """Return the largest relative error of the nodes' sum of rotary inertia in the modal mass.
 
+    ``length`` is the exposed length [m] of a sliding link.
     The error is relative to the modal mass of the amplitudes concerned.  It is 0 for deformation in
     one plane, where a constant rotary inertia is exact.
     """
     if sum(nodes.bends) + nodes.twists < 2:
         return 0.0
-    J, angle = _sections(nodes)
+    J, angle = _sections(nodes, length)
     error = i.rotary_modal - np.einsum("ag,agm,agn->mn", J, angle, angle)
     size = np.sqrt(np.diag(i.modal_mass))
     size = np.outer(size, size)
     return float(np.abs(np.divide(error, size, out=0 * error, where=size > 0)).max())
 
 
-def _sections(nodes: Collocation) -> tuple[Array, Array]:
+def _sections(nodes: Collocation, length: float = 1.0) -> tuple[Array, Array]:
     """Return rotary inertia (3, G) and first-order angles (3, G, m) of sections at the nodes."""
-    inertia = nodes.rotary + np.outer([0, 1, 1], nodes.point)
-    return inertia, np.stack([nodes.twist, -nodes.turn[1], nodes.turn[0]])
+    rotary = [length**k * each.rotary for k, each in enumerate(nodes.powers)]
+    return np.sum(rotary, axis=0) + np.outer([0, 1, 1], nodes.point), np.stack(
+        [nodes.twist, -nodes.turn[1], nodes.turn[0]]
+    )
 
 
 def _less_dust(difference: Array, size: Array) -> Array:

@@ -60,19 +60,41 @@ class Span:
         """Return whether every property is constant along the span."""
         return all(bool(np.all(v == v[0])) for v in self.table.values())
 
+    @cached_property
+    def tapers(self) -> tuple["Span", ...]:
+        """Sections T_k over 0 to 1: the outer l metres of the span have ``sum l^k T_k(x/l)``.
+
+        T_0 is the section at the tip; T_1, of a span that tapers, is its rise per metre towards
+        the root times ``1 - x/l``.  Sections between the ends are assumed to be linear.
+        """
+        ends, table = np.array([0.0, 1.0]), self.table
+        tip = Span(1.0, ends, {name: np.full(2, float(v[-1])) for name, v in table.items()})
+        if self.uniform:
+            return (tip,)
+        rise = {name: np.array([(v[0] - v[-1]) / self.length, 0.0]) for name, v in table.items()}
+        return tip, Span(1.0, ends, rise)
+
+    def outer(self, length: float) -> "Span":
+        """Return the part of a linear span that ends at its tip and has a given length [m]."""
+        powers = [length**k for k in range(len(self.tapers))]
+        table = {n: powers @ np.stack([t.table[n] for t in self.tapers]) for n in self.table}
+        return Span(length, np.array([0.0, length]), table)
+
     def has(self, name: str) -> bool:
         """Return whether the section gives a property."""
         return name in self.table
 
-    def at(self, name: str, x: Array) -> Array:
-        """Evaluate a property at x [m]; at a jump, the value just beyond the jump."""
+    def at(self, name: str, x: Array, nu: int = 0) -> Array:
+        """Evaluate a property, or its first derivative, at x [m]; at a jump just beyond it."""
         values = self.table[name]
         if np.all(values == values[0]):
-            return np.full(np.shape(x), values[0])
+            return np.full(np.shape(x), 0.0 if nu else values[0])
         left = np.clip(np.searchsorted(self.stations, x, side="right") - 1, 0, None)
         left = np.minimum(left, len(self.stations) - 2)
         x0, x1 = self.stations[left], self.stations[left + 1]
         width = np.where(x1 > x0, x1 - x0, 1.0)
+        if nu:
+            return np.asarray(np.where(x1 > x0, (values[left + 1] - values[left]) / width, 0.0))
         t = np.where(x1 > x0, (x - x0) / width, 0.0)
         return np.asarray(values[left] * (1 - t) + values[left + 1] * t)
 

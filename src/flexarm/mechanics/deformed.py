@@ -11,7 +11,6 @@ from flexarm.arm.section import IBeam, Rectangle, RectangularTube, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Direction
-from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.constants import BLOCK_VALUES, CURVE_STATIONS, MOST_STATIONS
@@ -136,16 +135,16 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
     )  # fmt: skip
     for k, (direction, name, about, sign) in enumerate(directions):
         if link.has(direction) and link.span.has(name):
-            stiffness = link.span.at(name, places)
+            stiffness = link.section(name, places)
             moment[:, :, about] = sign * stiffness * bends[k]
             if link.nodes is None:
-                lost = _rise(link.span, name, places) * link.values(direction, places, 2)
+                lost = link.section(name, places, 1) * link.values(direction, places, 2)
                 force[:, :, 1 + k] = -lost - stiffness * link.values(direction, places, 3)
     if link.has("twist") and link.span.has("GJ"):
         torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]
-        moment[:, :, 0] = link.span.at("GJ", places) * torsion
+        moment[:, :, 0] = link.section("GJ", places) * torsion
     if link.has("x") and link.span.has("EA"):
-        force[:, :, 0] = link.span.at("EA", places) * link.values("x", places, 1)
+        force[:, :, 0] = link.section("EA", places) * link.values("x", places, 1)
     if link.nodes is not None:
         force[:, :, 1:] = _exact_shear(link, places, moment)
     return SectionForces(force, moment, fibre_strain(part.link.section, link, places, bends))
@@ -164,7 +163,7 @@ def _exact_shear(link: Deformed, places: Array, moment: Array) -> Array:
     shear = np.full((*moment.shape[:2], 2), np.nan)
     for k, (name, bend) in enumerate((("EIz", y), ("EIy", z))):
         if link.has("y" if k == 0 else "z") and link.span.has(name):
-            rise = _rise(link.span, name, places) * bend + link.span.at(name, places) * about[k]
+            rise = link.section(name, places, 1) * bend + link.section(name, places) * about[k]
             shear[:, :, k] = (turned[k] - rise) / (1 + link.values("x", places, 1))
     return shear
 
@@ -183,20 +182,12 @@ def fibre_strain(
     elif isinstance(shape, Rectangle | RectangularTube | IBeam):
         bent = (np.abs(bend_y) * shape.width + np.abs(bend_z) * shape.height) / 2
     elif span.has("EA"):  # fibres as far out as those of a solid round section
+        area = link.section("EA", places)
         radii = [
-            np.sqrt(span.at(name, places) / span.at("EA", places)) if span.has(name) else 0.0
+            np.sqrt(link.section(name, places) / area) if span.has(name) else 0.0
             for name in ("EIz", "EIy")
         ]
         bent = 2 * (np.abs(bend_y) * radii[0] + np.abs(bend_z) * radii[1])
     else:
         bent = np.full_like(bend_y, np.nan)
     return np.asarray(bent + np.abs(link.values("x", places, 1)))
-
-
-def _rise(span: Span, name: str, x: Array) -> Array:
-    """Return the derivative, with respect to x, of a piecewise linear section property."""
-    values, stations = span.table[name], span.stations
-    left = np.clip(np.searchsorted(stations, x, side="right") - 1, 0, len(stations) - 2)
-    width = stations[left + 1] - stations[left]
-    rise = values[left + 1] - values[left]
-    return np.asarray(np.where(width > 0, rise / np.where(width > 0, width, 1.0), 0.0))

@@ -37,7 +37,7 @@ _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (Link, frozenset(Link.model_fields) - {"wrenches", "elastic_energy", "elastic_force"}),
     (Actuated, frozenset({"motion"})),
     (Flexible, frozenset({"span", "shapes", "points"})),
-    (Collocation, frozenset({"edges", "series"})),
+    (Collocation, frozenset({"edges", "series", "cards"})),
     (MovedBase, frozenset({"motion"})),
 )
 _CONSTANTS = frozenset({"restitution"})  # restitution of stops: used in a numerical root search

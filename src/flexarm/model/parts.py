@@ -18,7 +18,6 @@ from flexarm.links.collocation import Collocation
 from flexarm.links.growing.fields import (
     SlidingMotion,
     chebyshev_series,
-    energy_powers,
     exposed_stiffness,
     parent_amplitudes,
 )
@@ -82,6 +81,11 @@ class BeamData(BodyData):
     @abstractmethod
     def parents(self) -> Shapes:
         """Functions of s whose combinations are the section angles."""
+
+    @property
+    def tapers(self) -> tuple[Span, ...]:
+        """Sections over s, one per power of the exposed length by which they are multiplied."""
+        return (self.span,)
 
     @property
     def edges(self) -> Array:
@@ -258,10 +262,15 @@ class SlidingBeam(BeamData):
         """Return the exposed length [m], the first of the link's own coordinates."""
         return float(own[0])
 
-    @cached_property
+    @property
     def span(self) -> Span:  # type: ignore[override]
-        """A span of unit length, whose section is the same everywhere."""
-        return self.shapes.uniform()
+        """A span of unit length with the section at the tip."""
+        return self.tapers[0]
+
+    @property
+    def tapers(self) -> tuple[Span, ...]:
+        """Sections over xi, one per power of the exposed length by which they are multiplied."""
+        return self.shapes.span.tapers
 
     def sampled(self, own: Array) -> tuple[Array, Array]:
         """Return the amplitudes of the parent curves, (T, K), and the exposed lengths, (T,)."""
@@ -276,13 +285,8 @@ class SlidingBeam(BeamData):
         """Return the parent curves' amplitudes in the section angles."""
         return SlidingMotion(self.shapes, own, rates).amounts()
 
-    @property
-    def energy_powers(self) -> Array:
-        """Powers of the exposed length that the energy of the parent curves scales with, (K,)."""
-        return energy_powers(self.shapes)
-
-    def stiffness_at(self, length: Expr) -> Expr:
-        """Return the stiffness matrix (K, K) of the parent curves at an exposed length [m]."""
+    def stiffness_at(self, length: Expr) -> list[tuple[Expr, Array]]:
+        """Return stiffness matrices (K, K) of the parent curves at an exposed length [m]."""
         return exposed_stiffness(self.shapes, length)
 
     def damping_at(self, own: Expr) -> Expr | None:
@@ -297,15 +301,17 @@ class SlidingBeam(BeamData):
 
     def held(self, length: float) -> Flexible:
         """Return the exposed part at a length [m] as a beam of that length, by linear theory."""
-        return Flexible.of(self.shapes.uniform(length), self.shapes.at(length))
+        return Flexible.of(self.shapes.span.outer(length), self.shapes.at(length))
 
     def straight(self, length: float) -> StraightBody:
         """Return the undeformed exposed part at a length [m], and the part inside the hub."""
-        mu, retracted = self.shapes.mass_per_length, self.shapes.span.length - length
-        second_moment = np.diag(self.shapes.rotary) * retracted
-        second_moment += mu * retracted**3 / 3 * np.diag([0.0, 1.0, 1.0])
-        first_moment = np.array([-mu * retracted**2 / 2, 0.0, 0.0])
-        hub = Inertia(mu * retracted, first_moment, second_moment)
+        hidden, inside = self.shapes.hidden, self.shapes.span.length - length
+        mass, first, second = (
+            float(hidden("mass_per_length", length, k)) * inside ** (k + 1) for k in range(3)
+        )
+        turned = np.diag([float(hidden(name, length)) * inside for name in ("Jx", "Jy", "Jz")])
+        turned += second * np.diag([0.0, 1.0, 1.0])
+        hub = Inertia(mass, np.array([-first, 0.0, 0.0]), turned)
         return replace(self.held(length).straight(length), retracted=hub)
 
 

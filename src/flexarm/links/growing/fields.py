@@ -23,6 +23,7 @@ from flexarm.links.constants import FIT_ERROR, SERIES_POINTS
 from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, MovingField, evaluate
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import settled_pairs
+from flexarm.links.span import Span
 from flexarm.spatial import Array, Expr, constant
 
 
@@ -110,13 +111,13 @@ class SlidingMotion:
             "z": _rows(self.shapes, "y", 1, xi),
         }
 
-    def displacement_basis(self) -> Basis:
-        """Compute the integrals over xi of the basis functions of the displacement field."""
-        return _integrated(self.shapes, self.displacement_functions, {"x": 2})
+    def displacement_basis(self, k: int) -> Basis:
+        """Integrate the functions of the displacement field with the weight ``(1 - xi)^k``."""
+        return integrated(self.shapes.edges, self.displacement_functions, k, {"x": 2})
 
-    def rotation_basis(self) -> Basis:
-        """Compute the integrals over xi of the basis functions of the section-angle field."""
-        return _integrated(self.shapes, self.rotation_functions, {})
+    def rotation_basis(self, k: int) -> Basis:
+        """Integrate the functions of the section-angle field with the weight ``(1 - xi)^k``."""
+        return integrated(self.shapes.edges, self.rotation_functions, k, {})
 
     def _factors(self, direction: Direction) -> ParentFactors:
         series = self.shapes.factors[direction]
@@ -155,22 +156,21 @@ class SlidingMotion:
         return value, columns, bias
 
 
-def energy_powers(shapes: SlidingShapes) -> Array:
-    """Return the powers (K,) of the exposed length that the parent curves' energy scales with.
+def exposed_stiffness(shapes: SlidingShapes, length: Expr) -> list[tuple[Expr, Array]]:
+    """Return stiffness matrices (K, K) of slopes and twists, one per section of `Span.tapers`.
 
-    Stretch is a slope; curvature and torsion are derivatives of a slope and of twist.
+    With each stand the powers of the exposed length that it scales with, (K,): stretch is a slope,
+    and curvature and torsion are derivatives of a slope and of twist.  No two directions share
+    stiffness.
     """
-    return np.concatenate(
-        [np.full(len(shapes.parents[d]), 1.0 if d == "x" else -1.0) for d in DIRECTIONS]
-    )
-
-
-def exposed_stiffness(shapes: SlidingShapes, length: Expr) -> Expr:
-    """Return the stiffness matrix (K, K) of slopes and twists, which no two directions share."""
-    form = own_stiffness(shapes.parent_shapes(), shapes.uniform())
-    form = settled_pairs(form, FIT_ERROR * form)
-    stretch = energy_powers(shapes) > 0
-    return constant(stretch * form) * length + constant(~stretch * form) / length
+    sizes = [np.full(len(shapes.parents[d]), 1.0 if d == "x" else -1.0) for d in DIRECTIONS]
+    powers, matrices = np.concatenate(sizes), list[tuple[Expr, Array]]()
+    for k, taper in enumerate(shapes.span.tapers):
+        form = own_stiffness(shapes.parent_shapes(), taper)
+        form = settled_pairs(form, FIT_ERROR * form)
+        stretched, bent = (constant(chosen * form) for chosen in (powers > 0, powers < 0))
+        matrices.append((length**k * (stretched * length + bent / length), powers + k))
+    return matrices
 
 
 def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
@@ -243,21 +243,25 @@ def _rows(shapes: SlidingShapes, direction: Direction, nu: int, xi: Array) -> Ar
     return np.concatenate([left**k * shapes.values(direction, xi, nu + k) for k in range(3)])
 
 
-def _integrated(
-    shapes: SlidingShapes, functions: Callable[[Array], Functions], before: Mapping[Axis, int]
+def integrated(
+    edges: Array, functions: Callable[[Array], Functions], power: int, before: Mapping[Axis, int]
 ) -> Basis:
-    """Return the integrals over xi of functions stacked by `_rows`, with others before per axis.
+    """Return the integrals over xi of functions ``P, (1 - xi) P', (1 - xi)^2 P''`` per axis.
 
-    At element edges the second third of the functions jumps, so that the last third has a pulse.
+    They have the weight ``(1 - xi)^power``.  P are smooth between ``edges``; ``before`` them stand
+    other functions of an axis.
+
+    At edges the second third of the functions jumps, so that the last third has a pulse.
     The pulse times the mean of a jumping function is the momentum that sections gain as they pass.
     """
-    places, weights = shapes.uniform().quadrature(SERIES_POINTS, shapes.edges)
-    inner, pulses = shapes.edges[1:-1], []
+    places, weights = Span(1.0, edges[[0, -1]], {}).quadrature(SERIES_POINTS, edges)
+    weights = weights * (1 - places) ** power
+    inner, pulses = edges[1:-1], []
     low, high = functions(np.nextafter(inner, 0.0)), functions(inner)
     for b in AXES:
         start = before.get(b, 0)
         count = (len(high[b]) - start) // 3
-        pulse = ((1 - inner) * (high[b] - low[b]))[start + count : start + 2 * count]
+        pulse = ((1 - inner) ** (power + 1) * (high[b] - low[b]))[start + count : start + 2 * count]
         size = np.abs(high[b]).max(initial=0.0)
         pulses += [0 * high[b][: start + 2 * count]]
         pulses += [np.where(np.abs(pulse) > 1e-10 * size, pulse, 0.0)]

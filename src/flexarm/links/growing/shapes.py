@@ -22,7 +22,7 @@ from flexarm.links.basis import family, join, own_stiffness
 from flexarm.links.constants import SERIES_DEGREE, SERIES_END, SERIES_POINTS
 from flexarm.links.curves import SpanCurves, polynomials
 from flexarm.links.span import Span
-from flexarm.spatial import Array
+from flexarm.spatial import Array, Expr, Scalar
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SlidingShapes:
     """Shape functions of a sliding link with m amplitudes, as series in xi and in the length."""
 
     names: tuple[str, ...]  # names of the amplitudes
-    span: Span  # the whole beam; its section is uniform
+    span: Span  # the whole beam; its section is linear from end to end
     range: tuple[float, float]  # least and largest exposed length [m]
     edges: Array  # panel edges in xi = x/l, from 0 to 1
     # Per direction the Legendre coefficients of the parent curves on each panel of xi, (K, panels,
@@ -39,21 +39,29 @@ class SlidingShapes:
     # Per direction the Chebyshev coefficients of the factors a(l), (R, K, m).
     factors: dict[Direction, Array]
 
-    @property
-    def mass_per_length(self) -> float:
-        """Mass per length of the beam [kg/m]."""
-        return float(self.span.table["mass_per_length"][0])
+    def per_length(self, name: str) -> list[float]:
+        """Return a property's coefficients c_k: it is ``sum c_k s^k`` at s [m] from the tip."""
+        return [float(taper.table[name][0]) for taper in self.span.tapers]
 
-    @property
-    def rotary(self) -> Array:
-        """Rotary inertia per length of the sections about x, y and z [kg m], shape (3,)."""
-        return np.array([self.span.table[name][0] for name in ("Jx", "Jy", "Jz")])
+    def masses(self, length: Expr) -> list[tuple[int, Expr]]:
+        """Return pairs k, m_k: an exposed length has masses ``m_k (1 - xi)^k`` per xi [kg]."""
+        every = enumerate(self.per_length("mass_per_length"))
+        return [(k, mass * length ** (k + 1)) for k, mass in every if mass]
 
-    def uniform(self, length: float = 1.0, **changed: float) -> Span:
-        """Return a span of a given length [m] with the beam's section, some properties changed."""
-        table = {name: float(values[0]) for name, values in self.span.table.items()} | changed
-        ends = np.array([0.0, length])
-        return Span(length, ends, {name: np.full(2, value) for name, value in table.items()})
+    def inside(self, name: str, length: Scalar) -> list[Scalar]:
+        """Return coefficients d_n: a property is ``sum d_n z^n`` in the hub, with z = 0 to 1.
+
+        z is the distance from the mouth over the length of beam in the hub.
+        """
+        tip, *rises = self.per_length(name)
+        mouth = sum((rise * length**k for k, rise in enumerate(rises, 1)), tip * length**0)
+        return [mouth, *(rise * (self.span.length - length) for rise in rises)]
+
+    def hidden(self, name: str, length: Scalar, order: int = 0) -> Scalar:
+        """Integrate a property in the hub times ``z^order`` over z = 0 to 1."""
+        first, *rest = self.inside(name, length)
+        later = (each / (1 + order + n) for n, each in enumerate(rest, 1))
+        return sum(later, first / (1 + order))
 
     def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
         """Evaluate a direction's parent curves, or their nu-th derivative in xi, (K, len(xi))."""
@@ -87,7 +95,7 @@ class SlidingShapes:
             curves[direction] = (self._curves(direction, length).times(weights),)
         none = np.zeros((len(self.names), len(self.names)))
         shapes = Shapes(self.names, curves, self.edges * length, none)
-        return replace(shapes, stiffness=own_stiffness(shapes, self.uniform(length)))
+        return replace(shapes, stiffness=own_stiffness(shapes, self.span.outer(length)))
 
 
 def follow_length(
@@ -107,12 +115,13 @@ def follow_length(
     node = np.cos(np.pi * (np.arange(SERIES_POINTS) + 0.5) / SERIES_POINTS)
     low, high = range_
     built = [build((low + high) / 2 + (high - low) / 2 * t) for t in node]
-    samples = [_fit_places(shapes, low, high, t) for shapes, t in zip(built, node, strict=True)]
-    _align_signs([sample[1] for sample in samples])
+    edges = _panel_edges(built[0])
+    samples = [_fit_places(s, low, high, t, edges) for s, t in zip(built, node, strict=True)]
+    _align_signs(samples)
     parents, factors = dict[Direction, Array](), dict[Direction, Array]()
     found, curves = dict[Direction, npt.NDArray[np.int64]](), dict[Direction, Array]()
     for direction in DIRECTIONS:
-        values = np.stack([sample[1][direction] for sample in samples])
+        values = np.stack([sample[direction] for sample in samples])
         moved = np.flatnonzero(np.any(values, axis=(0, 1, 2)))
         for other, its in found.items():
             if len(moved) == len(its) and _same(values[..., moved], curves[other][..., its]):
@@ -124,14 +133,15 @@ def follow_length(
             split = _scaled(values, node, range_) or _mixed(values, node, range_)
             parents[direction], factors[direction] = split
         found[direction], curves[direction] = moved, values
-    return SlidingShapes(built[0].names, span, range_, samples[0][0], parents, factors)
+    return SlidingShapes(built[0].names, span, range_, edges, parents, factors)
 
 
 def fixed_shapes(
     shapes: Shapes, length: float, span: Span, range_: tuple[float, float]
 ) -> SlidingShapes:
     """Build sliding shapes from the shapes of one exposed length [m] by stretching over xi."""
-    edges, places = _fit_places(shapes, 0.0, 2 * length, 0.0)
+    edges = _panel_edges(shapes)
+    places = _fit_places(shapes, 0.0, 2 * length, 0.0, edges)
     parents, factors = {}, {}
     for direction in DIRECTIONS:
         curves = places[direction]
@@ -231,15 +241,13 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
 
 
 def _fit_places(
-    shapes: Shapes, low: float, high: float, node: float
-) -> tuple[Array, dict[Direction, Array]]:
-    """Return panel edges in xi, and Legendre coefficients of shapes built at one Chebyshev node.
+    shapes: Shapes, low: float, high: float, node: float, edges: Array
+) -> dict[Direction, Array]:
+    """Return Legendre coefficients between edges in xi of shapes built at one Chebyshev node.
 
-    The coefficients have the shape (panels, degree + 1, m) per direction.
+    They have the shape (panels, degree + 1, m) per direction.
     """
     length = (low + high) / 2 + (high - low) / 2 * node
-    edges = shapes.edges / shapes.edges[-1]
-    edges = edges[np.append(np.diff(edges) > ROUNDING, True)]  # nodes of two meshes are one
     assert abs(shapes.edges[-1] - length) <= 1e-9 * length
     t, fit = _legendre_fit()
     xi = ((edges[1:] + edges[:-1])[:, None] + np.diff(edges)[:, None] * t) / 2
@@ -247,7 +255,13 @@ def _fit_places(
     for direction in DIRECTIONS:
         values = shapes.values(direction, xi.ravel() * length).reshape(*xi.shape, -1)
         terms[direction] = fit @ values
-    return edges, _converged(terms)
+    return _converged(terms)
+
+
+def _panel_edges(shapes: Shapes) -> Array:
+    """Return the panel edges of shapes in xi, from 0 to 1."""
+    edges = shapes.edges / shapes.edges[-1]
+    return np.asarray(edges[np.append(np.diff(edges) > ROUNDING, True)])  # two may be one
 
 
 @cache

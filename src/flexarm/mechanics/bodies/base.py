@@ -166,9 +166,12 @@ class LinkBody(ABC):
         )
         return self.angled((constant(start) + moved[0], *moved[1:]), turned, rates)
 
-    def strain_energy(self, e: Amounts) -> Expr:
-        """Compute the elastic energy [J] beyond linear theory, which an exposed length divides."""
-        return type(e.value)(1, 1)
+    def strain_energy(self, e: Amounts) -> list[Expr]:
+        """Compute the elastic energy [J] beyond linear theory, in parts.
+
+        The k-th part has the power k - 1 of an exposed length.
+        """
+        return []
 
     def strain_effort(self, e: Amounts) -> Expr:
         """Compute the gradient (K,) of `strain_energy` in the variables of section angles."""
@@ -177,8 +180,9 @@ class LinkBody(ABC):
     def energy(self, q: Expr) -> Expr:
         """Compute the elastic energy [J]."""
         e = self.amounts(q, 0 * q)
-        stiffness = self.part.body.stiffness_at(e.length)
-        energy = ca.dot(e.value, stiffness @ e.value) / 2 + self.strain_energy(e)
+        stiffness, *more = (matrix for matrix, _ in self.part.body.stiffness_at(e.length))
+        energy: Expr = ca.dot(e.value, sum(more, stiffness) @ e.value) / 2
+        energy = sum(self.strain_energy(e), energy)
         return energy + given_energy(self.part, self.part.body.names, self.amplitudes(q))
 
     def effort(self, q: Expr) -> Expr:
@@ -192,13 +196,15 @@ class LinkBody(ABC):
 
     def chained(self, e: Amounts, strained: Expr) -> Expr:
         """Return the gradient (k,) of linear energy and of one with gradient ``strained``, (K,)."""
-        linear = self.part.body.stiffness_at(e.length) @ e.value
+        stiffness = self.part.body.stiffness_at(e.length)
+        first, *rest = linear = [matrix @ e.value for matrix, _ in stiffness]
         if e.columns is None:
-            return linear + strained
-        powers = constant(self.part.body.energy_powers)
-        effort = e.columns.T @ (linear + strained)
-        effort[0] += ca.dot(powers * e.value, linear) / (2 * e.length)
-        effort[0] -= self.strain_energy(e) / e.length
+            return first + strained
+        effort = e.columns.T @ (sum(rest, first) + strained)
+        for moment, (_, powers) in zip(linear, stiffness, strict=True):
+            effort[0] += ca.dot(constant(powers) * e.value, moment) / (2 * e.length)
+        for k, energy in enumerate(self.strain_energy(e)):
+            effort[0] += (k - 1) * energy / e.length
         return effort
 
     def given_effort(self, q: Expr) -> Expr:

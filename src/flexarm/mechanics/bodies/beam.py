@@ -7,6 +7,7 @@ and that distance over the exposed length of a sliding one.
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
 from typing import Literal
 
 import casadi as ca
@@ -62,8 +63,11 @@ class BeamBody(LinkBody):
         """
 
     @abstractmethod
-    def material(self, own: Expr, rates: Expr) -> MaterialPoints:
-        """Return the mass points of the (exposed) span at own coordinates and rates, (k,)."""
+    def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
+        """Return the mass points of the (exposed) span at own coordinates and rates, (k,).
+
+        They move alike; their masses add up.
+        """
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
         """Compute the pose of the section at a fraction of the (exposed) span, at 1 of the tip."""
@@ -90,11 +94,11 @@ class BeamBody(LinkBody):
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the mass points of the (exposed) span, and of the straight part in a hub."""
-        return [self.material(own, rates), *self.hidden(own)]
+        return [*self.material(own, rates), *self.hidden(own)]
 
     def hidden(self, own: Expr) -> list[MaterialPoints]:
         """Return the mass points of the part in a hub, if any."""
-        return [hidden_points(self.part, own)] if self.slides else []
+        return hidden_points(self.part, own) if self.slides else []
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Compute the inertia terms of the beam, the rigid bodies at the root and a turning hub."""
@@ -106,8 +110,8 @@ class BeamBody(LinkBody):
 
     def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
         """Compute the inertia terms of the (exposed) span and of the turning of sections."""
-        terms = self.material(own, rates).terms(rates, omega)
-        return add(terms, self.turning(own, rates, omega))
+        first, *further = (points.terms(rates, omega) for points in self.material(own, rates))
+        return reduce(add, further, add(first, self.turning(own, rates, omega)))
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
         """Compute the rotary inertia of sections, and the momentum of material at a hub's mouth."""
@@ -115,7 +119,8 @@ class BeamBody(LinkBody):
         if not self.slides:
             return terms
         speed = next(self.placed(np.zeros(1), np.zeros(0), own))[1][:, 0]
-        return add(mouth_terms(self.part, speed, rates), terms)
+        mass, *_ = self.part.sliding_beam.shapes.inside("mass_per_length", own[0])
+        return add(mouth_terms(speed, rates, mass), terms)
 
     def rotary(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
         """Compute the rotary inertia of sections that turn with first-order angles, in link axes.
@@ -137,14 +142,15 @@ class BeamBody(LinkBody):
         beam, length, sections = self.beam, self.beam.amounts(own, 0 * own).length, []
         edges = beam.edges
         s, weight = element_points(edges, count)
-        mass = beam.span.at("mass_per_length", s)
-        rotary = np.stack([beam.span.at(name, s) for name in ("Jx", "Jy", "Jz")], axis=1)
+        names = ("mass_per_length", "Jx", "Jy", "Jz")
+        table = np.stack([[each.at(name, s) for name in names] for each in beam.tapers], axis=2)
+        powers = ca.vertcat(*[length**k for k in range(table.shape[2])])
         for g, (place, columns) in enumerate(self.placed(s, edges, own)):
-            size = weight[g] * length
-            inertia = constant(rotary[g]) * size + constant(ROD) * mass[g] * size**3
+            size, here = weight[g] * length, constant(table[:, g]) @ powers
+            inertia = here[1:] * size + constant(ROD) * here[0] * size**3
             inertia = inertia if count == 1 else type(own)(3, 1)
             angles = beam.angles(own, s[g])
-            sections.append(ElementSection(mass[g] * size, inertia, place, columns, *angles))
+            sections.append(ElementSection(here[0] * size, inertia, place, columns, *angles))
         return [*sections, *([hidden_element(self.part, own, count)] if self.slides else [])]
 
     def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:

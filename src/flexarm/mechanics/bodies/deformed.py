@@ -49,6 +49,11 @@ class Deformed:
         """The sections' properties, as functions of s."""
         return self.beam.span
 
+    def section(self, name: str, places: Array, nu: int = 0) -> Array:
+        """Compute a section property, or its first derivative by x, at P places, (T, P)."""
+        table = np.stack([taper.at(name, places, nu) for taper in self.beam.tapers])
+        return np.asarray(self.scale[:, None] ** (np.arange(len(table)) - nu) @ table)
+
     @property
     def end(self) -> float:
         """The coordinate s of the tip."""

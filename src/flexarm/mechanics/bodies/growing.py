@@ -48,11 +48,11 @@ class Growing(BeamBody):
         moved = evaluate(motion.displacement(), motion.displacement_functions(at))
         return self.angled(moved, motion.angles(xi), rates)
 
-    def material(self, own: Expr, rates: Expr) -> MaterialPoints:
+    def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the mass points of the exposed part."""
         motion = self.motion(own, rates)
-        mass = motion.shapes.mass_per_length * own[0]
-        return MaterialPoints(motion.displacement(), motion.displacement_basis(), mass)
+        moving, masses = motion.displacement(), motion.shapes.masses(own[0])
+        return [MaterialPoints(moving, motion.displacement_basis(k), mass) for k, mass in masses]
 
     def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
         """Yield position (3,) and Jacobian (3, k) of the points at xi = s."""

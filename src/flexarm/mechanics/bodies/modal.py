@@ -58,7 +58,7 @@ class Modal(BeamBody):
         e = self.span
         return quadratic_section(self.amplitudes(q), e.tip_angle, e.tip_angle_quadratic)[0]
 
-    def material(self, own: Expr, rates: Expr) -> MaterialPoints:
+    def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the mass points at ``x e_x + Phi d + 1/2 d^T X d``."""
         m, used, new = own.shape[0], self.span.displacements, type(own)
         assert used is not None
@@ -78,7 +78,7 @@ class Modal(BeamBody):
                 column.append(ca.vertcat(*still, *picked, pairs.products(own, unit)))
         moved = tuple(Field(*c) for c in columns)
         field = MovingField(Field(*value), moved, Field(*bias))
-        return MaterialPoints(field, used.basis, 1.0)
+        return [MaterialPoints(field, used.basis, 1.0)]
 
     def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
         """Yield position (3,) and Jacobian (3, m) of the points ``x e_x + Phi d + 1/2 d^T X d``."""
@@ -90,9 +90,9 @@ class Modal(BeamBody):
             straight = constant(np.array([s[g], 0.0, 0.0]))
             yield straight + constant(phi[g]) @ own + bent @ own / 2, constant(phi[g]) + bent
 
-    def strain_energy(self, e: Amounts) -> Expr:
+    def strain_energy(self, e: Amounts) -> list[Expr]:
         """Compute the fourth-order bending energy of the series [J]."""
-        return quartic_energy(self.span, e.value) if self.model.stiffening else type(e.value)(1, 1)
+        return [quartic_energy(self.span, e.value)] if self.model.stiffening else []
 
     def strain_effort(self, e: Amounts) -> Expr:
         """Compute the gradient (m,) of `strain_energy` in the amplitudes."""

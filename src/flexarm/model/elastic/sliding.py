@@ -44,7 +44,7 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
     low = max(low, 1e-3 * link.span)
 
     def at(length: float) -> Shapes:
-        return shapes_of(index, Span.of(section, length))
+        return shapes_of(index, full_span.outer(length))
 
     follows_length = isinstance(link.shapes, ClampedMass) and link.shapes.follow
     with naming_link(arm, index):
@@ -75,14 +75,13 @@ def sliding_nodes(
     with naming_link(arm, index):
         if theory.nodes is not None:
             return make(theory.nodes)
-        section, length = arm.links[index].section, sliding.range[1]
-        assert section is not None
-        excess = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
-        if not np.any(sliding.rotary):
-            return make(excess)
-        uniform_span = sliding.uniform(mass_per_length=sliding.mass_per_length * length**2)
-        integrals, _ = integrate(uniform_span, sliding.parent_shapes(), stiffening=False)
-        return enough_nodes(make, lambda nodes: rotary_error(integrals, nodes), excess)
+        length = sliding.range[1]
+        outer = sliding.span.outer(length)
+        more = chosen_nodes(arm, index, outer, sliding.at(length))
+        mass = {"mass_per_length": outer.table["mass_per_length"] * length**2}
+        unit = Span(1.0, outer.stations / length, outer.table | mass)
+        straight, _ = integrate(unit, sliding.parent_shapes(), stiffening=False)
+        return enough_nodes(make, lambda nodes: rotary_error(straight, nodes, length), more)
 
 
 def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:

@@ -5,6 +5,7 @@ The bending rotation vector of a section is the sum of slope shapes times amplit
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import final
 
 import casadi as ca
@@ -17,11 +18,10 @@ from flexarm.links.fields import AXES, evaluate
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.mechanics.bodies.beam import BeamBody
 from flexarm.mechanics.bodies.elements import CUBIC, Vector
-from flexarm.mechanics.bodies.exact.growing_rotary import grown_rotary_terms
 from flexarm.mechanics.bodies.exact.material import material_basis, section_vectors, vector_masses
 from flexarm.mechanics.bodies.exact.motion import AxisMotion, AxisPoint, section_motion
 from flexarm.mechanics.bodies.exact.plane import plane_terms
-from flexarm.mechanics.bodies.exact.rotary import rotary_terms
+from flexarm.mechanics.bodies.exact.rotary import grown_rotary_terms, rotary_terms
 from flexarm.mechanics.bodies.exact.space import space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy
 from flexarm.mechanics.bodies.exact.tangents import Angles
@@ -99,43 +99,49 @@ class Exact(BeamBody):
 
     def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
         """Compute the inertia terms of the (exposed) span and of the turning of sections."""
-        nodes, moved, slides = self.nodes, self._moved, self.slides
-        mass = 1.0 if slides else self.part.beam.integrals.mass
-        if nodes.common and not all(nodes.bends) and not nodes.stretches and not slides:
+        nodes, moved, rotary = self.nodes, self._moved, self.rotary(own, rates, omega)
+        if self.slides:
+            motion, masses = self.motion(own, rates), self.part.sliding_beam.shapes.masses(own[0])
+            parts = [
+                scaled(space_terms(nodes.powers[k], 1 / (1 + k), motion, omega), mass)
+                for k, mass in masses
+            ]
+            return add(reduce(add, parts), rotary)
+        mass = self.part.beam.integrals.mass
+        if nodes.common and not all(nodes.bends) and not nodes.stretches:
             at, turning = Angles.of(nodes, own), Angles.of(nodes, rates)
             terms = plane_terms(moved, mass, at, turning, omega)
         else:
             terms = space_terms(moved, mass, self.motion(own, rates), omega)
-        if slides:
-            terms = scaled(terms, self.part.sliding_beam.shapes.mass_per_length * own[0])
-        elif np.any(nodes.rotary):
+        if np.any(nodes.rotary):
             terms = add(terms, rotary_terms(nodes, moved, own, rates, omega))
-        return add(terms, self.rotary(own, rates, omega))
+        return add(terms, rotary)
 
     def rotary(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
         """Compute the rotary inertia of sections that `material` does not contain."""
-        total = super().rotary(own, rates, omega)
-        if not (self.slides and np.any(self.nodes.rotary)):
-            return total
-        amounts = self.beam.amounts(own, rates)
-        return add(total, grown_rotary_terms(self.nodes, amounts, rates, omega))
+        total, amounts = super().rotary(own, rates, omega), self.beam.amounts(own, rates)
+        powers = enumerate(self.nodes.powers if self.slides else (), 1)
+        turned = (grown_rotary_terms(nodes, k, amounts, rates, omega)
+                  for k, nodes in powers if np.any(nodes.rotary))  # fmt: skip
+        return reduce(add, turned, total)
 
-    def material(self, own: Expr, rates: Expr) -> MaterialPoints:
+    def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the mass points of the span.
 
         Of constant length they include unit vectors for the sections' rotary inertia.
         """
         nodes, m = self.nodes, AxisMotion.at(self.nodes, self.beam.amounts(own, rates))
         if isinstance(nodes, GrowingNodes):
-            mass = self.part.sliding_beam.shapes.mass_per_length * own[0]
-            return MaterialPoints(m.field(), nodes.integrals(), mass)
+            bases = [each.integrals() for each in nodes.powers]
+            masses = self.part.sliding_beam.shapes.masses(own[0])
+            return [MaterialPoints(m.field(), bases[k], mass) for k, mass in masses]
         vectors = section_vectors(nodes, own, rates) if np.any(nodes.rotary) else []
         basis = material_basis(nodes, self.part.beam.integrals.mass)
-        return MaterialPoints(m.field(vectors), basis, 1.0)
+        return [MaterialPoints(m.field(vectors), basis, 1.0)]
 
     def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
         """Yield position (3,) and Jacobian (3, k) of the points at positions s."""
-        points, functions = self.material(own, 0 * own), self.nodes.functions(s)
+        points, functions = self.material(own, 0 * own)[0], self.nodes.functions(s)
         rest = np.zeros(len(points.basis.mean["x"]) - len(functions["x"]))
         for g in range(len(s)):
             at = {a: np.concatenate([functions[a][:, g], rest])[:, None] for a in AXES}
@@ -150,7 +156,7 @@ class Exact(BeamBody):
         """Return the tangents at the nodes and the sections' unit vectors that have masses."""
         if self.slides:
             return []
-        moving, vectors = self.material(own, 0 * own).moving, list[Vector]()
+        moving, vectors = self.material(own, 0 * own)[0].moving, list[Vector]()
         masses = vector_masses(self.nodes)
         for g in np.flatnonzero(masses).tolist():
             turned = [ca.vertcat(*[c.of(a)[g] for a in AXES]) for c in moving.columns]
@@ -158,10 +164,17 @@ class Exact(BeamBody):
             vectors.append(Vector(float(masses[g]), place, ca.horzcat(*turned)))
         return vectors
 
-    def strain_energy(self, e: Amounts) -> Expr:
-        """Compute the elastic energy [J] beyond linear theory."""
-        return strain_energy(self.nodes, e.value) / e.length
+    def strain_energy(self, e: Amounts) -> list[Expr]:
+        """Compute the elastic energy [J] beyond linear theory, by powers of the exposed length."""
+        return [
+            e.length**k * strain_energy(nodes, e.value) / e.length
+            for k, nodes in enumerate(self.nodes.powers)
+        ]
 
     def strain_effort(self, e: Amounts) -> Expr:
         """Compute the gradient (K,) of `strain_energy` in the variables of section angles."""
-        return strain_effort(self.nodes, e.value) / e.length
+        first, *rest = (
+            e.length**k * strain_effort(nodes, e.value) / e.length
+            for k, nodes in enumerate(self.nodes.powers)
+        )
+        return sum(rest, first)

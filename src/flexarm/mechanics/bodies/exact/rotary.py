@@ -6,15 +6,21 @@ velocity along the tangent t and the axes e2 and e3 rotated by bending are
     ``w = (t . omega + F - T W, e2 . omega - B + G W a, e3 . omega + A + G W b)``.
 
 The equations are those of Newton and Euler; the twist rotates the inertia relative to these axes.
+
+The material of a sliding link passes its nodes, which stand at fixed xi.  Its equations are those
+of Lagrange for the kinetic energy of each section beyond that of its first-order angular velocity;
+the inertia about link axes is computed from first-order angles elsewhere.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import casadi as ca
 import numpy as np
 
+from flexarm.links.amounts import Amounts
 from flexarm.links.collocation import Collocation
-from flexarm.mechanics.bodies.exact.tangents import Angles, Bent, Rows, tangents
+from flexarm.mechanics.bodies.exact.tangents import Angles, Bent, Rows, tangents, turned
 from flexarm.mechanics.bodies.terms import Terms, turning_terms
 from flexarm.spatial import Array, Expr, constant
 
@@ -68,6 +74,54 @@ def rotary_terms(
     return turning_terms(
         ca.triu2symm(ca.triu(second)), angular, ca.triu2symm(ca.triu(modal)), torque, effort
     )
+
+
+def grown_rotary_terms(
+    nodes: Collocation, power: int, e: Amounts, rates: Expr, omega: Expr
+) -> Terms:
+    """Compute the inertia terms of a sliding link's sections beyond those of first-order angles.
+
+    Their rotary inertia ``nodes.rotary`` is multiplied by a power of the exposed length.
+    """
+    k, new = rates.shape[0], type(rates)
+    assert e.columns is not None  # the length is a coordinate
+    whole, force = new(3 + k, 3 + k), new(3 + k, 1)
+    angles = np.stack([*nodes.bend, nodes.twist, *nodes.curve, nodes.torsion], axis=1)
+    for g in np.flatnonzero(np.any(nodes.rotary, axis=0)):
+        rows, weight = constant(angles[g]), constant(nodes.rotary[:, g])
+        place = ca.vertcat(rows @ e.value, e.length)
+        columns = ca.vertcat(rows @ e.columns, ca.horzcat(1, new(1, k - 1)))
+        bias, left = ca.vertcat(rows @ e.bias, 0), constant(1 - nodes.x[g : g + 1])
+        inertia, pushed = _section(power)(place, columns @ rates, bias, omega, weight, left)
+        moved = ca.diagcat(new.eye(3), columns)
+        whole += moved.T @ inertia @ moved
+        force += moved.T @ pushed
+    modal = ca.triu2symm(ca.triu(whole[3:, 3:]))
+    return turning_terms(whole[:3, :3], whole[:3, 3:], modal, force[:3], force[3:])
+
+
+@cache
+def _section(power: int) -> ca.Function:
+    """Return a function of a section's state: inertia (10, 10) and forces (10,).
+
+    The coordinates are the angles a, b, f, their derivatives by xi, and the exposed length; the
+    section's rotary inertia about its own axes is ``weight``, (3,), times a power of that length.
+    """
+    place, rate, bias = (ca.SX.sym(name, 7) for name in ("place", "rate", "bias"))
+    omega, weight, left = ca.SX.sym("omega", 3), ca.SX.sym("weight", 3), ca.SX.sym("left")
+    length, none = place[6], ca.SX(1, 1)
+    change = rate[:3] + left * rate[6] / length * place[3:6]
+    at = turned(*(Angles(each[0], each[1], each[2], none) for each in (place, change)))
+    spin = at.rotation.T @ (omega + at.spin)
+    first = omega + ca.vertcat(change[2], -change[1], change[0])
+    energy = length**power * ca.dot(weight, spin**2 - first**2) / 2
+    speeds = ca.vertcat(omega, rate)
+    momentum = ca.gradient(energy, speeds)
+    inertia = ca.jacobian(momentum, speeds)
+    gained = ca.jtimes(momentum, ca.vertcat(place, rate), ca.vertcat(rate, bias))
+    pushed = ca.vertcat(ca.cross(omega, momentum[:3]), -ca.gradient(energy, place))
+    inputs = [place, rate, bias, omega, weight, left]
+    return ca.Function("section", inputs, [inertia, gained + pushed], {"always_inline": True})
 
 
 @dataclass(frozen=True)

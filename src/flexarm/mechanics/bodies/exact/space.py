@@ -52,11 +52,11 @@ class Passing:
 
         Keys are an axis and the function space of the coefficients.
         """
-        own, e, P = self.nodes.spaces, self.m.e, self.along
+        own, e, P, half = self.nodes.spaces, self.m.e, self.along, 1 + self.nodes.power / 2
         accelerations = {(a, s): type(e.out)(self.nodes.count, 1) for a in XYZ for s in own}
         for a in XYZ:
             accelerations[a, own[a]] += (
-                2 * e.out * (self.m.t.rate[a, :].T + e.out / e.length * P[a])
+                2 * e.out * (self.m.t.rate[a, :].T + half * e.out / e.length * P[a])
             )
             for b in {0, 1, 2} - {a}:
                 accelerations[a, own[b]] += 2 * e.out * self.spin[a, b] * P[b]
@@ -104,7 +104,7 @@ class Passing:
             modal[:, 0] += shared
             modal[0, :] += shared.T
             modal[0, 0] += ca.dot(w[a, own[a]], P[a])
-            effort[0] -= ahead / 2 * ca.dot(w[a, own[a]], P[a])
+            effort[0] -= (1 + nodes.power) * ahead / 2 * ca.dot(w[a, own[a]], P[a])
             for s in spaces:
                 force[a] += ca.dot(constant(nodes.gain[s]), Y[a, s])
                 if own[b] != own[c]:  # otherwise included in the moment of `pull`
