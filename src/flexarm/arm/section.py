@@ -254,8 +254,8 @@ class Section(Properties):
     @property
     def shears(self) -> bool:
         """Whether the section has a shear stiffness."""
-        first = self if self.stations is None else self.stations[0]
-        return bool(self.shear) or (first.GAy, first.GAz) != (None, None)
+        properties = self if self.stations is None else self.stations[0]
+        return bool(self.shear) or (properties.GAy, properties.GAz) != (None, None)
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

@@ -34,9 +34,9 @@ class SideFiles:
     _read: dict[Path, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def beside(cls, folder: Path, further: tuple[Path, ...] = ()) -> Self:
+    def beside(cls, folder: Path, other_folders: tuple[Path, ...] = ()) -> Self:
         """Return a source that permits files in or below a model file's folder and others."""
-        return cls(folder, (folder, *further))
+        return cls(folder, (folder, *other_folders))
 
     def read(self, name: str) -> "SideFile":
         """Return a side file with its contents.
@@ -44,7 +44,7 @@ class SideFiles:
         ModelError: if there is no such file, or it may not be read; the message shows no contents.
         """
         if self.kept is not None:
-            return SideFile(name, self._kept(self.kept, name), self)
+            return SideFile(name, self._stored(self.kept, name), self)
         path = Path(os.path.realpath(self.folder / name))
         is_allowed = (
             path.is_relative_to(os.path.realpath(folder)) for folder in self.allowed or ()
@@ -56,7 +56,7 @@ class SideFiles:
                 "Python by load(..., files=[DIR])."
             )
         try:
-            return SideFile(name, self._once(path), self)
+            return SideFile(name, self._cached(path), self)
         except FileNotFoundError:
             raise ModelError(f"there is no file {name} in {self.folder}") from None
         except (OSError, ValueError) as error:
@@ -67,7 +67,7 @@ class SideFiles:
         """Store the contents of a file that is not written yet, so that `read` returns them."""
         self._read[Path(os.path.realpath(self.folder / name))] = content
 
-    def _once(self, path: Path) -> bytes:
+    def _cached(self, path: Path) -> bytes:
         if path not in self._read:
             content = read_regular(path)
             if len(content) + sum(map(len, self._read.values())) > MOST_TOTAL_BYTES:
@@ -78,7 +78,7 @@ class SideFiles:
             self._read[path] = content
         return self._read[path]
 
-    def _kept(self, contents: Mapping[str, bytes], name: str) -> bytes:
+    def _stored(self, contents: Mapping[str, bytes], name: str) -> bytes:
         if name not in contents:
             raise ModelError(f"there is no file {name} among those stored for {self.folder}")
         return contents[name]
@@ -99,13 +99,13 @@ class SideFile:
 
     def read_beside(self, name: str) -> "SideFile":
         """Return a side file that this file names, from a permitted folder."""
-        joined = posixpath.join(posixpath.dirname(self.name), name)
+        relative_name = posixpath.join(posixpath.dirname(self.name), name)
         if self.files.kept is not None:
-            return self.files.read(joined)
+            return self.files.read(relative_name)
         folder = Path(os.path.realpath(self.path)).parent
         allowed = (folder, *(self.files.allowed or ()))
         beside = SideFiles(folder, allowed, _read=self.files._read)
-        return SideFile(joined, beside.read(name).content, self.files)
+        return SideFile(relative_name, beside.read(name).content, self.files)
 
 
 def read_regular(path: Path) -> bytes:

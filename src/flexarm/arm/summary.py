@@ -64,8 +64,8 @@ class Summarised(ABC):
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
-    inner = [f'<{tag} style="{CELL}">{escape(cell)}</{tag}>' for cell in cells]
-    return f"<tr>{''.join(inner)}</tr>"
+    cells_html = [f'<{tag} style="{CELL}">{escape(cell)}</{tag}>' for cell in cells]
+    return f"<tr>{''.join(cells_html)}</tr>"
 
 
 def draw_chain(parts: Sequence[tuple[str, str, float, bool]]) -> str:

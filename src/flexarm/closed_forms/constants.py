@@ -10,7 +10,7 @@ MOST_COORDINATES, LONGEST_PRODUCT = 12, 40
 PRODUCT_ROUNDING, COUNTED_TERM = 4e-15, 1e-10
 # Coefficient, relative to the last printed digit, below which a term is left out; relative increase
 # of numbers before printing, so that halves are rounded up.
-PRINTED_TERM, HALF_WAY = 1e-4, 1e-12
+PRINTED_TERM, ROUNDING_UP = 1e-4, 1e-12
 
 # Text
 PRINTED_DIGITS = 6  # significant digits of printed numbers

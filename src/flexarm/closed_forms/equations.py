@@ -336,11 +336,11 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     """Return an arm's equations; in products of more than ``longest`` terms factors get names."""
     n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-    notations = [_written(name, model.links, model.names) for name in model.names]
+    notations = [_notation(name, model.links, model.names) for name in model.names]
     used = set[str]()
     for i, (name, latex) in enumerate(notations, 1):
         identifier = name
-        # Names of another coordinate or of its rate.
+        # The name of another coordinate, or of its rate, is not used twice.
         while used & {identifier, f"{identifier}_dot"}:
             identifier = f"{identifier}_{i}"
         used |= {identifier, f"{identifier}_dot"}
@@ -385,7 +385,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     entries = [[entry[i] for i in range(len(entry))] for entry in outputs]
     if any(part.exact is not None for part in model.links):
         entries = joined_angles(entries, ring)
-    equations = _clean(model, ring, *entries)
+    equations = _equations(model, ring, *entries)
     return equations if integrals is None else replace(equations, values=integrals.values)
 
 
@@ -510,7 +510,7 @@ class _Tip:
             Generator(f"kappa{number}", rf"\kappa_{{{number}}}", "inverse", definition)
         )
         if not model.stiffening:
-            _relate(ring, place, self.places)
+            _add_relation(ring, place, self.places)
         self.places.append(place)
         change = -(kappa**2) * (ca.jacobian(size, angles) @ by_q)
         self.symbols, self.slopes = ca.vertcat(angles, kappa), ca.vertcat(by_q, change)
@@ -518,7 +518,7 @@ class _Tip:
         return ca.SX.eye(3) + kappa * (matrix + matrix @ matrix / 2)
 
 
-def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
+def _add_relation(ring: Ring, kappa: int, angles: list[int]) -> None:
     """Add the relation ``kappa (1 + theta^T theta/4) = 1`` to a ring.
 
     It is solved for kappa times the square of the last angle.
@@ -530,7 +530,7 @@ def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
     ring.relations[kappa, last_angle] = replacement
 
 
-def _clean(
+def _equations(
     model: Model,
     ring: Ring,
     M: list[Polynomial],
@@ -542,7 +542,7 @@ def _clean(
     n = model.size
     lengths = {part.exposed for part in model.links if part.body.range is not None}
     lengths |= {i for i, generator in enumerate(ring.generators) if generator.kind == "number"}
-    parts = [_split(entry, lengths, n) for entry in force]
+    parts = [_linear_and_nonlinear(entry, lengths, n) for entry in force]
     equations = Equations(
         model.arm.name,
         model.names,
@@ -556,7 +556,7 @@ def _clean(
     return rounded(equations, PRODUCT_ROUNDING)
 
 
-def _split(
+def _linear_and_nonlinear(
     force: Polynomial, lengths: set[int], n: int
 ) -> tuple[dict[int, Polynomial], Polynomial]:
     """Return the terms of an elastic force that are linear in one coordinate, and the others.
@@ -576,7 +576,7 @@ def _split(
     return row, nonlinear
 
 
-def _written(name: str, links: tuple[LinkModel, ...], names: tuple[str, ...]) -> tuple[str, str]:
+def _notation(name: str, links: tuple[LinkModel, ...], names: tuple[str, ...]) -> tuple[str, str]:
     """Return a coordinate's name as a Python identifier and as a LaTeX symbol."""
     identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
     is_reserved = RESERVED.fullmatch(identifier) or keyword.iskeyword(identifier)

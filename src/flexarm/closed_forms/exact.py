@@ -53,15 +53,15 @@ def name_angles(
     They are returned by section and angle; ``number`` is the link's number, counted from 1.
     """
     places: Places = {}
-    amplitudes, unit = body_of(model, part).slope_amounts(q)
-    for section, about, *rows in _sections(nodes, unit):
+    amplitudes, unit_of_position = body_of(model, part).slope_amounts(q)
+    for section, section_text, *rows in _sections(nodes, unit_of_position):
         for (letter, angle_name), row in zip(NAMED, rows, strict=True):
             if not np.any(row):
                 continue
             angle = ca.Function("angle", [q], [constant(row[None, :]) @ amplitudes])
             definition = evaluated(lower(angle), ring, [list(range(q.shape[0]))])[0][0]
             latex = rf"\{letter}_{{{number},\mathrm{{{section}}}}}"
-            description = f"{angle_name} of link {number} {about}"
+            description = f"{angle_name} of link {number} {section_text}"
             generator = Generator(
                 f"{letter}{number}_{section}", latex, "sum", definition, description
             )
@@ -76,21 +76,21 @@ def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Arra
     """
     sections = [("tip", "at its tip", *nodes.tip_bend, nodes.tip_twist)]
     for g, x in enumerate(nodes.x):
-        about = f"at its node {g + 1}, x = {x:.4g} {unit}"
-        sections.append((str(g + 1), about, *nodes.bend[:, g], nodes.twist[g]))
+        description = f"at its node {g + 1}, x = {x:.4g} {unit}"
+        sections.append((str(g + 1), description, *nodes.bend[:, g], nodes.twist[g]))
     return sections
 
 
 def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polynomial]]:
     """Return polynomials with trigonometric products written by sums of angles, if shorter."""
     waves: dict[Monomial, Waves] = {}
-    expanded = [[_spread(entry, ring, waves) for entry in group] for group in groups]
+    expanded = [[_as_waves(entry, ring, waves) for entry in group] for group in groups]
     if sum(map(len, chain(*expanded))) >= sum(map(len, chain(*groups))):
         return groups
-    return [[_joined(entry, ring) for entry in group] for group in expanded]
+    return [[_as_polynomial(entry, ring) for entry in group] for group in expanded]
 
 
-def _spread(entry: Polynomial, ring: Ring, waves: dict[Monomial, Waves]) -> Joined:
+def _as_waves(entry: Polynomial, ring: Ring, waves: dict[Monomial, Waves]) -> Joined:
     """Return a polynomial's coefficients by remaining factors, angle sum, and sine or cosine.
 
     Of two sums of opposite sign only the sum whose first coefficient is positive occurs.
@@ -116,13 +116,13 @@ def _spread(entry: Polynomial, ring: Ring, waves: dict[Monomial, Waves]) -> Join
     return terms
 
 
-def _joined(entry: Joined, ring: Ring) -> Polynomial:
+def _as_polynomial(entry: Joined, ring: Ring) -> Polynomial:
     result: Polynomial = {}
     for (factors, angle, kind), x in entry.items():
         if angle == ONE:
             result[factors] = x
         else:
-            pair = ring.sine_and_cosine({((_named(angle, ring), 1),): 1.0})
+            pair = ring.sine_and_cosine({((_angle_sum(angle, ring), 1),): 1.0})
             result[merged(factors, ((pair[kind == "cosine"], 1),))] = x
     return result
 
@@ -143,7 +143,7 @@ def _waves(turning: Monomial, ring: Ring) -> Waves:
     return waves
 
 
-def _named(angle: Monomial, ring: Ring) -> int:
+def _angle_sum(angle: Monomial, ring: Ring) -> int:
     """Return the generator of a sum of angles, added to the ring if it is new."""
     if len(angle) == 1 and angle[0][1] == 1:
         return angle[0][0]
@@ -202,7 +202,7 @@ class _Section:
             generator = Generator(
                 f"c{k}_{link}_{section}", f"c_{k}{superscript}", "entire", square, order=k
             )
-            self._put(("c", str(k)), generator, ring)
+            self._add(("c", str(k)), generator, ring)
         angles, c, formulas = _formulas()
         functions = [self.places["c", str(k)] for k in range(FUNCTIONS)]
         # The angle along an axis without shape functions is zero.
@@ -223,9 +223,9 @@ class _Section:
             )
             if base == "t" and len(letters) == 1:
                 description = f"tangent along {letters}, its derivatives follow"
-            self._put((base, letters), Generator(name, latex, "sum", definition, description), ring)
+            self._add((base, letters), Generator(name, latex, "sum", definition, description), ring)
 
-    def _put(self, key: Key, generator: Generator, ring: Ring) -> None:
+    def _add(self, key: Key, generator: Generator, ring: Ring) -> None:
         self.symbols[key], self.places[key] = ca.SX.sym(generator.name), ring.add(generator)
 
     def derivative(self, key: Key, letter: str) -> Expr:
@@ -296,7 +296,7 @@ class BentSections:
 
     def tip_frame(self) -> tuple[Expr, Expr]:
         """Return rotation (3, 3) and position (3,) of the tip relative to the root."""
-        twist, _ = _twisted(constant(self.nodes.tip_twist[None]) @ self.d)
+        twist, _ = _twist_rotation(constant(self.nodes.tip_twist[None]) @ self.d)
         return self.tip.rotation() @ twist, ca.sum2(
             constant(self.nodes.tip) * self._tangents().place
         )
@@ -338,7 +338,7 @@ class BentSections:
             return []
         for g, section in enumerate(self.at_nodes):
             twist = constant(self.nodes.twist[g][None])
-            twist_rotation, by_twist = _twisted(twist @ self.d)
+            twist_rotation, by_twist = _twist_rotation(twist @ self.d)
             derivatives = [section.rotation(x) @ twist_rotation for x in "yz"] + [
                 section.rotation() @ by_twist
             ]
@@ -357,7 +357,7 @@ class BentSections:
         ]
 
 
-def _twisted(f: Expr) -> tuple[Expr, Expr]:
+def _twist_rotation(f: Expr) -> tuple[Expr, Expr]:
     """Return the rotation about x by a twist angle, and its derivative, (3, 3) each."""
     rotation, derivative = ca.SX.eye(3), ca.SX(3, 3)
     if f.nnz():

@@ -46,7 +46,7 @@ class Ring:
     patience: int = 1_500_000
     # Largest number of terms of a product without names for its factors; None for no limit.
     longest: int | None = None
-    _known: dict[Monomial, Polynomial] = field(default_factory=dict)
+    _reduced_monomials: dict[Monomial, Polynomial] = field(default_factory=dict)
 
     def add(self, generator: Generator) -> int:
         """Add a generator unless the ring has an equal definition, and return its index."""
@@ -104,7 +104,7 @@ class Ring:
         result: Polynomial = {}
         for powers_a, x in a.items():
             for powers_b, y in b.items():
-                _put(result, self._reduced(merged(powers_a, powers_b)), x * y)
+                _add_terms(result, self._reduced(merged(powers_a, powers_b)), x * y)
         return result
 
     def named(self, polynomial: Polynomial) -> Polynomial:
@@ -125,12 +125,12 @@ class Ring:
 
     def _reduced(self, powers: Monomial) -> Polynomial:
         """Return a monomial rewritten as a polynomial to which no relation of the ring applies."""
-        if powers in self._known:
-            return self._known[powers]
-        self._known[powers] = result = self._rewritten(powers)
+        if powers in self._reduced_monomials:
+            return self._reduced_monomials[powers]
+        self._reduced_monomials[powers] = result = self._rewrite(powers)
         return result
 
-    def _rewritten(self, powers: Monomial) -> Polynomial:
+    def _rewrite(self, powers: Monomial) -> Polynomial:
         exponents = dict(powers)
         for (a, b), replacement in self.relations.items():
             if a == b and exponents.get(a, 0) >= 2:
@@ -141,7 +141,7 @@ class Ring:
                 continue
             result: Polynomial = {}
             for factor, x in replacement.items():
-                _put(result, self._reduced(merged(remaining, factor)), x)
+                _add_terms(result, self._reduced(merged(remaining, factor)), x)
             return result
         return {powers: 1.0}
 
@@ -149,7 +149,7 @@ class Ring:
 def total(a: Polynomial, b: Polynomial, sign: float = 1.0) -> Polynomial:
     """Return the polynomial a plus b times a sign."""
     result = dict(a)
-    _put(result, b, sign)
+    _add_terms(result, b, sign)
     return result
 
 
@@ -214,7 +214,7 @@ def cleaned(polynomial: Polynomial, size: float) -> Polynomial:
     return dict(sorted(terms, key=lambda term: (sum(abs(n) for _, n in term[0]), term[0])))
 
 
-def _put(target: Polynomial, terms: Polynomial, factor: float) -> None:
+def _add_terms(target: Polynomial, terms: Polynomial, factor: float) -> None:
     for powers, x in terms.items():
         value = target.get(powers, 0.0) + factor * x
         if value:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 
 from flexarm.arguments import refused
 from flexarm.closed_forms.constants import (
-    HALF_WAY,
     LATEX_WIDTH,
     PRINTED_DIGITS,
     PRINTED_TERM,
+    ROUNDING_UP,
     TEXT_WIDTH,
 )
 from flexarm.closed_forms.equations import Equations, Matrix, Vector, rounded
@@ -43,16 +43,16 @@ def as_text(equations: Equations, *, digits: int = PRINTED_DIGITS) -> str:
     definitions, meaning = dict(_definitions(equations, write)), _meanings(equations)
     if definitions:
         lines += ["", "where"]
-    if _entire(equations, definitions):
+    if _has_entire(equations, definitions):
         lines.append("  entire(k, x) = sum of (-x)**n / (2*n + k)! over n = 0, 1, 2, ...")
     for name, text in definitions.items():
-        lines += _wrapped(f"  {name} = ", text)
+        lines += _text_lines(f"  {name} = ", text)
         if name in meaning:
             lines.append(f"      ({meaning[name]})")
     for symbol, entries in _entries(equations, write):
         lines += ["", f"{symbol}, where not zero:" if entries else f"{symbol} = 0"]
         for place, text in entries:
-            lines += _wrapped(f"  {symbol}[{place}] = ", text)
+            lines += _text_lines(f"  {symbol}[{place}] = ", text)
     return "\n".join(lines) + "\n"
 
 
@@ -96,12 +96,12 @@ def as_latex_document(
         rf"{generator.latex} &\quad \text{{{_escaped(name)}}} \\"
         for generator, name in zip(coordinates, equations.names, strict=True)
     ]
-    used_indices = _used(equations, [entry for row in _rows(equations) for entry in row])
+    used_indices = _generators_in(equations, [entry for row in _rows(equations) for entry in row])
     for place, generator in enumerate(equations.generators):
         if generator.kind == "number" and place in used_indices:
             value = rf" = {_latex_number(equations.values[generator.latex], digits)}" * numbers
             symbols.append(rf"{generator.latex} &\quad {generator.about}{value} \\")
-    lines = [rf"{left} &= {_broken(text)} \\" for left, text in _latex_lines(equations, digits)]
+    lines = [rf"{left} &= {_latex_rows(text)} \\" for left, text in _latex_lines(equations, digits)]
     vector = ",\\ ".join(generator.latex for generator in coordinates)
     text = "\n".join([
         r"\documentclass{article}", r"\usepackage{amsmath}", r"\usepackage[margin=2cm]{geometry}",
@@ -148,7 +148,7 @@ def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]
         return " ".join(terms).removeprefix("+ ") or "0"
 
     definitions = dict(_definitions(equations, write))
-    if _entire(equations, definitions):
+    if _has_entire(equations, definitions):
         yield "c_k(x)", r"\sum_{n \ge 0} \frac{(-x)^n}{(2n + k)!}"
     for generator in generators:
         if generator.name not in definitions:
@@ -173,7 +173,7 @@ def _escaped(text: str) -> str:
     return "".join(escapes.get(character, character) for character in plain_title(text))
 
 
-def _broken(text: str) -> str:
+def _latex_rows(text: str) -> str:
     """Return a LaTeX sum broken before plus and minus signs into lines of limited width."""
     rows, room = [""], float(LATEX_WIDTH)
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
@@ -216,7 +216,7 @@ def as_python(equations: Equations) -> str:
             start = 0 if argument == "q" else n
             names = ", ".join(g.name for g in generators[start : start + n])
             lines.append(f"    {names}{',' if n == 1 else ''} = {argument}")
-        for left, right in _needed(equations, entries, write):
+        for left, right in _definitions_for(equations, entries, write):
             comment = f"  # {meaning[left]}" if left in meaning else ""
             lines.append(f"    {left} = {right}{comment}")
         lines.append(f"    {symbol} = np.zeros({shape})")
@@ -297,7 +297,7 @@ def _by_rates(
     return " + ".join(parts).replace("+ -", "- ") or "0"
 
 
-def _entire(equations: Equations, definitions: dict[str, str]) -> bool:
+def _has_entire(equations: Equations, definitions: dict[str, str]) -> bool:
     """Return whether any definition in use is an entire function c_k."""
     return any(g.kind == "entire" and g.name in definitions for g in equations.generators)
 
@@ -309,14 +309,16 @@ def _meanings(equations: Equations) -> dict[str, str]:
 
 def _definitions(equations: Equations, write: Write) -> Iterator[tuple[str, str]]:
     """Iterate over names and formatted definitions of all generators that the equations use."""
-    yield from _needed(equations, [entry for row in _rows(equations) for entry in row], write)
+    yield from _definitions_for(
+        equations, [entry for row in _rows(equations) for entry in row], write
+    )
 
 
 def _rows(equations: Equations) -> tuple[Vector, ...]:
     return (*equations.M, equations.h, equations.c, *equations.K, equations.k)
 
 
-def _used(equations: Equations, entries: list[Polynomial]) -> set[int]:
+def _generators_in(equations: Equations, entries: list[Polynomial]) -> set[int]:
     """Return the indices of generators in given entries, directly or through definitions."""
     used = {g for entry in entries for powers in entry for g, _ in powers}
     for place in range(len(equations.generators) - 1, -1, -1):
@@ -325,11 +327,11 @@ def _used(equations: Equations, entries: list[Polynomial]) -> set[int]:
     return used
 
 
-def _needed(
+def _definitions_for(
     equations: Equations, entries: list[Polynomial], write: Write
 ) -> Iterator[tuple[str, str]]:
     """Iterate over names and formatted definitions of all generators that some entries use."""
-    used_indices = _used(equations, entries)
+    used_indices = _generators_in(equations, entries)
     for place, generator in enumerate(equations.generators):
         if place not in used_indices:
             continue
@@ -359,7 +361,7 @@ def _plain(generators: tuple[Generator, ...], *, digits: int) -> Write:
 
 
 def _number(x: float, digits: int) -> str:
-    return repr(x).removesuffix(".0") if digits >= 17 else f"{x * (1 + HALF_WAY):.{digits}g}"
+    return repr(x).removesuffix(".0") if digits >= 17 else f"{x * (1 + ROUNDING_UP):.{digits}g}"
 
 
 def _power(name: str, power: int) -> str:
@@ -388,7 +390,7 @@ def _latex_number(x: float, digits: int) -> str:
     return number + rf" \cdot 10^{{{int(exponent)}}}" if exponent else number
 
 
-def _wrapped(head: str, text: str) -> Iterator[str]:
+def _text_lines(head: str, text: str) -> Iterator[str]:
     """Iterate over lines of at most ``TEXT_WIDTH`` characters, with a sum broken before signs."""
     line = head
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):

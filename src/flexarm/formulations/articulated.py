@@ -156,7 +156,7 @@ class _Sweep:
         """Eliminate the accelerations of a link's amplitudes and of its joint's coordinates."""
         t, part = state.terms, state.part
         local = state.tip.local
-        rotation, outboard = self._at_tip(state)
+        rotation, outboard = self._outboard_at_tip(state)
         P = outboard.inertia
         tip_force = P @ tip_bias(state) + outboard.force
         low_rank_form = None if state.ridden else low_rank(self.model, part, self.q, t.modal)
@@ -204,7 +204,7 @@ class _Sweep:
             coupling[:, k] += self._rotor_coupling(state, rotor)
         return block, coupling
 
-    def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
+    def _outboard_at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
         """Return the rotation to outboard axes, and outboard inertia and force with the tip's body.
 
         Inertia and force are in the link's axes.
@@ -235,7 +235,7 @@ class _Sweep:
                 joints, block, coupling, effort, (inertia, force)
             )
             if joint.reaction is None and (rotor is None or rotor.coordinate not in joints):
-                _clear_axes(axes, inertia, force, applied)
+                _set_axes_exactly(axes, inertia, force, applied)
         if rotor is not None:
             rotor_load = self._rotor_load(state, rotor)
             inertia, force = inertia + rotor_load[0], force + rotor_load[1]
@@ -288,13 +288,13 @@ class _Sweep:
             self._spin_rotor(state, current)
             if state.offset is not None:
                 current = shift_motion(current, state.offset)
-            rates_change = self._move(passed.joint, current)
+            rates_change = self._solve_accelerations(passed.joint, current)
             current = (
                 current + state.columns @ rates_change if rates_change.numel() else current
             ) + state.bias
             tip = shift_motion(current, state.tip.local.position) + tip_bias(state)
             if state.part.own:
-                rates_change = self._move(passed.amplitudes, current, state.basis)
+                rates_change = self._solve_accelerations(passed.amplitudes, current, state.basis)
                 if passed.low_rank_form is None:
                     tip = tip + tip_columns(state) @ rates_change
                 else:
@@ -303,7 +303,9 @@ class _Sweep:
                     )
             current = tip
 
-    def _move(self, eliminated: _Eliminated, current: Expr, basis: Expr | None = None) -> Expr:
+    def _solve_accelerations(
+        self, eliminated: _Eliminated, current: Expr, basis: Expr | None = None
+    ) -> Expr:
         """Return accelerations of eliminated coordinates, given the acceleration of their frame.
 
         Stores the accelerations, and the efforts of prescribed coordinates, in the results of the
@@ -366,7 +368,7 @@ class _Sweep:
         return current
 
 
-def _clear_axes(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
+def _set_axes_exactly(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
     """Set inertia along free joint axes to exactly 0, and force to the applied force."""
     if not ca.SX(axes).is_constant():
         return

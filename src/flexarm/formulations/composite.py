@@ -92,7 +92,7 @@ def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Exp
             "momentum: cannot be computed with first-order tip rotation, which does not keep "
             "the outboard bodies rigid. Build the model with tip_rotation='cayley'."
         )
-    inertia, momentum = _whole(model, q, v)
+    inertia, momentum = _total_inertia(model, q, v)
     mass, first = _mass_moments(inertia)
     return momentum[3:], momentum[:3], first / mass
 
@@ -117,7 +117,7 @@ def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, 
     centre
         Centre of mass of all moving bodies [m], (3,).
     """
-    whole, momentum = _whole(model, q, v)
+    whole, momentum = _total_inertia(model, q, v)
     rotation, origin = base_frame(model, q)
     base_inertia = _in_world(rotation, origin, body_matrix(model.base_body))
     spin = rotation @ base_state(model, q, v).omega
@@ -150,7 +150,7 @@ def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Ex
     """
     pull, torque = ca.SX(3, 1), ca.SX(3, 1)
     if np.any(model.gravity) or model.orbit:
-        inertia = _whole(model, q, type(q).zeros(model.size, 1))[0]
+        inertia = _total_inertia(model, q, type(q).zeros(model.size, 1))[0]
         mass, first = _mass_moments(inertia)
         gravity = ca.SX(constant(model.gravity))
         pull, torque = mass * gravity, ca.cross(first, gravity)
@@ -164,13 +164,13 @@ def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Ex
     return ca.vertcat(pull, torque)
 
 
-def _whole(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
+def _total_inertia(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
     """Trace inertia (6, 6) and momentum (6,) of all moving bodies, angular over linear.
 
     Both are about the world's origin, in world axes.
     """
     base, no_rates = base_state(model, q, v), type(q).zeros(model.size, 1)
-    _, inertia, columns, base_rotation = _gathered(model, link_states(model, q, no_rates))
+    _, inertia, columns, base_rotation = _composite_matrix(model, link_states(model, q, no_rates))
     inertia = rotate_inertia(base_rotation, inertia)
     if base.angular is not None:
         inertia = inertia + body_matrix(model.base_body)
@@ -217,14 +217,14 @@ def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
 
 
 def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr:
-    matrix, inertia, pending, rotation = _gathered(model, states)
+    matrix, inertia, pending, rotation = _composite_matrix(model, states)
     if base.angular is not None:
         inertia = rotate_inertia(rotation, inertia) + body_matrix(model.base_body)
         _base_block(matrix, base, inertia, _rotated(rotation, pending))
     return matrix
 
 
-def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Columns, Expr]:
+def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Columns, Expr]:
     """Trace M without the base's rows, and composite inertia and momentum columns at the base.
 
     The composite inertia is (6, 6); a last result is the rotation of inertia and columns into the
@@ -250,7 +250,7 @@ def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Column
         block = symmetric(t.modal + columns.T @ momentum_columns)
         for i, row in enumerate(amplitudes):
             for k, column in pending:
-                _set(matrix, row, k, ca.dot(columns[:, i], column))
+                _set_symmetric(matrix, row, k, ca.dot(columns[:, i], column))
             for j, other_row in enumerate(amplitudes):
                 matrix[row, other_row] = block[i, j]
         # transform to the root, on which the joint acts
@@ -261,7 +261,7 @@ def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Column
         for i, joint in enumerate(state.part.carried_by):
             axis = state.columns[:, i]
             for k, column in pending:
-                _set(matrix, joint, k, ca.dot(axis, column))
+                _set_symmetric(matrix, joint, k, ca.dot(axis, column))
             column = inertia @ axis
             matrix[joint, joint] = ca.dot(axis, column)
             pending.append((joint, column))
@@ -316,7 +316,7 @@ def _base_block(matrix: Expr, base: BaseState, inertia: Expr, pending: Columns) 
     for k, column in pending:
         force = columns.T @ column
         for i in range(6):
-            _set(matrix, i, k, force[i])
+            _set_symmetric(matrix, i, k, force[i])
 
 
 def _newton_euler(
@@ -400,6 +400,6 @@ def _accelerate(
     return roots, tips, start
 
 
-def _set(matrix: Expr, i: int, j: int, value: Expr) -> None:
+def _set_symmetric(matrix: Expr, i: int, j: int, value: Expr) -> None:
     matrix[i, j] = value
     matrix[j, i] = value

@@ -370,15 +370,15 @@ class Equation:
             if np.ndim(reference_attitude) == 3
             else shape_of_one
         )
-        stacked = real_numbers("reference_attitude", reference_attitude, shape).copy()
-        rotations = stacked.reshape(-1, 3, 3)
+        attitudes = real_numbers("reference_attitude", reference_attitude, shape).copy()
+        rotations = attitudes.reshape(-1, 3, 3)
         deviation = np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(3)).max(initial=0.0)
         if not deviation <= ANCHOR_DIGITS or np.any(np.linalg.det(rotations) < 0):
             raise FlexarmError(
                 "reference_attitude: must be a rotation matrix, with right-handed orthogonal "
                 "columns of length 1"
             )
-        return replace(self, reference_attitude=stacked)
+        return replace(self, reference_attitude=attitudes)
 
     def at(self, values: Sequence[float] | Array) -> "Equation":
         """Return the equation with other values of the parameters, (k,).
@@ -448,11 +448,11 @@ class Equation:
 
     def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: Time) -> tuple[Array, ...]:
         t = checked_time(t, q, v, u)
-        factors, given = (
+        factors, prescribed = (
             at_times(wrench_factors, self.model, t),
             at_times(prescribed_accelerations, self.model, t),
         )
-        results = self._evaluate(name, q, v, u, factors, given)
+        results = self._evaluate(name, q, v, u, factors, prescribed)
         if self.guarded and not np.all(np.isfinite(results[0])):
             for k in np.flatnonzero(~np.isfinite(results[0]).all(axis=-1)):
                 equation = (

@@ -223,10 +223,10 @@ class Walk:
         """Angular velocity of the current frame, in its own axes, (3,)."""
         return self.frame.A.T @ self.rate.omega
 
-    def body(self, terms: Terms, own: tuple[int, ...], link: int) -> InfluenceBody:
+    def body(self, terms: Terms, indices: tuple[int, ...], link: int) -> InfluenceBody:
         """Return a body with the given inertia terms in the current frame."""
         frame, jacobian = self.frame, self.jacobian()
-        return InfluenceBody(frame.A, frame.r, jacobian, self.rate, terms, own, link)
+        return InfluenceBody(frame.A, frame.r, jacobian, self.rate, terms, indices, link)
 
     def base(self) -> InfluenceBody:
         """Return the base as a body in the current frame."""
@@ -259,8 +259,8 @@ class Walk:
 
     def drift(self, part: LinkModel, tip: Local) -> Expr:
         """Return the acceleration of a link's tip in L at zero acceleration of amplitudes, (6,)."""
-        own = part.own
-        if not own or not self.v.nnz():
+        indices = part.own
+        if not indices or not self.v.nnz():
             return ca.SX(6, 1)
         velocity = ca.vertcat(tip.linear, tip.angular) @ own_values(part, self.v)
         return ca.sparsify(ca.jtimes(velocity, self.q, self.v))

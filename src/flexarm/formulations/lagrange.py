@@ -114,9 +114,9 @@ class Lagrange(Formulation):
     @property
     def _closed(self) -> "_Closed":
         """Closed-form M, h and c in symbols q and v of their own, shared by all expressions."""
-        return once(self.model, type(self), (), self._close)
+        return once(self.model, type(self), (), self._build_closed)
 
-    def _close(self) -> "_Closed":
+    def _build_closed(self) -> "_Closed":
         n = self.model.size
         q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
         bodies = bodies_of(self.model, q)  # (S4, S5)
@@ -176,9 +176,9 @@ def bodies_of(
         bodies.append(LagrangeBody(T, D, body_moments(step.body, q, 0)))
         if step.part is None:
             continue
-        part, own = step.part, step.part.own
+        part, indices = step.part, step.part.own
         bodies += [
-            LagrangeBody(T, D, weight, own) for weight in _link_weights(model, part, q, points)
+            LagrangeBody(T, D, weight, indices) for weight in _link_weights(model, part, q, points)
         ]
         E, columns = link_transform(model, part, q) if tip is None else tip(part)
         D = {i: dT @ E for i, dT in D.items()}  # (S6.1)
@@ -193,11 +193,11 @@ def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[i
     """Return the transformation E_j from a link's root to its tip (eqs. 2, 8), with derivatives."""
     local = tip_section(model, part, q)
     E = homogeneous(local.rotation, local.position)  # (eqs. 2, 8)
-    own = part.own
-    if not own:
+    indices = part.own
+    if not indices:
         return E, {}
-    columns = ca.jacobian(ca.vec(ca.densify(E)), ca.vertcat(*[q[i] for i in own]))
-    return E, {i: ca.sparsify(ca.reshape(columns[:, k], 4, 4)) for k, i in enumerate(own)}
+    columns = ca.jacobian(ca.vec(ca.densify(E)), ca.vertcat(*[q[i] for i in indices]))
+    return E, {i: ca.sparsify(ca.reshape(columns[:, k], 4, 4)) for k, i in enumerate(indices)}
 
 
 def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None) -> list[Moments]:

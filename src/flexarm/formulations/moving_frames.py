@@ -45,9 +45,9 @@ class MovingFrame:
             J_R[:, joint], J_T[:, joint] = A @ columns[:3, k], A @ columns[3:, k]  # (eq. 11)
         return MovingFrame(A, frame.r + offset, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
 
-    def through(self, tip: Local, own: tuple[int, ...]) -> "MovingFrame":
+    def through(self, tip: Local, indices: tuple[int, ...]) -> "MovingFrame":
         """Return the frame of a link's deflected tip; this frame is the link's root (eqs. 3, 4)."""
-        offset, select = self.A @ tip.position, selection(own, self.J_T.shape[1])
+        offset, select = self.A @ tip.position, selection(indices, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(offset) @ self.J_R + self.A @ tip.linear @ select
         # omega^f is in the link's axes
         J_R = self.J_R + self.A @ tip.angular @ select  # (eq. 14)

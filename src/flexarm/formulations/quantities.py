@@ -243,7 +243,7 @@ def _applied(
     return applied if push is None else applied + push, input_force, load_force, dissipation
 
 
-def _missing(
+def _residual(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, a: Expr, push: Expr
 ) -> tuple[Expr, Expr]:
     """Trace the residual force that given accelerations need beyond applied forces, and powers [W].
@@ -348,7 +348,7 @@ QUANTITIES: dict[str, Quantity] = {
     "pushed_motion": Quantity(
         _pushed_motion, ("q", "v", "u", "w", "given", "push"), ("a", "power", "effort")
     ),
-    "missing_force": Quantity(_missing, ("q", "v", "u", "w", "a", "push"), ("missing", "power")),
+    "missing_force": Quantity(_residual, ("q", "v", "u", "w", "a", "push"), ("missing", "power")),
     "observation": Quantity(_observation, ("q", "v"), ("seen",)),
     "tip_pose": Quantity(lambda f, q: end_frame(f.model, q), ("q",), ("R", "p")),
     "tip_jacobian": Quantity(_tip_jacobian, ("q",), ("J",)),

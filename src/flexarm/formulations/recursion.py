@@ -112,21 +112,21 @@ def link_states(model: Model, q: Expr, v: Expr, *, combined: bool = False) -> li
 def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkState]:
     omega = base_state(model, q, v).turning
     states = []
-    ridden = None
+    rail_station = None
     for index, part in enumerate(model.links):
         # These need the amplitudes themselves.
         uses_amplitudes = model.carries(index) or model.orbit
         body = body_of(model, part, combined=combined and not uses_amplitudes)
-        state = _link_state(model, body, q, v, omega, ridden)
-        ridden = station(model, index + 1, q, v) if model.carries(index) else None
-        if ridden is not None:
+        state = _link_state(model, body, q, v, omega, rail_station)
+        rail_station = station(model, index + 1, q, v) if model.carries(index) else None
+        if rail_station is not None:
             # the next link is at the station, and the body at the tip belongs to the rail
             terms = state.terms
             if part.tip_body.weighs:
                 terms = attach(terms, part.tip_body, state.tip, state.omega)
             part = replace(part, tip_body=NO_INERTIA)
             state = replace(
-                state, part=part, terms=terms, tip=ridden.motion, ridden=True,
+                state, part=part, terms=terms, tip=rail_station.motion, ridden=True,
                 tip_force=type(q).zeros(6, 1),
             )  # fmt: skip
         states.append(_in_orbit(model, index, state, q) if model.orbit else state)
@@ -136,7 +136,12 @@ def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkSta
 
 
 def _link_state(
-    model: Model, body: LinkBody, q: Expr, v: Expr, omega_tip: Expr, ridden: RailStation | None
+    model: Model,
+    body: LinkBody,
+    q: Expr,
+    v: Expr,
+    omega_tip: Expr,
+    rail_station: RailStation | None,
 ) -> LinkState:
     part = body.part
     motion, coordinates = part.motion, picked(q, part.carried_by)
@@ -147,14 +152,15 @@ def _link_state(
     rotation = type(q)(constant(part.pose_FJ.rotation) @ R_JK) @ axes.T
     carrier = rotation.T @ omega_tip
     columns, extra = motion.columns(coordinates), motion.bias(coordinates, rates)
-    if ridden is not None:  # the station's motion includes the effects of its rate
-        columns, rates = riding_columns(part, ridden), type(q)(1, 1)
+    if rail_station is not None:  # the station's motion includes the effects of its rate
+        columns, rates = riding_columns(part, rail_station), type(q)(1, 1)
     angular, linear = ca.sparsify(axes @ columns[:3, :]), ca.sparsify(axes @ columns[3:, :])
-    swept = ca.sparsify(-ca.skew(lever) @ angular)  # velocity of L's origin by rotation about J's
-    joint_spin, joint_speed = angular @ rates, (linear + swept) @ rates
+    # Velocity of L's origin by rotation about J's.
+    lever_columns = ca.sparsify(-ca.skew(lever) @ angular)
+    joint_spin, joint_speed = angular @ rates, (linear + lever_columns) @ rates
     omega = carrier + joint_spin
     spin_bias = ca.cross(carrier, joint_spin) + axes @ extra[:3]
-    speed_bias = 2 * ca.cross(carrier, joint_speed) + ca.cross(joint_spin, swept @ rates)
+    speed_bias = 2 * ca.cross(carrier, joint_speed) + ca.cross(joint_spin, lever_columns @ rates)
     speed_bias = speed_bias + axes @ extra[3:] - ca.skew(lever) @ (axes @ extra[:3])
     offset = _offset(part, rotation, axes @ (R_JK.T @ p_JK) + lever)
     if offset is not None:
@@ -165,7 +171,7 @@ def _link_state(
         part=part,
         rotation=rotation,
         offset=offset,
-        columns=ca.vertcat(angular, linear + swept),
+        columns=ca.vertcat(angular, linear + lever_columns),
         carrier=carrier,
         omega=omega,
         bias=ca.vertcat(spin_bias, speed_bias),

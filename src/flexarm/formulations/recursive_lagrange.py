@@ -153,10 +153,10 @@ class PlacedLink:
 def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
     """Return all links with their transformations, rates and accelerations (from eq. 4)."""
     symbols = (q, v) if a is None else (q, v, a)
-    return once(model, "placed", symbols, lambda: _place(model, q, v, a))
+    return once(model, "placed", symbols, lambda: _place_links(model, q, v, a))
 
 
-def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
+def _place_links(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
     zeros = type(q)(4, 4)
     previous_tip = (type(q).eye(4), zeros, zeros)
     chain = []
@@ -170,15 +170,15 @@ def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
             W_dd = W_dd + 2 * (W_hat_d @ U) * rate + W_hat @ UU * rate**2
             if a is not None:
                 W_dd = W_dd + W_hat @ U * a[step.coordinate]
-        d, rates = _own(step.part, q), _own(step.part, v)
-        accelerations = None if a is None else _own(step.part, a)
+        d, rates = _amplitudes_of(step.part, q), _amplitudes_of(step.part, v)
+        accelerations = None if a is None else _amplitudes_of(step.part, a)
         tip = tip_transform(model, step.part, d, rates)  # (eqs. 2, 3)
         E_dd = tip.bias
         for k, M in enumerate(tip.columns):
             E_dd = E_dd + M * accelerations[k] if accelerations is not None else E_dd
         E, E_d = tip.value, tip.rate
         end = (W @ E, W_d @ E + W @ E_d, W_dd @ E + 2 * W_d @ E_d + W @ E_dd)  # (eq. 4)
-        weight, flow = _weigh(model, step, d, rates, accelerations)
+        weight, flow = _inertia_integrals(model, step, d, rates, accelerations)
         chain.append(PlacedLink(step, tip, previous_tip, (W, W_d, W_dd), end, weight, flow))
         previous_tip = end
     return chain
@@ -196,7 +196,7 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
     exact = model.tip_rotation == "cayley"
     for index in range(len(chain) - 1, -1, -1):
         link = chain[index]
-        step, weight, W, own = link.step, link.weight, link.W[0], link.step.modes
+        step, weight, W, amplitudes = link.step, link.weight, link.W[0], link.step.modes
         E, M = link.tip.value, link.tip.columns
         # at the tip: its body, and the next joint's rotor
         phi = phi + _tip_body(step.part)
@@ -204,16 +204,16 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
             rotor = chain[index + 1].step.part
             phi, pending = _add_rotor(J, rotor, phi, pending, link.W_hat[0])
         outboard = [phi @ column.T for column in M]
-        for f, row in enumerate(own):
+        for f, row in enumerate(amplitudes):
             for k, X in pending:
                 _set(J, row, k, trace_of(W @ M[f], X))  # (eqs. 36, 40, 41)
-            for k in range(f, len(own)):
+            for k in range(f, len(amplitudes)):
                 integral = M[f] @ outboard[k] + weight.N[f][k]
                 total = congruent_trace(W, integral, orthogonal=exact) + weight.T[f, k]
-                _set(J, row, own[k], total)  # (eqs. 38, 39)
+                _set(J, row, amplitudes[k], total)  # (eqs. 38, 39)
         # transform to the root
         pending = [(k, E @ X) for k, X in pending]
-        for f, row in enumerate(own):
+        for f, row in enumerate(amplitudes):
             pending.append((row, (E @ outboard[f] + weight.H[f]) @ W.T))  # (eqs. 34, 35)
         F = weight.G + E @ phi @ E.T  # (eq. 33: F~)
         if step.coordinate is not None:
@@ -259,7 +259,7 @@ def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, grav
     return result
 
 
-def _weigh(
+def _inertia_integrals(
     model: Model, step: LinkTransform, d: Expr, rates: Expr, accelerations: Expr | None
 ) -> tuple[Moments, Flow]:
     """Return a link's inertia integrals over its points, its root body and its hub."""
@@ -297,8 +297,14 @@ def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, accelerations: E
     return Flow(
         flow.H + moment(h, h_d),
         flow.h + moment(h, h_dd),
-        [previous + _below(points.moment(h_d, f)) for previous, f in zip(flow.N, s, strict=True)],
-        [previous + _below(points.moment(h_dd, f)) for previous, f in zip(flow.P, s, strict=True)],
+        [
+            previous + _lower_block(points.moment(h_d, f))
+            for previous, f in zip(flow.N, s, strict=True)
+        ],
+        [
+            previous + _lower_block(points.moment(h_dd, f))
+            for previous, f in zip(flow.P, s, strict=True)
+        ],
         flow.T,
     )
 
@@ -314,7 +320,7 @@ def _with_sections(flow: Flow, sections: Terms, rates: Expr, accelerations: Expr
     )
 
 
-def _below(block: Expr) -> Expr:
+def _lower_block(block: Expr) -> Expr:
     """Return a block (3, 3) as the lower right part of a 4x4 matrix of zeros."""
     return ca.diagcat(type(block)(1, 1), block)
 
@@ -382,7 +388,7 @@ def _tip_body(part: LinkModel | None) -> Expr:
     return ca.SX(4, 4) if part is None else ca.SX(constant(pseudo_inertia(part.tip_body)))
 
 
-def _own(part: LinkModel | None, values: Expr) -> Expr:
+def _amplitudes_of(part: LinkModel | None, values: Expr) -> Expr:
     return type(values)(0, 1) if part is None else values[part.modes.start : part.modes.stop, 0]
 
 

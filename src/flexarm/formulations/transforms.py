@@ -130,7 +130,7 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
     rate: Expr = columns @ amplitude_rates
     bias: Expr = ca.jtimes(rate, amplitudes, amplitude_rates)
     results = [entries, columns, rate, bias]
-    value, columns, rate, bias = _put_in(results, [amplitudes, amplitude_rates], [d, rates])
+    value, columns, rate, bias = _substituted(results, [amplitudes, amplitude_rates], [d, rates])
     return Transform(
         _matrix(value), [_matrix(columns[:, k]) for k in range(m)], _matrix(rate), _matrix(bias)
     )
@@ -175,11 +175,11 @@ def _motions(factors: Factors, symbols: Expr, q: Expr) -> Iterator[Motion]:
         first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), symbols[k]), 4, 4))
         second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), symbols[k]), 4, 4))
         results = ca.cse([value, first, second])
-        A, U, UU = _put_in(results, [symbols], [q])
+        A, U, UU = _substituted(results, [symbols], [q])
         yield A, U, UU
 
 
-def _put_in(results: Sequence[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
+def _substituted(results: Sequence[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
     """Return expressions with values substituted for some symbols; other symbols remain."""
     hashes = {sym.element_hash() for expression in symbols for sym in ca.symvar(expression)}
     all_symbols = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(expression)) for expression in results]))

@@ -24,13 +24,13 @@ CIRCLE_SIDES = 24  # sides of the polygon that replaces a circle
 MOST_URDF_BYTES, MOST_URDF_LINKS, MOST_GEOMETRIES = 5_000_000, 2000, 100
 # Magnitudes above which numbers cannot be in URDF's metres, kilograms and radians: distance [m],
 # mass [kg], radius of gyration [m].
-FARTHEST, HEAVIEST, WIDEST = 100.0, 1e5, 20.0
+LARGEST_DISTANCE, LARGEST_MASS, LARGEST_GYRATION = 100.0, 1e5, 20.0
 # Largest angle of an origin, with its rounding, and largest limit of an angle, four turns [rad].
 FULL_TURN, LARGEST_ANGLE = 2 * pi * (1 + 1e-6), 8 * pi
-UNLIMITED = 1e3  # limit at and above which a joint counts as unlimited [rad], [m]
+UNLIMITED_FROM = 1e3  # limit at and above which a joint counts as unlimited [rad], [m]
 # Relative rounding error of inertias with three digits; magnitude below which a number counts as a
 # rounded zero.
-INERTIA_DIGITS, ZERO = 1e-3, 1e-30
+INERTIA_DIGITS, ROUNDED_ZERO = 1e-3, 1e-30
 PACKAGE_LEVELS = 8  # largest number of folders above the URDF's that are searched for a package
 
 # Beams made of a URDF's bodies: largest share of the mass that could be along the beam, and 1 minus

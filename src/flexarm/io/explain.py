@@ -70,7 +70,7 @@ def explain_data(
     return explain(error, model, Source(data, {}, {(): (1, 1)}, ()))
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -80,12 +80,12 @@ def _shown(value: object) -> str:
     return shorten(repr(value))
 
 
-def _one_of(value: object, expected: Sequence[object]) -> str:
+def _must_be_one_of(value: object, expected: Sequence[object]) -> str:
     """Return text that lists the allowed words, and suggests the nearest to a wrong value."""
     if len(expected) == 1:
-        text = f"must be {expected[0]!r}, got {_shown(value)}"
+        text = f"must be {expected[0]!r}, got {_value_text(value)}"
     else:
-        text = f"must be one of {', '.join(map(str, expected))}; got {_shown(value)}"
+        text = f"must be one of {', '.join(map(str, expected))}; got {_value_text(value)}"
     return text + _hint(value, expected)
 
 
@@ -94,21 +94,21 @@ def _hint(value: object, expected: Sequence[object]) -> str:
     return f". Did you mean '{matches[0]}'?" if matches and isinstance(value, str) else ""
 
 
-def _sentence(fault: "_Fault", value: object) -> str:
+def _fault_text(fault: "_Fault", value: object) -> str:
     template = SENTENCES.get(fault.kind)
     if template is None:
         text = str(fault.context.get("error", fault.message))
         is_scalar = value is not None and not isinstance(value, dict | list)
         is_complete = text.endswith(".") or {";", "("} & set(text)
         shows_value = " must be " in f" {text}" and is_scalar and not is_complete
-        return f"{text}, got {_shown(value)}" if shows_value else text
+        return f"{text}, got {_value_text(value)}" if shows_value else text
     text = template.format(**fault.context)
     if text.endswith((" 1 items", " 1 characters")):
         text = text[:-1]
     if fault.kind in _LENGTHS and isinstance(value, list | dict):
         return f"{text}, got {len(value)}"
     needs_quotes = fault.kind == "string_type" and isinstance(value, int | float)
-    return f"{text}, got {_shown(value)}{'; put it in quotes' if needs_quotes else ''}"
+    return f"{text}, got {_value_text(value)}{'; put it in quotes' if needs_quotes else ''}"
 
 
 def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
@@ -146,10 +146,10 @@ class _Explainer:
         """Yield diagnostics of the errors at and below a path."""
         node = self._bare(node)
         if node["type"] == "union":
-            yield from self._union(node, path, faults)
+            yield from self._union_diagnostics(node, path, faults)
             return
         if node["type"] == "model":
-            faults = yield from self._keys(node, path, faults)
+            faults = yield from self._key_diagnostics(node, path, faults)
         nested: dict[str | int, list[_Fault]] = {}
         at_node = []
         for fault in faults:
@@ -160,7 +160,7 @@ class _Explainer:
         for fault in at_node:
             # For pydantic, a list with only invalid items is too short; its reader sees the items.
             if not (fault.kind == "too_short" and nested):
-                yield self._leaf(node, path, fault)
+                yield self._diagnostic(node, path, fault)
         for step, nested_faults in nested.items():
             is_tagged = node["type"] == "tagged-union"
             yield from self.explain(
@@ -202,38 +202,38 @@ class _Explainer:
         # An item missing from a fixed tuple is a fault of the tuple.
         return node["type"] == "tuple" and fault.kind == "missing" and len(fault.steps) == 1
 
-    def _keys(
+    def _key_diagnostics(
         self, node: Node, path: Path, faults: Sequence[_Fault]
     ) -> Generator[Diagnostic, None, list[_Fault]]:
         """Yield diagnostics of unknown and missing keys of a mapping; return the other errors."""
         fields = self._fields(node)
         value = self.source.at(path)
-        absent = [name for name in fields if not isinstance(value, dict) or name not in value]
+        missing_keys = [name for name in fields if not isinstance(value, dict) or name not in value]
         suggested = set()
         for fault in faults:
             if fault.kind == "extra_forbidden" and len(fault.steps) == 1:
                 key = fault.steps[0]
-                message, suggestion = self._unknown(str(key), fields, absent)
+                message, suggestion = self._unknown(str(key), fields, missing_keys)
                 suggested.add(suggestion)
                 key_path = (*path, key)
                 position = self.source.keys.get(key_path, self.source.locate(path))
                 yield Diagnostic(position, key_path, message)
-        others = []
+        remaining = []
         for fault in faults:
             if fault.kind == "missing" and len(fault.steps) == 1:
                 key_path = (*path, fault.steps[0])
                 if fault.steps[0] not in suggested:
                     yield Diagnostic(self.source.locate(key_path), key_path, "is required")
             elif fault.kind != "extra_forbidden" or len(fault.steps) != 1:
-                others.append(fault)
-        return others
+                remaining.append(fault)
+        return remaining
 
     def _unknown(
-        self, key: str, fields: Mapping[str, Node], absent: Sequence[str]
+        self, key: str, fields: Mapping[str, Node], missing_keys: Sequence[str]
     ) -> tuple[str, str]:
         if key in _OUT_OF_SCOPE:
             return _OUT_OF_SCOPE[key], ""
-        matches = difflib.get_close_matches(key, absent, n=1)
+        matches = difflib.get_close_matches(key, missing_keys, n=1)
         if matches:
             return f"unknown key; did you mean '{matches[0]}'?", matches[0]
         parents = []
@@ -246,31 +246,31 @@ class _Explainer:
             return f"unknown key; it belongs in {' or '.join(parents)}", ""
         return f"unknown key; the keys here are {shorten(', '.join(fields), 200)}", ""
 
-    def _leaf(self, node: Node, path: Path, fault: _Fault) -> Diagnostic:
+    def _diagnostic(self, node: Node, path: Path, fault: _Fault) -> Diagnostic:
         value = self.source.at(path)
         if fault.kind.startswith("union_tag"):
-            return self._tag(node, path, fault)
+            return self._tag_diagnostic(node, path, fault)
         if fault.steps == ("[key]",):  # pydantic's mark for a mapping's key
-            message = f"the key {_sentence(fault, path[-1])}"
+            message = f"the key {_fault_text(fault, path[-1])}"
             return Diagnostic(self.source.keys.get(path, self.source.locate(path)), path, message)
         if fault.kind == "model_attributes_type" and node["type"] == "tagged-union":
             key, tags = node["discriminator"], ", ".join(map(str, node["choices"]))
-            message = f"must be a mapping with '{key}', one of {tags}; got {_shown(value)}"
+            message = f"must be a mapping with '{key}', one of {tags}; got {_value_text(value)}"
         elif fault.kind == "literal_error" and node["type"] == "literal":
-            message = _one_of(value, node["expected"])
+            message = _must_be_one_of(value, node["expected"])
         elif fault.kind in _LENGTHS and _length(node) is not None and isinstance(value, list):
             message = f"must have {_length(node)} items, got {len(value)}"
         else:
             path = (*path, *fault.context.get("path", ()))
-            message = _sentence(fault, self.source.at(path))
+            message = _fault_text(fault, self.source.at(path))
         return Diagnostic(self.source.locate(path), path, message)
 
-    def _tag(self, node: Node, path: Path, fault: _Fault) -> Diagnostic:
+    def _tag_diagnostic(self, node: Node, path: Path, fault: _Fault) -> Diagnostic:
         key = str(fault.context["discriminator"]).strip("'")
         tag_path = (*path, key)
         value, tags = self.source.at(path), list(node["choices"])
         if fault.kind == "union_tag_invalid":
-            message = _one_of(self.source.at(tag_path), tags)
+            message = _must_be_one_of(self.source.at(tag_path), tags)
         else:
             matches = difflib.get_close_matches(
                 key, map(str, value) if isinstance(value, dict) else (), n=1
@@ -279,7 +279,9 @@ class _Explainer:
             message = f"is required: one of {', '.join(map(str, tags))}{hint}"
         return Diagnostic(self.source.locate(tag_path), tag_path, message)
 
-    def _union(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
+    def _union_diagnostics(
+        self, node: Node, path: Path, faults: Sequence[_Fault]
+    ) -> Iterator[Diagnostic]:
         """Yield diagnostics for the union branch that fits data best; else list all branches."""
         choices = node["choices"]
         groups: dict[str | int, list[_Fault]] = {}
@@ -287,17 +289,19 @@ class _Explainer:
             if fault.steps:
                 groups.setdefault(fault.steps[0], []).append(fault.inner())
             else:
-                yield self._leaf(node, path, fault)
+                yield self._diagnostic(node, path, fault)
         # pydantic lists the faults of the branches in the order of the branches.
         branches = list(zip(choices, groups.values(), strict=False))
-        candidates = [branch for branch in branches if self._fits(*branch, self.source.at(path))]
+        candidates = [
+            branch for branch in branches if self._has_type_of(*branch, self.source.at(path))
+        ]
         if candidates:
             choice, branch_faults = min(candidates, key=lambda branch: _distance(branch[1]))
             yield from self.explain(choice, path, branch_faults)
         elif branches:
             yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
-    def _fits(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
+    def _has_type_of(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
         """Return whether data have the type and length of a union's branch, nested errors aside."""
         kind = self._bare(choice)["type"]
         if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
@@ -316,4 +320,4 @@ class _Explainer:
         words = [word for node in nodes for word in node.get("expected", ())]
         kinds = [_KINDS[node["type"]] for node in nodes if node["type"] in _KINDS]
         expected = " or ".join(dict.fromkeys([*kinds, *map(repr, words)]))
-        return f"must be {expected}, got {_shown(value)}{_hint(value, words)}"
+        return f"must be {expected}, got {_value_text(value)}{_hint(value, words)}"

@@ -199,7 +199,7 @@ def validated(arm: Arm) -> Arm:
         If the argument is no `Arm`, or has mistakes, with one line per mistake.
     """
     if not isinstance(arm, Arm):
-        raise ModelError(f"arm: must be an Arm, got {_described(arm)}")
+        raise ModelError(f"arm: must be an Arm, got {_arm_text(arm)}")
     if arm.is_validated:
         return arm
     try:
@@ -210,7 +210,7 @@ def validated(arm: Arm) -> Arm:
     raise ModelError("\n".join(map(str, problems)))
 
 
-def _described(arm: object) -> str:
+def _arm_text(arm: object) -> str:
     if isinstance(arm, str | Path):
         return f"{str(arm)!r}. Read it with flexarm.load(path) or flexarm.example_arm(name) first"
     description = "None" if arm is None else f"a value of type {type(arm).__name__}"
@@ -271,23 +271,23 @@ def dumps(arm: BaseModel) -> str:
     ModelError
         If a text in the arm has a character that a model file cannot hold.
     """
-    plain: dict[str, Any] = _plain(arm)
-    return emit(plain)
+    data: dict[str, Any] = _plain_data(arm)
+    return emit(data)
 
 
-def _plain(value: Any) -> Any:
+def _plain_data(value: Any) -> Any:
     if isinstance(value, BaseModel):
         fields = type(value).model_fields
         names = sorted(fields, key=lambda name: not _is_tag(fields[name]))  # the kind comes first
         return {
-            name: _plain(getattr(value, name))
+            name: _plain_data(getattr(value, name))
             for name in names
             if name in value.model_fields_set or _is_tag(fields[name])
         }
     if isinstance(value, dict):
-        return {_plain(key): _plain(item) for key, item in value.items()}
+        return {_plain_data(key): _plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain_data(item) for item in value]
     if isinstance(value, str):
         character = find_unprintable(value)
         if character:

@@ -138,13 +138,14 @@ def read(content: str | bytes, name: str) -> Source:
 
 def report(name: str, problems: Iterable[Diagnostic]) -> str:
     """Return problems as lines ``file:line:column: path: message``, sorted by position."""
-    ordered = sorted(problems, key=lambda problem: problem.position)
+    sorted_problems = sorted(problems, key=lambda problem: problem.position)
     lines = list(dict.fromkeys(
-        f"{name}:{each.position[0]}:{each.position[1]}: {each if each.path else each.message}"
-        for each in ordered
+        f"{name}:{diagnostic.position[0]}:{diagnostic.position[1]}: "
+        f"{diagnostic if diagnostic.path else diagnostic.message}"
+        for diagnostic in sorted_problems
     ))  # fmt: skip
-    more = len(lines) - MOST_MISTAKES
-    return "\n".join(lines[:MOST_MISTAKES] + ([f"{name}: and {more} more"] if more > 0 else []))
+    hidden = len(lines) - MOST_MISTAKES
+    return "\n".join(lines[:MOST_MISTAKES] + ([f"{name}: and {hidden} more"] if hidden > 0 else []))
 
 
 def show_path(path: Path) -> str:
@@ -210,9 +211,9 @@ def _events(content: str | bytes) -> Iterator[Event]:
             yield event
     except MarkedYAMLError as error:
         # A quote that is never closed is noticed at the end of the text: its start is reported.
-        unclosed = any(clue in str(error.problem) for clue in ("expected ':'", "end of stream"))
-        place = _mark(error.context_mark if unclosed else error.problem_mark)
-        raise _Fatal(place, _sentence(error)) from None
+        is_unclosed = any(clue in str(error.problem) for clue in ("expected ':'", "end of stream"))
+        quote_position = _mark(error.context_mark if is_unclosed else error.problem_mark)
+        raise _Fatal(quote_position, _sentence(error)) from None
     except (YAMLError, ValueError, OverflowError):
         # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that are no character.
         position = _mark(event.end_mark if event else None)

@@ -10,13 +10,13 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.constants import (
     BALANCED,
+    CONSTRAINED_STEP,
     CONVERGED,
     DESCENT_STEPS,
-    HELD,
     LOAD_STAGES,
+    LONGEST_DESCENT,
     LONGEST_STEP,
     NEWTON_STEPS,
-    STRIDE,
     UNBALANCED,
 )
 from flexarm.linear.tangent import OperatingPoint, Tangent
@@ -51,18 +51,18 @@ class Balance:
 
     def force(self, point: OperatingPoint) -> Array:
         """Compute the generalised force that holds the arm at rest, minus the push, (n,)."""
-        still = np.zeros(len(self.columns))
+        no_acceleration = np.zeros(len(self.columns))
         if self.tangent is None:
-            return still
-        force = self.tangent.force(point, still)
+            return no_acceleration
+        force = self.tangent.force(point, no_acceleration)
         return force if self.push is None else np.asarray(force - self.push(point.q)[0])
 
     def derivatives(self, point: OperatingPoint) -> tuple[Array, Array]:
         """Compute the derivatives of `force` with respect to a and q, (n, n) each."""
-        still = np.zeros(len(self.columns))
+        no_acceleration = np.zeros(len(self.columns))
         if self.tangent is None:
-            return np.diag(still), np.diag(still)
-        linear = self.tangent.matrices(point, still)
+            return np.diag(no_acceleration), np.diag(no_acceleration)
+        linear = self.tangent.matrices(point, no_acceleration)
         gradient = 0.0 if self.push is None else self.push(point.q)[1]
         return linear.mass, linear.stiffness - gradient
 
@@ -163,13 +163,13 @@ class _Modes:
         slopes = np.where(self.falling, np.abs(self.values), self.values)
         slopes = np.where(np.abs(slopes) > 1e-12, slopes, 1e-12)
         lengths = self.pushes / slopes
-        shares = STRIDE / np.maximum(np.abs(lengths), STRIDE)
+        shares = LONGEST_DESCENT / np.maximum(np.abs(lengths), LONGEST_DESCENT)
         return np.asarray((self.shapes @ (shares * lengths)).real)
 
     def kick(self) -> Array:
         """Return a step along the most unstable mode, away from an equilibrium, (k,)."""
         direction = self.shapes[:, np.argmin(self.values.real)].real
-        return np.asarray(STRIDE / 3 * direction / np.abs(direction).max())
+        return np.asarray(LONGEST_DESCENT / 3 * direction / np.abs(direction).max())
 
 
 def balance(
@@ -208,7 +208,7 @@ def balance(
     point, descent_steps = _descend(problem, start)
     deflected: Array = np.linalg.lstsq(columns, point.q - start.q)[0].astype(float)
     closer, newton_steps = _converge(problem, point, 0.0, deflected)
-    if closer is not None and np.abs(closer.q - point.q).max() <= STRIDE * BALANCED**0.5:
+    if closer is not None and np.abs(closer.q - point.q).max() <= LONGEST_DESCENT * BALANCED**0.5:
         point = closer
     return point, count + descent_steps + newton_steps
 
@@ -225,7 +225,7 @@ def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, i
     for count in range(DESCENT_STEPS):
         modes = problem.modes(point)
         if modes.off > BALANCED:
-            point = _downhill(problem, point, modes.step())
+            point = _descent_step(problem, point, modes.step())
         elif np.any(modes.falling):
             point = replace(point, q=point.q + problem.columns @ modes.kick())
         else:
@@ -233,16 +233,16 @@ def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, i
     raise FlexarmError(NOWHERE)
 
 
-def _downhill(problem: Balance, point: OperatingPoint, step: Array) -> OperatingPoint:
+def _descent_step(problem: Balance, point: OperatingPoint, step: Array) -> OperatingPoint:
     """Return the point after the largest fraction of a step that lowers residual or energy."""
-    before = problem.residual(point)
+    residual_before = problem.residual(point)
     share, candidate = 1.0, point
     while share > 1e-9:
         candidate = replace(point, q=point.q + problem.columns @ (share * step))
-        after = problem.residual(candidate)
-        if np.linalg.norm(after) < np.linalg.norm(before):
+        residual_after = problem.residual(candidate)
+        if np.linalg.norm(residual_after) < np.linalg.norm(residual_before):
             break
-        if before @ step < 0 and after @ step <= -0.9 * (before @ step):
+        if residual_before @ step < 0 and residual_after @ step <= -0.9 * (residual_before @ step):
             break
         share /= 2
     return candidate
@@ -287,7 +287,7 @@ def _converge(
             return None, count
         step, rows, size = newton_step
         longest = float(np.abs(step).max(initial=0.0))
-        if reach and longest <= HELD * reach:
+        if reach and longest <= CONSTRAINED_STEP * reach:
             end = replace(point, q=point.q + problem.columns @ step)
             return (end if problem.is_held(residual) else None), count + 1
         share = min(1.0, LONGEST_STEP * min(1.0, reach) / longest) if reach else 1.0
@@ -315,12 +315,15 @@ def _advance(
     Also returns the residual there and the fraction, which is 0 if none reduces the residual.
     """
     scale = 1.0 if problem.held is None else 1 / rows
-    before = float(np.linalg.norm(residual * scale))
+    norm_before = float(np.linalg.norm(residual * scale))
     share = 1.0
     while share > 1e-4:
         candidate = replace(point, q=point.q + problem.columns @ (share * step))
-        after = problem.residual(candidate) - target
-        if np.all(np.isfinite(after)) and float(np.linalg.norm(after * scale)) < before:
-            return candidate, after, share
+        residual_after = problem.residual(candidate) - target
+        if (
+            np.all(np.isfinite(residual_after))
+            and float(np.linalg.norm(residual_after * scale)) < norm_before
+        ):
+            return candidate, residual_after, share
         share /= 2
     return point, residual, 0.0

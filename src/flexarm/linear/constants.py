@@ -5,44 +5,54 @@ NEWTON_STEPS = 50  # largest number of steps of Newton's method; a converging on
 # Numbers of load increments, tried until Newton's method converges: 1 to 64.
 LOAD_STAGES = tuple(4**k for k in range(4))
 CONVERGED = 1e-13  # last step over deflection, both as square roots of their strain energy
-HELD = 1e-11  # last Newton step with a constraint, relative to the reach
+CONSTRAINED_STEP = 1e-11  # last Newton step with a constraint, relative to the reach
 LONGEST_STEP = 0.5  # longest step with a constraint [rad], and relative to the reach
 UNBALANCED = 1e-10  # residual force that counts as rounding, relative to the largest force
 DESCENT_STEPS = 100  # largest number of descent steps
-STRIDE = 0.3  # largest change of a coordinate by one mode in a descent step [rad], [m]
+LONGEST_DESCENT = 0.3  # largest change of a coordinate by one mode in a descent step [rad], [m]
 BALANCED = 1e-8  # distance of an equilibrium [rad], [m]; of free modes [rad/s^2], [m/s^2]
 
 # Steady motions
 # Largest change of the forces per [rad] or [m] of a steady motion, relative to the forces.
-STEADY = 1e-6
+STEADY_CHANGE = 1e-6
 
 # Linearised dry friction
 SECANT_SPEED = 0.1  # default amplitude of a joint's speed [rad/s], [m/s]: that of slow motions
 
 # Compiled tangents
-LONG_CODE = 30_000  # instructions above which compiling takes longer than interpreting a few points
+MOST_COMPILED_INSTRUCTIONS = (
+    30_000  # instructions above which compiling takes longer than interpreting a few points
+)
 
 # Modes and their figures
 SHOWN_MODES = 12  # modes in a figure: more lines cannot be distinguished
-TAKES_PART = 0.02  # smallest participation of a coordinate that is drawn
-EQUAL = 1e-6  # relative difference of equal frequencies, whose mode shapes are not unique
+SHOWN_PARTICIPATION = 0.02  # smallest participation of a coordinate that is drawn
+EQUAL_FREQUENCIES = (
+    1e-6  # relative difference of equal frequencies, whose mode shapes are not unique
+)
 
 # Names of modes
-SWING = 0.5  # share of the energy: a mode with less strain energy and more joint motion is a swing
-SHARED = 0.4  # energy of a second link, relative to the first, from which a mode is named by both
+SWING_SHARE = (
+    0.5  # share of the energy: a mode with less strain energy and more joint motion is a swing
+)
+SECOND_LINK_SHARE = (
+    0.4  # energy of a second link, relative to the first, from which a mode is named by both
+)
 
 # Comparison with a refined arm
-SAME_MODE = 0.5  # share of a mode's inertia in the refined modes above which they are the same mode
-CLOSE = 0.01  # relative difference of frequencies whose modes may mix
+SAME_MODE_SHARE = (
+    0.5  # share of a mode's inertia in the refined modes above which they are the same mode
+)
+MIXING_DISTANCE = 0.01  # relative difference of frequencies whose modes may mix
 
 # Modes over a range of a parameter
-ALIKE = 0.8  # modal assurance criterion of two shapes below which an interval is halved
+MATCH_ASSURANCE = 0.8  # modal assurance criterion of two shapes below which an interval is halved
 # Largest number of halvings: modes that change within a 256th of an interval are not tracked.
 HALVINGS = 8
 
 # Figures of ranges
-MAPS = 6  # largest number of maps in a figure
-SAID = 3  # notes in a summary
-ORDERS = 4  # excitation orders drawn in a Campbell diagram
-SMOOTH = 200  # points of a line of an excitation order, which is curved on a logarithmic axis
-WIDE = 20  # ratio of frequencies above which their axis is logarithmic
+MOST_MAPS = 6  # largest number of maps in a figure
+SHOWN_NOTES = 3  # notes in a summary
+EXCITATION_ORDERS = 4  # excitation orders drawn in a Campbell diagram
+CURVE_POINTS = 200  # points of a line of an excitation order, which is curved on a logarithmic axis
+LOGARITHMIC_RATIO = 20  # ratio of frequencies above which their axis is logarithmic

@@ -23,7 +23,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, balance
-from flexarm.linear.constants import STEADY
+from flexarm.linear.constants import STEADY_CHANGE
 from flexarm.linear.elastic import moves
 from flexarm.linear.refined import rest_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
@@ -192,7 +192,7 @@ def settle_down(
         _require_joint(name, names)
     locked = names - set(settle)
     _, columns = moves(model, locked)
-    columns = columns[:, ~_base(model, columns)]
+    columns = columns[:, ~_base_columns(model, columns)]
     point = OperatingPoint(q, v, np.zeros(tangent.inputs.shape[1]), t)
     no_acceleration, steps = np.zeros(model.size), 0
     largest_force = float(np.abs(tangent.force(point, no_acceleration)).max(initial=0.0))
@@ -204,7 +204,9 @@ def settle_down(
     point = OperatingPoint(point.q, v, u, t)
     unbalanced = effort - tangent.inputs @ u
     unbalanced[np.abs(unbalanced) <= NEGLIGIBLE * largest_force] = 0.0
-    notes = _unheld(model, unbalanced, straight=straight) + _unsteady(tangent, point, largest_force)
+    notes = _unbalanced_notes(model, unbalanced, straight=straight) + _unsteady_notes(
+        tangent, point, largest_force
+    )
     if not straight:
         notes += list(validity(model, np.zeros(1), point.q[None]).warnings)
     return Equilibrium(model, point, effort, steps, tuple(notes), straight, tuple(settle))
@@ -231,7 +233,7 @@ def held_state(
             if axis.motor is not None:
                 target[axis.motor] = value
             if target is q:
-                _require_exposed(model.links[axis.link], value)
+                _require_in_range(model.links[axis.link], value)
     return q, v
 
 
@@ -242,7 +244,7 @@ def _require_joint(name: str, names: Mapping[str, object] | Set[str]) -> None:
         )
 
 
-def _require_exposed(part: LinkModel, value: float) -> None:
+def _require_in_range(part: LinkModel, value: float) -> None:
     if part.range is None:
         return
     low, high = part.range
@@ -254,14 +256,14 @@ def _require_exposed(part: LinkModel, value: float) -> None:
         )
 
 
-def _base(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _base_columns(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return a mask of the columns that move a free base, which an equilibrium excludes."""
     if not model.floats:
         return np.zeros(columns.shape[1], dtype=bool)
     return np.asarray(np.any(columns[:6] != 0, axis=0))
 
 
-def _unheld(model: Model, unbalanced: Array, *, straight: bool) -> list[str]:
+def _unbalanced_notes(model: Model, unbalanced: Array, *, straight: bool) -> list[str]:
     """Return sentences on coordinates and links whose loads are not balanced."""
     notes = []
     for i, name in enumerate(model.names):
@@ -280,7 +282,7 @@ def _unheld(model: Model, unbalanced: Array, *, straight: bool) -> list[str]:
     return notes
 
 
-def _unsteady(tangent: Tangent, point: OperatingPoint, size: float) -> list[str]:
+def _unsteady_notes(tangent: Tangent, point: OperatingPoint, size: float) -> list[str]:
     """Return a sentence if the forces change along the joints' motion, else an empty list."""
     speed = float(np.abs(point.v).max(initial=0.0))
     if speed == 0:
@@ -288,7 +290,7 @@ def _unsteady(tangent: Tangent, point: OperatingPoint, size: float) -> list[str]
     no_acceleration = np.zeros(tangent.model.size)
     gradient = tangent.matrices(point, no_acceleration).stiffness @ (point.v / speed)
     free = [i for i in range(len(gradient)) if i not in tangent.model.prescribed]
-    if np.any(np.abs(gradient[free]) > STEADY * size):
+    if np.any(np.abs(gradient[free]) > STEADY_CHANGE * size):
         return [
             "not a steady motion: forces change as the joints move on, and the modes "
             "are those of the instant"

@@ -23,7 +23,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
-from flexarm.linear.constants import EQUAL, SHOWN_MODES, TAKES_PART
+from flexarm.linear.constants import EQUAL_FREQUENCIES, SHOWN_MODES, SHOWN_PARTICIPATION
 from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import Equilibrium, positions_and_speeds, settle_down
 from flexarm.linear.following import shapes_following
@@ -239,8 +239,8 @@ def modes(
         model = build(shapes_following(model.arm, positions))
     tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
     states = joint_states(model, joints, given=bool(positions) or bool(rates))
-    found = settle_down(tangent, positions, rates, straight=straight)
-    return modes_about(tangent, found, states)
+    rest_state = settle_down(tangent, positions, rates, straight=straight)
+    return modes_about(tangent, rest_state, states)
 
 
 def joint_states(
@@ -275,9 +275,9 @@ def joint_states(
     return states
 
 
-def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) -> Modes:
+def modes_about(tangent: Tangent, equilibrium: Equilibrium, states: dict[str, State]) -> Modes:
     """Compute the modes about an equilibrium, from compiled equations."""
-    model, point = tangent.model, found.point
+    model, point = tangent.model, equilibrium.point
     coordinates, columns = moves(
         model, {name for name, state in states.items() if state == "locked"}
     )
@@ -310,7 +310,7 @@ def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) 
         participation = dict(zip(linear.names, share.tolist(), strict=True))
         result.append(Mode(label, _kind(value), complex(value), participation, shape))
     notices = tangent.friction.notices(model, point.v, columns)
-    return Modes(model, found, states, tuple(result), full.mass, notices)
+    return Modes(model, equilibrium, states, tuple(result), full.mass, notices)
 
 
 def _kind(value: complex) -> Kind:
@@ -328,7 +328,7 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
     )
     while i < len(sizes):
         j = i + 1
-        while j < len(sizes) and sizes[j] - sizes[i] <= EQUAL * sizes[i]:
+        while j < len(sizes) and sizes[j] - sizes[i] <= EQUAL_FREQUENCIES * sizes[i]:
             j += 1
         if j - i > 1:
             block = shapes[:, i:j].real
@@ -372,7 +372,7 @@ def plot_modes(modes: Modes) -> "Figure":
     names = [
         name
         for name in modes.model.names
-        if any(mode.participation.get(name, 0.0) > TAKES_PART for mode in plotted)
+        if any(mode.participation.get(name, 0.0) > SHOWN_PARTICIPATION for mode in plotted)
     ]
     rows = np.arange(len(plotted))
     stacked = np.zeros(len(plotted))

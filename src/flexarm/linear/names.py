@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.constants import NEGLIGIBLE
-from flexarm.linear.constants import SHARED, SWING
+from flexarm.linear.constants import SECOND_LINK_SHARE, SWING_SHARE
 from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Direction
 from flexarm.mechanics.bodies import body_of
@@ -139,7 +139,7 @@ def is_strained(
     stored = sum(float(np.real(shape.conj() @ group.energy @ shape)) for group in groups)
     strain_share = stored / (abs(value) ** 2 * total)
     joint_share = sum(float(kinetic[i]) for i in rigid_coordinates(model)) / total
-    return bool(groups) and (strain_share >= SWING or joint_share <= SWING)
+    return bool(groups) and (strain_share >= SWING_SHARE or joint_share <= SWING_SHARE)
 
 
 def kinetic_shares(mass: Array, shapes: Complex) -> Array:
@@ -174,7 +174,10 @@ def _title(groups: Sequence[Group], energies: Array) -> Title:
     direction, places = groups[dominant].what, [dominant]
     if lower and direction in LINKS and groups[lower[0]].what == direction:
         energy_pair = energies[[dominant, lower[0]]]
-        if energy_pair[1] >= SHARED * energy_pair[0] and energy_pair.sum() > SWING * energies.sum():
+        if (
+            energy_pair[1] >= SECOND_LINK_SHARE * energy_pair[0]
+            and energy_pair.sum() > SWING_SHARE * energies.sum()
+        ):
             places = sorted((dominant, lower[0]))
     owners = [groups[k].owner for k in places]
     numbers = [owner.removeprefix("link ") for owner in owners]

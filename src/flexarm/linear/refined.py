@@ -17,7 +17,7 @@ from flexarm.accuracy.stated import RestErrors
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, balance
-from flexarm.linear.constants import CLOSE, SAME_MODE
+from flexarm.linear.constants import MIXING_DISTANCE, SAME_MODE_SHARE
 from flexarm.linear.elastic import moves
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import Complex
@@ -141,17 +141,17 @@ def rest_errors(
         refined = RefinedArm(model, point, held, exact=exact, push=push)
 
         def tips(without: Set[int]) -> Array:
-            return _tips(refined.model, refined.state(without, balanced=True).q, names)
+            return _tip_displacements(refined.model, refined.state(without, balanced=True).q, names)
 
         return refined, refined.steps(tips)
 
     exact_arm, exact_steps = refine_by(exact=True)
     model_steps = exact_steps if model.link_theory == "exact" else refine_by(exact=False)[1]
     rows = {
-        "shapes": model_steps.shapes(_tips(model, point.q, names)),
+        "shapes": model_steps.shapes(_tip_displacements(model, point.q, names)),
         "theory": np.abs(exact_steps.active - model_steps.active),
         "stiffness": exact_steps.stiffness(),
-        "section": _sheared(exact_arm, names),
+        "section": _shear_displacements(exact_arm, names),
     }
     largest = {cause: deflections.max(axis=1).tolist() for cause, deflections in rows.items()}
     return RestErrors(
@@ -189,7 +189,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
     return rest_errors(model, point, held_joints, push)
 
 
-def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
+def _shear_displacements(arm: RefinedArm, names: Sequence[str]) -> Array:
     """Estimate the shear displacement of each tip at rest, to first order [m], (links, 3)."""
     without = arm.refined.added
     point = arm.state(without, balanced=True)
@@ -197,11 +197,11 @@ def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
     stiffness = arm.tangent.matrices(point, np.zeros(arm.model.size)).stiffness
     load = columns.T @ section_errors(arm.model)[0] @ point.q
     displacement = columns @ np.linalg.lstsq(columns.T @ stiffness @ columns, load)[0]
-    tips = (_tips(arm.model, q, names) for q in (point.q + displacement, point.q))
+    tips = (_tip_displacements(arm.model, q, names) for q in (point.q + displacement, point.q))
     return np.abs(np.subtract(*tips))
 
 
-def _tips(model: Model, q: Array, names: Sequence[str]) -> Array:
+def _tip_displacements(model: Model, q: Array, names: Sequence[str]) -> Array:
     """Return the displacement of each tip from its undeformed position [m], (links, 3)."""
     parts, tip = {part.name: part for part in model.links}, np.array([1.0])
     return np.array([along(model, parts[name], q[None], tip).deflection[0, 0] for name in names])
@@ -304,8 +304,10 @@ class _RefinedModes:
             weight = np.abs(modes.conj().T @ linear.mass @ shape) ** 2
             weight[solution.values.imag <= 0] = 0.0
             closest = int(np.argmax(weight))
-            neighbours = np.abs(values - values[closest]) <= CLOSE * values[closest]
-            if weight[neighbours].sum() < SAME_MODE * np.real(shape.conj() @ linear.mass @ shape):
+            neighbours = np.abs(values - values[closest]) <= MIXING_DISTANCE * values[closest]
+            if weight[neighbours].sum() < SAME_MODE_SHARE * np.real(
+                shape.conj() @ linear.mass @ shape
+            ):
                 continue
             result[k], mode = values[closest], modes[:, closest]
             if estimates_shear:

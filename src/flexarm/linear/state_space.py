@@ -91,8 +91,8 @@ def linearise(
     if outputs is not None:
         _require_outputs(outputs)
     point = about.point if isinstance(about, Equilibrium) else about
-    held = {axis.name for axis in model.axes if axis.is_braked}
-    return state_space(tangent, _required(model, point, tangent.inputs.shape[1]), outputs, held)
+    braked = {axis.name for axis in model.axes if axis.is_braked}
+    return state_space(tangent, _required(model, point, tangent.inputs.shape[1]), outputs, braked)
 
 
 def start_point(arm: Arm | Model) -> OperatingPoint:

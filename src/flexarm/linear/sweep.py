@@ -18,7 +18,7 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.linear.constants import ALIKE, EQUAL, HALVINGS
+from flexarm.linear.constants import EQUAL_FREQUENCIES, HALVINGS, MATCH_ASSURANCE
 from flexarm.linear.equilibrium import settle_down
 from flexarm.linear.following import shapes_following
 from flexarm.linear.friction import DryFriction, FrictionChoice
@@ -155,12 +155,12 @@ class _Follower:
         indices = [k for k, mode in enumerate(self.modes) if mode is not None]
         old_modes = [mode for mode in self.modes if mode is not None]
         masses = self.last.mass, modes_there.mass
-        new_modes = _aligned(old_modes, modes_there.elastic(), masses)
+        new_modes = _rotated_towards(old_modes, modes_there.elastic(), masses)
         assurance = _assurance(old_modes, new_modes, masses)
         rows, columns = linear_sum_assignment(-assurance)
-        is_poor = bool(np.any(assurance[rows, columns] < ALIKE)) and len(new_modes) == len(
-            old_modes
-        )
+        is_poor = bool(np.any(assurance[rows, columns] < MATCH_ASSURANCE)) and len(
+            new_modes
+        ) == len(old_modes)
         if is_poor and depth < HALVINGS:
             self.go((self.place + place) / 2, depth + 1)
             self.go(place, depth + 1)
@@ -192,20 +192,20 @@ def _line(solve: Solve, axis: Array) -> list[Track]:
     return [Track(name, table[:, k]) for k, name in enumerate(follower.names)]
 
 
-def _map(solve: Solve, first: Array, second: Array) -> list[Track]:
+def _map(solve: Solve, first_values: Array, second_values: Array) -> list[Track]:
     """Return the tracks of modes over a grid of two ranges.
 
     Modes are tracked along the first range, and from each of its points along the second.
     """
-    follower = _Follower(solve, np.array([first[0], second[0]]))
+    follower = _Follower(solve, np.array([first_values[0], second_values[0]]))
     count = len(follower.names)
-    table = np.full((len(first), len(second), count), MISSING)
-    for i, value in enumerate(first):
+    table = np.full((len(first_values), len(second_values), count), MISSING)
+    for i, value in enumerate(first_values):
         if i:
-            follower.go(np.array([value, second[0]]))
+            follower.go(np.array([value, second_values[0]]))
         runner = follower.copy()
         table[i, 0] = runner.values()[:count]
-        for j, second_value in enumerate(second[1:], 1):
+        for j, second_value in enumerate(second_values[1:], 1):
             runner.go(np.array([value, second_value]))
             table[i, j] = runner.values()[:count]
     return [Track(name, table[:, :, k]) for k, name in enumerate(follower.names[:count])]
@@ -229,12 +229,14 @@ def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Ar
     return np.asarray(cross[0] * cross[1] / np.outer(*sizes))
 
 
-def _aligned(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> list[Mode]:
+def _rotated_towards(
+    old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]
+) -> list[Mode]:
     """Return new modes with shapes of equal frequencies rotated towards the old shapes."""
     result, i = list(new), 0
     while i < len(result):
         j, size = i + 1, abs(result[i].eigenvalue)
-        while j < len(result) and abs(abs(result[j].eigenvalue) - size) <= EQUAL * size:
+        while j < len(result) and abs(abs(result[j].eigenvalue) - size) <= EQUAL_FREQUENCIES * size:
             j += 1
         if j - i > 1 and old:
             block = np.array([mode.shape for mode in result[i:j]]).T

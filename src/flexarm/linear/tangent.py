@@ -11,7 +11,7 @@ from flexarm.arguments import require_kind
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
 from flexarm.formulations.quantities import symbol, with_reference
-from flexarm.linear.constants import LONG_CODE
+from flexarm.linear.constants import MOST_COMPILED_INSTRUCTIONS
 from flexarm.linear.friction import DryFriction
 from flexarm.linear_model import LinearModel
 from flexarm.loops.rows import call_rows
@@ -183,15 +183,15 @@ class Tangent:
         if name not in self._functions:
             recipe = f"tangent {name}, Coulomb friction apart, {fingerprint(self.model)}"
             try:
-                compiled = compile_recipe(recipe, lambda: self._small(name), level="quick")
+                compiled = compile_recipe(recipe, lambda: self._trace_small(name), level="quick")
                 self._functions[name] = partial(call_rows, compiled)
             except _LargeError as large:
                 self._functions[name] = _interpreted(large.function)
         return self._functions[name]
 
-    def _small(self, name: str) -> ca.Function:
+    def _trace_small(self, name: str) -> ca.Function:
         function = self._trace(name)
-        if function.n_instructions() > LONG_CODE:
+        if function.n_instructions() > MOST_COMPILED_INSTRUCTIONS:
             raise _LargeError(function)
         return function
 

@@ -9,7 +9,14 @@ from flexarm.arguments import require_count, require_kind
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.figures import curve_look, drawable, panels
-from flexarm.linear.constants import MAPS, ORDERS, SAID, SHOWN_MODES, SMOOTH, WIDE
+from flexarm.linear.constants import (
+    CURVE_POINTS,
+    EXCITATION_ORDERS,
+    LOGARITHMIC_RATIO,
+    MOST_MAPS,
+    SHOWN_MODES,
+    SHOWN_NOTES,
+)
 from flexarm.model import Model
 from flexarm.spatial import Array
 
@@ -86,8 +93,8 @@ class Sweep(Summarised):
         title = f"Modes of {self.model.arm.name} over the {quantity} of {ranges}"
         sentences = [*self.notes, *self.notices]
         lines = (
-            *sentences[:SAID],
-            *([f"... {len(sentences) - SAID} more"] if len(sentences) > SAID else []),
+            *sentences[:SHOWN_NOTES],
+            *([f"... {len(sentences) - SHOWN_NOTES} more"] if len(sentences) > SHOWN_NOTES else []),
         )
         return Summary(title, lines, ("mode", "least [Hz]", "greatest [Hz]"), rows)
 
@@ -136,7 +143,7 @@ def plot_sweep(sweep: Sweep, count: int | None = None) -> "Figure":
     """Return a figure of a sweep's frequencies: lines over one joint, maps over two joints."""
     order = sorted(sweep.tracks, key=lambda track: np.nanmin(track.frequency_hz))
     if len(sweep.values) == 2:
-        return _maps(sweep, order[: count or MAPS])
+        return _maps(sweep, order[: count or MOST_MAPS])
     figure, ((panel,),) = panels((9, 6))
     _lines(sweep, order[: count or SHOWN_MODES], panel)
     figure.suptitle(drawable(sweep.model.arm.name))
@@ -158,7 +165,7 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
         np.concatenate([track.frequency_hz for track in tracks]) if tracks else np.zeros(0)
     )
     positive = frequencies[frequencies > 0]
-    if len(positive) and positive.max() > WIDE * positive.min():
+    if len(positive) and positive.max() > LOGARITHMIC_RATIO * positive.min():
         panel.set(yscale="log", ylim=(0.7 * float(positive.min()), None))
         panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -166,9 +173,11 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
     if sweep.kind == "speeds" and sweep.units[0] == "rad/s":
         panel.set_title("Campbell diagram; grey: multiples of the speed")
         low, top = panel.get_ylim()
-        speeds = np.linspace(x[0], x[-1], SMOOTH)  # straight lines are curves on a logarithmic axis
+        speeds = np.linspace(
+            x[0], x[-1], CURVE_POINTS
+        )  # straight lines are curves on a logarithmic axis
         orders_hz = np.abs(speeds) / (2 * np.pi)
-        for order in range(1, ORDERS + 1):
+        for order in range(1, EXCITATION_ORDERS + 1):
             panel.plot(speeds, order * orders_hz, color="0.8", lw=1, zorder=0)
             panel.annotate(f"{order}x", (x[-1], order * orders_hz[-1]), color="0.5", clip_on=True)
         panel.set_ylim(low, top)

@@ -194,10 +194,10 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
             f"shapes {', '.join(names)} are linearly dependent, or have no stiffness (smallest "
             f"eigenvalue of the scaled stiffness matrix {smallest:.1e}). Leave some of them out."
         )
-    return _unit(stiffness)
+    return _unit_columns(stiffness)
 
 
-def _unit(stiffness: Array) -> Array:
+def _unit_columns(stiffness: Array) -> Array:
     """Return columns (m, m) with an identity stiffness matrix, by a Cholesky factorisation."""
     size = np.sqrt(np.diag(stiffness))
     factor = np.linalg.cholesky(stiffness / np.outer(size, size))
@@ -217,7 +217,7 @@ def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
         energy = np.sum(remainder * (stiffness @ remainder), axis=0)
         if not is_second and np.all(energy < DEPENDENT**2 * initial_energy):
             return remainder[:, :0]
-        remainder = remainder @ _unit(remainder.T @ stiffness @ remainder)
+        remainder = remainder @ _unit_columns(remainder.T @ stiffness @ remainder)
     return remainder
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from flexarm.constants import ACCUMULATED
 from flexarm.links.base import Direction, Shapes
-from flexarm.links.constants import AMPLIFIED, FAR
+from flexarm.links.constants import LARGEST_AMPLIFICATION, LARGEST_COMBINATION
 from flexarm.links.curves import polynomials
 from flexarm.links.fields import AXES, Functions
 from flexarm.links.node_spaces import Fine, axis_slopes, chosen_spaces, gauss_nodes
@@ -121,7 +121,8 @@ class Collocation:
         if np.bincount(np.concatenate(amplitudes_of), minlength=1).max(initial=0) > 1:
             return None  # some amplitudes act in several directions
         singles = [
-            _single(part[:, indices]) for part, indices in zip(parts, amplitudes_of, strict=True)
+            _local_combinations(part[:, indices])
+            for part, indices in zip(parts, amplitudes_of, strict=True)
         ]
         if all(combination is None for combination in singles):
             return None
@@ -162,7 +163,7 @@ class Collocation:
         digits that `factor` and `cross` retain.
         """
         sizes = np.abs(np.einsum("aagh->agh", self.gram)).sum(axis=(1, 2))
-        return bool(sizes.max() <= AMPLIFIED * self.gram[0, 0].sum())
+        return bool(sizes.max() <= LARGEST_AMPLIFICATION * self.gram[0, 0].sum())
 
     @cached_property
     def cross(self) -> Array | None:
@@ -280,8 +281,8 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
     def values_of(direction: Direction, nu: int, places: Array = positions) -> Array:
         return settled(shapes.values(direction, places, nu))
 
-    slopes = _merged(*(axis_slopes(shapes, d, positions) for d in AXES[1:]))
-    lean = _merged(*(shapes.shear_angle(d, positions) for d in AXES[1:]))
+    slopes = _along_y_and_z(*(axis_slopes(shapes, d, positions) for d in AXES[1:]))
+    lean = _along_y_and_z(*(shapes.shear_angle(d, positions) for d in AXES[1:]))
     twist = values_of("twist", 0)
     inertia = weights * np.stack([span.at(name, x) for name in ("Jx", "Jy", "Jz")])
     stretch = np.concatenate([values_of("x", 1, nodes), jumps])
@@ -291,7 +292,7 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
     return Collocation(
         x=x,
         bend=slopes,
-        curve=_merged(values_of("y", 2), values_of("z", 2)),
+        curve=_along_y_and_z(values_of("y", 2), values_of("z", 2)),
         lean=lean,
         stretch=stretch,
         straight=np.append(0 * nodes + 1, 0 * jump_positions),
@@ -304,7 +305,9 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
         mean=mean,
         factor=settled(np.stack([_factor(gram[a, a], mean[a]) for a in range(3)])),
         tip=settled(tip),
-        tip_bend=_merged(values_of("y", 1, tip_position), values_of("z", 1, tip_position))[:, 0],
+        tip_bend=_along_y_and_z(values_of("y", 1, tip_position), values_of("z", 1, tip_position))[
+            :, 0
+        ],
         tip_twist=values_of("twist", 0, tip_position)[0],
         edges=fine.edges,
         series=settled(fine.series(reach)),
@@ -313,7 +316,7 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
     )
 
 
-def _merged(y: Array, z: Array) -> Array:
+def _along_y_and_z(y: Array, z: Array) -> Array:
     """Return values along y and z, shape (G, m) each, as one array (2, G, m), rounding set to 0."""
     return settled(np.stack([y, z]))
 
@@ -350,7 +353,7 @@ def _rotary(
     return inertia - np.outer([0, 1, 1], point), point
 
 
-def _single(rows: Array) -> Array | None:
+def _local_combinations(rows: Array) -> Array | None:
     """Return combinations (k, k) of k amplitudes, each 1 at one of k nodes and 0 at the others.
 
     None if the combinations do not reduce the nonzero entries of ``rows``, shape (G, k).  The k
@@ -366,7 +369,7 @@ def _single(rows: Array) -> Array | None:
     if np.linalg.matrix_rank(rows[node_indices]) < k:
         return None
     single = np.asarray(np.linalg.inv(rows[node_indices]), dtype=np.float64)
-    return single if np.abs(rows @ single).max() < FAR else None
+    return single if np.abs(rows @ single).max() < LARGEST_COMBINATION else None
 
 
 def _factor(gram: Array, mean: Array) -> Array:

@@ -13,7 +13,7 @@ from itertools import accumulate
 SOFT_SPRING = 0.1
 # Number of shapes of torsion and of stretch where no bending is slower, as many as for bending of a
 # held root; strain by weight above which a link has a stretch shape.
-UNBENT, WEIGHT_STRAIN = 3, 1e-3
+SHAPES_WITHOUT_BENDING, WEIGHT_STRAIN = 3, 1e-3
 
 # Shape functions
 # Relative difference below which values of a shape count as equal: a tip and the peak, or two
@@ -25,8 +25,10 @@ DEPENDENT = 1e-12
 RATIONAL_DEGREES = 6  # additional polynomial degrees where the stiffness changes along the span
 
 # Modes of a span, by Legendre series on panels
-DENSE = 250  # largest number of unknowns for which all singular values are computed
-RESOLVED = 1e-8  # size of the highest coefficients of a resolved mode, relative to the largest
+MOST_DENSE_UNKNOWNS = 250  # largest number of unknowns for which all singular values are computed
+RESOLVED_COEFFICIENT = (
+    1e-8  # size of the highest coefficients of a resolved mode, relative to the largest
+)
 # Factors on the number of panels, tried until modes are resolved.
 REFINEMENTS = tuple(1.5**k for k in range(4))
 # Largest ratio of the stiffnesses at the two ends of a panel; largest number of panels whose
@@ -35,7 +37,7 @@ PANEL_RATIO, FEW_PANELS = 3.0, 8
 
 # Shear
 SHEAR_POINTS = 16  # quadrature points per panel, plus two per shape
-JUMP = 1e-7  # jump of a function, relative to its largest value, below which it is rounding
+JUMP_SIZE = 1e-7  # jump of a function, relative to its largest value, below which it is rounding
 
 # Integrals
 # Orders of Gauss's rule that are tried, each half as large again: 8 to 200.
@@ -54,16 +56,16 @@ RAIL_POINTS = (16, 32, 64)  # quadrature points per panel, increased until a ser
 # Spaces of exact links at nodes
 # Largest number of points of a single panel, which distinguish 48 shapes; points per panel of
 # several.
-FINE, MOST_EXACT_SHAPES, FINE_OF_MANY = 64, 48, 20
-FALL = 1.5  # assumed exponent with which slopes of shapes decrease: the k-th as k^-FALL
+FINE_POINTS, MOST_EXACT_SHAPES, FINE_POINTS_PER_PANEL = 64, 48, 20
+SLOPE_DECAY = 1.5  # assumed exponent with which slopes of shapes decrease: the k-th as k^-FALL
 # Largest amplification of rounding errors, which leaves 12 digits: the condition number of a space
 # at nodes distributed among panels, and the sum of absolute terms over the sum of the terms.
-AMPLIFIED = 1e4
+LARGEST_AMPLIFICATION = 1e4
 # Weights of products of three slopes, of a slope and a stretch, and of polynomials, which complete
 # a space, relative to products of two slopes.
-TRIPLE, STRETCHED, COMPLETING = 0.2, 0.1, 1e-6
-LOCAL = 1.6  # largest number of functions per shape for panelwise collocation
-FAR = 16.0  # largest value at any node of a combination that is 1 at one node
+TRIPLE_WEIGHT, STRETCH_WEIGHT, COMPLETION_WEIGHT = 0.2, 0.1, 1e-6
+MOST_FUNCTIONS_PER_SHAPE = 1.6  # largest number of functions per shape for panelwise collocation
+LARGEST_COMBINATION = 16.0  # largest value at any node of a combination that is 1 at one node
 
 # Caches
-REMEMBERED, POLYNOMIAL_TABLES = 200, 32  # results, such as a link's shapes; tables at points
+CACHED_RESULTS, POLYNOMIAL_TABLES = 200, 32  # results, such as a link's shapes; tables at points

@@ -75,10 +75,10 @@ class Basis:
         inequality are set to 0: for orthogonal shapes the sums reach at most 3e-14 of the bound,
         for others 1e-5 and more.
         """
-        stacked = np.concatenate([functions[a] for a in AXES])
-        scaled, mass = stacked * np.sqrt(weights), float(weights.sum())
+        values = np.concatenate([functions[a] for a in AXES])
+        scaled, mass = values * np.sqrt(weights), float(weights.sum())
         size = np.linalg.norm(scaled, axis=1)
-        gram, mean = scaled @ scaled.T, stacked @ weights
+        gram, mean = scaled @ scaled.T, values @ weights
         sizes, mean_sizes = np.outer(size, size), size * np.sqrt(mass)
         if jumps is not None:
             jump_means, pulses = jumps

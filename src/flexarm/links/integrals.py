@@ -268,8 +268,8 @@ def sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integr
     """
     mu, x, phi, quad = points.mass, points.x, points.shape, points.quadratic
     m = phi.shape[2]
-    flat = phi.reshape(len(x), 3 * m)
-    products = (mu[:, None] * flat).T @ flat
+    columns = phi.reshape(len(x), 3 * m)
+    products = (mu[:, None] * columns).T @ columns
     shape_shape = np.einsum("aibj->ijab", products.reshape(3, m, 3, m))
     rotary_modal = np.einsum("ga,gai,gaj->ij", inertia, angle, angle)
     position_shape = np.zeros((m, 3, 3))

@@ -14,15 +14,15 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import ShapeError
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.constants import (
-    AMPLIFIED,
-    COMPLETING,
-    FALL,
-    FINE,
-    FINE_OF_MANY,
-    LOCAL,
+    COMPLETION_WEIGHT,
+    FINE_POINTS,
+    FINE_POINTS_PER_PANEL,
+    LARGEST_AMPLIFICATION,
     MOST_EXACT_SHAPES,
-    STRETCHED,
-    TRIPLE,
+    MOST_FUNCTIONS_PER_SHAPE,
+    SLOPE_DECAY,
+    STRETCH_WEIGHT,
+    TRIPLE_WEIGHT,
 )
 from flexarm.links.fields import AXES
 from flexarm.links.span import Span, gauss_points, union
@@ -47,7 +47,7 @@ class Fine:
         edges = union(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
-        points = fine_points(shapes) if len(edges) == 2 else FINE_OF_MANY
+        points = fine_points(shapes) if len(edges) == 2 else FINE_POINTS_PER_PANEL
         x, weights = span.quadrature(excess + points, edges)
         slopes = [live(axis_slopes(shapes, d, x)) for d in AXES]
         mass = weights * span.at("mass_per_length", x)
@@ -123,13 +123,13 @@ Choice = tuple[list[int], Array, list[Array]]
 
 def chosen_spaces(fine: Fine, excess: int) -> Choice:
     """Select nodes and interpolation spaces, with ``excess`` nodes beyond the number of shapes."""
-    return _by_panels(fine, excess) or _at_once(fine, excess)
+    return _by_panels(fine, excess) or _by_span(fine, excess)
 
 
 def _by_panels(fine: Fine, excess: int) -> Choice | None:
     """Return nodes and spaces selected panel by panel, or None.
 
-    None for a single panel, and where the panels' spaces have more than LOCAL functions per shape.
+    None for a single panel, and where the panels' spaces have too many functions per shape.
     """
     if fine.panels == 1:
         return None
@@ -143,9 +143,9 @@ def _by_panels(fine: Fine, excess: int) -> Choice | None:
         counts.append(required_functions.shape[1] + excess - 1)
         low, high = fine.edges[panel : panel + 2]
         polynomials = legendre.legvander((2 * fine.x[rows] - low - high) / (high - low), counts[-1])
-        blocks.append(_filled(required_functions, polynomials, w, counts[-1]))
+        blocks.append(_extended_space(required_functions, polynomials, w, counts[-1]))
     shapes = 1 + max(s.shape[1] for s in fine.slopes)
-    if required > LOCAL * shapes:
+    if required > MOST_FUNCTIONS_PER_SHAPE * shapes:
         return None
     space, column = np.zeros((len(fine.x), sum(counts))), 0
     for panel, block in enumerate(blocks):
@@ -154,11 +154,11 @@ def _by_panels(fine: Fine, excess: int) -> Choice | None:
     return counts, fine.edges, [space] * 3
 
 
-def _at_once(fine: Fine, excess: int) -> Choice:
+def _by_span(fine: Fine, excess: int) -> Choice:
     """Return nodes and spaces for the whole span: one common space in a plane, else three."""
     stretch, *bends = fine.slopes
     constant = np.ones((len(stretch), 1))
-    s, a, b = _falling(stretch), *(_falling(bend) for bend in bends)
+    s, a, b = _scaled_slopes(stretch), *(_scaled_slopes(bend) for bend in bends)
     squares = _squares(a) + _squares(b)
     square = np.stack(squares, axis=-1) if squares else constant[:, :0]
     shape_counts = [slope.shape[-1] for slope in fine.slopes]
@@ -172,31 +172,32 @@ def _at_once(fine: Fine, excess: int) -> Choice:
     if in_plane:
         bend, slope = (bends[0], a) if shape_counts[1] else (bends[1], b)
         required = [np.concatenate([constant, bend], axis=-1)]
-        candidates = [squares + _products(square, slope, TRIPLE)]
+        candidates = [squares + _products(square, slope, TRIPLE_WEIGHT)]
     else:
         required = [np.concatenate([constant, stretch], axis=-1), bends[0], bends[1]]
-        candidates = [squares + _products(square, s, STRETCHED)]
+        candidates = [squares + _products(square, s, STRETCH_WEIGHT)]
         candidates += [
-            _products(square, slope, TRIPLE) + _products(s, slope, STRETCHED) for slope in (a, b)
+            _products(square, slope, TRIPLE_WEIGHT) + _products(s, slope, STRETCH_WEIGHT)
+            for slope in (a, b)
         ]
     whole_span = ([count], fine.edges[[0, -1]])
-    for counts, edges in ((_shared_out(fine, count), fine.edges), whole_span):
+    for counts, edges in ((_nodes_per_panel(fine, count), fine.edges), whole_span):
         if len(counts) != len(edges) - 1:
             continue
         polynomials, spaces = _polynomials(fine.x, edges, counts), []
         for linear, products in zip(required, candidates, strict=True):
             orthonormal = _orthonormal(linear if linear.shape[1] else constant, fine.weights)
-            remaining = np.column_stack([*products, COMPLETING * polynomials])
-            spaces.append(_filled(orthonormal, remaining, fine.weights, count))
+            remaining = np.column_stack([*products, COMPLETION_WEIGHT * polynomials])
+            spaces.append(_extended_space(orthonormal, remaining, fine.weights, count))
         if fine.panels == 1:
             break
         at_nodes = fine.to(gauss_nodes(edges, counts)[0])
-        if max(np.linalg.cond(at_nodes @ space) for space in spaces) < AMPLIFIED:
+        if max(np.linalg.cond(at_nodes @ space) for space in spaces) < LARGEST_AMPLIFICATION:
             break
     return counts, edges, spaces * (3 if in_plane else 1)
 
 
-def _shared_out(fine: Fine, count: int) -> list[int]:
+def _nodes_per_panel(fine: Fine, count: int) -> list[int]:
     """Return the number of nodes per panel in proportion to panel length, or one total count.
 
     The total is returned if there is one panel or fewer than two nodes per panel.
@@ -241,7 +242,7 @@ def _orthonormal(functions: Array, weights: Array) -> Array:
     return np.asarray(vectors[:, : int(np.sum(values > NEGLIGIBLE * values[0]))] / root)
 
 
-def _filled(space: Array, candidates: Array, weights: Array, count: int) -> Array:
+def _extended_space(space: Array, candidates: Array, weights: Array, count: int) -> Array:
     """Return an orthonormal space extended to ``count`` functions by dominant singular vectors.
 
     The added functions are the left singular vectors, with the largest singular values, of the
@@ -255,15 +256,15 @@ def _filled(space: Array, candidates: Array, weights: Array, count: int) -> Arra
     if not missing:
         return space
     squares, vectors = np.linalg.eigh(remainder @ remainder.T)
-    if AMPLIFIED * squares[-missing] < squares[-1]:  # eigenvalues are only rounding
+    if LARGEST_AMPLIFICATION * squares[-missing] < squares[-1]:  # eigenvalues are only rounding
         vectors = np.linalg.svd(remainder, full_matrices=False)[0][:, ::-1]
     return np.hstack([space, vectors[:, : -missing - 1 : -1] / root])
 
 
-def _falling(slopes: Array) -> Array:
+def _scaled_slopes(slopes: Array) -> Array:
     """Return slopes scaled to unit size and divided by k^FALL, k = 1, 2, ..., for column k."""
     sizes = np.abs(slopes).max(axis=0, initial=0.0)
-    return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[1] + 1) ** FALL))
+    return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[1] + 1) ** SLOPE_DECAY))
 
 
 def _products(a: Array, b: Array, factor: float = 1.0) -> list[Array]:
@@ -279,7 +280,7 @@ def _squares(a: Array) -> list[Array]:
 def fine_points(shapes: Shapes) -> int:
     """Return the number of points per panel that resolves a product of three slopes."""
     degrees = [curves.degree for axis in AXES for curves in shapes.curves.get(axis, ())]
-    return min(3 * max(degrees, default=0) + 1, FINE)
+    return min(3 * max(degrees, default=0) + 1, FINE_POINTS)
 
 
 def live(slopes: Array) -> Array:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
-from flexarm.links.constants import REMEMBERED
+from flexarm.links.constants import CACHED_RESULTS
 
 T = TypeVar("T")
-_known: dict[Any, Any] = {}
+_results: dict[Any, Any] = {}
 
 
 def remembered(key: Hashable, make: Callable[[], T]) -> T:
@@ -15,12 +15,12 @@ def remembered(key: Hashable, make: Callable[[], T]) -> T:
     The least recently used result is dropped when the cache is full.
     """
     try:
-        result = _known.pop(key)
+        result = _results.pop(key)
     except KeyError:
         result = make()
-    _known[key] = result  # most recently used last
-    if len(_known) > REMEMBERED:
-        _known.pop(next(iter(_known)), None)
+    _results[key] = result  # most recently used last
+    if len(_results) > CACHED_RESULTS:
+        _results.pop(next(iter(_results)), None)
     return cast(T, result)
 
 

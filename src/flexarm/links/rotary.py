@@ -38,8 +38,8 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
             np.sqrt(np.diag(i.inertia.second)),
             np.sqrt(np.diag(i.modal_mass)),
         )
-        inertia = _less_dust(inertia, np.outer(rotation_scale, rotation_scale))
-        shape = _less_dust(shape, np.outer(rotation_scale, amplitude_scale))
+        inertia = _snap_difference(inertia, np.outer(rotation_scale, rotation_scale))
+        shape = _snap_difference(shape, np.outer(rotation_scale, amplitude_scale))
         # Same summation order as in the equations of motion, so that cancelling terms give exactly
         # 0.
         node_sum = sum(
@@ -47,8 +47,8 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
             for w, rows in zip(J, angle, strict=True)
         )
         node_sum = np.triu(node_sum) + np.triu(node_sum, 1).T
-        modal = _less_dust(modal, sizes) - node_sum
-    return Rotary(inertia, shape, _less_dust(modal, sizes))
+        modal = _snap_difference(modal, sizes) - node_sum
+    return Rotary(inertia, shape, _snap_difference(modal, sizes))
 
 
 def rotary_error(i: Integrals, nodes: Collocation, length: float = 1.0) -> float:
@@ -75,6 +75,6 @@ def _sections(nodes: Collocation, length: float = 1.0) -> tuple[Array, Array]:
     )
 
 
-def _less_dust(difference: Array, size: Array) -> Array:
+def _snap_difference(difference: Array, size: Array) -> Array:
     """Return the difference of two sums, each snapped, with rounding errors set to 0."""
     return np.where(np.abs(difference) <= 3 * ROUNDING * size, 0.0, difference)

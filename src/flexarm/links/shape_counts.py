@@ -7,7 +7,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, ClampedMass, Counted, Loaded
 from flexarm.links.base import DIRECTIONS, Counts
 from flexarm.links.basis import MOTIONS
-from flexarm.links.constants import UNBENT, WEIGHT_STRAIN
+from flexarm.links.constants import SHAPES_WITHOUT_BENDING, WEIGHT_STRAIN
 from flexarm.links.end_loads import loaded_ends, outboard_inertia, rides
 from flexarm.links.joint_boundary import hold
 from flexarm.links.span import Span
@@ -79,11 +79,15 @@ def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> Chose
     """Return the number of stretch shapes by rule.
 
     It is 1 where the first stretch mode is slower than the fastest bending mode, or where weight
-    strains the link by more than STRAIN; UNBENT where the link has no bending shapes; otherwise 0.
+    strains the link by more than WEIGHT_STRAIN; it is SHAPES_WITHOUT_BENDING where the link has no
+    bending shapes; otherwise 0.
     """
     if not any(bending.values()):
-        return ChosenCount(UNBENT, f"by rule, {UNBENT} where the link does not bend")
-    mean = _mean(span)
+        return ChosenCount(
+            SHAPES_WITHOUT_BENDING,
+            f"by rule, {SHAPES_WITHOUT_BENDING} where the link does not bend",
+        )
+    mean = _mean_properties(span)
     mass, length = mean["mass_per_length"] * span.length, span.length
     outboard_mass = outboard_inertia(arm, index, {}).mass
     stretch_hz = (
@@ -112,9 +116,9 @@ def _torsion(
 ) -> ChosenCount:
     """Return the number of torsion shapes by rule.
 
-    It is UNBENT where the link has no bending shapes, or where the second torsion mode of a rod
-    fixed at both ends is slower than the first bending mode; otherwise 2, 1 or 0, by the inertia
-    about the link's axis.
+    It is SHAPES_WITHOUT_BENDING where the link has no bending shapes, or where the second torsion
+    mode of a rod fixed at both ends is slower than the first bending mode; otherwise 2, 1 or 0, by
+    the inertia about the link's axis.
     """
     feels_tip = isinstance(choice, ArmModes | Loaded | ClampedMass)
     tip = loaded_ends(arm, index).tip_inertia[0] if feels_tip else 0.0
@@ -125,13 +129,20 @@ def _torsion(
             0, "by rule, none where neither Jx nor anything at the tip has inertia about the axis"
         )
     if not any(bending.values()):
-        return ChosenCount(UNBENT, f"by rule, {UNBENT} where the link does not bend")
+        return ChosenCount(
+            SHAPES_WITHOUT_BENDING,
+            f"by rule, {SHAPES_WITHOUT_BENDING} where the link does not bend",
+        )
     second_hz = (
-        (_mean(span)["GJ"] / (span.length * span_inertia)) ** 0.5 / 2 if span_inertia else math.inf
+        (_mean_properties(span)["GJ"] / (span.length * span_inertia)) ** 0.5 / 2
+        if span_inertia
+        else math.inf
     )
     if second_hz < _slowest_bending(arm, index, span, bending):
         return ChosenCount(
-            UNBENT, f"by rule, {UNBENT} where two modes twist ({second_hz:.3g} Hz) before it bends"
+            SHAPES_WITHOUT_BENDING,
+            f"by rule, {SHAPES_WITHOUT_BENDING} where two modes twist ({second_hz:.3g} Hz) before "
+            "it bends",
         )
     if (
         isinstance(choice, ArmModes) and span_inertia > tip
@@ -144,11 +155,11 @@ def _torsion(
 
 def _slowest_bending(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> float:
     """Return the approximate lowest bending frequency [Hz] of the clamped link with a tip mass."""
-    mean = _mean(span)
+    mean = _mean_properties(span)
     mass = outboard_inertia(arm, index, {}).mass + 33 / 140 * mean["mass_per_length"] * span.length
     stiffness = min(mean[name] for key, name in BENDING.items() if bending[key])
     return math.sqrt(3 * stiffness / (span.length**3 * mass)) / math.tau
 
 
-def _mean(span: Span) -> dict[str, float]:
+def _mean_properties(span: Span) -> dict[str, float]:
     return {name: values.mean() for name, values in span.table.items()}

@@ -94,7 +94,7 @@ def _arm_shapes(arm: Arm, indices: list[int]) -> dict[int, Shapes]:
         if index not in indices:
             return link_shapes(arm, index, span)
         with naming_link(arm, index):
-            spans[index], basis[index] = span, many_curves(arm, index, span)
+            spans[index], basis[index] = span, basis_shapes(arm, index, span)
         return basis[index]
 
     linear = Theory(stiffening=False, exact=False, nodes=None)
@@ -133,7 +133,7 @@ def _unsheared(section: Section | None) -> Section | None:
     return section.model_copy(update={"shear": False, "GAy": None, "GAz": None})
 
 
-def many_curves(arm: Arm, index: int, span: Span) -> Shapes:
+def basis_shapes(arm: Arm, index: int, span: Span) -> Shapes:
     """Build the basis functions of a link from which its shape functions are combined.
 
     Raises
@@ -190,11 +190,11 @@ class SmallMotions:
         mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
         prescribed = set(model.prescribed)
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
-        linked = _linked(mass) | _linked(stiffness)
-        free = _weighed_modes(mass, stiffness, linked, prescribed, power)
+        linked = _coupling(mass) | _coupling(stiffness)
+        free = _weighted_modes(mass, stiffness, linked, prescribed, power)
         locked, arm = free[..., :0], model.arm
         if any(weighs_held(arm, max(_counts(arm, i))) for i in on_arm_modes(arm)):
-            locked = _weighed_modes(mass, stiffness, linked, prescribed | driven, power)
+            locked = _weighted_modes(mass, stiffness, linked, prescribed | driven, power)
         return cls(model, q, stiffness, free, locked)
 
     def ridden(self, index: int) -> "SmallMotions":
@@ -258,11 +258,11 @@ class SmallMotions:
         if static:
             static_twist = np.eye(len(rows))[:, :1]
             filling = FILLING_WEIGHT / np.linalg.norm(strained) * strained
-            strained = np.hstack([_main(strained)[:, : count - 1], static_twist, filling])
-        return np.linalg.solve(factor.T, _main(strained)[:, :count])
+            strained = np.hstack([_dominant(strained)[:, : count - 1], static_twist, filling])
+        return np.linalg.solve(factor.T, _dominant(strained)[:, :count])
 
 
-def _main(columns: NDArray[Any]) -> NDArray[Any]:
+def _dominant(columns: NDArray[Any]) -> NDArray[Any]:
     """Return the left singular vectors of a matrix as columns, by decreasing singular value."""
     if columns.shape[1] > columns.shape[0]:  # fewer columns, same left singular vectors
         columns = np.asarray(np.linalg.qr(columns.T, mode="r")).T
@@ -270,7 +270,7 @@ def _main(columns: NDArray[Any]) -> NDArray[Any]:
     return vectors
 
 
-def _weighed_modes(
+def _weighted_modes(
     mass: Array, stiffness: Array, coupled: NDArray[np.bool_], fixed: set[int], power: int
 ) -> Array:
     """Return the weighted modes of unit strain energy, shape (n, modes), one column per mode.
@@ -319,13 +319,13 @@ def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
 def _eigen(matrix: Array) -> tuple[Array, Array]:
     """Return eigenvalues and eigenvectors of a symmetric matrix, solved per decoupled block."""
     values, vectors = np.zeros(len(matrix)), np.zeros_like(matrix)
-    for indices in blocks(_linked(matrix)):
+    for indices in blocks(_coupling(matrix)):
         block = np.ix_(indices, indices)
         values[indices], vectors[block] = np.linalg.eigh(matrix[block])
     return values, vectors
 
 
-def _linked(matrix: Array) -> NDArray[np.bool_]:
+def _coupling(matrix: Array) -> NDArray[np.bool_]:
     """Return a Boolean matrix (n, n), true where a symmetric matrix couples two coordinates."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.asarray(np.abs(matrix) > DIGITS * np.outer(size, size))

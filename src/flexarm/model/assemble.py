@@ -171,7 +171,7 @@ def _build_link(
         )
     first = len(names)
     for label in labels:
-        _add(names, units, f"{name}.{label}", _unit(link, label))
+        _append_coordinate(names, units, f"{name}.{label}", _unit(link, label))
     check_amplitudes(arm, index, labels)
     root_turns = bool(np.any(data.root_turn))
     if root_turns:
@@ -207,8 +207,10 @@ def _axes(
     for name, (label, actuation), unit in zip(
         axis_names, axes_of.items(), motion.units, strict=True
     ):
-        motor = _add(names, units, f"{name}.motor", unit) if actuation.elastic else None
-        coordinate = _add(names, units, name, unit)
+        motor = (
+            _append_coordinate(names, units, f"{name}.motor", unit) if actuation.elastic else None
+        )
+        coordinate = _append_coordinate(names, units, name, unit)
         axes.append(Axis(name, label, index, actuation, coordinate, motor, unit))
     return tuple(axes)
 
@@ -241,7 +243,7 @@ def _unit(link: Link, label: str) -> str:
     return "rad" if "twist" in label or "slope" in label else "m"
 
 
-def _add(names: list[str], units: list[str], name: str, unit: str) -> int:
+def _append_coordinate(names: list[str], units: list[str], name: str, unit: str) -> int:
     names.append(name)
     units.append(unit)
     return len(names) - 1

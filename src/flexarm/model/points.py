@@ -23,8 +23,8 @@ class ArmPoint:
     @classmethod
     def on(cls, arm: Arm, index: int, at: At) -> "ArmPoint":
         """Return the point at a position on a link, or on the base for a negative index."""
-        along = 0.0 if at == "tip" or isinstance(at, tuple) else at
-        x, y, z = at if isinstance(at, tuple) else (along, 0.0, 0.0)
+        distance = 0.0 if at == "tip" or isinstance(at, tuple) else at
+        x, y, z = at if isinstance(at, tuple) else (distance, 0.0, 0.0)
         if index < 0:
             return cls(index, "tip", (x, y, z))
         root = arm.links[index].root_length
@@ -33,11 +33,11 @@ class ArmPoint:
     @classmethod
     def of(cls, arm: Arm, point: Point | Literal["tip"]) -> "ArmPoint":
         """Return the point of a contact or spring that a model file describes."""
-        last = len(arm.links) - 1
+        last_link = len(arm.links) - 1
         if point == "tip":
-            return cls(last, "end", (0.0, 0.0, 0.0))
+            return cls(last_link, "end", (0.0, 0.0, 0.0))
         if point.tip is not None:
-            return cls(last, "end", point.tip)
+            return cls(last_link, "end", point.tip)
         if point.world is not None:
             return cls(-2, "tip", point.world)
         assert point.link is not None

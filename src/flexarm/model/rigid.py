@@ -91,9 +91,10 @@ def _freeze(name: str, link: Link, link_data: dict[str, Any]) -> None:
                 "which a rigid link on a joint with 'dh' cannot have. Give before and after "
                 "instead of dh."
             )
-        after = framed(link.joint.after) @ root
+        root_pose = framed(link.joint.after) @ root
         link_data["joint"]["after"] = {
-            "position": after.position.tolist(), "rotation": angles_from_rotation(after.rotation)
+            "position": root_pose.position.tolist(),
+            "rotation": angles_from_rotation(root_pose.rotation),
         }  # fmt: skip
     inertia = body.integrals.inertia.moved(root.inverse())
     link_data["length"] = length

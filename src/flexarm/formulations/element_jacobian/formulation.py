@@ -63,7 +63,7 @@ def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
     return total
 
 
-def _weight(lumps: list[Lump], gravity: Array) -> Expr:
+def _gravitational_energy(lumps: list[Lump], gravity: Array) -> Expr:
     """Trace the gravitational energy of all elements and rigid bodies [J]."""
     total = ca.SX(0)
     for lump in lumps:
@@ -234,7 +234,7 @@ class ElementJacobian(Formulation):
         if a is not None:
             force = force + ca.jtimes(momentum, rates, a)
         if gravity:
-            weight = _weight(lumps, self.model.gravity)
+            weight = _gravitational_energy(lumps, self.model.gravity)
         force = ca.substitute(force, rates, ca.densify(v))
         return ca.sparsify(force + ca.gradient(weight, q))  # (eq. 7: G)
 
@@ -245,14 +245,14 @@ class ElementJacobian(Formulation):
         """
         lumps = self._lumps(q)
         elastic = potential_energy(self.model, q)[0]
-        return _kinetic_energy(lumps, v), elastic, _weight(lumps, self.model.gravity)
+        return _kinetic_energy(lumps, v), elastic, _gravitational_energy(lumps, self.model.gravity)
 
     def _lumps(self, q: Expr) -> list[Lump]:
         """Return point masses and rigid bodies of the arm with their Jacobians, base first."""
         key = (type(self), self.options())
-        return once(self.model, key, (q,), lambda: self._weigh(q))
+        return once(self.model, key, (q,), lambda: self._trace_lumps(q))
 
-    def _weigh(self, q: Expr) -> list[Lump]:
+    def _trace_lumps(self, q: Expr) -> list[Lump]:
         model = self.model
         frame = MovingFrame.of_base(model, q)
         lumps = carry(frame, model.base_body)
@@ -273,11 +273,11 @@ class ElementJacobian(Formulation):
 
     def _elements(self, part: LinkModel, q: Expr, frame: MovingFrame) -> list[Lump]:
         """Return the point masses of a flexible link's elements, with their Jacobians."""
-        body, own = body_of(self.model, part), own_values(part, q)
-        sections = body.elements(own, self.per_element)
-        lumps = [weigh(frame, s, part.own, turned=self.paper) for s in sections]
+        body, coordinates = body_of(self.model, part), own_values(part, q)
+        sections = body.elements(coordinates, self.per_element)
+        lumps = [weigh(frame, s, part.own, section_turns=self.paper) for s in sections]
         if self.per_element == 1:
             return lumps
-        rotary_terms = body.turning(own, 0 * own, ca.SX(3, 1))
-        vectors = [carry_vector(frame, vector, part.own) for vector in body.vectors(own)]
+        rotary_terms = body.turning(coordinates, 0 * coordinates, ca.SX(3, 1))
+        vectors = [carry_vector(frame, vector, part.own) for vector in body.vectors(coordinates)]
         return [*lumps, *vectors, turn(frame, rotary_terms, part.own)]

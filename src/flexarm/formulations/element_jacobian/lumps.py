@@ -50,33 +50,35 @@ def carry(frame: MovingFrame, body: Inertia) -> list[Lump]:
     return [Lump(body.mass, frame.r + offset, J_T, inertia, frame.A.T @ frame.J_R)]
 
 
-def weigh(frame: MovingFrame, s: ElementSection, own: tuple[int, ...], *, turned: bool) -> Lump:
+def weigh(
+    frame: MovingFrame, s: ElementSection, indices: tuple[int, ...], *, section_turns: bool
+) -> Lump:
     """Return the lump of an integration point of the frame's link.
 
     With ``turned``, the inertia rotates with the section.
     """
     u, J_f, J_Rf = frame.A @ s.place, s.columns, s.angle_columns
-    select = selection(own, frame.J_T.shape[1])
+    select = selection(indices, frame.J_T.shape[1])
     J_T = frame.J_T - ca.skew(u) @ frame.J_R + frame.A @ J_f @ select  # (eqs. 10, 12, 20)
     # in the link's axes, and in the element's if its inertia is turned
     J_R = frame.A.T @ frame.J_R + J_Rf @ select  # (eqs. 16, 21)
-    if turned:
+    if section_turns:
         J_R = turn_z(s.angle[2]).T @ J_R  # (eq. 1)
     return Lump(s.mass, frame.r + u, J_T, ca.SX(ca.diag(s.inertia)), J_R)  # (eq. 6)
 
 
-def carry_vector(frame: MovingFrame, u: Vector, own: tuple[int, ...]) -> Lump:
+def carry_vector(frame: MovingFrame, u: Vector, indices: tuple[int, ...]) -> Lump:
     """Return a lump with the kinetic energy of a mass at the end of a rotating vector.
 
     The vector rotates and deforms with the link; the mass moves relative to the frame's origin.
     """
-    select = selection(own, frame.J_T.shape[1])
+    select = selection(indices, frame.J_T.shape[1])
     rate = u.columns @ select - ca.skew(u.value) @ frame.A.T @ frame.J_R
     return Lump(0.0, frame.r, frame.J_T, ca.SX(u.mass * ca.SX.eye(3)), rate)
 
 
-def turn(frame: MovingFrame, terms: Terms, own: tuple[int, ...]) -> Lump:
+def turn(frame: MovingFrame, terms: Terms, indices: tuple[int, ...]) -> Lump:
     """Return the lump of massless sections with rotary inertia that rotate relative to the link."""
     inertia = ca.blockcat([[terms.second, terms.angular], [terms.angular.T, terms.modal]])
-    rates = ca.vertcat(frame.A.T @ frame.J_R, selection(own, frame.J_T.shape[1]))
+    rates = ca.vertcat(frame.A.T @ frame.J_R, selection(indices, frame.J_T.shape[1]))
     return Lump(0.0, frame.r, frame.J_T, ca.SX(inertia), rates)

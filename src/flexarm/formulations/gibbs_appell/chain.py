@@ -67,27 +67,27 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
     """Return the chain links of any arm, base first, with all attached bodies."""
     parts = model.links
     links = [_mover(model, q, v)] if model.base_moves else []
-    base_motion = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
+    base_motion = SectionMotion(_identity_frame(), *[ca.SX(3, 1) for _ in range(4)])
     base = rigid(model.base_body, 0) if model.base_moves else nothing(0)
-    links.append(_carry(None, base_motion, base, _next(parts, -1), q, v))
+    links.append(_carry(None, base_motion, base, _next_link(parts, -1), q, v))
     for i, part in enumerate(parts):
         tip = body_of(model, part).tip_motion(q, v)
         body = link_body(model, part, q, v, tip)
-        links.append(_carry(part, tip, body, _next(parts, i), q, v))
+        links.append(_carry(part, tip, body, _next_link(parts, i), q, v))
     return links
 
 
 def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[ChainLink]:
     """Return the chain links of an arm that the paper covers, by the paper's kinematics."""
-    base_motion = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
-    links = [_carry(None, base_motion, nothing(0), _next(model.links, -1), q, v)]
+    base_motion = SectionMotion(_identity_frame(), *[ca.SX(3, 1) for _ in range(4)])
+    links = [_carry(None, base_motion, nothing(0), _next_link(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
         delta, rate = own_values(part, q), own_values(part, v)
         body = rigid(part.root_body, rate.shape[0])
         tip = _paper_tip(model, part, delta, rate)
-        constants = link_constants(_straight(part).integrals)
+        constants = link_constants(_undeformed(part).integrals)
         body = body + beam(constants, delta, rate, delta_squared=delta_squared)
-        links.append(_carry(part, tip, body, _next(model.links, i), q, v))
+        links.append(_carry(part, tip, body, _next_link(model.links, i), q, v))
     return links
 
 
@@ -102,14 +102,14 @@ def exponential(theta: Expr) -> Expr:
     return ca.SX.eye(3) + sine * cross + versine / 2 * (cross @ cross)
 
 
-def _straight(part: LinkModel) -> StraightBody:
+def _undeformed(part: LinkModel) -> StraightBody:
     return part.body.straight(part.length)
 
 
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
     """Return a tip's motion as in the paper: linear in amplitudes, angular velocity theta'."""
     zeros = ca.SX(3, 1)
-    body = _straight(part)
+    body = _undeformed(part)
     tip_position, r_f, theta_f = (
         ca.SX(constant(x)) for x in (body.tip, body.tip_shape, body.tip_angle)
     )
@@ -134,8 +134,8 @@ def _carry(
     """
     E, spin = tip.local.rotation, tip.spin
     A, hinge, lever = _joint(part, q)
-    own = () if part is None else part.own
-    variables = list(own)
+    amplitude_indices = () if part is None else part.own
+    variables = list(amplitude_indices)
     r_f, theta_f = tip.local.linear, tip.local.angular
     e = E @ _offset(outer, q)
     r_f = r_f - tilde(e) @ theta_f
@@ -160,7 +160,7 @@ def _carry(
         rates, motion = picked(v, tuple(variables)), _widened_motion(tip, len(variables))
         body = widened(body, 1) + rotor_body(outer.rotor, motion, rates, v[k])
         variables.append(k)
-        r_f, theta_f = _wide(r_f), _wide(theta_f)
+        r_f, theta_f = _padded(r_f), _padded(theta_f)
     if lever is not None:
         body = shifted(body, lever)
     place = tip.local.position if lever is None else lever + tip.local.position
@@ -250,13 +250,13 @@ def _widened_motion(tip: SectionMotion, m: int) -> SectionMotion:
     return SectionMotion(wide_frame, tip.spin, tip.speed, tip.spin_bias, tip.speed_bias)
 
 
-def _still_frame() -> Local:
+def _identity_frame() -> Local:
     return Local(ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 0), ca.SX(3, 0))
 
 
-def _next(parts: tuple[LinkModel, ...], i: int) -> LinkModel | None:
+def _next_link(parts: tuple[LinkModel, ...], i: int) -> LinkModel | None:
     return parts[i + 1] if i + 1 < len(parts) else None
 
 
-def _wide(columns: Expr) -> Expr:
+def _padded(columns: Expr) -> Expr:
     return ca.horzcat(columns, ca.SX(3, 1))

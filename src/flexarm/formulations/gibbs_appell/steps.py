@@ -216,7 +216,7 @@ def sums(links: list[ChainLink], R: Table, r: Table) -> Sums:
             gamma[j][k] = gamma[j][k + 1] @ R[k + 1][k]  # (eq. 79)
             if k >= j:
                 gamma[j][k] += links[k + 1].body.M * tilde(r[j][k + 1]) @ R[j][k]  # (eq. 79)
-    xi_k = _after(xi, R)  # (eq. 80)
+    xi_k = _next_columns(xi, R)  # (eq. 80)
     for j in range(n):
         for k in range(last - 1, -1, -1):
             U[j][k] = (gamma[j][k] + xi_k[j][k]) @ tilde(links[k].r)  # (eq. 78, erratum)
@@ -225,9 +225,9 @@ def sums(links: list[ChainLink], R: Table, r: Table) -> Sums:
         for k in range(last - 2, -1, -1):
             V[j][k] = lamda[j][k + 1] @ tilde(links[k + 1].r) + V[j][k + 1]  # (eq. 88)
             V[j][k] = V[j][k] @ R[k + 1][k]  # (eq. 88)
-    sigma_k, psi_k, U_k = (_after(X, R) for X in (sigma, psi, U))  # (eqs. 82-84)
+    sigma_k, psi_k, U_k = (_next_columns(X, R) for X in (sigma, psi, U))  # (eqs. 82-84)
     sigma_jk, xi_jk, psi_jk, U_jk, gamma_j = (
-        _before(X, R) for X in (sigma_k, xi_k, psi_k, U_k, gamma)
+        _next_rows(X, R) for X in (sigma_k, xi_k, psi_k, U_k, gamma)
     )  # (eqs. 86, 87, 89, 92, 90; erratum)
     return Sums(
         sigma, sigma_k, sigma_jk, xi, xi_k, xi_jk, psi, psi_k, psi_jk, U, U_k, U_jk,
@@ -240,7 +240,7 @@ def inertia_matrix(links: list[ChainLink], R: Table, r: Table, s: Sums, size: in
     entries: dict[tuple[int, int], Expr] = {}
     _joint_equations(entries, links, R, r, s)
     _deflection_equations(entries, links, R, r, s)
-    return _filled(entries, size)
+    return _dense(entries, size)
 
 
 def _joint_equations(
@@ -256,7 +256,7 @@ def _joint_equations(
             hinge = links[k].hinge
             if hinge is not None:
                 column = (s.sigma[j][k] - s.psi[j][k] - s.U[j][k]) @ hinge.z  # (eq. 75)
-                _put(entries, joint, hinge.coordinate, ca.dot(z, column), single=j == k)
+                _add_entry(entries, joint, hinge.coordinate, ca.dot(z, column), single=j == k)
         for k, other in enumerate(links):
             if not other.variables:
                 continue
@@ -268,7 +268,7 @@ def _joint_equations(
                 row = row + _own(other, R[j][k], r[j][k])  # (eq. 81)
             row = z.T @ row
             for t, index in enumerate(other.variables):
-                _put(entries, joint, index, row[t])
+                _add_entry(entries, joint, index, row[t])
 
 
 def _deflection_equations(
@@ -301,7 +301,7 @@ def _deflection_equations(
                 force_columns = force_columns + R[j][k] @ other.body.eps
             block = link.theta_f.T @ rotation_columns + link.r_f.T @ force_columns  # (eq. 85)
             block = block + other.body.sc if k == j else block  # (eq. 85)
-            _put_block(entries, link, other, block)
+            _add_block(entries, link, other, block)
 
 
 def picked(a: Expr, link: ChainLink) -> Expr:
@@ -324,13 +324,13 @@ def _summed(B: list[Expr], R: Table, sign: int) -> Table:
     return X
 
 
-def _after(X: Table, R: Table) -> Table:
+def _next_columns(X: Table, R: Table) -> Table:
     """Return jX_k+, the sums that begin at link k+1, in the axes of link k, at [j][k]."""
     n = len(X)
     return [[X[j][k + 1] @ R[k + 1][k] for k in range(n - 1)] for j in range(n)]
 
 
-def _before(X: Table, R: Table) -> Table:
+def _next_rows(X: Table, R: Table) -> Table:
     """Return j+X_k, the sums that begin at link j+1, in the axes of link j, at [j][k]."""
     return [[R[j][j + 1] @ x for x in X[j + 1]] for j in range(len(X) - 1)]
 
@@ -347,7 +347,7 @@ def _zeros(n: int) -> Table:
     return [[ca.SX(3, 3) for _ in range(n)] for _ in range(n)]
 
 
-def _put(
+def _add_entry(
     entries: dict[tuple[int, int], Expr], i: int, k: int, value: Expr, *, single: bool = False
 ) -> None:
     """Add a coefficient of two variables to ``entries``, symmetrically unless ``single``.
@@ -360,16 +360,16 @@ def _put(
         entries[key] = entries[key] + value if key in entries else value
 
 
-def _put_block(
+def _add_block(
     entries: dict[tuple[int, int], Expr], a: ChainLink, b: ChainLink, block: Expr
 ) -> None:
     for f, i in enumerate(a.variables):
         for t, k in enumerate(b.variables):
             if a is not b or f <= t:
-                _put(entries, i, k, block[f, t], single=a is b and f == t)
+                _add_entry(entries, i, k, block[f, t], single=a is b and f == t)
 
 
-def _filled(entries: dict[tuple[int, int], Expr], size: int) -> Expr:
+def _dense(entries: dict[tuple[int, int], Expr], size: int) -> Expr:
     rows = [
         ca.horzcat(*[entries.get((i, k), ca.SX(1, 1)) for k in range(size)]) for i in range(size)
     ]

@@ -25,9 +25,9 @@ from flexarm.spatial import Array
 
 Make = Callable[[Formulation], ca.Function]
 # Functions of this process by the text that determines them, while they are in use.
-_KNOWN = WeakValueDictionary[str, "Structure"]()
+_STRUCTURES = WeakValueDictionary[str, "Structure"]()
 # Paths of the model parts that functions contain as constants.
-_READ: dict[str, tuple[Path, ...]] = {}
+_PATHS_READ: dict[str, tuple[Path, ...]] = {}
 
 
 class _MoreReadError(Exception):
@@ -145,33 +145,37 @@ def _structure(
 
     def make_traced() -> tuple[ca.Function, frozenset[Path]]:
         # Functions of one arm share the expressions of its links, and with them the parts read.
-        symbolic, read = once(model, f"opened {pattern.key}", (), lambda: opened(model, pattern))
+        symbolic, paths_read = once(
+            model, f"opened {pattern.key}", (), lambda: opened(model, pattern)
+        )
         function = make(formulation.of(symbolic))
-        return function, frozenset(read)
+        return function, frozenset(paths_read)
 
-    read, streams = _parts_read(recipe), None
+    paths_read, streams = _parts_read(recipe), None
     while True:
-        full_recipe = f"{recipe} {' '.join(f'{path} {digest_at(model, path)}' for path in read)}"
-        structure = _KNOWN.get(full_recipe)
+        full_recipe = (
+            f"{recipe} {' '.join(f'{path} {digest_at(model, path)}' for path in paths_read)}"
+        )
+        structure = _STRUCTURES.get(full_recipe)
         if structure is None:
-            structure = Structure(full_recipe, read, pattern, level, make_traced)
+            structure = Structure(full_recipe, paths_read, pattern, level, make_traced)
             if streams is not None:
                 structure.__dict__["streams"] = streams
         try:
             structure.compiled()
         except _MoreReadError as error:
-            read, streams = error.read, error.streams
-            _READ[recipe] = read
-            keep_note(recipe, json.dumps(read))
+            paths_read, streams = error.read, error.streams
+            _PATHS_READ[recipe] = paths_read
+            keep_note(recipe, json.dumps(paths_read))
         else:
-            return _KNOWN.setdefault(full_recipe, structure)
+            return _STRUCTURES.setdefault(full_recipe, structure)
 
 
 def _parts_read(recipe: str) -> tuple[Path, ...]:
     """Return the paths of model parts that a function is known to read as constants."""
-    if recipe not in _READ:
-        _READ[recipe] = tuple(tuple(path) for path in json.loads(noted(recipe) or "[]"))
-    return _READ[recipe]
+    if recipe not in _PATHS_READ:
+        _PATHS_READ[recipe] = tuple(tuple(path) for path in json.loads(noted(recipe) or "[]"))
+    return _PATHS_READ[recipe]
 
 
 def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:

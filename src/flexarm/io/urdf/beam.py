@@ -45,7 +45,7 @@ def mass_between(body: Inertia, length: float) -> float:
     Masses at the beam's ends do not contribute to the integral. The result is negative if masses
     behind the root or beyond the tip outweigh the masses between.
     """
-    moments = _along(body)
+    moments = _axial_moments(body)
     return float(moments[0, 1] * length - moments[1, 1]) * 6 / length**2
 
 
@@ -55,8 +55,8 @@ def mass_that_fits(body: Inertia, rod: Inertia) -> float:
     ``rod`` has the inertia of the rod per kilogram.
     """
     bounds = [largest_share(_spatial(body), _spatial(rod))]
-    if smallest_eigenvalue(_along(body)) >= 0:  # negative of inertias that no body has
-        bounds.append(largest_share(_along(body), _along(rod)))
+    if smallest_eigenvalue(_axial_moments(body)) >= 0:  # negative of inertias that no body has
+        bounds.append(largest_share(_axial_moments(body), _axial_moments(rod)))
     return min(bounds)
 
 
@@ -158,7 +158,7 @@ def _spatial(body: Inertia) -> Array:
     return np.block([[body.mass * np.eye(3), -cross], [cross, body.second]])
 
 
-def _along(body: Inertia) -> Array:
+def _axial_moments(body: Inertia) -> Array:
     """Return the matrix of mass [kg], first [kg m] and second moment [kg m^2] along x, (2, 2)."""
     second = np.trace(body.second) / 2 - body.second[0, 0]
     return np.array([[body.mass, body.first[0]], [body.first[0], second]])
@@ -231,7 +231,7 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
             "the next joint is at the root of this beam. Give the beam's end, 'to: [x, y, z]'."
         )
     pose = Pose(_axes(axis / length, keys.get("up")), start)
-    attached = _riding(segment, pose, length)
+    attached = _attached_ends(segment, pose, length)
     own_members = [member for member in segment.members if member.name not in attached]
     bodies = [member.body.moved(pose.inverse()) for member in own_members]
     section, beam, remainder = _beam_and_rest(bodies, keys, length)
@@ -256,7 +256,7 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
             "with mass."
         )
     total = sum(bodies, NO_INERTIA)
-    if not _says_mass(keys["section"]) and mass_between(total, length) < -MISPLACED_MOMENT * mass:
+    if not _has_mass(keys["section"]) and mass_between(total, length) < -MISPLACED_MOMENT * mass:
         notes.append(
             f"warning: {segment.name}: some of it lies behind the beam's root or beyond its tip, "
             f"so that the URDF does not determine the mass along the beam. {beam.mass:.3g} kg is a "
@@ -285,17 +285,17 @@ def _beam_and_rest(
     if source not in (None, "urdf", "section"):
         raise ModelError(f"inertia: must be urdf or section, got {shorten(repr(source))}")
     if source == "section":
-        if not _says_mass(section):
+        if not _has_mass(section):
             raise ModelError(
                 "inertia: 'section' needs the mass of the section. Give "
                 "mass_per_length or a density."
             )
         return section, _inertia(_validated(section), length), sum(bodies[1:], NO_INERTIA)
     body = sum(bodies, NO_INERTIA)
-    if _says_mass(section):
+    if _has_mass(section):
         beam = _inertia(_validated(section), length)
     else:
-        section, beam = _spread(body, section, length)
+        section, beam = _section_with_mass(body, section, length)
     remainder = body - beam
     if not is_body(remainder, body):
         heaviest = mass_that_fits(body, _rod(length, np.zeros(3)))
@@ -311,7 +311,7 @@ def _beam_and_rest(
     return section, beam, remainder
 
 
-def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
+def _attached_ends(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
     """Return ``root`` or ``tip`` by link name, for links that are attached to an end of the beam.
 
     Such links are fixed behind the root, at the tip or beyond it, or to another such link. A link
@@ -369,7 +369,7 @@ def _axes(x: Array, up: Any) -> Array:
     return np.array([x, np.cross(z, x), z]).T
 
 
-def _says_mass(section: dict[str, Any]) -> bool:
+def _has_mass(section: dict[str, Any]) -> bool:
     material = section.get("material")
     return (
         "mass_per_length" in section or "stations" in section
@@ -387,13 +387,13 @@ def _validated(section: dict[str, Any]) -> Section:
         raise ModelError(f"{key}: {problem['msg']}") from None
 
 
-def _spread(
+def _section_with_mass(
     body: Inertia, section: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia]:
     """Return a section with a uniform mass per length from its link, and the beam's inertia."""
     squared_radii = np.array([body.central[0] / (body.mass or 1.0), 0.0, 0.0])
     if "material" in section or "shape" in section:
-        section, squared_radii[1:] = _by_numbers(section)
+        section, squared_radii[1:] = _stiffnesses_and_radii(section)
     mass = mass_along(body, _rod(length, squared_radii), length)
     if mass <= 0:
         raise ModelError(
@@ -406,7 +406,7 @@ def _spread(
     return section, _inertia(_validated(section), length)
 
 
-def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
+def _stiffnesses_and_radii(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
     """Return stiffnesses of a section by name, and squared radii of gyration about y, z [m^2]."""
     material = section.get("material", {})
     if not isinstance(material, dict):

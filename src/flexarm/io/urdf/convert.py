@@ -16,7 +16,7 @@ from flexarm.arm.joint import Actuated
 from flexarm.arm.part import CONTROL
 from flexarm.arm.side_files import read_regular
 from flexarm.errors import ModelError
-from flexarm.io.constants import PACKAGE_LEVELS, ZERO
+from flexarm.io.constants import PACKAGE_LEVELS, ROUNDED_ZERO
 from flexarm.io.explain import explain_data
 from flexarm.io.meshes import Surface, coarser, read_mesh, solid, write_stl
 from flexarm.io.model_file import files_beside, read_content
@@ -37,9 +37,9 @@ from flexarm.io.urdf.document import (
     UrdfJoint,
     UrdfLink,
     chain_of,
+    name_list,
     plain_names,
     read_urdf,
-    some,
 )
 from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, angles_from_rotation
 from flexarm.units import quantity
@@ -56,7 +56,7 @@ def picture(
     points, faces, count = [], [], 0
     for member in segment.members:
         pose = root.inverse() @ member.pose
-        for points_in_link, corners in _seen(robot.links[member.name], urdf, reasons):
+        for points_in_link, corners in _visual_surfaces(robot.links[member.name], urdf, reasons):
             points.append(points_in_link @ pose.rotation.T + pose.position)
             faces.append(corners + count)
             count += len(points_in_link)
@@ -69,7 +69,7 @@ def picture(
     return write_stl(*surface)
 
 
-def _seen(link: UrdfLink, urdf: Path, reasons: dict[str, list[str]]) -> list[Surface]:
+def _visual_surfaces(link: UrdfLink, urdf: Path, reasons: dict[str, list[str]]) -> list[Surface]:
     """Return the visual meshes of a link, or its collision meshes if a visual one is unreadable."""
     messages: list[str] = []
     for role in ("visual", "collision"):
@@ -96,7 +96,7 @@ def _surface(geometry: Geometry, urdf: Path) -> Surface:
         raise ModelError(geometry.wrong)
     sizes = np.array(geometry.sizes)
     if geometry.kind == "mesh":
-        path = _found(geometry.file, urdf)
+        path = _mesh_path(geometry.file, urdf)
         try:
             points, faces = read_mesh(read_regular(path), path.name)
         except (OSError, ValueError) as error:
@@ -108,7 +108,7 @@ def _surface(geometry: Geometry, urdf: Path) -> Surface:
     return solid(geometry.kind, sizes)
 
 
-def _found(name: str, urdf: Path) -> Path:
+def _mesh_path(name: str, urdf: Path) -> Path:
     """Return the path of a mesh file, relative to the URDF, absolute, or in a package folder."""
     kind, separator, address = name.partition("://")
     folders = [urdf.resolve().parent, *urdf.resolve().parent.parents][:PACKAGE_LEVELS]
@@ -189,7 +189,7 @@ def import_urdf(
         stl = picture(robot, segment, draft.root(k), path, reasons)
         if stl is not None:
             draft.pictures[k] = (f"{meshes}/{re.sub('[^A-Za-z0-9_-]', '_', carrier)}.stl", stl)
-    notes += [f"{some(names)}: {reason}" for reason, names in reasons.items()]
+    notes += [f"{name_list(names)}: {reason}" for reason, names in reasons.items()]
     notes += table_of(_shares(chain, beams))
     return draft.arm(source, Path(flex or path)), tuple(notes)
 
@@ -260,8 +260,8 @@ def _beams(chain: Chain, side: Source, source: str) -> dict[int, Beam]:
         try:
             beams[k] = beam_of(segment, flexible[segment.name])
         except ModelError as error:
-            where = ("links", segment.name)
-            problem = _problem(side, where, str(error))
+            path = ("links", segment.name)
+            problem = _problem(side, path, str(error))
             raise ModelError(report(source, [problem])) from None
     return beams
 
@@ -305,9 +305,9 @@ class _Draft:
             return Arm.model_validate(data, context={"files": files})
         except ValidationError as error:
             problems = [
-                Diagnostic(self.side.locate(where), where, each.message)
-                for each in explain_data(error, Arm, data)
-                for where in [self._whence(each.path)]
+                Diagnostic(self.side.locate(side_path), side_path, mistake.message)
+                for mistake in explain_data(error, Arm, data)
+                for side_path in [self._whence(mistake.path)]
             ]
         if self.side is _NONE:
             raise ModelError("\n".join(f"{source}: {problem}" for problem in problems))
@@ -393,7 +393,7 @@ class _Draft:
             return None
         unit = "m" if joint.urdf_type == "prismatic" else "rad"
         lower, upper = (
-            _known((joint.limits | side_limits).get(key), unit) for key in ("lower", "upper")
+            _limit_value((joint.limits | side_limits).get(key), unit) for key in ("lower", "upper")
         )
         if (lower is None or lower <= 0) and (upper is None or upper >= 0):
             return None
@@ -418,7 +418,7 @@ class _Draft:
         return [f"{old} is called {new} here" for old, new in pairs if old != new]
 
 
-def _known(value: object, unit: str) -> float | None:
+def _limit_value(value: object, unit: str) -> float | None:
     """Return a limit as a number; None if it is invalid, which the arm's validation reports."""
     try:
         return None if value is None else quantity(value, unit)
@@ -428,18 +428,18 @@ def _known(value: object, unit: str) -> float | None:
 
 def _frame(pose: Pose) -> dict[str, list[float]]:
     return {
-        "position": _cleaned(pose.position.tolist()),
-        "rotation": _cleaned(angles_from_rotation(pose.rotation)),
+        "position": _without_rounding(pose.position.tolist()),
+        "rotation": _without_rounding(angles_from_rotation(pose.rotation)),
     }
 
 
 def _body(body: Inertia) -> dict[str, Any]:
     return {
         "mass": body.mass,
-        "com": _cleaned(body.centre.tolist()),
-        "inertia": _cleaned(central_without_rounding(body)),
+        "com": _without_rounding(body.centre.tolist()),
+        "inertia": _without_rounding(central_without_rounding(body)),
     }
 
 
-def _cleaned(values: list[float]) -> list[float]:
-    return [0.0 if abs(value) < ZERO else float(value) for value in values]
+def _without_rounding(values: list[float]) -> list[float]:
+    return [0.0 if abs(value) < ROUNDED_ZERO else float(value) for value in values]

@@ -15,16 +15,16 @@ from flexarm.arm.part import CONTROL
 from flexarm.arm.side_files import read_at_most
 from flexarm.errors import ModelError
 from flexarm.io.constants import (
-    FARTHEST,
     FULL_TURN,
-    HEAVIEST,
     INERTIA_DIGITS,
     LARGEST_ANGLE,
+    LARGEST_DISTANCE,
+    LARGEST_GYRATION,
+    LARGEST_MASS,
     MOST_GEOMETRIES,
     MOST_URDF_BYTES,
     MOST_URDF_LINKS,
-    UNLIMITED,
-    WIDEST,
+    UNLIMITED_FROM,
 )
 from flexarm.io.csv_table import read_number
 from flexarm.io.source import find_unprintable, shorten
@@ -159,13 +159,15 @@ def _link(element: ET.Element) -> "UrdfLink":
     label = f"link '{name}'"
     inertial = element.find("inertial")
     geometries = tuple(
-        _look(child, role) for role in ("visual", "collision") for child in element.findall(role)
+        _geometry(child, role)
+        for role in ("visual", "collision")
+        for child in element.findall(role)
     )[:MOST_GEOMETRIES]
     if inertial is None:
         return UrdfLink(name, NO_INERTIA, geometries)
     mass = _number(inertial.find("mass"), "value", f"{label}: mass")
-    if not 0 <= mass <= HEAVIEST:
-        raise ModelError(f"{label}: mass must be 0 to {HEAVIEST:g} kg, got {mass:g}")
+    if not 0 <= mass <= LARGEST_MASS:
+        raise ModelError(f"{label}: mass must be 0 to {LARGEST_MASS:g} kg, got {mass:g}")
     pose = _origin(inertial, f"{label}: inertial")
     matrix = _inertia(inertial.find("inertia"), mass, label)
     body = Inertia(mass, np.zeros(3), matrix).moved(pose)
@@ -175,7 +177,7 @@ def _link(element: ET.Element) -> "UrdfLink":
 SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("radius",)}
 
 
-def _look(element: ET.Element, role: str) -> "Geometry":
+def _geometry(element: ET.Element, role: str) -> "Geometry":
     """Return a visual or collision geometry of a link; an error is stored in it, not raised."""
     try:
         pose, geometry = _origin(element, f"its {role}"), element.find("geometry")
@@ -201,7 +203,7 @@ def _inertia(element: ET.Element | None, mass: float, label: str) -> Array:
     xx, xy, xz, yy, yz, zz = (_number(element, key, f"{label}: inertia") for key in keys)
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     largest = float(np.linalg.eigvalsh(matrix)[-1])
-    if largest > mass * WIDEST**2:
+    if largest > mass * LARGEST_GYRATION**2:
         raise ModelError(
             f"{label}: an inertia of {largest:g} kg m^2 at {mass:g} kg belongs to a body with a "
             f"size of {(math.sqrt(largest / mass) if mass else math.inf):.3g} m. Check that the "
@@ -238,8 +240,8 @@ def _joint(element: ET.Element) -> "UrdfJoint":
     xyz, rpy = _xyz_rpy(element.find("origin"), label)
     return UrdfJoint(
         name, urdf_type, ends[0], ends[1], xyz, rpy, _axis(element, label),
-        _limits(element.find("limit"), urdf_type, label), _rubbing(element.find("dynamics"), label),
-        element.find("mimic") is not None,
+        _limits(element.find("limit"), urdf_type, label),
+        _friction(element.find("dynamics"), label), element.find("mimic") is not None,
     )  # fmt: skip
 
 
@@ -262,8 +264,8 @@ def _limits(element: ET.Element | None, urdf_type: str, label: str) -> dict[str,
     }  # fmt: skip
     for key in ("lower", "upper"):
         limits.setdefault(key, 0.0)
-        bound = LARGEST_ANGLE if urdf_type in TURNING else FARTHEST
-        if bound < abs(limits[key]) < UNLIMITED:
+        bound = LARGEST_ANGLE if urdf_type in TURNING else LARGEST_DISTANCE
+        if bound < abs(limits[key]) < UNLIMITED_FROM:
             unit = "rad, since URDF uses radians" if urdf_type in TURNING else "m"
             raise ModelError(
                 f"{label}: limit {key} must be within {bound:.4g} {unit}, "
@@ -280,11 +282,12 @@ def _limits(element: ET.Element | None, urdf_type: str, label: str) -> dict[str,
         )
     return {
         key: value for key, value in limits.items()
-        if (abs(value) < UNLIMITED or key == "effort") and (value > 0 or key in ("lower", "upper"))
+        if (abs(value) < UNLIMITED_FROM or key == "effort")
+        and (value > 0 or key in ("lower", "upper"))
     }  # fmt: skip
 
 
-def _rubbing(element: ET.Element | None, label: str) -> dict[str, float]:
+def _friction(element: ET.Element | None, label: str) -> dict[str, float]:
     """Return viscous and Coulomb friction of a joint by their names in model files."""
     friction: dict[str, float] = {}
     for key, name in (("damping", "viscous"), ("friction", "coulomb")):
@@ -307,9 +310,9 @@ Triple = tuple[float, float, float]
 def _xyz_rpy(element: ET.Element | None, label: str) -> tuple[Triple, Triple]:
     zeros = (0.0, 0.0, 0.0)
     xyz, rpy = (_three(element, key, f"{label}: origin", zeros) for key in ("xyz", "rpy"))
-    if max(map(abs, xyz)) > FARTHEST:
-        raise ModelError(f"{label}: origin xyz must be within {FARTHEST:g} m, got {xyz}. URDF "
-                         "uses metres.")  # fmt: skip
+    if max(map(abs, xyz)) > LARGEST_DISTANCE:
+        raise ModelError(f"{label}: origin xyz must be within {LARGEST_DISTANCE:g} m, got {xyz}. "
+                         "URDF uses metres.")  # fmt: skip
     if max(map(abs, rpy)) > FULL_TURN:
         raise ModelError(f"{label}: origin rpy must be within a full turn of 2 pi rad, got "
                          f"{rpy}. URDF uses radians.")  # fmt: skip
@@ -468,32 +471,32 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
     if tip is None and len(ends) > 1:
         raise ModelError(
             f"{robot.name}: the robot branches, which a serial arm cannot do. Its branches end "
-            f"in {some(ends)}. Choose one (--tip LINK), and the joints of the other branches "
+            f"in {name_list(ends)}. Choose one (--tip LINK), and the joints of the other branches "
             "are fixed at 0."
         )
     tip = ends[0] if tip is None else tip
     if tip not in robot.links:
-        raise ModelError(f"--tip: there is no link '{tip}'. The branches end in {some(ends)}.")
+        raise ModelError(f"--tip: there is no link '{tip}'. The branches end in {name_list(ends)}.")
     path = robot.path_to(tip)
     moving = [joint for joint in path if joint.moves]
     if not moving:
         raise ModelError(
-            f"--tip: no joint moves the link '{tip}'. The branches end in {some(ends)}."
+            f"--tip: no joint moves the link '{tip}'. The branches end in {name_list(ends)}."
         )
     for joint in moving:
-        _require_plain(joint)
+        _require_single_axis(joint)
     starts = [robot.root, *(joint.child for joint in moving)]
     segments = [_segment(robot, start, path) for start in starts]
     return Chain(tip, tuple(moving), tuple(segments), tuple(_notes(robot, moving, segments, tip)))
 
 
-def some(names: list[str]) -> str:
+def name_list(names: list[str]) -> str:
     """Return up to twelve names as text, with the number of omitted names."""
     text = ", ".join(names[:12])
     return text if len(names) <= 12 else f"{text} and {len(names) - 12} more"
 
 
-def _require_plain(joint: UrdfJoint) -> None:
+def _require_single_axis(joint: UrdfJoint) -> None:
     if joint.urdf_type not in ONE_AXIS:
         raise ModelError(
             f"joint '{joint.name}': is {joint.urdf_type}, which in a serial arm only the base "
@@ -534,10 +537,10 @@ def _notes(
     yield f"{len(moving)} joint{'s' * (len(moving) != 1)} from {robot.root} to {tip}"
     for segment in segments:
         if segment.merged:
-            yield f"{segment.name}: with {some(list(segment.merged))}, fixed to it"
+            yield f"{segment.name}: with {name_list(list(segment.merged))}, fixed to it"
         if segment.frozen:
             yield (
-                f"{segment.name}: joints {some(list(segment.frozen))} branch off and are "
+                f"{segment.name}: joints {name_list(list(segment.frozen))} branch off and are "
                 "frozen at 0"
             )
     for segment in segments[1:]:

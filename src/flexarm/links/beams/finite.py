@@ -16,7 +16,7 @@ from flexarm.errors import ShapeError
 from flexarm.links.base import Ends
 from flexarm.links.basis import BeamDirection, left_over
 from flexarm.links.beams.mesh import PanelMesh, mesh_for
-from flexarm.links.constants import DENSE, REFINEMENTS, RESOLVED
+from flexarm.links.constants import MOST_DENSE_UNKNOWNS, REFINEMENTS, RESOLVED_COEFFICIENT
 from flexarm.links.curves import SpanCurves
 from flexarm.links.remembered import remembered
 from flexarm.links.span import Span
@@ -49,9 +49,9 @@ def _modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: i
     for refine in REFINEMENTS:
         mesh = mesh_for(span, motion, count + 1, refine=refine)
         problem = SpanEigenproblem(mesh, conditions)
-        sigma, z = _leading(problem, count)
+        sigma, z = _lowest_modes(problem, count)
         last_coefficients = z.reshape(len(mesh.half), mesh.size, -1)[:, -2:]
-        if np.abs(last_coefficients).max() < RESOLVED:
+        if np.abs(last_coefficients).max() < RESOLVED_COEFFICIENT:
             break
     span_mass = float(np.sum(mesh.weights * span.at(motion.inertia, mesh.x)))
     scale = np.sqrt(span_mass or conditions.tip_mass) / sigma * problem.sense(z)
@@ -74,10 +74,10 @@ def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[SpanCurves, Ar
     return mesh.curves(mesh.tip.T @ stiffness, root), (stiffness + stiffness.T) / 2
 
 
-def _leading(problem: "SpanEigenproblem", count: int) -> tuple[Array, Array]:
+def _lowest_modes(problem: "SpanEigenproblem", count: int) -> tuple[Array, Array]:
     """Return the largest singular values of B (count,) and right singular vectors (p q, count)."""
     size = problem.mesh.tip.shape[1]
-    if size <= DENSE:
+    if size <= MOST_DENSE_UNKNOWNS:
         _, sigma, vectors = np.linalg.svd(problem.apply(np.eye(size)), full_matrices=False)
         return sigma[:count], np.ascontiguousarray(vectors[:count].T)
 

@@ -8,7 +8,7 @@ from flexarm.arm.shapes import Normalise
 from flexarm.errors import ShapeError
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.basis import MOTIONS, normalise
-from flexarm.links.constants import JUMP, SHEAR_POINTS
+from flexarm.links.constants import JUMP_SIZE, SHEAR_POINTS
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
@@ -44,7 +44,7 @@ def sheared(shapes: Shapes, span: Span, scaling: Normalise) -> Shapes:
         third_derivative = shapes.values(motion.direction, x, 3)
         stiffness += ratio * bending * third_derivative.T @ (weight[:, None] * third_derivative)
         curve_sets = shapes.curves.get(motion.direction, ())
-        curves[motion.direction] = tuple(_with(curve, ratio) for curve in curve_sets)
+        curves[motion.direction] = tuple(_with_shear(curve, ratio) for curve in curve_sets)
     if shapes.mass is not None:
         raise ShapeError(
             "measured modes include shear already. Leave the shear stiffness out of the section."
@@ -54,7 +54,7 @@ def sheared(shapes: Shapes, span: Span, scaling: Normalise) -> Shapes:
     )
 
 
-def _with(bending: SpanCurves, ratio: float) -> SpanCurves:
+def _with_shear(bending: SpanCurves, ratio: float) -> SpanCurves:
     """Return bending curves b plus shear deflection, ``b - ratio (b'' - b''(0))``.
 
     The derivatives of the returned curves are those of b, which are the section rotations.
@@ -78,7 +78,7 @@ def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:
     for nu in (1, 2):
         size = np.abs(shapes.values(direction, shapes.edges, nu)).max(initial=0.0)
         left, right = (shapes.values(direction, inner_edges + h, nu) for h in (-step, step))
-        if np.abs(right - left).max(initial=0.0) > JUMP * size:
+        if np.abs(right - left).max(initial=0.0) > JUMP_SIZE * size:
             raise ShapeError(
                 "shear needs shapes without jumps of curvature. Replace elements and lumped "
                 "springs by 'loaded' or another family of modes."

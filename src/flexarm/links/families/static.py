@@ -14,7 +14,7 @@ def add_static(
     shapes: Shapes,
     span: Span,
     counts: Counts,
-    rest: Callable[[BeamDirection, int], SpanCurves],
+    remaining_shapes: Callable[[BeamDirection, int], SpanCurves],
 ) -> Shapes:
     """Return modes with static shapes of tip loads added, orthogonal to the modes in strain energy.
 
@@ -37,7 +37,10 @@ def add_static(
     """
     parts: list[Shapes] = []
     for motion, count in wanted(span, counts):
-        own_modes, curves = shapes.some(shapes.moving(motion.direction)), rest(motion, count)
+        own_modes, curves = (
+            shapes.some(shapes.moving(motion.direction)),
+            remaining_shapes(motion, count),
+        )
         unit_stiffness = np.ones(curves.count)
         static_shapes = family(
             motion.direction, curves, unit_stiffness, shapes.edges, first=own_modes.count + 1

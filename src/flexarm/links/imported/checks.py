@@ -10,18 +10,18 @@ from flexarm.io.source import Path
 from flexarm.linear_model import undamped
 from flexarm.links.imported.body import rigid_mass
 from flexarm.links.imported.constants import (
-    DENSEST,
     DIGITS,
+    DOUBTFUL_MASS,
+    FARTHEST_INTERFACE,
     FEWEST_NODES,
     FINE_MESH,
     FREQUENCIES,
-    GRAMS,
+    LARGEST_DENSITY,
+    LARGEST_GRADIENT,
     LENGTHS,
     NEIGHBOURS,
-    OUTSIDE,
     REFUSE_ABOVE,
-    SHUFFLED,
-    STEEP_NODE,
+    SHORTEST_CHANGE,
     STIFFNESS_FACTOR,
 )
 from flexarm.links.imported.data import Integers, ModalData, Stated, Units
@@ -120,7 +120,7 @@ def state_conventions(findings: Findings, data: ModalData) -> None:
 
 def check_units(findings: Findings, units: Units, mass: float) -> None:
     """Add a note for a mass [kg] of grams in a file with units mm, kg: masses may be in tonnes."""
-    if units == (1e-3, 1.0, 1.0) and mass < GRAMS:
+    if units == (1e-3, 1.0, 1.0) and mass < DOUBTFUL_MASS:
         findings.note(
             ("mass",),
             f"the mass of the body is {1e3 * mass:.3g} g with units 'mm, kg, s'. "
@@ -249,14 +249,14 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
     ends = (("hub", np.zeros(3), data.hub_nodes), ("tip", tip.position, data.tip_nodes))
     for key, origin, rows in ends:
         distance = float(np.maximum(np.maximum(low - origin, origin - high), 0.0).max())
-        if distance > OUTSIDE * size:
+        if distance > FARTHEST_INTERFACE * size:
             findings.refuse(
                 (f"{key}_position",),
                 f"is {distance:.4g} m away from a body of {size:.4g} m. Are both in the same "
                 "units and axes?",
             )
         nearest = float(np.linalg.norm(data.nodes[rows] - origin, axis=1).min(initial=np.inf))
-        if len(rows) and nearest > OUTSIDE * size:
+        if len(rows) and nearest > FARTHEST_INTERFACE * size:
             findings.refuse(
                 (f"{key}_nodes",),
                 f"are {nearest:.4g} m from the {key} frame, of a body of {size:.4g} m. Are "
@@ -268,7 +268,7 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
         )
     total, volume = float(data.node_mass.sum()), float(np.prod(high - low))
     check_units(findings, data.units, total)
-    if volume > 1e-6 * size**3 and total > DENSEST * volume:
+    if volume > 1e-6 * size**3 and total > LARGEST_DENSITY * volume:
         findings.refuse(
             ("mass",),
             f"{total:.4g} kg in a box of {volume:.4g} m^3 is denser than any metal. Are "
@@ -299,12 +299,12 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
     medians = np.maximum(np.median(gradients, axis=1), 1e-300)
     size = np.abs(shapes).max(axis=(1, 2))
     reach, step = float(np.ptp(places, axis=0).max()), float(np.median(spacing[:, 0]))
-    if reach > FINE_MESH * step and float(np.median(size / medians)) < SHUFFLED * step:
+    if reach > FINE_MESH * step and float(np.median(size / medians)) < SHORTEST_CHANGE * step:
         findings.note(
             ("shapes",),
             "move nearly every node unlike its neighbours. Are nodes and shapes in another order?",
         )
-    elif float(np.quantile(gradients.max(axis=1) / medians, 0.75)) > STEEP_NODE:
+    elif float(np.quantile(gradients.max(axis=1) / medians, 0.75)) > LARGEST_GRADIENT:
         worst = int(np.argmax(np.quantile(gradients / medians[:, None], 0.75, axis=0)))
         findings.note(
             ("shapes",), f"move node {worst + 1} unlike its neighbours. Are nodes in another order?"

@@ -40,10 +40,10 @@ FREQUENCIES = (0.01, 1e5)  # lowest and highest frequency of a link [Hz]
 LENGTHS = (1e-3, 100.0)  # smallest and largest size of a link [m]
 # Largest ratio of a link's stiffness to that of its section, and of its inverse.
 STIFFNESS_FACTOR = 100.0
-DENSEST = 25_000.0  # density above that of osmium [kg/m^3]
-GRAMS = 0.1  # mass below which units are doubted [kg]: that of a link of 100 kg in tonnes
+LARGEST_DENSITY = 25_000.0  # density above that of osmium [kg/m^3]
+DOUBTFUL_MASS = 0.1  # mass below which units are doubted [kg]: that of a link of 100 kg in tonnes
 SPIN_STIFFENING = 1e3  # change of a mode's squared frequency per squared spin; for links about 1
-OUTSIDE = 0.5  # distance of an interface from the nodes, relative to the body's size
+FARTHEST_INTERFACE = 0.5  # distance of an interface from the nodes, relative to the body's size
 
 # Nodes in another order: smallest number of nodes of a compared mesh; number of neighbours.
 FEWEST_NODES, NEIGHBOURS = 50, 8
@@ -52,14 +52,14 @@ FINE_MESH = 10.0
 # Gradient at a node, relative to the median of all nodes: at most 3.4 in the meshes of tests.
 # Distance over which shapes change by their size, relative to that of nodes: at least 9 in the
 # meshes of tests, 2.8 where nodes are shuffled.
-STEEP_NODE, SHUFFLED = 4.8, 3.0
+LARGEST_GRADIENT, SHORTEST_CHANGE = 4.8, 3.0
 
 # Reduction of finite-element models
-SMALL_PART = 60  # largest number of nodes of a part that is not divided further
+MOST_NODES_UNDIVIDED = 60  # largest number of nodes of a part that is not divided further
 # Weight of a body's mass, centre and inertia relative to its modal masses in a fit.
 MASS_WEIGHT = 1e3
 
 # Display of bodies: number of points of the axis, with both ends; largest numbers of other points
 # and of points of a surface.
 AXIS_POINTS, INNER_POINTS, SURFACE_POINTS = 13, 400, 3000
-AVERAGED = 0.75  # width of the averaging window of the axis, in intervals between its points
+AXIS_WINDOW = 0.75  # width of the averaging window of the axis, in intervals between its points

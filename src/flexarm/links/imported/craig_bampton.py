@@ -13,7 +13,7 @@ import numpy.typing as npt
 from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.imported.constants import DIGITS, MOST_MODES, SMALL_PART, SUM_DIGITS
+from flexarm.links.imported.constants import DIGITS, MOST_MODES, MOST_NODES_UNDIVIDED, SUM_DIGITS
 from flexarm.links.imported.data import Integers, ModalData, no_lines, rigid_columns, spans_a_frame
 from flexarm.links.imported.drawing import triangles
 from flexarm.links.imported.file import inspect_data
@@ -106,7 +106,7 @@ def reduced_data(model: ModalData, modes: int) -> ModalData:
         raise ModelError(
             "hub, tip: the two faces have nodes in common. Choose faces without a common node."
         )
-    K = _whole("stiffness", model.stiffness, 3 * len(positions))
+    K = _full_matrix("stiffness", model.stiffness, 3 * len(positions))
     m = _scalar_mass(model.node_mass, len(positions))
     _refuse_grounded(K, positions)
     hub = model.hub or Pose(np.eye(3), positions[ends[0]].mean(axis=0))
@@ -135,7 +135,7 @@ def _shapes(
 
     rows = [(3 * face[:, None] + np.arange(3)).ravel() for face in faces]
     free_nodes = np.setdiff1d(np.arange(len(positions)), np.concatenate(faces))
-    free_rows = (3 * _dissected(K, positions, free_nodes)[:, None] + np.arange(3)).ravel()
+    free_rows = (3 * _elimination_order(K, positions, free_nodes)[:, None] + np.arange(3)).ravel()
     if modes >= len(free_rows):
         raise ModelError(
             f"modes: must be fewer than the {len(free_rows)} unknowns between the two faces"
@@ -177,7 +177,7 @@ def _shapes(
     return shapes.T.reshape(6 + modes, -1, 3), (modal_stiffness + modal_stiffness.T) / 2
 
 
-def _dissected(K: Sparse, positions: Array, rows: Integers) -> Integers:
+def _elimination_order(K: Sparse, positions: Array, rows: Integers) -> Integers:
     """Return node indices in nested-dissection order, so that factors of K have little fill-in.
 
     The two halves of the mesh across its longest side come first, then the nodes in between.
@@ -193,7 +193,7 @@ def _dissected(K: Sparse, positions: Array, rows: Integers) -> Integers:
         part_positions = positions[part]
         coordinate = (
             part_positions[:, np.argmax(np.ptp(part_positions, axis=0))]
-            if len(part) > SMALL_PART
+            if len(part) > MOST_NODES_UNDIVIDED
             else part_positions[:0, 0]
         )
         is_low = coordinate < np.median(coordinate) if len(coordinate) else coordinate > 0
@@ -227,7 +227,7 @@ def _face(key: str, rows: Integers, positions: Array) -> Integers:
     return np.unique(rows)
 
 
-def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
+def _full_matrix(key: str, matrix: Sparse, size: int) -> Sparse:
     """Return a full symmetric sparse matrix, given in full or as its upper triangle.
 
     Raise ModelError for a wrong shape, infinite entries or asymmetry.
@@ -263,8 +263,8 @@ def _scalar_mass(mass: Sparse, count: int) -> Sparse:
             raise ModelError(f"mass: must be {count} finite numbers, one per node")
         return csr_array(diags_array(mass))
     if mass.shape == (count, count):
-        return _whole("mass", mass, count)
-    full = _whole("mass", mass, 3 * count)
+        return _full_matrix("mass", mass, count)
+    full = _full_matrix("mass", mass, 3 * count)
     first = full[0::3][:, 0::3]
     size = abs(first).max()
     for a in range(3):

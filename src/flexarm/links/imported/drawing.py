@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexarm.links.imported.body import Drawn
-from flexarm.links.imported.constants import AVERAGED, AXIS_POINTS, INNER_POINTS, SURFACE_POINTS
+from flexarm.links.imported.constants import AXIS_POINTS, AXIS_WINDOW, INNER_POINTS, SURFACE_POINTS
 from flexarm.links.imported.data import Integers, no_lines
 from flexarm.spatial import Array, Pose
 
@@ -27,8 +27,8 @@ def drawn_points(
     if 0 < len(nodes) <= SURFACE_POINTS:
         edges, surface = no_lines(), np.searchsorted(nodes, faces)
     else:
-        nodes, edges = _some(len(positions), lines)
-        surface = no_lines(3) if len(edges) else _hull(positions[nodes])
+        nodes, edges = _selected_nodes(len(positions), lines)
+        surface = no_lines(3) if len(edges) else _hull_triangles(positions[nodes])
     return Drawn(
         np.vstack([axis, positions[nodes]]),
         np.concatenate([axis_shapes, shapes[:, nodes].transpose(1, 2, 0)]),
@@ -55,7 +55,7 @@ def outer_faces(elements: Integers) -> Integers:
     return triangles(all_faces[first_index[count == 1]])
 
 
-def _hull(positions: Array) -> Integers:
+def _hull_triangles(positions: Array) -> Integers:
     """Return the triangles of the convex hull of points (n, 3), none if coplanar or too few."""
     from scipy.spatial import ConvexHull, QhullError
 
@@ -87,7 +87,7 @@ def _axis(positions: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Arra
     length = float(np.linalg.norm(tip.position))
     fraction = positions @ tip.position / length**2
     points, axis_shapes = [np.zeros(3)], [np.zeros((3, len(shapes)))]
-    width = AVERAGED / (AXIS_POINTS - 1)
+    width = AXIS_WINDOW / (AXIS_POINTS - 1)
     for s in np.linspace(0.0, 1.0, AXIS_POINTS)[1:-1]:
         weights = np.exp(-(((fraction - s) / width) ** 2)) + 1e-30
         weights = weights / weights.sum()
@@ -96,7 +96,7 @@ def _axis(positions: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Arra
     return np.array([*points, tip.position]), np.stack([*axis_shapes, tips[:, :3].T])
 
 
-def _some(count: int, lines: Integers) -> tuple[Integers, Integers]:
+def _selected_nodes(count: int, lines: Integers) -> tuple[Integers, Integers]:
     """Return indices of at most INNER_POINTS of ``count`` nodes, and the lines between them."""
     nodes = np.linspace(0, count - 1, min(count, INNER_POINTS)).astype(np.int64)
     index = np.full(count, -1)

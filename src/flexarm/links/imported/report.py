@@ -38,7 +38,7 @@ class Findings:
 
     def refuse(self, path: Path, message: str) -> None:
         """Add an error about the value at `path`, for which the file is refused."""
-        self.problems.append((self._named(path), message))
+        self.problems.append((self._file_path(path), message))
 
     def judge(self, difference: float, path: Path, message: str) -> None:
         """Add an error or a note if a relative difference exceeds REFUSE_ABOVE or NOTE_ABOVE."""
@@ -49,7 +49,7 @@ class Findings:
 
     def note(self, path: Path, message: str) -> None:
         """Add a note about the value at `path`, or about the whole file if the path is empty."""
-        self.notes.append(f"{show_path(self._named(path))}: {message}" if path else message)
+        self.notes.append(f"{show_path(self._file_path(path))}: {message}" if path else message)
 
     @property
     def errors(self) -> list[str]:
@@ -75,5 +75,5 @@ class Findings:
             *(f"  error: {error}" for error in self.errors),
         ]
 
-    def _named(self, path: Path) -> Path:
+    def _file_path(self, path: Path) -> Path:
         return (self.keys.get(str(path[0]), path[0]), *path[1:]) if path else path

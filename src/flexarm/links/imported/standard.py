@@ -265,18 +265,18 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
     _agree(findings, "Oe", b["Oe"].m0, np.stack(products, axis=1), "Gr")
     position = _product(cross)
     _agree(findings, "Cr", b["Cr"].m0, _axial(position), "Gr")
-    total = _evens(b["Oe"].m1) + _odds(b["Cr"].m1)
+    total = _symmetric_parts(b["Oe"].m1) + _antisymmetric_parts(b["Cr"].m1)
     pairs = _shape_pairs(sid, findings, total)
     modal = check_matrix(findings, "Me", b["Me"].m0, definite=True)
     stiffness = check_matrix(findings, "Ke", b["Ke"].m0, definite=False)
     if not sid.mass > 0:
         findings.refuse(("mass",), f"must be > 0, got {sid.mass:g}")
-    none = np.zeros((3, m, m))
+    no_quadratic = np.zeros((3, m, m))
     inertia = (b["J"].m0 + b["J"].m0.T) / 2
     integrals = Integrals(
         sid.mass, b["mdCM"].m0[:, 0].copy(), np.trace(inertia) / 2 * np.eye(3) - inertia, shape,
         position, pairs, np.zeros((3, 3)), (b["Cr"].m0 - _axial(position)).T,
-        modal - np.einsum("ijaa->ij", pairs), none, none, modal, stiffness,
+        modal - np.einsum("ijaa->ij", pairs), no_quadratic, no_quadratic, modal, stiffness,
     )  # fmt: skip
     first = _symmetric(b["Ct"].m1.transpose(2, 1, 0))
     return integrals, (first, _symmetric((total - pairs).transpose(3, 2, 0, 1)))
@@ -308,7 +308,9 @@ def _shape_pairs(sid: SidFile, findings: Findings, total: Array) -> Array:
             "has no m1, so the stiffening by loads cannot be separated in Oe. It is "
             "included with 'stiffening: false' too.",
         )
-    return np.asarray(symmetric_part + remainder[:, :, None, None] * np.eye(3) / 3 + _odds(angular))
+    return np.asarray(
+        symmetric_part + remainder[:, :, None, None] * np.eye(3) / 3 + _antisymmetric_parts(angular)
+    )
 
 
 def _agree(findings: Findings, key: str, block: Array, expected: Array, other: str) -> None:
@@ -330,7 +332,7 @@ def _product(cross: Array) -> Array:
     return np.asarray(cross.swapaxes(-1, -2) + trace[..., None, None] * np.eye(3))
 
 
-def _evens(products: Array) -> Array:
+def _symmetric_parts(products: Array) -> Array:
     """Return symmetric parts (q, m, 3, 3) from coefficients of velocity products, (q, m, 6)."""
     symmetric_part = np.zeros((*products.shape[:2], 3, 3))
     xx, yy, zz = (products[:, :, k] for k in range(3))
@@ -341,7 +343,7 @@ def _evens(products: Array) -> Array:
     return symmetric_part
 
 
-def _odds(angular: Array) -> Array:
+def _antisymmetric_parts(angular: Array) -> Array:
     """Return antisymmetric parts (q, m, 3, 3) from angular momenta (q, m, 3)."""
     antisymmetric_part = np.zeros((*angular.shape[:2], 3, 3))
     for axis in range(3):

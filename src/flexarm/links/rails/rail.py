@@ -10,7 +10,7 @@ from flexarm.constants import ACCUMULATED, DUST
 from flexarm.errors import ShapeError
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.collocation import Collocation
-from flexarm.links.constants import JUMP, RAIL_POINTS
+from flexarm.links.constants import JUMP_SIZE, RAIL_POINTS
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import Array, settled
 
@@ -120,4 +120,4 @@ def _jumps(series: Array, edges: Array) -> Array:
     ends, starts = series.sum(axis=1), np.einsum("k,pkm->pm", sign, series)
     size = np.abs(series).sum(axis=1).max(initial=0.0)
     difference = np.abs(ends[:-1] - starts[1:]).max(axis=1, initial=0.0)
-    return np.asarray(edges[1:-1][difference > JUMP * size])
+    return np.asarray(edges[1:-1][difference > JUMP_SIZE * size])

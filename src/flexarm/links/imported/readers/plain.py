@@ -342,7 +342,7 @@ def is_single(value: Any) -> bool:
 def read_units(units: Any) -> Units:
     """Return units of length, mass and time, such as 'mm, t, s', as multiples of SI units."""
     if isinstance(units, np.ndarray):
-        units = ", ".join(str(each) for each in np.atleast_1d(units))
+        units = ", ".join(str(word_part) for word_part in np.atleast_1d(units))
     if isinstance(units, dict):
         units = ", ".join(str(units.get(key, "")) for key in ("length", "mass", "time"))
     words = [word.strip() for word in str(units).split(",")][:3]

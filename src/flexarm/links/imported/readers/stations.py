@@ -336,7 +336,7 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
             continue
         for j, (column, cell) in enumerate(cells):
             values[k, j] = read_number(cell)
-            if fault := _wrong(names[j], values[k, j]):
+            if fault := _cell_fault(names[j], values[k, j]):
                 message = f"{fault}, got {text.shorten(repr(cell))}"
                 problems.append(text.Diagnostic((line, column), (names[j],), message))
     if problems:
@@ -344,7 +344,7 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
     return {name: values[:, j] for j, name in enumerate(names)}
 
 
-def _wrong(column: str, value: float) -> str:
+def _cell_fault(column: str, value: float) -> str:
     """Return an error message for an invalid value in a column, empty if the value is valid."""
     if not abs(value) <= LARGEST:
         return f"must be a number of at most {LARGEST:g}"

@@ -36,7 +36,7 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
     ModelError
         If the file cannot be read, or required data are missing.
     """
-    datasets = _sets(path)
+    datasets = _datasets(path)
     numbers, positions = _nodes(datasets, path)
     row = {number: k for k, number in enumerate(numbers)}
     modes = [
@@ -70,7 +70,7 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _sets(path: Path) -> list[dict[str, Any]]:
+def _datasets(path: Path) -> list[dict[str, Any]]:
     """Return the datasets of nodes, shapes and units in a file."""
     try:
         import pyuff
@@ -94,8 +94,8 @@ def _nodes(datasets: list[dict[str, Any]], path: Path) -> tuple[list[int], Array
     if not sets:
         raise ModelError(f"{path}: has no nodes (dataset 15 or 2411)")
     try:
-        numbers = [n for dataset in sets for n in _whole(dataset["node_nums"])]
-        positions = _bounded(np.concatenate(
+        numbers = [n for dataset in sets for n in _integers(dataset["node_nums"])]
+        positions = _require_bounded(np.concatenate(
             [np.stack([np.ravel(dataset[axis]) for axis in "xyz"], axis=1) for dataset in sets]
         ).astype(float))  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
@@ -119,8 +119,8 @@ def _shape(
     shape = np.zeros((len(row), 3))
     try:
         values = np.stack([np.ravel(mode[key]) for key in keys], axis=1)
-        rows = [row[number] for number in _whole(mode["node_nums"])]
-        shape[rows] = _bounded(_real(values))
+        rows = [row[number] for number in _integers(mode["node_nums"])]
+        shape[rows] = _require_bounded(_real(values))
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(
             f"{path}: a mode is incomplete ({error!s:.60}). Is a node unknown, or was the file "
@@ -129,7 +129,7 @@ def _shape(
     return shape
 
 
-def _whole(numbers: Any) -> list[int]:
+def _integers(numbers: Any) -> list[int]:
     """Return node numbers as integers; raise ValueError for numbers that are not whole."""
     values = np.ravel(numbers).astype(float)  # exact below 2^53
     if not np.all(np.abs(values) < 2.0**53) or np.any(values != np.round(values)):
@@ -137,7 +137,7 @@ def _whole(numbers: Any) -> list[int]:
     return [int(value) for value in values]
 
 
-def _bounded(values: Array) -> Array:
+def _require_bounded(values: Array) -> Array:
     """Return the given numbers; raise ValueError if one is not finite or is too large."""
     if not np.all(np.abs(values) <= LARGEST):
         raise ValueError(f"all numbers must be finite and at most {LARGEST:.2g}")
@@ -154,7 +154,7 @@ def _real(values: Any) -> Array:
 
 def _value(mode: dict[str, Any], key: str, path: Path) -> float:
     try:
-        return float(_bounded(np.asarray(np.real(mode[key]), dtype=float)))
+        return float(_require_bounded(np.asarray(np.real(mode[key]), dtype=float)))
     except (KeyError, TypeError, ValueError):
         raise ModelError(
             f"{path}: {key}: is missing in a mode, or is not a finite number"
@@ -164,7 +164,7 @@ def _value(mode: dict[str, Any], key: str, path: Path) -> float:
 def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
     """Return node indices from 1 for node numbers of the file."""
     try:
-        return np.array([row[n] + 1 for n in _whole(numbers)])
+        return np.array([row[n] + 1 for n in _integers(numbers)])
     except (KeyError, TypeError, ValueError):
         raise ModelError(f"{key}: must be node numbers of the file") from None
 
