@@ -22,13 +22,13 @@ class ShapeComparison:
     Attributes
     ----------
     error
-        Error of the tip deflections relative to the larger of their range and their size, of the
-        worst link.
+        Error of the link with the largest error of the tip deflection, relative to the larger of
+        the deflection's range and size.
     tip
         Error of the arm's tip position [m].
     converged
-        Whether the second step changed the deflections by less than half of the first, or by less
-        than the tolerance; else the error may be larger.
+        Whether the second addition of shapes changed the deflections by less than half as much as
+        the first, or by less than the tolerance; otherwise the error may be larger.
     """
 
     error: float
@@ -45,15 +45,16 @@ def compare(
 ) -> ShapeComparison:
     """Compute the error of the shapes of a motion from the motions of two richer arms.
 
-    The error is the change by the first step and twice that by the second, which bounds the sum of
-    all further ones if every step at least halves the change.
+    Shapes are added in two steps. The error is the change by the first step plus twice the change
+    by the second. It is an upper bound if every further step at least halves the change.
 
     Parameters
     ----------
     model, motion, tip, rtol
         The arm, its motion, the positions of its tip (T, 3) and the tolerance.
     simulate
-        Simulates the same motion of another arm, and returns it and the positions of its tip.
+        Function that simulates the same motion of another arm, and returns this motion and the
+        positions of its tip.
     """
     unloaded = RicherArm(model).unloaded_directions(motion, RESOLUTION * rtol)
     richer, richest = (

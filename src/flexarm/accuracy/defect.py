@@ -143,9 +143,9 @@ class RicherArm:
     def deviations(self, motion: Motion) -> dict[str, dict[str, Array]]:
         """Compute the corrections of the links' tip positions for a motion, (T, 3) each [m].
 
-        They are by name of the link, and by cause: more ``shapes`` in the directions that have
-        some, ``stiffness`` in directions that have none, shear and rotary inertia of the
-        ``section``.
+        They are keyed by link name and by cause: ``shapes`` (further shapes in directions with
+        shapes), ``stiffness`` (elastic directions without shapes), ``section`` (shear and rotary
+        inertia).
         """
         loads = np.zeros((len(motion.t), self.model.size, 3))
         feedback, stretches = self.feedback(motion), list[Stretch]()
@@ -177,10 +177,10 @@ class RicherArm:
         return q
 
     def unloaded_directions(self, motion: Motion, threshold: float) -> set[tuple[str, Direction]]:
-        """Return the links and directions in which next to nothing deflects the links.
+        """Return the links and directions in which loads are negligible.
 
-        Loads there would deflect them by less than a share of the link's own deflections.  Twist
-        is loaded wherever a link bends both ways.
+        Such loads would deflect a link by less than a given fraction of its deflections in the
+        motion. Twist counts as loaded wherever a link bends along y and z.
         """
         loads = np.zeros((len(motion.t), self.model.size, 3))
         for leg in self.legs(motion):
@@ -221,7 +221,7 @@ class RicherArm:
     def _load(
         self, motion: Motion, leg: MotionPhase, loads: Array, stored: set[int]
     ) -> dict[int, Array]:
-        """Compute the loads of the three deviations in a phase, and return some mass matrices.
+        """Compute the loads of the three deviations in a phase, and mass matrices at some samples.
 
         ``loads`` (T, n, 3) is filled in place; mass matrices are returned at samples ``stored``.
         """
@@ -293,7 +293,7 @@ class RicherArm:
 
 
 def twist_loads(part: LinkModel) -> Array:
-    """Compute the loads that bending both ways exerts on the twist of a link.
+    """Compute the twisting loads on a link that bends along y and z at the same time.
 
     Shape k is loaded by ``factors[k, i, j] q_i q_j / 2``. A beam with different bending stiffnesses
     is twisted by ``(EIy - EIz) y'' z''`` per length (the moment about the axis in Kirchhoff's

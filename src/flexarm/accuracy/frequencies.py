@@ -23,10 +23,10 @@ class FrequencyErrors:
     Attributes
     ----------
     model
-        Error of linear beams against exact ones, of Euler-Bernoulli beams against Timoshenko beams,
-        and of elastic directions without shapes.
+        Error of linear beams relative to exact beams, of Euler-Bernoulli beams relative to
+        Timoshenko beams, and of neglecting elastic directions without shapes.
     shapes
-        Error against more shapes.
+        Error relative to the same arm with more shapes.
     solution
         Rounding error of the eigenvalue.
     """

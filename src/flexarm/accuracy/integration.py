@@ -25,15 +25,15 @@ class IntegrationError:
         Largest error of tip deflections, wind-ups, joint and base coordinates, relative to their
         ranges; None if it was not computed.
     kept_until
-        Time up to which the error is within the tolerance [s]; None if that is the end of the run,
-        or was not computed.
+        Time up to which the error is within the tolerance [s]; None if the error stays within it to
+        the end of the run, or was not computed.
     rounding
-        The part of the error that no smaller tolerance reduces.
+        Part of the error due to rounding, which a smaller tolerance does not reduce.
     at_least
         Whether ``error`` is the error of an energy or momentum balance; the true error may be
         larger.
     rtol
-        Tolerance of the run; None if its steps were given.
+        Tolerance of the run; None if the step size was given instead.
     """
 
     error: float | None
@@ -67,16 +67,16 @@ def integration_error(
     model, motion
         The arm and its motion.
     closer
-        The motion at the tighter tolerance; None if it was not computed.
+        The same motion at the tighter tolerance; None if it was not computed.
     rtol
         Tolerance of the motion.
     falls
-        Ratio of the errors of the two motions by the lengths of their steps.
+        Ratio of the errors of the two motions that their step lengths suggest.
     steps
-        Number of steps, each of which rounds numbers.
+        Number of steps, from which the accumulated rounding error is estimated.
     balance
-        Largest error of the energy and momentum balances, relative to the exchanged amounts.
-        It is the least error of the integration if it exceeds the tolerance.
+        Largest error of the energy and momentum balances, relative to the exchanged energy and
+        momentum. If it exceeds the tolerance, it is a lower bound of the integration error.
     """
     error, kept_until, rounding = None, None, 0.0
     if any(axis.motor is not None for axis in model.axes):
@@ -140,7 +140,8 @@ def _coordinates(
 ) -> Array:
     """Return the coordinates of another motion at common samples, (S, n).
 
-    Attitude angles are those of the motion plus the rotation vector between the two attitudes.
+    Attitude angles are replaced by those of the first motion plus the rotation vector between the
+    two attitudes.
     """
     q = other.q[other_rows].copy()
     for k, first in enumerate(model.attitudes):

@@ -35,16 +35,16 @@ class MomentumBalance:
 
 
 def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumBalance:
-    """Compute the balance of momenta and impulses at T instants, all in inertial axes.
+    """Compute the balance of momenta and external impulses at T instants, in inertial axes.
 
     Parameters
     ----------
     momentum
-        Momentum [N s] over angular momentum [N m s] about the origin of all bodies, the same of
-        the base relative to and about the centre of mass, and the centre of mass [m], (T, 15).
+        Columns (T, 15): momentum [N s] and angular momentum about the origin [N m s] of all bodies;
+        momentum and angular momentum of the base relative to the centre of mass; position of the
+        centre of mass [m].
     impulse
-        Impulse [N s] over angular impulse [N m s] about the origin of all external forces,
-        (T, 6).
+        Impulse [N s] and angular impulse about the origin [N m s] of all external forces, (T, 6).
     length
         Length of the arm [m].
     """
@@ -66,5 +66,5 @@ def _largest(rows: Array) -> float:
 
 
 def _joint(linear: Array, angular: Array, length: float) -> float:
-    """Return the larger of two largest row norms, of ``linear`` and of ``angular / length``."""
+    """Return the largest norm among the rows of ``linear`` and of ``angular / length``."""
     return max(_largest(linear), _largest(angular) / length)

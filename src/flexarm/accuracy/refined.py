@@ -82,7 +82,7 @@ def refine(model: Model, *, exact: bool) -> Refined:
     Parameters
     ----------
     model
-        An arm for which `why_not_refined` is empty.
+        An arm that can be refined, for which `why_not_refined` returns an empty text.
     exact
         Whether links are geometrically exact beams; else the model's theory is used.
     """

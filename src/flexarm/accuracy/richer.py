@@ -1,4 +1,4 @@
-"""An arm with additional shapes that the given model lacks, by linear or by its own theory."""
+"""Arms with more shapes than a given model, by linear theory or by the theory of the model."""
 
 from collections.abc import Mapping, Set
 from contextlib import suppress
@@ -57,7 +57,7 @@ def why_fixed(part: LinkModel) -> str:
 
 
 def richer(model: Model) -> Richer:
-    """Build an arm by linear theory, with added shapes in every elastic direction."""
+    """Build an arm with added shapes in every elastic direction, by linear beam theory."""
     added = {k: _added(part, ADDED_SHAPES) for k, part in enumerate(model.links) if can_grow(part)}
 
     def body_of(arm: Arm, index: int, *_: object) -> BodyData:
@@ -81,7 +81,7 @@ def richer(model: Model) -> Richer:
 def enriched(
     model: Model, counts: Mapping[int, int], unloaded: Set[tuple[str, Direction]]
 ) -> Model:
-    """Build an arm by its own theory, with added shapes in every elastic direction.
+    """Build an arm with added shapes in every elastic direction, by the beam theory of the model.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def enriched(
     counts
         Number of shapes to add, by the order of the direction's stiffness.
     unloaded
-        Links and directions that get none.
+        Links and directions to which no shapes are added.
     """
     own_shapes = chosen_shapes(model.arm)
 
@@ -137,10 +137,10 @@ def _added(
 def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, count: int) -> SpanCurves:
     """Return the shapes in a direction that a link's own shapes do not span, most useful first.
 
-    They are the static shapes of loads at the tip, then those with the lowest frequencies with the
-    tip's mass, once all before them are projected out.  The bending moments (axial forces of rods)
-    of these shapes are polynomials, like the moments of tip loads and distributed loads on any
-    beam.
+    First come the static shapes of loads at the tip, then the shapes with the lowest frequencies
+    with the tip's mass. Each is made independent of all previous shapes. The bending moments (axial
+    forces of rods) of these shapes are polynomials, like the moments of tip loads and distributed
+    loads on any beam.
     """
     span, direction = elastic.span, motion.direction
     own_indices = elastic.shapes.moving(direction)

@@ -30,7 +30,7 @@ def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
 def shear_error(span: Span, motion: BeamDirection, section: Section, omega: float) -> float:
     """Estimate the relative error of a natural frequency by Euler-Bernoulli theory.
 
-    The theory's frequency is too high.
+    Euler-Bernoulli theory overestimates the frequency.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def shear_error(span: Span, motion: BeamDirection, section: Section, omega: floa
     section
         The section with its shape and material, if given.
     omega
-        The mode's frequency by that theory [rad/s].
+        Frequency of the mode by Euler-Bernoulli theory [rad/s].
 
     Notes
     -----

@@ -48,19 +48,20 @@ class RestErrors:
 class RunErrors:
     """Error estimates of a run's deflections relative to their range, or to their size at rest.
 
-    The values are upper estimates, or at rest differences from a refined arm; every value is the
-    error of the worst link.
+    For a motion the values are upper estimates; at rest they are differences from a refined arm.
+    Each value is the error of the link with the largest error.
 
     Attributes
     ----------
     model
-        Error against `MODEL_AGAINST`, the sum of ``parts``; None beyond the measured motions.
+        Error of the model, the sum of ``parts``, relative to beams with all stiffnesses of their
+        sections, and shear where EA is known; None for motions beyond the measured ones.
     shapes
-        Error against more shapes; None for links that can have no more (sliding links, lumped
-        springs, measured shapes, ``quadratic_shapes``), if a body was captured or released, and
-        at rest if nothing bends or no refined arm is computed.
+        Error of the shapes, relative to a solution with more shapes; None for links that can have
+        no more shapes (sliding links, lumped springs, measured shapes, ``quadratic_shapes``), if a
+        body was captured or released, and at rest if nothing bends or no refined arm is computed.
     solved
-        Error against the exact solution of the same equations.
+        Error of the integration, relative to the exact solution of the same equations.
     parts
         Parts of the model's error: ``theory`` (order of the series; nodes of exact links count with
         the shapes), ``stiffness`` (elastic directions without shapes, which count with the shapes
@@ -68,9 +69,9 @@ class RunErrors:
     why
         Why the error of the shapes is unknown; empty if it is known.
     cause
-        Why the error of the model is unknown, or how to reduce it.
+        Reason why the error of the model is unknown, or way to reduce the error.
     compared
-        Comparison with richer arms; None if there was none.
+        Comparison with arms with more shapes; None if there was no comparison.
     estimated
         Whether the errors of shapes and stiffness are estimates, which may be too small.
     """
@@ -189,9 +190,10 @@ def run_errors(
     solved
         Error of the integration.
     at_rest
-        Computes the errors of an arm at rest; None if they cannot be computed.
+        Function that computes the errors of an arm at rest; None if they cannot be computed.
     compare
-        Compares the motion with those of richer arms, or returns None: the error is estimated.
+        Function that compares the motion with motions of arms with more shapes. If the function
+        returns None, the error is estimated instead.
     why
         Why the errors of model and shapes cannot be estimated; empty if they can.
     """
@@ -253,7 +255,7 @@ def run_errors(
 
 
 def errors_off() -> RunErrors:
-    """Return errors that are all unknown, for runs that compute none."""
+    """Return a `RunErrors` in which all errors are unknown, for runs without error estimates."""
     off = "errors are off"
     return RunErrors(None, None, IntegrationError(None), dict.fromkeys(PARTS), off, off)
 

@@ -72,8 +72,8 @@ class Validity:
     slope, strain, shortening, quartic_share
         Largest values of all flexible links; strain is None if unknown for all links.
     model_error
-        Error of the model at such slopes, relative to the range of the deflections; None beyond the
-        measured slopes.
+        Largest error of the links' models at their slopes, relative to the range of the
+        deflections; None beyond the measured slopes.
     links
         Largest values of each flexible link.
     warnings
@@ -173,7 +173,7 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
 
 
 def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
-    """Return a sentence on the limits that a body of any shape exceeded; empty if none.
+    """Return a sentence on the limits that a general flexible body exceeded; empty if none.
 
     ``stiff`` says whether the body is stiffened by loads.
     """
@@ -216,7 +216,7 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
 
 
 def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
-    """Return the largest tip rotation, as slope, and strain of a body of any shape."""
+    """Return the largest tip rotation (as the slope) and strain of a general flexible body."""
     angles, part = body.tip_angles(q), body.part
     k = int(np.argmax(angles))
     slope = float(angles[k])

@@ -67,7 +67,7 @@ def check(arm: Arm) -> Report:
     Raises
     ------
     ModelError
-        If the arm cannot be built, with one line per link that cannot; or an event refers to a
+        If the arm cannot be built, with one line per faulty link; or if an event refers to a
         quantity that the arm does not have.
     """
     arm = validated(arm)
@@ -152,7 +152,7 @@ def _build(arm: Arm) -> Model:
 
 
 def _within_shapes(model: Model, start: Array) -> Array:
-    """Return the start coordinates (n,), with sliding joints clipped to the range of shapes."""
+    """Return the initial coordinates (n,), with sliding joints within the range of their shapes."""
     pose = start.copy()
     for index, low, high in model.sliding_ranges:
         pose[index] = np.clip(pose[index], low, high)

@@ -16,7 +16,7 @@ from flexarm.spatial import Array
 
 
 def arm_damping_notice(model: Model, locked: LinearModel, pose: Array) -> Iterator[Notice]:
-    """Yield a notice if the arm's slowest mode has a much lower damping ratio than its link.
+    """Yield a notice if the arm's slowest mode is damped much less than the link it strains most.
 
     ``locked`` has the arm's matrices at ``pose``, with driven joints locked.
     """

@@ -88,7 +88,7 @@ def contact_notices(model: Model, pose: Array) -> Iterator[Notice]:
 
 
 def section_notices(index: int, link: Link, facts: LinkReport) -> Iterator[Notice]:
-    """Yield notices of lengths, sections and frequencies of a link that suggest wrong units."""
+    """Yield notices of link lengths, sections and frequencies that suggest wrong units."""
     place = f"links[{index + 1}]"
     if link.length > 0 and not LENGTH[0] <= link.length <= LENGTH[1]:
         yield _units(f"{place}.length", f"{facts.name} is {link.length:.4g} m long")
@@ -144,7 +144,7 @@ def _units(place: str, message: str) -> Notice:
 
 
 def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> Iterator[Notice]:
-    """Yield notices of a start outside limits or range of shapes, and of a gear ratio below 1."""
+    """Yield notices of joints that start out of range, and of gear ratios below 1."""
     joint, name, place = axis.acts, axis.name, axis_place(axis)
     if joint.limits is not None:
         low, high, fastest = joint.limits.lower, joint.limits.upper, joint.limits.speed
@@ -188,7 +188,7 @@ def _outside(place: str, name: str, values: str) -> Notice:
 
 
 def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
-    """Yield notices of damping ratios that are large, or fewer than a link's modes."""
+    """Yield notices of large damping ratios, and of links with fewer ratios than modes."""
     place, damping = f"links[{index + 1}].damping", part.link.damping
     largest = max(part.link.damping_ratios, default=0.0)
     modes = part.modes.stop - part.modes.start

@@ -1,4 +1,4 @@
-"""Notices of servos too weak for the weight, brakes that oppose servos, and straight starts."""
+"""Notices of servos too weak for the weight, brakes that oppose servos, and undeflected starts."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -50,7 +50,7 @@ class HeldInterval:
 def held_notices(
     model: Model, traced: ca.Function, linear: LinearModel, start: Array
 ) -> Iterator[Notice]:
-    """Yield notices of weak servos, brakes that oppose servos, and a straight start under weight.
+    """Yield notices of weak servos, brakes that oppose servos, and undeflected links at the start.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _fighting(
 
 
 def _by_speed(each: Servoed) -> float:
-    """Return the largest effort [N m or N] under a servo's ``speed`` limit; infinite if none."""
+    """Return the largest effort [N m or N] that a servo's ``speed`` limit permits, or infinity."""
     servo = each.servo
     if servo.speed is None or servo.damping is None or servo.integral_time is not None:
         return math.inf
@@ -201,7 +201,7 @@ def _shortages(
     start: Array,
     holding: Callable[[Array], Array],
 ) -> Iterator[tuple[float, str]]:
-    """Yield for each sample time the effort that a servo lacks (negative if none), and text."""
+    """Yield per sample time by how much the holding effort exceeds the servo's limit, and text."""
     servo, row = span.servos[axis.name], np.zeros(model.size)
     row[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
     gain = float(row @ input_matrix(model)[:, servo.column])

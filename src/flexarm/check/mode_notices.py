@@ -116,7 +116,7 @@ def unexcited_notices(
 
 
 def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
-    """Yield a notice if the stiffness matrix at the start has negative directions."""
+    """Yield a notice if the stiffness matrix at the start has negative eigenvalues."""
     if modes.unstable:
         yield Notice(
             "warning",

@@ -22,7 +22,8 @@ class Notice:
     Attributes
     ----------
     severity
-        ``warning``: likely a mistake, or a model outside its range; ``note``: right, but unusual.
+        ``warning``: likely a mistake, or a model outside its range of validity; ``note``: correct
+        but unusual.
     code
         Name of the check, the same in every version.
     place
@@ -93,11 +94,11 @@ class FlexibleReport:
 
     span: float  # length of the flexible span [m]; of a sliding link exposed at the start
     shapes: str  # kind of the shape functions
-    summary: str  # description of that kind
+    summary: str  # description of this kind of shape functions
     root: str  # boundary condition of loaded modes at the root: ``free``, ``geared`` or ``held``
-    why_root: str  # reason for it
-    tip_mass: float  # mass that loaded modes assume at the tip [kg]
-    tip_inertia: Vector  # inertia that they assume there, about x, y, z [kg m^2]
+    why_root: str  # reason for this boundary condition
+    tip_mass: float  # tip mass assumed in loaded modes [kg]
+    tip_inertia: Vector  # tip inertia assumed in loaded modes, about x, y, z [kg m^2]
     directions: tuple[DirectionReport, ...]  # elastic directions of the section
     modes: tuple[ShapeMode, ...]  # modes of the chosen coordinates
     modal_data: tuple[str, ...]  # lines of the report on tabulated shapes, else none
@@ -133,7 +134,7 @@ class ArmMode:
 
     frequency: Frequency
     coordinate: str  # coordinate with the largest share in the strain energy
-    share: float  # that share
+    share: float  # share of this coordinate in the strain energy
 
 
 @dataclass(frozen=True)
@@ -165,21 +166,23 @@ class Report:
     Attributes
     ----------
     degrees_of_freedom
-        Numbers of coordinates by kind; ``free`` is the total less the prescribed ones.
+        Numbers of coordinates by kind; ``free`` is the number of coordinates that are not
+        prescribed.
     mass
         Mass of links, hubs and payload [kg].
     base_mass
         Mass of a free base's body [kg].
     centre_of_mass
-        Centre of mass of everything at the start, in the world [m].
+        Centre of mass of all bodies at the start, in world axes [m].
     rigid_motions
-        Number of motions without strain, joints free.
+        Number of rigid-body motions with free joints.
     modes_free, modes_held
-        Modes of the arm in its start pose, links undeformed: with the joints as they are, and
-        with the driven hubs (of elastic joints: their motors) locked.  Elastic stiffness only;
-        None if a coordinate has no inertia.
+        Modes of the arm in its initial pose with undeformed links: with the joints as they are, and
+        with the driven hubs (for elastic joints, the motors) locked. Only elastic stiffness is
+        included; None if a coordinate has no inertia.
     step
-        Largest stable step; None if nothing is fast, or a coordinate has no inertia.
+        Largest stable step; None if the arm neither vibrates nor decays, or if a coordinate has no
+        inertia.
     costs
         Cost of 1 s of a run: with the arm's shapes, and with half of them if links have several;
         empty if a coordinate has no inertia.

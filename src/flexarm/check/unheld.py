@@ -1,4 +1,4 @@
-"""Notices of joints without servo or brake that inputs drive beyond their limits."""
+"""Notices of joints without servo or brake whose inputs drive them beyond their limits."""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from flexarm.spatial import Array
 def unheld_notices(
     model: Model, linear: LinearModel, start: Array, speeds: Array
 ) -> Iterator[Notice]:
-    """Yield notices of joints that inputs drive beyond their limits, with the approximate time.
+    """Yield notices of joints whose inputs drive them beyond their limits, with the time.
 
     Notes
     -----

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP, 141 when the reader of
         the output went away, 1 on any other error.
     """
-    # NumPy reads it at its import, later.  Matrices of arms are too small for several threads.
+    # Set before NumPy is imported, since matrices of arms are too small for several threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = _run(argv)
             sys.stdout.flush()
     except OSError as error:
-        # The interpreter flushes standard output once more at its end, which must not fail again.
+        # The interpreter flushes standard output again at exit, which must not raise an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return EXIT_BROKEN_PIPE
@@ -152,7 +152,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Action of ``--version``, which imports the version only when given, to save 20 ms."""
+    """Parser action of ``--version``; the version number is imported only when it is printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from flexarm import __version__

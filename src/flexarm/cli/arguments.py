@@ -111,9 +111,9 @@ def seconds(text: str, unit: str = "s") -> float:
 def named(
     form: str, read: Callable[[str], Any] = str, *, optional: bool = False
 ) -> Callable[[str], tuple[str, Any]]:
-    """Return a parser of ``NAME=VALUE`` into name and value, where ``read`` parses the value.
+    """Return a function that splits ``NAME=VALUE`` and parses the value with ``read``.
 
-    With ``optional``, a name alone has the value None.
+    With ``optional``, the value may be omitted and is then None.
     """
 
     def pair(text: str) -> tuple[str, Any]:
@@ -190,7 +190,7 @@ def _run_option(name: str) -> Argument:
 
 
 def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Return the arguments that were given, by name, so that others keep library defaults."""
+    """Return the arguments given on the command line, by name; the library has the defaults."""
     values = {name: getattr(args, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 

@@ -260,7 +260,7 @@ def _print_step(console: "Console", report: "Report") -> None:
 
 
 def _cost_lines(report: "Report") -> list[str]:
-    """Return lines on the CPU time of 1 s of a run, with the arm's shapes and with half of them."""
+    """Return lines on the CPU time per second of a run, with all and with half of the shapes."""
     lines = []
     for cost in report.costs:
         speed = f"{cost.seconds:.2g} s of CPU"
@@ -288,7 +288,7 @@ def _about(value: float) -> str:
 
 
 def _notes_of_files(report: "Report") -> list[str]:
-    """Return the notes on files of shapes and bodies, which ``--all`` prints with each link."""
+    """Return notes on the files from which shapes and bodies were read; ``--all`` prints them."""
     return [
         f"note: {link.name}: {line.strip().removeprefix('note: ')}"
         for link in report.links if link.flexible is not None

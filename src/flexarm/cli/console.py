@@ -51,7 +51,7 @@ def open_console() -> "Console":
 
     class Output(Console):
         def on_broken_pipe(self) -> None:
-            """Raise the error for `flexarm.cli.main`, in place of Rich's exit with status 1."""
+            """Pass the pipe error on to `flexarm.cli.main`, which sets the exit status."""
             raise
 
     # Users' names must not be read as markup or emoji codes, nor be coloured.

@@ -1,4 +1,4 @@
-"""`flexarm identify`: fit numbers of a model file to measured runs."""
+"""`flexarm identify`: fit parameters of a model file to measured runs."""
 
 import argparse
 import sys

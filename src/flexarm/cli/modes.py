@@ -228,7 +228,7 @@ def _document(result: "Modes", followed: "Sweep | None") -> dict[str, Any]:
 
 
 def _servos(result: "Modes") -> list[str]:
-    """Return a note on the servos of free joints, which the modes leave out."""
+    """Return a note that the modes ignore the servos of joints that are free."""
     limp = ", ".join(
         axis.name
         for axis in result.model.axes

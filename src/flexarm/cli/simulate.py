@@ -131,7 +131,7 @@ def _write(
 
 
 def _require_endings(args: argparse.Namespace) -> None:
-    """Raise an error for output files with the ending of another kind of file."""
+    """Raise an error if the ending of an output file does not fit the kind of the file."""
     if args.live and args.out is None:
         raise Misuse("--live: needs --out, the file that the page is updated from")
     if args.out is not None:
@@ -196,7 +196,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
 
 
 def _settling(result: "Run") -> "Settling | None":
-    """Return the settling of the arm's tip; None if the motion does not end within the run."""
+    """Return how the arm's tip settles at its final position; None if the tip does not settle."""
     try:
         settling = result.settling()
     except FlexarmError:
@@ -205,7 +205,7 @@ def _settling(result: "Run") -> "Settling | None":
 
 
 def _equation_line(result: "Run") -> dict[str, str]:
-    """Return the summary line on the formulation, by heading; empty for the default."""
+    """Return the summary line on the formulation by heading; empty for the default."""
     from flexarm.formulations import DEFAULT
 
     words = [result.formulation, *(["as in its paper"] if result.paper else [])]
@@ -217,7 +217,7 @@ def _equation_line(result: "Run") -> dict[str, str]:
 
 
 def _momentum_line(balance: "MomentumBalance | None") -> dict[str, str]:
-    """Return the summary line on the momentum balance, by heading; empty without a free base."""
+    """Return the summary line on the momentum balance by heading; empty without a free base."""
     if balance is None:
         return {}
     linear, angular = balance.largest
@@ -293,7 +293,7 @@ def _motion_lines(result: "Run") -> dict[str, str]:
 
 
 def _print_events(console: "Console", result: "Run", most: int | None) -> None:
-    """Print at most ``most`` lines on events that occurred, events that did not, and losses."""
+    """Print at most ``most`` lines on events that occurred or did not occur, and on losses."""
     lines = [
         f"t = {event.t:.6g} s: {event.what}" + (f" ({event.lost:.3g} J lost)" if event.lost else "")
         for event in result.event_records

@@ -54,11 +54,11 @@ class Estimate:
     name: str
     before: float  # value before the fit
     value: float  # fitted value
-    error: float  # standard error; infinite of a number without an effect on the readings
+    error: float  # standard error; infinite for a parameter without effect on the readings
     low: float  # lower end of the interval
     high: float  # upper end of the interval
-    at_bound: bool = False  # whether it is at a bound of the search
-    by_steps: float = 0.0  # possible error by the runs' steps, which the interval includes
+    at_bound: bool = False  # whether the fitted value is at a bound of the search
+    by_steps: float = 0.0  # possible discretisation error, included in the interval
 
     @property
     def digits(self) -> int:
@@ -88,7 +88,7 @@ class Excitation:
     joint: str  # name of the joint
     frequency: float  # [Hz]
     amplitude: float  # amplitude in the unit of the joint's input
-    gain: float  # factor by which the interval of the least certain combination would narrow
+    gain: float  # factor by which the least certain combination's interval would narrow
     errors: dict[str, float]  # standard errors of all estimates with one more run of this kind
 
     def words(self) -> str:
@@ -101,7 +101,7 @@ class Excitation:
 
 @dataclass(frozen=True)
 class Fit:
-    """An arm fitted to measured runs, with estimates, their covariance and residual tests."""
+    """An arm fitted to measured runs, with the estimates, their covariance and residual tests."""
 
     arm: Arm  # the arm with the fitted numbers, whose notes state their origin
     # Numbers of the model file, offsets of inputs, gains, offsets and delays of sensors.

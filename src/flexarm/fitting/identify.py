@@ -82,38 +82,40 @@ def identify(
     Parameters
     ----------
     arm
-        The arm, whose numbers are the initial guess.
+        The arm, whose parameter values are the initial guess.
     data
-        A measured run or a list of them: files .csv, .npz, .mat or .parquet, or mappings of arrays
-        by name.  One column is the time; units may be in the names of columns, ``joint1 [deg]`` or
-        ``joint1_deg``, and are SI otherwise.  A file with a column ``frequency`` instead is a
-        frequency response, see `flexarm.fitting.responses.read_response`.
+        A measured run or a list of measured runs: files .csv, .npz, .mat or .parquet, or mappings
+        of arrays by name. One column contains the time. A column name may state a unit, as in
+        ``joint1 [deg]`` or ``joint1_deg``; without one, values are in SI units. A file with a
+        column ``frequency`` instead of a time is a frequency response, see
+        `flexarm.fitting.responses.read_response`.
     fit
-        Keys of numbers in the model file, such as ``links.1.joint.friction.viscous``; as a mapping
-        with bounds, ``{"payload.mass": (0.1, 2.0)}``, or None for bounds of a thousandth and a
-        thousand times the initial value.
+        Model-file keys of the parameters to fit, such as ``links.1.joint.friction.viscous``; or a
+        mapping from keys to bounds, ``{"payload.mass": (0.1, 2.0)}``, in which None stands for
+        bounds of a thousandth and a thousand times the initial value.
     outputs
         Measured quantities or sensors, keyed by column; see `flexarm.fitting.sensor.Sensor`.
     inputs
-        Column of the measured input by joint, linear between samples.  Other joints have the
-        inputs of the model file.
+        Column of the measured input, keyed by joint; inputs are interpolated linearly between
+        samples. All other joints have the inputs of the model file.
     input_offsets
         Joints whose inputs have an unknown offset, which is fitted.
     start
-        ``measured``: joints begin at their first measured position; the others, and all of them
-        with ``model``, begin as the model file says.
+        ``measured``: joints with a measured position begin at its first sample, all other joints as
+        in the model file. ``model``: all joints begin as in the model file.
     horizon
-        Length [s] of pieces that are fitted first, each from the measured state at its start; their
-        result is the initial guess for whole runs.  For models that are far off at first, or
-        drift: take about one period of the slowest vibration.
+        Length [s] of pieces of the runs that are fitted first, each from the measured state at its
+        start; the result is the initial guess for the fit to whole runs. Use pieces if the initial
+        model is inaccurate or drifts; one period of the slowest vibration is a good length.
     loss
-        ``linear``, or one that is robust against outliers: ``soft_l1``, ``huber``, ``cauchy``.
+        Loss function of the residuals: ``linear``, or robust against outliers: ``soft_l1``,
+        ``huber``, ``cauchy``.
     step, rtol, formulation
-        Options of the runs, by rk4: as for `flexarm.simulate`.
+        Options of the simulations by rk4, as for `flexarm.simulate`.
     most_evaluations
         Largest number of evaluations of the model in one search.
     progress
-        Called with a line on the progress of the search after each run of the model.
+        Function called with a line on the progress of the search after each simulation.
 
     Returns
     -------
@@ -126,12 +128,10 @@ def identify(
     FlexarmError
         If data or names are invalid, or the arm cannot be simulated with the initial parameters.
 
-    Notes
-    -----
-    Noise of sensors that is not given is estimated from the residuals, and the fit repeated with
-    it.  Steps are shortened while their errors move fitted numbers by more than a tenth of a
-    standard error; intervals include the rest.  Derivatives are those of the run itself
-    (`flexarm.differentiable`).
+    Notes ----- If the noise of a sensor is not given, it is estimated from the residuals, and the
+    fit is repeated with the estimate. Integration steps are shortened until discretisation errors
+    shift the fitted values by at most a tenth of a standard error; confidence intervals include the
+    remaining shift. Derivatives are exact for the discretised run (`flexarm.differentiable`).
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.example_arm(name)")
     require_word("loss", loss, LOSSES)
@@ -265,13 +265,13 @@ def _require_samples(horizon: float, problem: FitProblem) -> None:
 class SearchEnd:
     """Result of a least-squares search for the fitted values."""
 
-    problem: FitProblem  # the problem with the steps of its last runs
+    problem: FitProblem  # the problem, with the integration steps of its last simulations
     values: Array  # fitted values, (k,)
     noise: Array  # standard deviation of each sensor
     given: Array  # standard deviations given by the user, NaN for sensors without
     result: Any  # result of SciPy's `least_squares`
     evaluations: int  # number of evaluations of the model
-    by_steps: Array  # possible errors of the values by the runs' steps, (k,)
+    by_steps: Array  # possible discretisation errors of the fitted values, (k,)
 
 
 def _searched(
@@ -336,7 +336,7 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
 
 
 def _scale(noise: Array, k: int) -> str:
-    """Return words for the unit of residuals in search k: the noise, or a substitute at first."""
+    """Return text on the unit of the residuals in search k: the noise, or at first a substitute."""
     if k > 0 or not np.isnan(noise).any():
         return "the noise"
     return "the readings' standard deviation" if np.isnan(noise).all() else (
@@ -471,7 +471,8 @@ def _warn_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
 def _warn_of_many_shapes(arm: Arm) -> None:
     """Warn if flexible links use the default shape functions, which make a fit slow.
 
-    There are more of them than data determine, and they change with the fitted parameters.
+    The default shape functions are more than data can determine, and change with the fitted
+    parameters.
     """
     names = [
         link.name or f"link{k}"

@@ -90,9 +90,9 @@ def _states(
 
 
 def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
-    """Return the minimum-norm motion in the basis ``ways`` with given reading changes, (n,).
+    """Return the smallest motion (n,) in the basis ``ways`` that changes readings as required.
 
-    ``slopes`` are the derivatives of the readings by the coordinates.
+    ``slopes`` are the derivatives of the sensor readings by the coordinates.
     """
     if not len(change):
         return np.zeros(len(ways))
@@ -102,7 +102,7 @@ def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
 def _ways(model: Model) -> Array:
     """Return a basis of motions, shape (n, n): joints with their motors, and gear wind-ups.
 
-    Wind-ups are scaled down, and columns of prescribed coordinates leave them at zero.
+    Gear wind-ups are scaled down. Prescribed coordinates do not move.
     """
     ways = np.eye(model.size)
     for axis in model.axes:

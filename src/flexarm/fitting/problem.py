@@ -78,7 +78,7 @@ class FitProblem:
     def measured(self) -> tuple[Array, Array, npt.NDArray[np.int_]]:
         """Measured readings, their weights, and indices of their noise levels, (N,) each.
 
-        They are ordered by run, then sensor, then sample, as by `flat`.
+        All three arrays are ordered by run, then sensor, then sample.
         """
         outputs, counts = flat([r.outputs for r in self.runs]), flat([r.counts for r in self.runs])
         sensors, kinds = np.arange(len(self.sensors)), len(self.noises) - len(self.sensors)
@@ -128,7 +128,7 @@ class FitProblem:
     def step_errors(self, values: Array, noise: Array) -> Array:
         """Return the discretisation errors of the readings, relative to the noise, shape (N,).
 
-        They are estimated from simulations with halved steps and ordered like the residuals.
+        The errors are estimated from simulations with halved steps and ordered like the residuals.
         """
         try:
             closer = self.finer(2).at(values)
@@ -257,7 +257,7 @@ class Driven:
     def _near(self) -> list[list[Readings]]:
         """Sensors of arms with perturbed parameters, as lists by parameter, for finite differences.
 
-        They are traced once for all runs with the same fitted values.
+        The sensors are traced once for all runs with the same fitted values.
         """
         if self._like is not None:
             return self._like._near

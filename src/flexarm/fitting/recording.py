@@ -112,16 +112,16 @@ def read_recording(source: object, name: str = "data") -> Recording:
     Parameters
     ----------
     source
-        A file .csv, .npz, .mat or .parquet, a mapping of arrays, or a `Recording`.  One column is
-        called time, in seconds or with a unit in its name.
+        A file .csv, .npz, .mat or .parquet, a mapping of arrays, or a `Recording`. One column is
+        named ``time``; it is in seconds unless its name states a unit.
     name
         Name of a mapping in messages.
 
     Raises
     ------
     FlexarmError
-        If it cannot be read, times do not increase, or values are not finite; the message names
-        file, line and column.
+        If the source cannot be read, times do not increase, or values are not finite; the message
+        names file, line and column.
     """
     if isinstance(source, Recording):
         return source

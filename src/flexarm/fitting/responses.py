@@ -1,4 +1,4 @@
-"""Frequency responses: measured in columns of a file, and computed by the linear model."""
+"""Frequency responses: read from columns of a measured file, or computed by the linear model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,8 +33,8 @@ def read_response(
     Returns
     -------
     outputs, weights
-        Real parts and then imaginary ones by input, (2 frequencies inputs, sensors); weights of
-        responses that were not measured are 0.
+        Real parts, then imaginary parts, input after input, (2 frequencies inputs, sensors);
+        weights of responses that were not measured are 0.
     """
     responses = np.zeros((len(inputs), len(recording.t), len(columns)), dtype=complex)
     weights = np.zeros(responses.shape)

@@ -184,9 +184,9 @@ def lagged(
 ) -> tuple[Array, Array, Array, Array]:
     """Return a low-pass filtered reading with its rate and its derivatives.
 
-    The results are the reading, its rate, minus its derivative by the time constant ``lag``, and
-    its derivatives by other fitted values. Readings are interpolated by cubic splines, for which
-    the filter is exact; it starts in the steady state.
+    The results are the reading, its rate, its derivative by the time constant ``lag`` with opposite
+    sign, and its derivatives by other fitted values. Readings are interpolated by cubic splines,
+    for which the filter is exact; it starts in the steady state.
     """
     from scipy.interpolate import CubicSpline
 

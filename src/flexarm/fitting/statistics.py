@@ -32,7 +32,7 @@ class ResidualTest:
 class ParameterCombination:
     """A linear combination of relative parameter changes, with its standard error."""
 
-    shares: dict[str, float]  # share of each number
+    shares: dict[str, float]  # share of each parameter
     error: float  # relative standard error
 
     @property
@@ -93,7 +93,7 @@ def _scatter(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array
 
 
 def _inverse_square(jacobian: Array) -> Array:
-    """Return (J^T J)^-1, with very large entries along directions without effect."""
+    """Return (J^T J)^-1, with very large entries for parameters without effect on the residuals."""
     enough = np.vstack([jacobian, np.zeros((jacobian.shape[1], jacobian.shape[1]))])
     _, values, rows = np.linalg.svd(enough, full_matrices=False)
     half = rows.T / np.maximum(values, 1e-15 * max(float(values[0]), 1e-150))
@@ -209,7 +209,7 @@ def _seen(jacobian: Array) -> tuple[Array, Array, Array]:
 def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:
     """Return the estimated distance of each fitted value from the minimum, shape (k,).
 
-    The distance is that of the local quadratic model, in standard errors.
+    The distance is computed by the local quadratic model, in standard errors.
 
     Parameters
     ----------

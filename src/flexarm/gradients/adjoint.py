@@ -213,7 +213,7 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
 
 @kernel
 def pull_modes(s: Adjoint, place: Array) -> None:
-    """Propagate derivatives by the modal basis back to the numbers and the state that define it."""
+    """Propagate derivatives by the modal basis back to the parameters and the state."""
     n = s.system.n
     for r in range(n):
         s.system.q[r] = place[r]

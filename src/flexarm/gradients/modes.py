@@ -1,4 +1,4 @@
-"""Derivatives of modes and of modal oscillator responses by mass, stiffness and damping.
+"""Derivatives of modes and of modal responses by mass, stiffness and damping matrices.
 
 A modal basis is one array: modes and inverse modes, (n, n) each, squared frequencies, (n,), damping
 rates, (n,), and the damping matrix in modes, (n, n).  Tangents of a basis, and derivatives by a

@@ -46,7 +46,7 @@ class StepSequence:
 
     @property
     def _grain(self) -> float:
-        """Time increment [s] that step lengths are rounded to."""
+        """Time increment [s] to whose multiples step lengths are rounded."""
         return 4 * float(np.spacing(self.ends[-1]))
 
     @cached_property

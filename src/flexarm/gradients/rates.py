@@ -1,4 +1,4 @@
-"""Rates of a motion with all numbers of the arm as symbols, and derivatives of the rates.
+"""State derivatives of a motion, with all parameters of the arm as symbols, and their gradients.
 
 The state is y = (q, v, x): coordinates, rates, and states of servos and drives.
 """
@@ -34,10 +34,10 @@ class RateFunctions:
         """Return the compiled function of a given name, with numbers of the arm as inputs.
 
         ``rates`` computes accelerations and rates of further states (a, dx), ``matrices`` mass,
-        stiffness and damping (M, K, D), ``seen`` the event functions.  The prefix ``pulled `` gives
+        stiffness and damping (M, K, D), ``seen`` the event functions. The prefix ``pulled `` gives
         the product of a row vector ``weight`` with the Jacobian by state, inputs and numbers; the
-        prefix ``pushed `` gives the change along tangents of state, inputs and numbers.  ``others``
-        returns further arms that the code is valid for.
+        prefix ``pushed `` gives the change along tangents of state, inputs and numbers. ``others``
+        returns further arms for which the compiled code must be valid.
         """
         how, _, kind = name.rpartition(" ")
         trace = {"rates": self._trace, "matrices": self._matrices, "seen": self._seen}[kind]
@@ -78,7 +78,7 @@ class RateFunctions:
     def _picked(
         self, formulation: Formulation, actuators: Actuators, output_names: tuple[str, ...]
     ) -> ca.Function:
-        """Return a symbolic function of the wanted outputs of the motion, without empty ones."""
+        """Return a symbolic function of the requested nonempty outputs of the motion."""
         motion = motion_of(formulation, self.law, actuators)
         symbols = motion.sx_in()
         outputs = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))
@@ -131,7 +131,7 @@ def pushed(
 def _function(
     name: str, symbols: dict[str, ca.SX], more: dict[str, ca.SX], results: dict[str, ca.SX]
 ) -> ca.Function:
-    """Return a CasADi function whose last input is the vector of numbers of the arm, if any."""
+    """Return a CasADi function whose last input is the vector of the arm's parameters, if any."""
     inputs = {k: s for k, s in symbols.items() if k != NUMBERS} | more
     inputs |= {k: s for k, s in symbols.items() if k == NUMBERS}
     return ca.Function(

@@ -89,7 +89,7 @@ def recorded(
 ) -> tuple[Array, Array, tuple[int, ...], float]:
     """Simulate a motion once; return step ends, mode renewal times, crossed events and end time.
 
-    All times are in [s].  The events are indices into the arm's events, none if the run reached the
+    All times are in [s]. Events are given by their indices; there is none if the run reached the
     end of the task.
     """
     m, tries = make_ready(new_state(task, method, rtol, step)), method.renewed_after
@@ -145,8 +145,8 @@ def apart(times: Array) -> Array:
 def _refuse_jumps(model: Model, times: Array) -> None:
     """Raise SimulationError if states or forces of a run jump, so that no gradient exists.
 
-    Refused are events that are not differentiated, a start in an equilibrium, dry friction, and
-    brakes that can slip.
+    The error is raised for events that are not differentiable, a start in an equilibrium, dry
+    friction, and brakes that can slip.
     """
     refuse_events(model, float(times[-1]))
     start = DiscreteState.at_start(model)
@@ -170,7 +170,7 @@ class Differentiable:
     equation
         Equation of motion of the arm as given.
     parameters
-        Model file keys of the numbers that runs are differentiated by.
+        Model-file keys of the parameters with respect to which runs are differentiated.
     times
         Sample times [s], shape (T,).
     method, rtol, step, inputs, functions
@@ -222,9 +222,9 @@ class Differentiable:
         values
             Parameter values, shape (k,); those of the arm if None.
         q, v
-            Initial coordinates and rates, shape (n,) each.  If both are None, the run starts where
-            the model file says; if one is None, it is zero.  Servos without a target hold the start
-            position of the model file.
+            Initial coordinates and rates, shape (n,) each. If both are None, the run starts at the
+            initial state of the model file; if only one is None, it is zero. Servos without a
+            target hold the initial position of the model file.
         inputs
             Inputs at the samples, linearly interpolated between them: an array (T, inputs) for all
             driven joints, or a mapping from joint name to an array (T,).  Joints that are not in
@@ -315,9 +315,9 @@ class Differentiable:
         return [phase], (), float(phase.t[-1])
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
-        """Return the model at parameter values, a builder of perturbed models, and a cache.
+        """Return the model for given parameter values, a builder of perturbed models, and a cache.
 
-        The last is a cache of derivatives.  The result for the latest values is reused.
+        The cache stores derivatives. The result for the latest parameter values is reused.
         """
         key, model = repr(np.array(values).tolist()), self.equation.model
         arms = self._last.get(key)
@@ -497,9 +497,10 @@ class Differentiable:
         self._smooth.add(happened)
 
     def _trajectories(self, trajectory: RecordedTrajectory) -> Trajectories:
-        """Return the trajectories of a phase in steps that are chosen for it.
+        """Return the trajectories of a phase, with steps chosen for this phase.
 
-        A state-dependent event ends the phase early; without trajectories, at its begin.
+        A state-dependent event ends the phase early; the list is empty if it occurs at the start of
+        the phase.
         """
         plan, events_seen, t = self._plan(trajectory.task, trajectory.plan)
         model, discrete, (begin, end) = (
@@ -526,7 +527,7 @@ class Differentiable:
     ) -> tuple[StepSequence, tuple[int, ...], float]:
         """Return the steps of a phase, the state-dependent events that end it, and their time [s].
 
-        Steps are equal for a method in equal steps, and otherwise follow a run by the adaptive
+        Steps are equal for a method with equal steps; otherwise they follow a run by the adaptive
         method.
         """
         listed = jumps([channel for group in task.groups for channel in group])
@@ -586,8 +587,9 @@ def differentiable(
         Keys of numbers in the model file, such as ``payload.mass`` or
         ``links.1.joint.servo.damping``.
     method
-        ``rk4`` takes equal steps.  ``dop853`` and ``etd4`` take as few steps between samples as an
-        adaptive run by the method; ``etd4`` recomputes its modes where the adaptive run did.
+        ``rk4`` takes equal steps. ``dop853`` and ``etd4`` take as many steps between two samples as
+        an adaptive run by the same method; ``etd4`` recomputes its modes where the adaptive run
+        did.
 
     Returns
     -------

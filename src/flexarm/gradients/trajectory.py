@@ -51,7 +51,7 @@ class RecordedTrajectory:
     functions
         Compiled rates of the motion and their derivatives.
     parameters
-        Keys of the numbers that the motion is differentiated by.
+        Keys of the parameters with respect to which the motion is differentiated.
     tableau, plan
         Runge-Kutta tableau of the method, and the sequence of steps.
     nodes
@@ -59,7 +59,8 @@ class RecordedTrajectory:
     arms
         Function that returns arms with a small change of one parameter, by parameter key.
     started
-        Whether the motion starts at the start of the model file, which depends on parameters.
+        Whether the motion starts at the initial state of the model file, which depends on
+        parameters.
     held
         Indices of coordinates that brakes hold at rest.
     like
@@ -97,8 +98,8 @@ class RecordedTrajectory:
         Raises
         ------
         SimulationError
-            If a state is not finite, or if an attitude turns so far that its reference would
-            change.
+            If a state is not finite, or if an attitude turns so far that its reference attitude
+            would change.
         """
         self._rewind()
         advance(self._steps)
@@ -121,9 +122,9 @@ class RecordedTrajectory:
     def state_sensitivities(self, inputs: int = 0, first: Array | None = None) -> Array:
         """Compute derivatives of the states at the samples by the parameters, shape (T, size, k).
 
-        ``inputs`` further columns contain derivatives by constants added to the inputs.  ``first``
-        has one row per number of the first state and per carried number of captured bodies, and
-        contains the derivatives of these; if None, the derivatives of the start are computed.
+        ``inputs`` further columns contain derivatives by constants added to the inputs. ``first``
+        contains the derivatives of the first state, followed by those of the data of captured
+        bodies, one row per element; if None, the derivatives of the initial state are computed.
         """
         self.states  # noqa: B018  refuses a motion that has no end
         n, size, driven = self.n, self.size, len(self.task.groups[0])
@@ -176,8 +177,9 @@ class RecordedTrajectory:
         """Compute the product of ``seeds`` with the Jacobian of the samples, by the adjoint.
 
         ``seeds``, shape (T, size), are derivatives of a scalar function by the states at the
-        samples. Returned are derivatives of the function by parameters and carried numbers, by the
-        first state, (size,), and by the inputs at the nodes, (nodes, inputs).
+        samples. The method returns derivatives of the function by the parameters and the data of
+        captured bodies, by the first state, (size,), and by the inputs at the nodes, (nodes,
+        inputs).
         """
         self.states  # noqa: B018
         size, n = self.size, self.n
@@ -331,7 +333,7 @@ class RecordedTrajectory:
         return member.table_address, table
 
     def along(self, name: str) -> Array:
-        """Return derivatives of a function's numbers by the parameters, shape (numbers, k)."""
+        """Return derivatives of a compiled function's constants by parameters, (constants, k)."""
         if "matrices" in name and not len(self.plan.renewed):
             return np.zeros((0, len(self.nearby)))
         if self.like is not None:

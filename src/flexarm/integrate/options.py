@@ -136,10 +136,10 @@ class RunOptions:
     dt: Annotated[
         float | None,
         Option(
-            "interval of the stored samples; a 500th of the duration or less if not given",
-            "Less is a half, a quarter or an eighth of that, where lines through the samples would "
-            "miss more than a hundredth of a vibration. "
-            "Steps do not depend on it, but for ``rk4``, whose steps end at samples.",
+            "sampling interval of the results; a 500th of the duration or less if not given",
+            "The default is halved up to three times where straight lines between the samples "
+            "would miss more than a hundredth of a vibration. Step sizes do not depend on ``dt``, "
+            "except for ``rk4``, whose steps end at samples.",
             unit="s",
             flag="--dt S",
         ),
@@ -147,8 +147,9 @@ class RunOptions:
     method: Annotated[
         str,
         Option(
-            "integrator; auto chooses one",
-            "``auto`` says why; phases in which brakes hold stiff joints may use another method.",
+            "integration method; auto chooses one",
+            "With ``auto`` the run states the reason for the choice. Phases in which brakes hold "
+            "stiff joints may use another method.",
             words=get_args(MethodName),
             check=_known_method,
             flag="--method NAME",
@@ -157,8 +158,8 @@ class RunOptions:
     rtol: Annotated[
         float,
         Option(
-            "allowed error of the deflections, over their range",
-            "Of joints, rates, tip and work_integrals likewise.",
+            "allowed error of the deflections, relative to their range",
+            "Errors of joints, rates, tip and ``work_integrals`` are limited likewise.",
             unit="1",
             bounds=(TIGHTEST_RTOL, LOOSEST_RTOL),
             flag="--rtol X",
@@ -167,9 +168,9 @@ class RunOptions:
     step: Annotated[
         float | None,
         Option(
-            "step of rk4",
-            "Refused where the fastest mode or decay makes it unstable. Without it ``rk4`` runs "
-            "again in smaller steps until its error is within the tolerance.",
+            "step size of rk4",
+            "A step that the fastest mode or decay makes unstable is an error. Without ``step``, "
+            "``rk4`` repeats the run with smaller steps until its error is within the tolerance.",
             unit="s",
             flag="--step S",
         ),
@@ -177,7 +178,7 @@ class RunOptions:
     formulation: Annotated[
         str,
         Option(
-            "how the equation is obtained",
+            "formulation of the equations of motion",
             words=get_args(FormulationName),
             check=_known_formulation,
             flag="--formulation NAME",
@@ -185,12 +186,12 @@ class RunOptions:
     ] = "articulated"
     paper: Annotated[
         bool,
-        Option("keep the approximations of the formulation's paper", check=FLAG, flag="--paper"),
+        Option("use the approximations of the formulation's paper", check=FLAG, flag="--paper"),
     ] = False
     tip_rotation: Annotated[
         Literal["cayley", "first-order"],
         Option(
-            "exact rotations of the links' tips, or I + skew(angles) as in papers",
+            "rotation matrices of the links' tips: exact, or I + skew(angles) as in papers",
             words=("cayley", "first-order"),
             flag="--tip-rotation NAME",
         ),
@@ -198,15 +199,15 @@ class RunOptions:
     nodes: Annotated[
         int | None,
         Option(
-            "nodes of exact links beyond their number of shapes; by their loads if not given",
+            "nodes of exact links in addition to one per shape; chosen by the loads if not given",
             flag="--nodes N",
         ),
     ] = None
     inputs: Annotated[
         Mapping[str, Any] | None,
         Option(
-            "inputs by joint, in place of those of the model file",
-            "A number, or a profile as in a model file.",
+            "joint inputs that replace the inputs of the model file, by joint name",
+            "An input is a number, or a profile as in a model file.",
             check=partial(
                 require_mapping, what="numbers or profiles by joint", error=SimulationError
             ),
@@ -215,37 +216,38 @@ class RunOptions:
     control: Annotated[
         "ca.Function | Sampled | None",
         Option(
-            "control law, in place of all inputs and servos of the model file",
-            "A CasADi function (t, q, v) to u, which becomes part of the compiled equations, or a "
-            "`Sampled` Python function.",
+            "control law that replaces all inputs and servos of the model file",
+            "A CasADi function from (t, q, v) to u, which becomes part of the compiled equations, "
+            "or a `Sampled` Python function.",
             check=_law,
         ),
     ] = None
     wrenches: Annotated[
         "Sequence[StateWrench] | None",
         Option(
-            "forces and torques that follow time and state, beside those of the model file",
-            "The run's arm has them as tables of their values at the samples.",
+            "forces and torques as functions of time and state, added to those of the model file",
+            "The arm stored with the run has tables of their values at the samples instead.",
         ),
     ] = None
     locks: Annotated[
         Locks | None,
         Option(
-            "intervals of time (begin, end) [s] in which a joint is held, by joint",
-            "A joint that moves when it is locked is stopped at once, and the energy that this "
-            "takes counts as dissipated. Times that differ by 1e-12 of themselves are one instant.",
+            "time intervals (begin, end) [s] in which a joint is locked, by joint name",
+            "A moving joint stops at once when it is locked; the kinetic energy lost counts as "
+            "dissipated. Times with a relative difference of up to 1e-12 count as equal.",
             check=_intervals,
         ),
     ] = None
     start: Annotated[
         "Run | Equilibrium | Literal['stated', 'equilibrium'] | None",
         Option(
-            "begin where a run ended; in 'equilibrium'; or as 'stated' in the model file",
-            "A run (on the command line its NetCDF file): at its end, with states of servos and "
-            "drive trains. An `Equilibrium` of `flexarm.equilibrium`. ``equilibrium``: where "
-            "nothing accelerates, joints at their speeds, servos and inputs balancing the loads. "
-            "``stated``: where the model file puts joints and links. If not given, what its "
-            "``start`` says, ``stated`` if nothing.",
+            "initial state: the end of a run; 'equilibrium'; or 'stated' in the model file",
+            "A run (on the command line its NetCDF file): the final state of this run, including "
+            "servos and drive trains. An `Equilibrium`: a result of `flexarm.equilibrium`. "
+            "``equilibrium``: the state without accelerations, in which joints move at their given "
+            "speeds, and servos and inputs balance the loads. ``stated``: the positions of joints "
+            "and links in the model file. The default is the key ``start`` of the model file, or "
+            "``stated`` without this key.",
             check=_beginning,
             flag="--start RUN",
         ),
@@ -253,8 +255,9 @@ class RunOptions:
     energy_audit: Annotated[
         bool,
         Option(
-            "use steps so short that the energy balance closes to 1e-8, whatever the tolerance",
-            "If a requested method does not achieve this, the run's ``reason`` says so.",
+            "choose steps so small that the energy balance closes to 1e-8, whatever the tolerance",
+            "If the balance does not close with the method that was requested, the run's "
+            "``reason`` says so.",
             check=FLAG,
             flag="--energy-audit",
         ),
@@ -262,8 +265,8 @@ class RunOptions:
     errors: Annotated[
         Literal["computed", "estimated", "off"],
         Option(
-            "how errors of the shapes are obtained: by runs with more shapes, estimated, or off",
-            "``computed`` also computes the error of the integration of long runs.",
+            "errors of the shapes: computed by runs with more shapes, estimated, or off",
+            "``computed`` also computes the integration error of long runs.",
             words=("computed", "estimated", "off"),
             check=partial(
                 require_word, words=("computed", "estimated", "off"), error=SimulationError
@@ -274,7 +277,7 @@ class RunOptions:
     allow_long: Annotated[
         bool,
         Option(
-            "run even if the estimate exceeds an hour of CPU or 4 GB",
+            "allow runs that are estimated to take more than an hour of CPU time or 4 GB",
             check=FLAG,
             flag="--yes",
         ),
@@ -282,16 +285,16 @@ class RunOptions:
     progress: Annotated[
         Callable[[float], None] | None,
         Option(
-            "function that is called with the time reached [s]",
+            "function called during the run with the simulated time [s]",
             check=partial(FUNCTION, what="of the time reached [s]"),
         ),
     ] = None
     live: Annotated[
         "Callable[[Callable[[], Run]], None] | None",
         Option(
-            "function that is called some 20 times a second with one that returns the run so far",
-            "That run has the status ``running``; `flexarm.runs.write.LiveFile` keeps it in a "
-            "file.",
+            "function called about 20 times per second with a function that returns the run so far",
+            "The run so far has the status ``running``; `flexarm.runs.write.LiveFile` writes it to "
+            "a file.",
             check=partial(FUNCTION, what="such as a LiveFile(path)"),
         ),
     ] = None

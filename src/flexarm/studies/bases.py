@@ -27,7 +27,7 @@ HAVE_STATIC = (*MESHES, CraigBampton, Polynomials)
 
 
 def next_member(arm: Arm) -> Arm:
-    """Return the arm with one more shape function in every elastic direction that has any."""
+    """Return the arm with one more shape function in every elastic direction that has shapes."""
     return _counted(arm, lambda _, n: n + 1)
 
 
@@ -41,7 +41,7 @@ def grown(arm: Arm, more: int = 1) -> Arm:
 
 
 def fewer(arm: Arm) -> Arm | None:
-    """Return the arm with one shape function less per elastic direction, but at least one.
+    """Return the arm with one shape function fewer per elastic direction, but at least one.
 
     Return None if some bending direction has a single shape function, or if there is none.
     """
@@ -123,8 +123,9 @@ def by_rule(arm: Arm) -> Arm:
 def reference(arm: Arm) -> Arm:
     """Return the arm on the reference basis: eight mass-normalised loaded modes per direction.
 
-    The modes are those with held joints, supplemented by static shapes; the latter are omitted if
-    the model cannot be built with them, as with a heavy tip body, whose loaded modes span them.
+    The modes are computed with locked joints and supplemented by static shapes. The static shapes
+    are omitted if the model cannot be built with them, as with a heavy tip body, whose loaded modes
+    already span the static shapes.
     """
 
     def many(_: Counted, number: Counts, *, static: bool) -> Counted:

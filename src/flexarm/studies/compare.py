@@ -33,7 +33,7 @@ from flexarm.model import Model, build, start_state
 from flexarm.spatial import Array
 from flexarm.studies.constants import AGREEMENT, DEFLECTION_RATE, MOST_DEFLECTIONS, SHORT_RUN, TIMED
 
-REFERENCE = "composite"  # formulation that the others are compared with
+REFERENCE = "composite"  # reference formulation of the comparison
 COUNTED = ("forward_dynamics", "mass_matrix", "bias")  # functions whose operations are counted
 
 
@@ -150,7 +150,7 @@ def compare(
     seed
         Seed of the random states.
     progress
-        Called with the name of the formulation under way.
+        Function called with the name of the formulation that is evaluated next.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def _deflections(deflection: object) -> tuple[float, ...]:
     items = [deflection] if isinstance(deflection, float | int) else deflection
     try:
         values = tuple(float(item) for item in islice(items, MOST_DEFLECTIONS + 1))  # type: ignore[call-overload]
-    except Exception:  # no numbers, and what a foreign object raises
+    except Exception:  # texts, or objects whose conversion to a number raises any error
         raise refused("deflection", deflection, "a number, or a list of numbers") from None
     if len(values) > MOST_DEFLECTIONS:
         raise refused("deflection", deflection, f"at most {MOST_DEFLECTIONS} numbers")
@@ -402,8 +402,8 @@ def operation_counts(eq: Equation, name: str) -> OperationCounts:
     Returns
     -------
     OperationCounts
-        Numbers of operations. Of the mass matrix, which is symmetric, the upper triangle alone is
-        counted: the rest is copied.
+        Numbers of operations. For the symmetric mass matrix only the upper triangle is counted,
+        since the lower triangle is a copy.
     """
     function = eq.function(name)
     if name == "mass_matrix":

@@ -111,15 +111,15 @@ class Convergence(Summarised):
         Largest slope of a link in the run.
     model_error
         Error of the bending theory at the largest slope, relative to the range of the deflections;
-        for exact links the error of the quadrature. It is known from comparisons with the exact
+        for exact links the error of the quadrature. It was measured by comparison with the exact
         beam; for larger slopes it is 2 slope^2, or 10 slope^2 for undamped links, whose phase
         errors accumulate. None, for unknown, in models without stiffening.
     stretch
         Change of the tip deflections, relative to their range, due to one more axial shape function
         in links that state EA; None if no link states EA, or if the run ended early.
     rows
-        Errors and costs of the basis as given, enriched, with one more and one fewer shape
-        function, and of other families.
+        Errors and costs of the given basis, the enriched basis, the bases with one more and one
+        fewer shape function, and other families.
     answer
         Basis with an acceptable error, or the best basis found; None if the given basis is
         acceptable, if no link deflects, or if no other bases were to be tried.
@@ -168,7 +168,7 @@ def converge(
     Parameters
     ----------
     arm
-        The arm, with the inputs and initial state that matter.
+        The arm, with the inputs and initial state of the motion to be assessed.
     t_end
         Duration of the runs [s].
     wish
@@ -185,7 +185,7 @@ def converge(
         Largest number of bases to evaluate in the search; if None, 8 with ``wish`` and unlimited
         with ``want``.
     progress
-        Called with what is run next.
+        Function called with a description of the next run.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def converge(
     Raises
     ------
     FlexarmError
-        If no link has shapes that can be added to, or a run cannot begin.
+        If no link has a basis that can be enlarged, or a simulation cannot start.
     """
     arm = validated(arm)
     if not any(can_enrich(link) for link in arm.links):
@@ -235,7 +235,7 @@ def converge(
     is_sequence = all(of_family(link) for link in arm.links if can_enrich(link))
     if is_sequence and grown.status == "finished":
         steps = max(differences(given_run, grown).values(), default=None)
-    # A family that converges at least halves its error with each shape.
+    # In a convergent family, each further shape at least halves the error.
     mismatch = bool(estimate and steps is not None and estimate > 2 * steps)
     validity = best.validity
     answer = None
@@ -352,8 +352,8 @@ def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:
 def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
     """Return the variants of the arm to compare, keyed by a description of the shape functions.
 
-    They are the arm as given, enriched and with one more shape function; with ``others`` also with
-    one fewer and with other families, duplicates omitted.
+    The variants have the given basis, the enriched basis, and one more shape function; with
+    ``others`` also one fewer, and other families. Duplicates are omitted.
     """
     listed = {
         f"as given: {title(arm)}": arm,

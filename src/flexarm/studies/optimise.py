@@ -111,10 +111,10 @@ def optimise(
     Parameters
     ----------
     plan
-        A study file with ``aim`` and ``limits``, or a mapping of its contents.  The designs that
-        its sampling names, 64 at most, are tried first; the search begins at the best of them.
+        A study file with ``aim`` and ``limits``, or a mapping of its contents. The first designs of
+        its sampling, at most 64, are computed first; the search begins at the best of them.
     progress
-        Called with a line after each step.
+        Function called with a line of text after each step of the search.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def optimise(
     Raises
     ------
     ModelError
-        If the plan is wrong, or has no aim.
+        If the plan is invalid or has no aim.
     FlexarmError
         If no design can be computed.
 
@@ -170,7 +170,7 @@ def optimise(
 def _first(study: Study) -> Array:
     """Return the initial designs as points of the unit cube, shape (N, parameters), N <= 64.
 
-    They are the first designs of the sampling; of a grid, designs at evenly spaced indices.
+    They are the first designs of the sampling or, for a grid, designs at evenly spaced indices.
     """
     count, sampling = min(study.count, CHUNK["cpu"]), study.plan.sampling
     if sampling.kind != "grid":
@@ -199,7 +199,7 @@ class Designs:
 
     study: Study  # with aim and limits
     count: int = 0  # designs computed so far
-    reason: str = ""  # why the last failed design failed
+    reason: str = ""  # reason why the last failed design could not be computed
     _sizes: dict[str, float] = field(default_factory=dict)  # of quantities in the first designs
 
     @cached_property
@@ -249,8 +249,8 @@ class Designs:
     def merit(self, place: Array, scale: float) -> float:
         """Return the penalised objective at a point of the unit cube, to be minimised.
 
-        It is the objective divided by ``scale`` plus weighted relative violations of limits;
-        infinite if the design cannot be computed.
+        The penalised objective is the objective divided by ``scale`` plus weighted relative
+        violations of limits; it is infinite if the design cannot be computed.
         """
         aims, margins = self.judged(np.clip(place, 0.0, 1.0)[None])
         missed = float(np.maximum(-margins[0], 0.0).sum())
@@ -259,7 +259,8 @@ class Designs:
     def best(self, aims: Array, margins: Array) -> int:
         """Return the index of the feasible design with the least objective.
 
-        If no design satisfies all limits, return the index of that with the smallest violation.
+        If no design satisfies all limits, return the index of the design with the smallest
+        violation.
 
         Raises
         ------
@@ -309,7 +310,7 @@ def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Fou
 def _down_a_simplex(designs: Designs, place: Array) -> Array:
     """Return the minimiser of the merit found by the Nelder-Mead method, shape (parameters,).
 
-    It starts at ``place`` and, unlike gradient-based methods, tolerates kinks of the merit.
+    The search starts at ``place`` and, unlike gradient-based methods, tolerates kinks of the merit.
     """
     from scipy.optimize import minimize
 
@@ -356,7 +357,7 @@ def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> A
         bounds=Bounds(np.zeros_like(begin), np.ones_like(begin)),
         constraints=[limits] if designs.bounds else [], callback=lambda x: tell(at(x)[0]),
     )  # fmt: skip
-    # A parameter that ends next to an end of its range may as well be there.
+    # A parameter very close to an end of its range is set to that end.
     at(np.where(np.abs(end.x - np.round(end.x)) < 10 * SEARCH_ACCURACY, np.round(end.x), end.x))
     aims, margins = map(np.array, zip(*cache.values(), strict=True))
     return np.frombuffer(list(cache)[designs.best(aims, margins)])

@@ -58,7 +58,7 @@ class ShapeRuns:
     t_end
         Duration [s].
     wish
-        Wanted error; the tolerance of the runs is a hundredth of it or less.
+        Requested error; the tolerance of the runs is at most a hundredth of it.
     """
 
     def __init__(self, t_end: float, wish: float) -> None:
@@ -104,9 +104,9 @@ class ShapeSearch:
     runs
         The runs of the motion.
     want
-        Wanted error, relative to the range of the deflections.
+        Requested error, relative to the range of the deflections.
     trials
-        Largest number of sets of shapes to judge; unlimited if None.
+        Largest number of bases to evaluate; unlimited if None.
     say
         Called with a description of the next run.
     """
@@ -115,7 +115,7 @@ class ShapeSearch:
         self, runs: ShapeRuns, *, want: float, trials: int | None, say: Callable[[str], None]
     ) -> None:
         self.runs, self.want, self.trials, self.say = runs, want, trials, say
-        self.count = 0  # sets of shapes judged so far
+        self.count = 0  # number of bases evaluated so far
         self.best: Run | None = None  # the reference run
         self.margin = np.inf  # estimated error of the reference run
         self.settled = False  # whether the reference run is accurate enough
@@ -132,7 +132,7 @@ class ShapeSearch:
         Parameters
         ----------
         start
-            The arm on some shapes of the family.
+            The arm with a basis of the shape family to search in.
 
         Returns
         -------
@@ -152,8 +152,8 @@ class ShapeSearch:
     def error(self, arm: Arm, rtol: float | None = None) -> float | None:
         """Return an upper estimate of a run's error, relative to the range of the deflections.
 
-        It is the difference from the reference run plus the estimated error of the reference run
-        itself; None if either run is missing or ended early.
+        The estimate is the difference from the reference run plus the estimated error of the
+        reference run itself; None if either run is missing or ended early.
         """
         try:
             run = self.runs.of(arm, rtol)
@@ -180,7 +180,7 @@ class ShapeSearch:
                     break
                 self._tell(rich)
                 run = self.runs.of(rich)
-            except FlexarmError:  # shapes that there are not, or a run that would take hours
+            except FlexarmError:  # a basis that cannot be built, or a run that would take hours
                 if self.best is None:
                     raise
                 break
@@ -268,8 +268,8 @@ class ShapeSearch:
     def _tails(self, arm: Arm) -> dict[Place, float]:
         """Return the contribution of shape functions k, k+1, ... keyed by (link, direction, k).
 
-        It is the largest tip displacement due to these shape functions in the reference run,
-        relative to the range of the deflections.
+        The contribution is the largest tip displacement due to these shape functions in the
+        reference run, relative to the range of the deflections.
         """
         assert self.best is not None
         tails: dict[Place, float] = {}
@@ -329,8 +329,8 @@ def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
 def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float:
     """Return the largest tip displacement in a run due to shape functions ``first`` and above [m].
 
-    Only one direction is considered. Twist counts as the displacement of a point at one link length
-    from the axis.
+    Only one elastic direction is considered. A twist angle is converted to the displacement of a
+    point at a distance of one link length from the axis.
     """
     shapes, length = _shapes(run, part)
     columns, tip = shapes.moving(direction)[first - 1 :], np.array([length])

@@ -77,14 +77,14 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argpa
 
 
 def _fixed(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the possible words of a command's positional arguments."""
+    """Return the possible values of a command's positional arguments."""
     return [
         word for action in parser._actions if not action.option_strings for word in _words(action)
     ]
 
 
 def _words(action: argparse.Action) -> list[str]:
-    """Return the possible words of an argument: its choices, or the names of samples."""
+    """Return the possible values of an argument: its choices, or the names of sample arms."""
     if action.choices:
         return [str(word) for word in action.choices]
     if action.metavar in ("ARM", "SAMPLE"):

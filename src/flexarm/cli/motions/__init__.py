@@ -1,1 +1,1 @@
-"""Commands that generate motions: `shape` and `plan`."""
+"""Commands that generate motions: `shape-inputs` and `plan`."""

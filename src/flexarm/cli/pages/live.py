@@ -1,4 +1,4 @@
-"""`flexarm live`: write a page in which an arm is simulated and can be pulled."""
+"""`flexarm live`: write a page that simulates an arm, which the mouse can pull."""
 
 import argparse
 import webbrowser

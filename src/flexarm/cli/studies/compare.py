@@ -116,7 +116,7 @@ def _cells(heads: Iterable[str], values: Iterable[float | None]) -> dict[str, st
 
 
 def _print_curves(console: "Console", result: "Comparison") -> None:
-    """Print errors over deflection, for the formulations that differ by more than rounding."""
+    """Print errors as a function of deflection, for formulations with errors above rounding."""
     shares = [f"{share:g}" for share in result.deflections]
     rows = [
         {

@@ -1,12 +1,11 @@
 """State-dependent events: event times, and the jump of derivatives at an event.
 
-Steps do not change with a parameter, but the time t of the event does.  A run along the steps of
+Steps do not change with a parameter, but the time t of the event does. A run along the steps of
 another run takes one more step to the event and one more after it; both have length 0 if the runs
-are identical.  The derivative of the state jumps from dy to dy + (f - f') dt, with the rates f
-before and f' after the event, and the change dt of the event time at which the event function
-keeps its value.  If the state jumps to g(y, t), the derivative after the event is
-g_y dy + (g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I 47(2),
-204-220).
+are identical. The derivative of the state jumps from dy to dy + (f - f') dt, where f and f' are the
+rates before and after the event, and dt is the change of the event time for which the event
+function keeps its value. If the state jumps to g(y, t), the derivative after the event is g_y dy +
+(g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I 47(2), 204-220).
 """
 
 from collections.abc import Callable, Mapping
@@ -72,7 +71,7 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Entry:
-    """Transition between two phases: jump of the rates and of the bodies that the tip carries."""
+    """Transition between two phases: jump of the rates and change of the bodies at the tip."""
 
     equation: Equation  # equation of motion of the arm as given
     model: Model  # model of the arm
@@ -97,7 +96,7 @@ class Entry:
         return state, after
 
     def crossing(self, y: Array) -> Crossing:
-        """Return derivatives of the state after events at a fixed time; the gap is that by time.
+        """Return derivatives of the state after events by the state, parameters and event time.
 
         Complex-step tangents give derivatives by state and time; finite differences give
         derivatives by parameters.
@@ -129,7 +128,7 @@ class Entry:
     ) -> tuple[Array, DiscreteState]:
         """Return the rates and the discrete state after the events, applied as in a simulation.
 
-        The numbers of the model may differ from those of the equation.
+        The model may have other parameter values than the equation of motion.
         """
 
         def equation_in(state: DiscreteState) -> ComplexKinetics:
@@ -181,8 +180,8 @@ def reached(
 ) -> RecordedTrajectory:
     """Return a phase that ends at its event, whose time is found by Newton's method from t [s].
 
-    ``plan`` returns the steps of the phase for an end time.  SimulationError is raised if the
-    quantity only touches its value.
+    ``plan`` returns the steps of the phase for an end time. SimulationError is raised if the event
+    function only touches its value without crossing it.
     """
     event, model, moved = plan(t).ended, trajectory.model, np.inf
     value = value_of(model, event)
@@ -304,8 +303,8 @@ class HybridTrajectory:
         """Compute the product of ``seeds`` with the Jacobian of the samples, by the adjoint.
 
         ``seeds``, shape (T, size), are derivatives of a scalar function by the states at the
-        samples. Returned are derivatives of the function by the parameters, (k,), by the first
-        state, (size,), and by the inputs at the samples, (T, inputs).
+        samples. The method returns derivatives of the function by the parameters, (k,), by the
+        first state, (size,), and by the inputs at the samples, (T, inputs).
         """
         size, count = seeds.shape[1], len(self.parts[0].parameters)
         by = np.zeros(size + len(carried(self.parts[-1].plan.discrete)))

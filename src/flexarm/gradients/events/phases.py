@@ -1,4 +1,4 @@
-"""Numbers and event functions of an arm between two events; what is not differentiated."""
+"""Parameter values and event functions of an arm between events; refusal of other events."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -36,9 +36,9 @@ def _captured_poses(discrete: DiscreteState) -> dict[str, Pose]:
 
 
 def carried(discrete: DiscreteState) -> Array:
-    """Return pose numbers of captured bodies, then state numbers of drifting bodies, as one vector.
+    """Return the poses of captured bodies, then the states of drifting bodies, as one vector.
 
-    A pose in the tip frame has 12 numbers, and the state of a drifting body 19.
+    A pose in the tip frame has 12 elements, the state of a drifting body 19.
     """
     poses = [_lies(pose) for pose in _captured_poses(discrete).values()]
     freed = [
@@ -49,7 +49,7 @@ def carried(discrete: DiscreteState) -> Array:
 
 
 def carrying(discrete: DiscreteState, numbers: Array) -> DiscreteState:
-    """Return a discrete state with other numbers of captured and drifting bodies."""
+    """Return a discrete state with changed poses of captured and states of drifting bodies."""
     poses = _captured_poses(discrete)
     rows, more = np.split(numbers, [LIES * len(poses)])
     rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
@@ -69,9 +69,9 @@ def situated(discrete: DiscreteState, model: Model) -> Model:
 def nearby_in(
     discrete: DiscreteState, model: Model, arms: Callable[[], Mapping[str, Nearby]]
 ) -> dict[str, Nearby]:
-    """Return models in a discrete state with a small change of one number each, by its key.
+    """Return models in a discrete state, each with a small change of one parameter, by its key.
 
-    The parameters come first, then the numbers of captured and drifting bodies (``carried 0``).
+    The parameters come first, then pose elements of captured and drifting bodies (``carried 0``).
     """
     arms_in_state = {
         key: replace(arm, models=tuple(situated(discrete, model) for model in arm.models))
@@ -146,7 +146,7 @@ def until_the_end(model: Model, times: Array) -> Array:
 
 
 def refuse_events(model: Model, end: float) -> None:
-    """Raise SimulationError for an event before time ``end`` [s] that is not differentiable."""
+    """Raise SimulationError if an event before time ``end`` [s] is not differentiable."""
     require_quantities(model)
     for k, event in enumerate(model.arm.events):
         if event.earliest < end - instant(end):

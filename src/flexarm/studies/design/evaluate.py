@@ -172,13 +172,13 @@ class Evaluator:
 
     @cached_property
     def _base(self) -> InitialValueProblem:
-        """The initial-value problem of the arm with the parameter values of its model file."""
+        """Initial-value problem of the arm with the parameter values of its model file."""
         assert self.study.arm is not None
         return self._prepared(build(self.study.arm))
 
     @cached_property
     def _method(self) -> Method:
-        """The integration method of all designs, the same however designs are grouped."""
+        """Integration method of all designs, independent of how the designs are grouped."""
         name = self._options.method
         if name != "auto":
             return METHODS[name]
@@ -240,7 +240,7 @@ class Evaluator:
         return arm, self._prepared(build(arm))
 
     def _simulate_alone(self, rows: Rows, which: Ints, arm: Arm, base: InitialValueProblem) -> None:
-        """Simulate equal designs one by one, and store their quantities."""
+        """Simulate designs with equal parameter values one by one, and store their quantities."""
         for k in which.tolist():
             try:
                 for name, quantity in self._of_arms.items():
@@ -269,9 +269,10 @@ class Evaluator:
             self._reduce_all(rows, variations.some(np.flatnonzero(computable)), which[computable])
 
     def _too_long(self, variations: Variations) -> Iterator[tuple[int, str]]:
-        """Yield runs that would take over an hour of CPU time, with the reason, unless allowed.
+        """Yield runs estimated to take over an hour of CPU time, with the reason, unless allowed.
 
-        Of runs that differ in their initial states only, the fastest start is estimated first.
+        Among runs that differ only in their initial states, the one with the highest initial rates
+        is estimated first.
         """
         speeds = np.abs(variations.speeds(slice(None))).max(axis=1, initial=0.0)
         for some in equal_groups(variations.base_of):

@@ -206,12 +206,12 @@ class Aim(Part):
 
     @property
     def sign(self) -> float:
-        """Factor that makes the objective one to be minimised: 1 to minimise, -1 to maximise."""
+        """Sign of the quantity in the minimised objective: 1 to minimise, -1 to maximise."""
         return 1.0 if self.maximise is None else -1.0
 
 
 class QuantityBound(Part):
-    """Lower and upper limit of a quantity, in SI units, of which one may be missing."""
+    """Lower and upper limit of a quantity, in SI units; either may be missing."""
 
     least: Number | None = None
     most: Number | None = None

@@ -122,7 +122,7 @@ class Study:
     def untold(self) -> str:
         """Reason why a partly computed study cannot be resumed, or an empty string.
 
-        It is a user function for which no digest can be computed.
+        The reason is a user function for which no digest can be computed.
         """
         for name, spec in self.plan.quantities.items():
             try:
@@ -258,7 +258,7 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
 
 
 def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None) -> Problems:
-    """Return a mistake for each parameter that sets an entry already set by another parameter.
+    """Return a mistake for each parameter that sets the same entry as another parameter.
 
     A mistake is a path in the study file with a message.
     """
@@ -401,7 +401,7 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
-    """Return a value in SI units, converted as for the model file entry or initial state of a key.
+    """Return a parameter value in SI units, converted as its model-file entry or initial state.
 
     Raise an error if the key or the value is invalid.
     """

@@ -55,9 +55,10 @@ def study(
     ----------
     plan
         A study file, or a mapping of its contents: ``arm``, ``parameters``, ``sampling``, ``run``,
-        ``quantities`` and where it is computed; or what `read_study` made of one.
+        ``quantities`` and where it is computed; or the result of `read_study`.
     out
-        Folder of the results.  A begun study in it is continued; other files are not touched.
+        Folder of the results. An unfinished study in the folder is continued; other files are not
+        changed.
     workers
         Number of processes, instead of the plan's; one per core if neither is given.
     progress
@@ -73,8 +74,8 @@ def study(
     ModelError
         If the plan is not valid.
     FlexarmError
-        If the folder holds something else, or cannot be written to.  A design that cannot be
-        computed is a row with the reason.
+        If the folder contains other data or cannot be written to. A design that cannot be computed
+        raises no error: its row states the reason.
     """
     folder = require_path("out", out)
     if workers is not None:
