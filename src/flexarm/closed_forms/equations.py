@@ -521,7 +521,7 @@ class _Tip:
 def _add_relation(ring: Ring, kappa: int, angles: list[int]) -> None:
     """Add the relation ``kappa (1 + theta^T theta/4) = 1`` to a ring.
 
-    It is solved for kappa times the square of the last angle.
+    The relation replaces kappa times the square of the last angle.
     """
     *first_angles, last_angle = angles
     replacement: Polynomial = {(): 4.0, ((kappa, 1),): -4.0}

@@ -74,15 +74,16 @@ def as_latex_document(
     Parameters
     ----------
     equations
-        The equations; `closed_form` with ``named`` has symbols for integrals.
+        The equations, which have symbols for integrals if `closed_form` was called with ``named``.
     numbers
         Whether the list includes the numerical values of symbols for numbers.
     digits
         Significant digits of values and coefficients.
     letters
-        ``korayem``: amplitudes delta of shapes phi, mu the mass per length; ``theodore``: xi, psi
-        and rho A, at nodes of elements delta and phi; ``chu``: joints p, at nodes of elements in
-        the plane u.
+        Notation. ``korayem`` writes amplitudes as delta, shapes as phi, and the mass per length as
+        mu; ``theodore`` writes them as xi, psi and rho A, and nodal coordinates of finite elements
+        as delta and phi; ``chu`` writes joint coordinates as p, and nodal coordinates of planar
+        finite elements as u.
 
     Raises
     ------

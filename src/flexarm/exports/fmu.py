@@ -87,7 +87,7 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
 def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
     """Return the folders of a binary in a functional mock-up unit.
 
-    FMI 2.0 has two folders on ARM, since importers use different names.
+    In FMI 2.0 a binary for ARM is stored in two folders, since importers use different names.
     """
     fmi2_folder = {"windows": "win64"}.get(kind, f"{kind}64")
     folders = [f"{processor}-{kind}"] if fmi != "2.0" or processor != "x86_64" else []

@@ -69,7 +69,7 @@ class Adjoint(GivenSteps):
 
 @kernel
 def sow(s: Adjoint, j: int) -> None:
-    """Add the seed of the sample at the begin of step j, if there is a sample, to the adjoint.
+    """Add the seed of the sample at the start of step j, if there is a sample, to the adjoint.
 
     A seed is the derivative of the scalar function by the state at a sample.
     """
@@ -98,7 +98,7 @@ def spread(n: int, down: Array, across: Array, out: Array) -> None:
 
 @kernel
 def go_back(s: Adjoint, i: int) -> None:
-    """Propagate derivatives by the state at stage i back to earlier stages and the step's begin.
+    """Propagate derivatives by the state at stage i back to earlier stages and the step's start.
 
     The derivatives are read from s.share, and from s.modal for the modal state.
     """

@@ -23,13 +23,13 @@ class StepSequence:
     ends
         Step boundaries [s], sample times included.
     times
-        Sample times [s], with begin and end of the phase.
+        Sample times [s], with start and end of the phase.
     discrete
         Discrete state of the arm in the phase.
     ended
         Index of the state-dependent event at the end of the phase, or -1.
     renewed
-        Per step, 1 if modes are recomputed at its begin, else 0; empty for a method without modes.
+        Per step, 1 if modes are recomputed at its start, else 0; empty for a method without modes.
     """
 
     ends: Array
@@ -63,7 +63,7 @@ class StepSequence:
     def between(self, begin: float, end: float) -> "StepSequence":
         """Return the sequence from ``begin`` to ``end`` [s], with one more step at a new boundary.
 
-        The additional steps lead from the new begin to the old one, and from the old end to the new
+        The additional steps lead from the new start to the old one, and from the old end to the new
         one.
         """
         first = [begin] if abs(begin - self.ends[0]) > self._grain else []

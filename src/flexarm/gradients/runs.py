@@ -511,7 +511,7 @@ class Differentiable:
         for _ in range(EVENT_ORDERINGS):
             if not events_seen or t >= end - instant(end):
                 return [trajectory.by(plan)], (), end
-            if t <= begin + 4 * instant(begin):  # the quantity is beyond its value at the begin
+            if t <= begin + 4 * instant(begin):  # the quantity is beyond its value at the start
                 now = (k for k, at in discrete.done.items() if at == begin)
                 refuse_at_once(model, [*events_seen, *now], begin)
                 refuse_released(model, discrete, begin, events_seen)

@@ -41,7 +41,7 @@ class GivenSteps(Record):
     times: Array
     lengths: Array
     # in_modes, renewed, basis: 1 if steps are computed in modes of the arm; per step, 1 if modes
-    # are recomputed at its begin, (count,); the present modal basis, as in
+    # are recomputed at its start, (count,); the present modal basis, as in
     # `flexarm.gradients.modes`, with the coordinates themselves as modes for other methods.
     in_modes: int
     renewed: Ints
@@ -55,7 +55,7 @@ class GivenSteps(Record):
     room: Array
     square: Array
     # table_h, parts, swing, into: step length for which weights are tabulated; 3 with derivatives
-    # by squared frequency and damping rate, else 1; weights of the rate at the step's begin, (3,
+    # by squared frequency and damping rate, else 1; weights of the rate at the step's start, (3,
     # stages + 1, 2, n), and of accelerations at the stages, (3, stages + 1, stages, 2, n).
     table_h: float = 0.0
     parts: int = 0
@@ -75,7 +75,7 @@ class GivenSteps(Record):
     k: Array
     trial: Array
     places: Array
-    # x, g, p, modal, answers: modal rates at the step's begin; modal forcing at the stages; rates
+    # x, g, p, modal, answers: modal rates at the step's start; modal forcing at the stages; rates
     # of further states at the stages; a modal state; work array for oscillator responses.
     x: Array
     g: Array
@@ -172,7 +172,7 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
     for r in range(n):
         square = s.basis[2 * n * n + r]
         loss = s.basis[2 * n * n + n + r]
-        s.swing[n + r] = 1.0  # weights at the begin, with derivatives 0
+        s.swing[n + r] = 1.0  # weights at the start, with derivatives 0
         if parts > 1:
             responses_along(square, loss, quarter, s.answers, more)
         responses(square, loss, quarter, s.answers)
@@ -219,7 +219,7 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
 
 @kernel
 def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
-    """Compute the modal state at stage i of a step from rates x at its begin and accelerations g.
+    """Compute the modal state at stage i of a step from rates x at its start and accelerations g.
 
     ``part`` 0 selects the state; 1 and 2 select derivatives by squared frequency and damping rate.
     """
@@ -309,7 +309,7 @@ def step(s: GivenSteps, j: int, places: Array) -> None:
 
 @kernel
 def keep(s: GivenSteps, j: int) -> None:
-    """Store the state at the begin of step j as a sample if a sample time coincides with it."""
+    """Store the state at the start of step j as a sample if a sample time coincides with it."""
     if s.ends_at[j] >= 0:
         for r in range(s.size):
             s.samples[s.ends_at[j] * s.size + r] = s.y[r]

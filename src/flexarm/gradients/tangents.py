@@ -134,7 +134,7 @@ def push_stage(s: MotionTangents, i: int) -> None:
 
 @kernel
 def keep_tangents(s: MotionTangents, j: int) -> None:
-    """Store the tangents at the begin of step j if a sample time coincides with it."""
+    """Store the tangents at the start of step j if a sample time coincides with it."""
     block = s.columns * s.size
     if s.ends_at[j] >= 0:
         for r in range(block):

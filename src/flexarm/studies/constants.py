@@ -20,7 +20,7 @@ SERIES_ERROR, UNDAMPED_FACTOR = 2.0, 5.0
 
 # Search for shape functions and a tolerance
 SHAPE_RTOL = 1e-5  # rtol of the runs at most: far below the differences between shapes
-TRIALS = 8  # sets of shapes that are judged unless the user says how many
+TRIALS = 8  # default number of bases that a search evaluates
 MOST_COORDINATES = 100  # of a reference: with more a run takes minutes
 # Relative to the wanted error: the error of a first reference; of later ones, which converge
 # slowly; and of the best shapes, which leaves the rest to the tolerance.
@@ -28,7 +28,7 @@ MARGIN, MARGIN_LATER, SHAPE_ERROR = 0.25, 0.5, 0.9
 # Contribution over the wanted error, as estimated: below it a first trial has no such shape; above
 # it a shape is never left out.
 LEFT_OUT, NEEDED = 0.5, 4.0
-REMAINS = 1.5  # sum of all further changes over that by the last enrichment: they at least halve
+REMAINS = 1.5  # bound of all further changes over the last change, since changes at least halve
 # Tolerances to try, loosest first: 0.1, 0.05, 0.02, 0.01, ... 2e-9.
 RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in (10, 5, 2))
 
@@ -52,7 +52,7 @@ LISTED_REASONS = 5  # reasons of failed designs in a summary
 DRAWN_DESIGNS, MOST_MEANS, LEAST_GROUP = 4000, 12, 8
 
 # Search for an optimum, which begins at the best of one chunk of designs
-SEARCHES, SEARCH_DESIGNS = 3, 60  # each from the design that refuted the last; designs/parameter
+SEARCHES, SEARCH_DESIGNS = 3, 60  # restarts at most; designs per parameter and search
 # Relative to a range: distance of a search's first designs, and of those that test its result;
 # accuracy of the search, also relative to a limit.
 NEAR, SEARCH_ACCURACY = 0.05, 1e-6

@@ -87,7 +87,7 @@ def save_picture(
     path
         The file; its suffix selects the format (png, svg, pdf).
     at
-        Time [s], whose nearest samples are shown; the end if None.
+        Time [s] of the picture, which shows the nearest sample of each run; the end if None.
     force
         Whether to overwrite an existing file.
 

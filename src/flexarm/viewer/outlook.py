@@ -1,4 +1,4 @@
-"""View of a run: viewing direction, and the factor by which deformation is enlarged."""
+"""View of a run: viewing direction, and factor by which deformations are enlarged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -344,14 +344,14 @@ def _fingerprint(runs: Sequence[RunData]) -> str:
 
 
 def _state_derivative(model: Model, q: Array, reference_attitude: Array, direction: Array) -> Array:
-    """Return the derivative of the posing numbers of `states` along a direction of q."""
+    """Return the derivative of the drawn states (see `states`) along a direction of q."""
     pair = np.stack([q + MODE_STEP * direction, q - MODE_STEP * direction])
     forward, backward = states(model, pair, np.stack([reference_attitude, reference_attitude]))
     return np.asarray((forward - backward) / (2 * MODE_STEP))
 
 
 def run_labels(runs: Sequence[RunData]) -> list[str]:
-    """Return labels from arm names, keys and methods that differ between runs; else numbers."""
+    """Return labels made of arm names, keys and methods that differ between runs, or numbers."""
     facts = [_values_of(run) for run in runs]
     labels = [run.model.arm.name for run in runs]
     if len(set(labels)) == 1 < len(runs):

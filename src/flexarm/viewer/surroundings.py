@@ -54,8 +54,9 @@ def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
 def body_places(run: RunData) -> list[tuple[str, float, Array]]:
     """Return name, mass [kg] and positions (T, 7) of all free bodies.
 
-    The columns are fixture and centre of mass [m], and 1 while the tip holds the body. They are in
-    the world, or in the tip's frame while the tip holds the body.
+    The columns are the positions of the fixture and of the centre of mass [m], then 1 while the tip
+    holds the body, else 0. They are in the world, or in the tip's frame while the tip holds the
+    body.
     """
     arm = run.model.arm
     names = [body.name for body in arm.bodies]

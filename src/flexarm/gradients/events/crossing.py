@@ -276,7 +276,7 @@ class HybridTrajectory:
 
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
-        """Jump of derivatives at the begin of each part; None where there is no jump."""
+        """Jump of derivatives at the start of each part; None where there is no jump."""
         crossings: list[Crossing | None] = [None]
         for a, b, entry in zip(self.parts, self.parts[1:], self.entries, strict=False):
             crossings.append(None if entry is None else crossing_between(a, b, entry))

@@ -47,7 +47,7 @@ from flexarm.viewer.constants import DAMPED_FREQUENCY, HELD_PLACES
 
 @dataclass(frozen=True)
 class ServoTargets:
-    """Targets of a servo in order of time, each valid from the time at which its channel begins."""
+    """Targets of a servo in order of time; each is valid from the start of its channel on."""
 
     channels: tuple[Channel, ...]
 

@@ -1,4 +1,4 @@
-"""Parameters of a live arm that its file does not have: servo gains, pull stiffness, step size."""
+"""Parameters of a live arm that are not in its model file: servo gains, pull stiffness, step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,17 +51,17 @@ from flexarm.viewer.live.module import live_task
 class Bounds:
     """Upper bounds of vibration frequencies and decay rates, with servos and a pull.
 
-    They are for any posture. For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0: if it
-    vibrates, |s|^2 is the ratio of its stiffness and its mass, for any damping.
+    The bounds hold for any posture. For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0:
+    if it vibrates, |s|^2 is the ratio of its stiffness and its mass, for any damping.
 
     Attributes
     ----------
     square
-        Bound of the squared frequencies [1/s^2], proportional to the stiffness; or a larger value
-        for which steps resolve the slowest vibration.
+        Upper bound of the squared frequencies [1/s^2], proportional to the stiffness; or a larger
+        value if the step size must resolve the slowest vibration.
     decay, soft_decay
-        Largest decay rates [1/s] of non-vibrating motions: with the file's stiffness or more, and
-        with the least stiffness.
+        Largest decay rates [1/s] of non-vibrating motions: with the stiffness of the model file or
+        more, and with the smallest stiffness of the slider.
     """
 
     square: float = 0.0
@@ -172,8 +172,8 @@ def _largest_mobility(M: Array, jacobians: Array) -> float:
 def _contact_matrices(contacts: Sequence[Contact], M: Array, jacobians: Array) -> Array:
     """Return stiffness and damping matrices of all contacts at deepest penetration, (2, n, n).
 
-    The penetration is computed for an impact at a given speed, of which the contact stores at most
-    the whole energy, and whose momentum its damping removes at most.
+    The penetration is computed for an impact at a given speed: the contact stores at most the whole
+    kinetic energy, and its damping removes at most the whole momentum.
     """
     result = np.zeros((2, *M.shape))
     for contact, J in zip(contacts, jacobians, strict=True):
@@ -199,8 +199,8 @@ def _decay(M: Array, K: Array, D: Array) -> float:
 def _gains(inertia: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
     """Return stiffness and damping of a servo that moves all bodies outboard of its joint.
 
-    At first the servo moves little more than the hub, so that its rate there is limited to that of
-    the fastest mode.
+    At high frequencies the servo moves little more than the hub. The gains are limited so that its
+    frequency there is at most that of the fastest mode.
     """
     stiffness, damping = inertia * rate**2, 2 * SERVO_DAMPING * inertia * rate
     return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
