@@ -59,7 +59,6 @@ SAME_SHAPE = 0.5  # least cosine between the shapes of one vibration at two post
 
 # Input shapers
 VIBRATION = 0.05  # residual vibration of an EI shaper at its frequency, relative to the unshaped
-HUMP = 0.03  # relative excess of a damped EI shaper's residual vibration within its band
 CURVE_RANGE, CURVE_POINTS = (0.5, 1.5), 401  # of a robustness curve, relative to the frequency
 
 # Shaped motions

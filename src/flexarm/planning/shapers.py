@@ -18,7 +18,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
-from flexarm.planning.constants import CURVE_POINTS, CURVE_RANGE, HUMP, VIBRATION
+from flexarm.planning.constants import CURVE_POINTS, CURVE_RANGE, VIBRATION
 from flexarm.spatial import Array
 
 if TYPE_CHECKING:
@@ -85,24 +85,6 @@ class Shaper(Summarised):
         phase = w * np.sqrt(1 - z**2) * self.times
         sums = (grown * np.cos(phase)).sum(-1), (grown * np.sin(phase)).sum(-1)
         return np.asarray(np.hypot(*sums))
-
-    def insensitivity(
-        self, frequency: float, damping: float = 0.0, level: float = VIBRATION
-    ) -> float:
-        """Return the relative width of the frequency band with residual vibration below a level.
-
-        The band about ``frequency`` is searched from half to one and a half times the frequency.
-        Inside the band, not at its ends, vibrations up to 3 % above the level are accepted, as a
-        damped mode with an EI shaper has.
-        """
-        shares = np.linspace(*CURVE_RANGE, 20 * CURVE_POINTS)
-        left = self.residual(shares * frequency, damping)
-        above = np.flatnonzero(left > level * (1 + HUMP))
-        low = above[above < len(shares) // 2].max(initial=-1) + 1
-        high = above[above >= len(shares) // 2].min(initial=len(shares))
-        good = shares[low:high][left[low:high] <= level]
-        inside = len(good) and good[0] <= 1 <= good[-1]
-        return float(good[-1] - good[0]) if inside else 0.0
 
 
 def shaper(

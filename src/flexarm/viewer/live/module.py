@@ -45,7 +45,7 @@ def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
 class LiveProblem(InitialValueProblem):
     """Initial-value problem of a live arm, with equal steps and without error control."""
 
-    arm: LiveArm | None = None
+    arm: LiveArm = field(kw_only=True)
     buffers: dict[str, Array] = field(default_factory=dict)  # arrays of the equations by name
     table: Sequence[int] = ()  # addresses of the arguments of the equations [bytes]
 
@@ -66,7 +66,6 @@ class LiveProblem(InitialValueProblem):
     @property
     def breaks(self) -> Array:
         """Times [s] at which inputs, wrenches, motions or targets are discontinuous."""
-        assert self.arm is not None
         return np.union1d(
             jumps([channel for group in self.groups[:3] for channel in group]),
             self.arm.programme.breaks,
@@ -75,13 +74,11 @@ class LiveProblem(InitialValueProblem):
     @property
     def state(self) -> Array:
         """Initial state y: coordinates, rates, work integrals and servo states."""
-        assert self.arm is not None
         start, more = self.start, WORKS + self.arm.programme.states
         return np.concatenate([start.q, start.v, np.zeros(more)])
 
     def joined(self) -> tuple[System, dict[str, Array]]:
         """Return the system of equations, inputs, wrenches, motions and targets, and its arrays."""
-        assert self.arm is not None
         arm, buffers, groups = self.arm, self.buffers, self.groups
         input_channels, factors, motions = groups[:3]
         rows = [channel.pieces for channel in (*input_channels, *factors, *motions)]
