@@ -175,7 +175,7 @@ def test_an_arm_with_other_numbers_is_not_compiled_again(
     def swung(folder: str, **numbers: float) -> Run:
         monkeypatch.setenv(VARIABLE, str(tmp_path / folder))
         monkeypatch.setattr(functions, "_LOADED", WeakValueDictionary())
-        monkeypatch.setattr(structures, "_KNOWN", WeakValueDictionary())
+        monkeypatch.setattr(structures, "_STRUCTURES", WeakValueDictionary())
         arm = flexarm.change_arm(flexarm.example_arm("driven-link-payload"), numbers)
         return flexarm.simulate(arm, t_end=0.02, method=method)
 

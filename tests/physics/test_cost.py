@@ -84,7 +84,7 @@ def test_counts_do_not_depend_on_last_bits(
         return values * (1 + np.finfo(float).eps * rng.uniform(-2, 2, values.shape))
 
     monkeypatch.setattr(Shapes, "values", rounded)
-    monkeypatch.setattr(remembered, "_known", {})
+    monkeypatch.setattr(remembered, "_results", {})
     model = build(flexarm.example_arm(sample), stiffening=stiffening)
     assert operations(model) == expected
 
