@@ -12,8 +12,8 @@ PAGE = ROOT / "docs" / "examples.md"
 PROGRAMS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "demo")
 HEAD = """# Examples
 
-Each of these short programs computes a number that is known from a textbook or paper, and fails if
-it misses it. The programs are the files in `examples/`; `python examples/spin_up.py` runs one.
+Each program computes a number known from a textbook or paper, and fails if the number is missed.
+The programs are files in `examples/`; `python examples/spin_up.py` runs one.
 Made by `python -m docs.make_examples`; do not edit.
 """
 
