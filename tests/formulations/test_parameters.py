@@ -97,7 +97,7 @@ def results(equation: Equation, name: str) -> np.ndarray:
     drawn = state(equation.model)
     inputs = [drawn[key] for key in FUNCTIONS[name]]
     if name == "linear_model":
-        inputs = [*inputs, wrench_factors(equation.model, 0.0), *equation.given]
+        inputs = [*inputs, wrench_factors(equation.model, 0.0), *equation.common_arguments]
         found = tuple(equation.compiled(name).call(*inputs))
     else:
         found = getattr(equation, name)(*inputs)
@@ -108,9 +108,9 @@ def results(equation: Equation, name: str) -> np.ndarray:
 def plain_results(equation: Equation, name: str) -> np.ndarray:
     """Evaluate forward dynamics or energies at the state, numbers folded into the operations."""
     drawn, model = state(equation.model), equation.model
-    timed = {"w": wrench_factors(model, 0.0), "given": prescribed_accelerations(model, 0.0)}
+    timed = {"w": wrench_factors(model, 0.0), "prescribed_a": prescribed_accelerations(model, 0.0)}
     inputs = [(drawn | timed)[key] for key in QUANTITIES[name].inputs]
-    found = equation.function(name)(*inputs, *equation.given)
+    found = equation.function(name)(*inputs, *equation.common_arguments)
     parts = found[:1] if name == "forward_dynamics" else found
     return np.concatenate([np.ravel(part) for part in parts])
 

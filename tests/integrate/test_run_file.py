@@ -421,7 +421,7 @@ def test_a_run_keeps_how_many_nodes_were_asked_for(
     assert "5 more nodes than shapes" in capsys.readouterr().out
     kept = load_run(path).model.links[0].exact
     assert kept is not None
-    assert kept.more == 5
+    assert kept.excess == 5
 
 
 def test_file_that_names_a_file_outside_unpacks_nothing_there(

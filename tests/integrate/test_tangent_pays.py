@@ -78,7 +78,7 @@ def test_slopes_of_forces_are_those_of_accelerations() -> None:
     symbols = [ca.SX.sym(name, size) for name, size in (("t", 1), ("q", n), ("v", n))]
     law = ca.Function("law", symbols, [ca.sin(symbols[1][0]) * symbols[2][:1]])
     both = MotionFunctions(formulation("articulated", model), law)
-    given = {"t": 0.0, "q": q, "v": v, "w": np.zeros(0), "given": np.array([0.7])}
+    given = {"t": 0.0, "q": q, "v": v, "w": np.zeros(0), "prescribed_a": np.array([0.7])}
 
     def found(compiled: Any, more: Any) -> list[Any]:
         return list(

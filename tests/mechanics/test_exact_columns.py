@@ -114,13 +114,13 @@ def test_both_ways_to_the_mass_of_amplitudes_agree(sample: str) -> None:
     """By roots and node by node, whichever is shorter."""
     model = build(flexarm.example_arm(sample), stiffening=True)
     body, nodes = body_of(model, model.links[0]), nodes_of(model)
-    chosen, found = nodes.few, []
+    chosen, found = nodes.uses_roots, []
     try:
-        for few in (True, False):
-            nodes.__dict__["few"] = few
+        for uses_roots in (True, False):
+            nodes.__dict__["uses_roots"] = uses_roots
             found.append(seen(body)[0])
     finally:
-        nodes.__dict__["few"] = chosen
+        nodes.__dict__["uses_roots"] = chosen
     for name in ("linear", "modal"):
         assert close(found[0][name], found[1][name]), name
 
@@ -129,7 +129,7 @@ def test_the_shorter_way_to_the_mass_is_taken() -> None:
     """With many shapes node by node, with one along each axis by roots."""
     many = build(flexarm.example_arm("tg-rr-2planes-elements"), stiffening=True)
     one = build(flexarm.example_arm("chain-30"), stiffening=True)
-    assert (nodes_of(many).few, nodes_of(one).few) == (False, True)
+    assert (nodes_of(many).uses_roots, nodes_of(one).uses_roots) == (False, True)
 
 
 UNEVEN = """

@@ -76,7 +76,11 @@ def accelerations(model: Model, *, plain: bool = False) -> np.ndarray:
         q[index] = (low + high) / 2
     u = np.zeros(len(equation.input_names))
     if plain:
-        given = [wrench_factors(model, 0.0), prescribed_accelerations(model, 0.0), *equation.given]
+        given = [
+            wrench_factors(model, 0.0),
+            prescribed_accelerations(model, 0.0),
+            *equation.common_arguments,
+        ]
         return np.array(equation.function("forward_dynamics")(q, v, u, *given)[0]).ravel()
     return equation.forward_dynamics(q, v, u)
 

@@ -32,8 +32,8 @@ def more(model: Model) -> int:
     """Count the nodes of the first link beyond its shapes."""
     nodes = model.links[0].exact
     assert nodes is not None
-    assert nodes.count == 2 + nodes.more
-    return nodes.more
+    assert nodes.count == 2 + nodes.excess
+    return nodes.excess
 
 
 LIMITED = "limits: {effort: 10}"
@@ -80,7 +80,7 @@ def test_nodes_that_were_asked_for_stay_with_other_numbers() -> None:
     equation = flexarm.formulation("articulated", model, parameters=["links.1.section.EIz"])
     kept = equation.at([0.1]).model.links[0].exact
     assert kept is not None
-    assert kept.more == 5
+    assert kept.excess == 5
 
 
 @pytest.mark.parametrize("nodes", [0, -1, 31, 1.5, True, "two"])

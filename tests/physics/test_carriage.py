@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
-from flexarm.integrate.solve import speeds_beyond
+from flexarm.integrate.solve import speeds_after_jump
 from flexarm.io.model_file import loads
 from flexarm.spatial import Array
 
@@ -133,7 +133,7 @@ def test_slow_carriage_goes_on_beyond_a_node_with_the_same_energy_and_momenta() 
     for v[at] in (1e-3, -1e-3):
         away = np.copysign(1e-13, v[at])
         masses = [equation.mass_matrix(np.r_[q[:at], node + x]) for x in (-away, away)]
-        found, given = speeds_beyond(equation, q, v, at, node)
+        found, given = speeds_after_jump(equation, q, v, at, node)
         momenta = [mass @ speed for mass, speed in zip(masses, (v, found), strict=True)]
         assert found[at] * v[at] > 0
         assert momenta[1][:at] == pytest.approx(momenta[0][:at], rel=1e-9)

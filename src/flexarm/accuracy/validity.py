@@ -133,7 +133,7 @@ def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
 def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | None:
     """Return the relative error of a link's model at a slope, or None beyond measured slopes."""
     if part.exact is not None:
-        start, growth = NODE_ERROR[min(part.exact.more, max(NODE_ERROR))]
+        start, growth = NODE_ERROR[min(part.exact.excess, max(NODE_ERROR))]
         return start + growth * slope if slope <= STEEPEST_SLOPE else None
     table = MODEL_ERROR if stiffening else LINEAR_ERROR
     return next((error for limit, error in table if slope <= limit), None)

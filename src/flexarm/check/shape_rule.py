@@ -5,7 +5,7 @@ from flexarm.arm.shapes import ArmModes, Counted, CraigBampton, Elements, Lumped
 from flexarm.links.basis import BeamDirection
 from flexarm.links.end_loads import rides
 from flexarm.links.shape_counts import chosen_counts
-from flexarm.model.arm_modes import weighs_held
+from flexarm.model.arm_modes import includes_locked_modes
 
 
 def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
@@ -26,7 +26,9 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
 
 def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
     """Return text that explains how the modes of the arm were chosen as shapes."""
-    with_held = "; including modes with driven joints held" if weighs_held(arm, count) else ""
+    with_held = (
+        "; including modes with driven joints held" if includes_locked_modes(arm, count) else ""
+    )
     static = "; including the static twist by a torque at the tip"
     return with_held + (static if count and motion.direction == "twist" else "")
 

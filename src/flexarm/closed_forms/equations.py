@@ -628,7 +628,7 @@ def _check(model: Model) -> None:
             "closed form. Leave them out."
         )
     for part in model.links:
-        if part.exact is not None and part.exact.leaning and all(part.exact.bends):
+        if part.exact is not None and part.exact.shears and all(part.exact.bends):
             raise FlexarmError(
                 f"{part.name} is an exact beam that shears along y and z, which has no short "
                 "closed form. Use linear theory ('--stiffening off', stiffening=False), or "

@@ -65,7 +65,7 @@ def plant(arm: Arm) -> "Plant":
     task = leg_task(hybrid, state, times)
     hybrid.discrete = initial
     switches = Switches.of(hybrid, task, _ends(model, task))
-    actuators = replace(task.motion.actuators, lookouts=(), slipping=switches.slipping)
+    actuators = replace(task.motion.actuators, event_functions=(), slipping=switches.slipping)
     exported = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)
     if not exported.states:
         raise _refused(model, "only prescribed joints", "leaves no state")
@@ -234,9 +234,9 @@ class Plant:
 
     @direct_operators()
     def rates(self) -> ca.Function:
-        """Return the CasADi function ``(t, since, x, u, d) -> (rate, seen)``.
+        """Return the CasADi function ``(t, since, x, u, d) -> (rate, event_values)``.
 
-        ``rate`` is the time derivative of x; ``seen`` are the values of the event functions.
+        ``rate`` is the time derivative of x; ``event_values`` has one value per event function.
         """
         t, since, x, u, d, q, v = self._symbols()
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
@@ -244,7 +244,7 @@ class Plant:
         values = [self._channels(group, t, since) for group in groups]
         arguments = {
             "t": t, "q": q, "v": v, "u": values[0][:, 0] + u, "w": values[1][:, 0],
-            "given": values[2][:, 2], "r": ca.vertcat(values[3][:, 0], values[3][:, 1]),
+            "prescribed_a": values[2][:, 2], "r": ca.vertcat(values[3][:, 0], values[3][:, 1]),
             "x": x[2 * m :], "b": d[9 * len(self.model.attitudes) : held], "h": d[held:],
             "reference_attitude": self._references(d),
         }  # fmt: skip
@@ -258,11 +258,13 @@ class Plant:
             self.model.with_reference(self._references(d)) if self.model.attitudes else self.model
         )
         states = {name: x[2 * m + k] for k, name in enumerate(actuators.state_names)}
-        event_values = self.switches.seen(EventArguments(model, t, q, v, states, ca.SX(0, 1)))
+        event_values = self.switches.event_values(
+            EventArguments(model, t, q, v, states, ca.SX(0, 1))
+        )
         return ca.Function(
             f"{self.name}_rates", [t, since, x, u, d],
             [ca.densify(rate), ca.densify(ca.vertcat(ca.SX(0, 1), *event_values))],
-            ["t", "since", "x", "u", "d"], ["rate", "seen"],
+            ["t", "since", "x", "u", "d"], ["rate", "event_values"],
         )  # fmt: skip
 
     @direct_operators()

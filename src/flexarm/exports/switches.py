@@ -48,7 +48,7 @@ class Switches:
         whens = [event.when for event in events if event.when is not None]
         looks = [EventFunction.of(model, when.quantity) for when in whens]
         stick_slip, actuators = tuple(holders(model).values()), task.motion.actuators
-        looks += [function for function in actuators.lookouts if function.corner is not None]
+        looks += [function for function in actuators.event_functions if function.corner is not None]
         sampled = tuple(servo for servo in actuators.servos if servo.servo.period is not None)
         discrete = hybrid.discrete
         return cls(model, discrete, stick_slip, events, tuple(looks), sampled, task.start.memory)
@@ -106,7 +106,7 @@ class Switches:
             *(f"{model.names[k + 1]}: reference attitude is reset" for k in model.attitudes),
         ]
 
-    def seen(self, arguments: EventArguments) -> list[Expr]:
+    def event_values(self, arguments: EventArguments) -> list[Expr]:
         """Return the expressions of the event functions."""
         model, q = arguments.model, arguments.q
         values = [function.trace(arguments) for function in self.looks]

@@ -81,9 +81,11 @@ class Articulated(Composite):
     citation: ClassVar[str] = "Jain & Rodriguez 1992, with columns for amplitudes"
     assumptions: ClassVar[str] = "none beyond the model's own; M and c are those of composite"
 
-    def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
+    def forward_expression(
+        self, q: Expr, v: Expr, prescribed_a: Expr, applied: Expr
+    ) -> tuple[Expr, Expr]:
         """Trace accelerations (n,) and the efforts (n,) that prescribed coordinates need."""
-        sweep = _Sweep(self.model, q, v, given, applied)
+        sweep = _Sweep(self.model, q, v, prescribed_a, applied)
         sweep.inward()
         sweep.outward()
         return sweep.acceleration, sweep.effort

@@ -109,20 +109,22 @@ class Formulation(ABC):
         """
         return None
 
-    def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
+    def forward_expression(
+        self, q: Expr, v: Expr, prescribed_a: Expr, applied: Expr
+    ) -> tuple[Expr, Expr]:
         """Trace accelerations (n,) and the efforts (n,) that prescribed coordinates need.
 
         Parameters
         ----------
         q, v
             Coordinates and rates.
-        given
+        prescribed_a
             Accelerations of the prescribed coordinates, in the order of ``model.prescribed``.
         applied
             Generalised force: inputs and wrenches less elastic and dissipative ones.
         """
         force = applied - inertial_force(self, q, v)
-        return solve_motion(self.model, mass_of(self, q), force, given, guarded=self.guarded)
+        return solve_motion(self.model, mass_of(self, q), force, prescribed_a, guarded=self.guarded)
 
     def energy_expression(self, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
         """Trace kinetic, elastic and gravitational energy [J]."""
@@ -208,12 +210,12 @@ def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
 
 
 def solve_motion(
-    model: Model, mass: Expr, force: Expr, given: Expr, *, guarded: bool = False
+    model: Model, mass: Expr, force: Expr, prescribed_a: Expr, *, guarded: bool = False
 ) -> tuple[Expr, Expr]:
     """Solve ``M a = force`` and return accelerations and prescribed efforts, (n,) each.
 
-    Prescribed accelerations are ``given``. If ``guarded``, accelerations are infinite or NaN at
-    coordinates where M is singular.
+    ``prescribed_a`` are the accelerations of the prescribed coordinates. If ``guarded``,
+    accelerations are infinite or NaN at coordinates where M is singular.
     """
     prescribed = list(model.prescribed)
     free = [i for i in range(model.size) if i not in prescribed]
@@ -221,12 +223,12 @@ def solve_motion(
     if free:
         free_force = force[free]
         if prescribed:
-            free_force = free_force - mass[free, prescribed] @ given
+            free_force = free_force - mass[free, prescribed] @ prescribed_a
         solution = ldl_solve(mass[free, free], free_force, least=SINGULAR if guarded else None)
         for k, i in enumerate(free):
             result[i] = solution[k]
     for k, i in enumerate(prescribed):
-        result[i] = given[k]
+        result[i] = prescribed_a[k]
     for i in prescribed:
         effort[i] = mass[i, :] @ result - force[i]
     return result, effort

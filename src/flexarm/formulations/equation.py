@@ -325,7 +325,9 @@ class Equation:
         """
         from flexarm.loops.rows import call_rows
 
-        observation = call_rows(self.compiled("observation"), len(q), (q, v, *self.given))[0]
+        observation = call_rows(
+            self.compiled("observation"), len(q), (q, v, *self.common_arguments)
+        )[0]
         return observation[:, :3], observation[:, 3:12].reshape(-1, 3, 3), observation[:, 12:]
 
     def function(self, name: str) -> ca.Function:
@@ -421,14 +423,14 @@ class Equation:
                 "Name numbers by formulation(parameters=)."
             )
         names = QUANTITIES[name].inputs
-        functions_of_time = {"w": wrench_factors, "given": prescribed_accelerations}
+        functions_of_time = {"w": wrench_factors, "prescribed_a": prescribed_accelerations}
         remaining = list(arrays)
         if len(remaining) != len([key for key in names if key not in functions_of_time]):
             raise refused(
                 "inputs",
                 arrays,
                 f"one array for each of {', '.join(names)}, without "
-                "w and given, which follow from t",
+                "w and prescribed_a, which follow from t",
             )
         inputs = [
             functions_of_time[key](self.model, t) if key in functions_of_time else remaining.pop(0)
@@ -489,10 +491,10 @@ class Equation:
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
         """Return a function's own arguments followed by the arguments common to all functions."""
-        return (*arrays, *self.given)
+        return (*arrays, *self.common_arguments)
 
     @property
-    def given(self) -> tuple[Array, ...]:
+    def common_arguments(self) -> tuple[Array, ...]:
         """Arguments common to all functions: reference attitudes, and the body at the tip."""
         reference_attitude = (self.reference_attitude,) if self.model.attitudes else ()
         load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()

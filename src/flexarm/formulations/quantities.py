@@ -94,7 +94,7 @@ class Quantity:
     # Function of a formulation and of the inputs that traces the quantity.
     expression: Callable[..., Any]
     # Names of the inputs: coordinates q, rates v, accelerations a, inputs u, wrench factors w, and
-    # accelerations ``given`` of the prescribed coordinates.
+    # accelerations ``prescribed_a`` of the prescribed coordinates.
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]  # names of the outputs
 
@@ -150,7 +150,7 @@ def _size(model: Model, key: str) -> int:
     sizes = {
         "u": len(input_names(model)),
         "w": len(wrench_list(model)),
-        "given": len(model.prescribed),
+        "prescribed_a": len(model.prescribed),
     }
     return sizes.get(key, model.size)
 
@@ -174,8 +174,10 @@ def _gravity(f: Formulation, q: Expr) -> Expr:
     return inertial_force(f, q, ca.SX(f.model.size, 1))
 
 
-def _forward(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
-    return f.forward_expression(q, v, given, applied_force(f.model, q, v, u, w))
+def _forward(
+    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, prescribed_a: Expr
+) -> tuple[Expr, Expr]:
+    return f.forward_expression(q, v, prescribed_a, applied_force(f.model, q, v, u, w))
 
 
 def _inverse(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> Expr:
@@ -211,20 +213,22 @@ def _smooth_matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
     return ca.densify(stiffness), ca.densify(ca.jacobian(smooth, v))
 
 
-def _motion(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
+def _motion(
+    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, prescribed_a: Expr
+) -> tuple[Expr, Expr]:
     """Trace accelerations, (n,), and the four powers of `Power` [W], (4,)."""
-    return _pushed_motion(f, q, v, u, w, given)[:2]
+    return _pushed_motion(f, q, v, u, w, prescribed_a)[:2]
 
 
 def _pushed_motion(
-    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr, push: Expr | None = None
+    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, prescribed_a: Expr, push: Expr | None = None
 ) -> tuple[Expr, Expr, Expr]:
     """Trace accelerations, powers and efforts of prescribed coordinates.
 
     ``push`` is an additional generalised force, (n,).
     """
     applied, input_force, load_force, dissipation = _applied(f, q, v, u, w, push)
-    a, effort = f.forward_expression(q, v, given, applied)
+    a, effort = f.forward_expression(q, v, prescribed_a, applied)
     powers = (ca.dot(v, force) for force in (input_force, load_force, effort, dissipation))
     return a, ca.vertcat(*powers), effort
 
@@ -333,7 +337,7 @@ QUANTITIES: dict[str, Quantity] = {
     "bias": Quantity(_bias, ("q", "v"), ("c",)),
     "parts": Quantity(_parts, ("q", "v"), ("coriolis", "gravity", "elastic", "dissipative")),
     "gravity": Quantity(_gravity, ("q",), ("g",)),
-    "forward_dynamics": Quantity(_forward, ("q", "v", "u", "w", "given"), ("a", "effort")),
+    "forward_dynamics": Quantity(_forward, ("q", "v", "u", "w", "prescribed_a"), ("a", "effort")),
     "inverse_dynamics": Quantity(_inverse, ("q", "v", "a", "w"), ("tau",)),
     "energy": Quantity(
         lambda f, q, v: f.energy_expression(q, v),
@@ -344,12 +348,12 @@ QUANTITIES: dict[str, Quantity] = {
     "linear_model": Quantity(_linear_model, ("q", "v", "a", "w"), ("M", "K", "D")),
     "balance": Quantity(_balance, ("q", "v", "w"), ("M", "force")),
     "smooth_matrices": Quantity(_smooth_matrices, ("q", "v"), ("K", "D")),
-    "motion": Quantity(_motion, ("q", "v", "u", "w", "given"), ("a", "power")),
+    "motion": Quantity(_motion, ("q", "v", "u", "w", "prescribed_a"), ("a", "power")),
     "pushed_motion": Quantity(
-        _pushed_motion, ("q", "v", "u", "w", "given", "push"), ("a", "power", "effort")
+        _pushed_motion, ("q", "v", "u", "w", "prescribed_a", "push"), ("a", "power", "effort")
     ),
     "missing_force": Quantity(_residual, ("q", "v", "u", "w", "a", "push"), ("missing", "power")),
-    "observation": Quantity(_observation, ("q", "v"), ("seen",)),
+    "observation": Quantity(_observation, ("q", "v"), ("energies_and_tip",)),
     "tip_pose": Quantity(lambda f, q: end_frame(f.model, q), ("q",), ("R", "p")),
     "tip_jacobian": Quantity(_tip_jacobian, ("q",), ("J",)),
     "tip_velocity": Quantity(lambda f, q, v: _tip_jacobian(f, q) @ v, ("q", "v"), ("velocity",)),

@@ -61,13 +61,13 @@ def jax_function(runs: TracedRuns) -> Callable[..., Any]:
         run.defvjp(lambda *arguments: (run(*arguments), arguments), gradients)
         return run
 
-    def of(values: Any, q: Any = None, v: Any = None, inputs: Any = None) -> Any:
-        arguments = _given(runs, values, q, v, inputs)
+    def simulate(values: Any, q: Any = None, v: Any = None, inputs: Any = None) -> Any:
+        arguments = _arguments(runs, values, q, v, inputs)
         return function(tuple(arguments))(
             *(jax.numpy.asarray(argument) for argument in arguments.values())
         )
 
-    return of
+    return simulate
 
 
 def torch_function(runs: TracedRuns) -> Callable[..., Any]:
@@ -92,18 +92,18 @@ def torch_function(runs: TracedRuns) -> Callable[..., Any]:
             plain = (_plain(array) for array in (*arguments, *seeds))
             return None, *tensors(_back(runs, context.names, *plain), arguments[0])
 
-    def of(values: Any, q: Any = None, v: Any = None, inputs: Any = None) -> Any:
+    def simulate(values: Any, q: Any = None, v: Any = None, inputs: Any = None) -> Any:
         values = torch.as_tensor(values)
-        arguments = _given(runs, values, q, v, inputs)
+        arguments = _arguments(runs, values, q, v, inputs)
         like = {"dtype": values.dtype, "device": values.device}
         return TorchRun.apply(
             tuple(arguments), *(torch.as_tensor(x, **like) for x in arguments.values())
         )
 
-    return of
+    return simulate
 
 
-def _given(runs: TracedRuns, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
+def _arguments(runs: TracedRuns, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
     """Return the arguments that are not None, by name.
 
     If only one of q and v is given, the other is the start of the arm.

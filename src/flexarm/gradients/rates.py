@@ -28,19 +28,24 @@ class RateFunctions:
     # Control law: a CasADi function from (t, q, v) to inputs u, which replaces inputs and servos,
     # or None.
     law: ca.Function | None = None
-    lookouts: tuple[EventFunction, ...] = ()  # event functions of state-dependent events
+    event_functions: tuple[EventFunction, ...] = ()  # event functions of state-dependent events
 
     def member(self, name: str, formulation: Formulation, others: Others) -> BoundKernel:
         """Return the compiled function of a given name, with numbers of the arm as inputs.
 
         ``rates`` computes accelerations and rates of further states (a, dx), ``matrices`` mass,
-        stiffness and damping (M, K, D), ``seen`` the event functions. The prefix ``pulled `` gives
-        the product of a row vector ``weight`` with the Jacobian by state, inputs and numbers; the
-        prefix ``pushed `` gives the change along tangents of state, inputs and numbers. ``others``
-        returns further arms for which the compiled code must be valid.
+        stiffness and damping (M, K, D), ``event_values`` the event functions. The prefix
+        ``pulled `` computes the product of a row vector ``weight`` with the Jacobian by state,
+        inputs and numbers; the prefix ``pushed `` the directional derivative along tangents of
+        state, inputs and numbers. ``others`` returns further arms for which the compiled code must
+        be valid.
         """
         how, _, kind = name.rpartition(" ")
-        trace = {"rates": self._trace, "matrices": self._matrices, "seen": self._seen}[kind]
+        trace = {
+            "rates": self._trace,
+            "matrices": self._matrices,
+            "event_values": self._event_values,
+        }[kind]
         along = {TANGENT: STATE, PULSE: ("u",), DIRECTION: (NUMBERS,)}
         derived: dict[str, Derive] = {
             "": lambda f: f,
@@ -48,7 +53,7 @@ class RateFunctions:
             "pushed": lambda f: pushed(f, along),
         }
         law = "" if self.law is None else self.law.serialize()
-        event_key = repr(self.lookouts) if kind == "seen" else ""
+        event_key = repr(self.event_functions) if kind == "event_values" else ""
         return kernel(
             f"gradients {name} {law}{event_key}", formulation, lambda f: derived[how](trace(f)),
             common_pattern([formulation.model, *others()]),
@@ -63,7 +68,7 @@ class RateFunctions:
     def _actuators(self, formulation: Formulation) -> Actuators:
         """Return the servos and drive trains; no servos if a control law replaces them."""
         actuators = replace(
-            actuators_of(formulation.model), lookouts=(), loss_channels=(), impulses=0
+            actuators_of(formulation.model), event_functions=(), loss_channels=(), impulses=0
         )
         return actuators if self.law is None else replace(actuators, servos=())
 
@@ -71,9 +76,9 @@ class RateFunctions:
         """Return the symbolic rates (a, dx), with numbers of servos and drive trains as symbols."""
         return self._picked(formulation, self._actuators(formulation), ("a", "dx"))
 
-    def _seen(self, formulation: Formulation) -> ca.Function:
-        actuators = replace(self._actuators(formulation), lookouts=self.lookouts)
-        return self._picked(formulation, actuators, ("seen",))
+    def _event_values(self, formulation: Formulation) -> ca.Function:
+        actuators = replace(self._actuators(formulation), event_functions=self.event_functions)
+        return self._picked(formulation, actuators, ("event_values",))
 
     def _picked(
         self, formulation: Formulation, actuators: Actuators, output_names: tuple[str, ...]

@@ -50,14 +50,14 @@ from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.steps import record
 from flexarm.gradients.trajectory import RecordedTrajectory
 from flexarm.integrate.actuators import actuators_of
-from flexarm.integrate.loop import FINISHED, SEEN, beyond
+from flexarm.integrate.loop import EVENT_FOUND, FINISHED, first_out_of_bounds
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS, dop853, etd4, rk4
 from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.problem import jumps
-from flexarm.integrate.solve import at_sight, make_ready, new_state
+from flexarm.integrate.solve import locate_event, make_ready, new_state
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import (
     InitialValueProblem,
@@ -93,15 +93,15 @@ def recorded(
     end of the task.
     """
     m, tries = make_ready(new_state(task, method, rtol, step)), method.renewed_after
-    step_ends, renewed, event_seen = [task.times[:1]], [], bool(beyond(m) >= 0)
-    while m.t < m.t_end and not event_seen:
+    step_ends, renewed, event_found = [task.times[:1]], [], bool(first_out_of_bounds(m) >= 0)
+    while m.t < m.t_end and not event_found:
         begins, ends = np.full(RECORDED_STEPS, np.inf), np.full(RECORDED_STEPS * tries, np.inf)
         code = record(m, RECORDED_STEPS, tries, begins, ends)
-        if code == SEEN:
-            event_seen = at_sight(m, np.array(task.equation.reference_attitude)) is not None
+        if code == EVENT_FOUND:
+            event_found = locate_event(m, np.array(task.equation.reference_attitude)) is not None
         # The event is not confirmed, or the equations have a corner, after which the motion goes
         # on.
-        if code > FINISHED and not event_seen and (code != SEEN or m.last_step == 0.0):
+        if code > FINISHED and not event_found and (code != EVENT_FOUND or m.last_step == 0.0):
             raise SimulationError(
                 f"gradients: the run stops early, at t = {m.t:.4g} s. Run flexarm.simulate, "
                 "which prints the reason."
@@ -110,7 +110,7 @@ def recorded(
         renewed.append(begins[begins < m.t])
     out = (
         np.flatnonzero((m.event_values < m.event_low) | (m.event_values > m.event_high)).tolist()
-        if event_seen
+        if event_found
         else []
     )
     events = tuple(list(looks(task.equation.model))[k] for k in out)
@@ -416,7 +416,7 @@ class Differentiable:
         held_joints = tuple(holding.values())
         task = prepare(
             model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
-            actuators=actuators_of(model, lookouts=self.functions.lookouts),
+            actuators=actuators_of(model, event_functions=self.functions.event_functions),
             start=state, home=home, begins=discrete.target_times(), held=held_joints, bounds=bounds,
             rtol=self.rtol,
         )  # fmt: skip

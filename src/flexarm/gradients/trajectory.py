@@ -245,18 +245,18 @@ class RecordedTrajectory:
         """Return the value of an event function and its derivatives by the state and by numbers.
 
         ``sample`` is 0 for the first sample or -1 for the last; the numbers are the inputs of the
-        compiled function ``pulled seen``.
+        compiled function ``pulled event_values``.
         """
         _, buffers = self._at(sample)
         place = list(looks(self.model)).index(event)
-        buffers[WEIGHT] = np.eye(len(self.functions.lookouts))[place]
+        buffers[WEIGHT] = np.eye(len(self.functions.event_functions))[place]
         results: dict[str, Array] = {}
-        for name in ("seen", "pulled seen"):
+        for name in ("event_values", "pulled event_values"):
             member = self._member(name)
             inputs = member.inputs[: len(member.inputs) - len(member.constants)]
             values = member.call(*(buffers[port.name].reshape(port.shape) for port in inputs))
             results |= {port.name: v for port, v in zip(member.outputs, values, strict=True)}
-        return float(results["seen"][place]), results["by_state"], results["by_number"]
+        return float(results["event_values"][place]), results["by_state"], results["by_number"]
 
     def _at(self, sample: int) -> tuple[Array, dict[str, Array]]:
         """Return the rates at the first or last sample, and buffers of the compiled function."""

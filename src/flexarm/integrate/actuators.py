@@ -163,7 +163,7 @@ class Actuators:
     ties: tuple[SpringDamper, ...] = ()
     loss_channels: tuple[str, ...] = ()  # names of the loss channels of dissipated energy
     # Event functions, evaluated with the equations.
-    lookouts: tuple[EventFunction, ...] = ()
+    event_functions: tuple[EventFunction, ...] = ()
     wrenches: tuple[Acting, ...] = ()  # wrenches that depend on time and state
     # Number of rates of impulses after the powers: of outer forces on an arm on a free base.
     impulses: int = 0
@@ -215,7 +215,7 @@ class Actuators:
         """Text that is the same for actuators with the same symbolic expressions."""
         elements = (
             *(*self.slipping, *self.bristles, *self.windings, *self.ties),
-            *(*self.loss_channels, *self.lookouts, *self.wrenches),
+            *(*self.loss_channels, *self.event_functions, *self.wrenches),
             *(("impulses",) if self.impulses else ()),
         )  # fmt: skip
         return "; ".join([*(servo.key for servo in self.servos), *map(repr, elements)])
@@ -305,15 +305,16 @@ class Actuators:
         return share, ca.vertcat(*columns), currents
 
     def event_expressions(self, arguments: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
-        """Return expressions of the event functions (``seen``) and of their rates (``seen_rate``).
+        """Return expressions ``event_values`` of the event functions, and ``event_rates``.
 
-        The rate is 0 for an event function whose rate does not follow from accelerations.
+        ``event_rates`` are the time derivatives of the event functions. The rate is 0 for an event
+        function whose rate does not follow from accelerations.
         """
-        values = ca.vertcat(*(function.trace(arguments) for function in self.lookouts))
-        has_rate = ca.DM([function.smooth for function in self.lookouts])
+        values = ca.vertcat(*(function.trace(arguments) for function in self.event_functions))
+        has_rate = ca.DM([function.smooth for function in self.event_functions])
         state = ca.vertcat(arguments.t, arguments.q, arguments.v, *arguments.x.values())
         rate = ca.jtimes(values, state, ca.vertcat(1, arguments.v, a, dx))
-        return {"seen": ca.densify(values), "seen_rate": ca.densify(has_rate * rate)}
+        return {"event_values": ca.densify(values), "event_rates": ca.densify(has_rate * rate)}
 
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, h: Expr) -> tuple[Expr, Expr]:
         """Return expressions of the inputs, servo action included, and of servo integral rates."""
@@ -370,9 +371,10 @@ def motion_of(
     generalised force that they require beyond the forces that act.
 
     Inputs by name, where in use: time t, targets r, actuator states x, slip data b, held inputs of
-    sampled servos h, coordinates q, rates v, inputs u, wrench factors w, prescribed accelerations
-    given, reference attitude.  Outputs: a, power, and where in use the law's inputs u, rates dx of
-    the states, event functions seen and their rates seen_rate.
+    sampled servos h, coordinates q, rates v, inputs u, wrench factors w, accelerations
+    prescribed_a of prescribed coordinates, reference attitude.  Outputs: a, power, and where in use
+    the law's inputs u, rates dx of the states, the values event_values of event functions and their
+    rates event_rates.
     """
     if law is None and actuators.idle and not accelerated:
         return trace(formulation, "motion")
@@ -410,7 +412,7 @@ def motion_of(
         )
         power = ca.densify(ca.vertcat(power, wrench_outside))
     outputs = {"missing" if accelerated else "a": a, "power": power} | outputs
-    if actuators.lookouts and not accelerated:
+    if actuators.event_functions and not accelerated:
         if not effort:
             effort = [_evaluate(trace(formulation, "forward_dynamics"), arguments)[1]]
         states = {name: x[k] for k, name in enumerate(actuators.state_names)}
@@ -451,15 +453,15 @@ def actuators_of(
     slipping: Sequence[Slipping] = (),
     ties: Sequence[SpringDamper] = (),
     loss_channels: tuple[str, ...] | None = None,
-    lookouts: Sequence[EventFunction] = (),
+    event_functions: Sequence[EventFunction] = (),
 ) -> Actuators:
     """Return the actuators of a model, with event functions at the corners of drive-train laws."""
     has_rails = any(part.on_rail for part in model.links)
     if model.driveless and not (has_rails or model.arm.events or slipping or ties or loss_channels):
-        return Actuators(lookouts=tuple(lookouts), impulses=impulses(model))
+        return Actuators(event_functions=tuple(event_functions), impulses=impulses(model))
     loss_names = loss_channels_of(model) if loss_channels is None else loss_channels
     motors = windings(model)
-    events = (*lookouts, *_corners(model, motors))
+    events = (*event_functions, *_corners(model, motors))
     lugre = bristles(model)
     return Actuators(
         servos(model), tuple(slipping), lugre, motors, tuple(ties), loss_names, events,

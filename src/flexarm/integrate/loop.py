@@ -9,13 +9,13 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, run_kernel
 
 # Return codes of `march`.
-RUNNING, FINISHED, BROKEN, NO_STEP, LIMIT_REACHED, SEEN = 0, 1, 2, 3, 4, 5
+RUNNING, FINISHED, BROKEN, NO_STEP, LIMIT_REACHED, EVENT_FOUND = 0, 1, 2, 3, 4, 5
 
 
 @kernel
-def beyond(m: IntegratorState) -> int:
+def first_out_of_bounds(m: IntegratorState) -> int:
     """Return the index of the first event function out of bounds at the last evaluation, or -1."""
-    for k in range(m.lookouts):
+    for k in range(m.event_count):
         if m.event_values[k] < m.event_low[k] or m.event_values[k] > m.event_high[k]:
             return k
     return -1
@@ -24,7 +24,7 @@ def beyond(m: IntegratorState) -> int:
 @kernel
 def record_event_values(m: IntegratorState) -> None:
     """Record event functions and their rates at t, where the equations were last evaluated."""
-    for k in range(m.lookouts):
+    for k in range(m.event_count):
         m.event_values_at_t[k] = m.event_values[k]
         m.event_rates_at_t[k] = m.event_rates[k]
 
@@ -35,7 +35,7 @@ def first_peak_outside(m: IntegratorState, first: int) -> int:
 
     The cubic interpolates values and rates at both ends of the last step.
     """
-    for k in range(first, m.lookouts):
+    for k in range(first, m.event_count):
         change = m.event_values[k] - m.event_values_at_t[k]
         begin = m.last_step * m.event_rates_at_t[k]
         last = m.last_step * m.event_rates[k]
@@ -59,10 +59,10 @@ def evaluate_within(m: IntegratorState, t: float, row: int) -> int:
     m.sample_time = t
     run_kernel(m.sample, m)
     rates(m.system, t, m.sampled, m.inner_rates)
-    for k in range(m.lookouts):
-        m.inner_values[row * m.lookouts + k] = m.event_values[k]
+    for k in range(m.event_count):
+        m.inner_values[row * m.event_count + k] = m.event_values[k]
     m.peak = t
-    index: int = beyond(m)
+    index: int = first_out_of_bounds(m)
     return index
 
 
@@ -71,7 +71,7 @@ def leaves_bounds_within(m: IntegratorState) -> int:
     """Return 1 if an event function leaves its bounds at quarters or extrema of a step, else 0."""
     if m.checks_within == 0 or m.sample == 0:
         return 0
-    count = m.lookouts
+    count = m.event_count
     for k in range(count):
         m.inner_values[k] = m.event_values_at_t[k]
         m.inner_values[4 * count + k] = m.event_values[k]
@@ -320,8 +320,12 @@ def march(m: IntegratorState) -> int:
         widen(m)
         m.peak = m.t
         # Every step evaluates the equations last at its end.
-        if beyond(m) >= 0 or first_peak_outside(m, 0) >= 0 or leaves_bounds_within(m) == 1:
-            return SEEN
+        if (
+            first_out_of_bounds(m) >= 0
+            or first_peak_outside(m, 0) >= 0
+            or leaves_bounds_within(m) == 1
+        ):
+            return EVENT_FOUND
         record_event_values(m)
         m.limit_reached = outside(m, m.y)
         if m.limit_reached >= 0:

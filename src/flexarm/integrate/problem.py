@@ -43,8 +43,8 @@ MISSION_PORTS = (
     "dx",
     "b",
     "h",
-    "seen",
-    "seen_rate",
+    "event_values",
+    "event_rates",
 )  # ports that only some equations have
 
 
@@ -186,7 +186,7 @@ def system_of(
     sizes = {port.name: port.size for port in (*compiled.inputs, *compiled.outputs)}
     buffers = {
         "t": np.zeros(1), "q": np.zeros(n), "v": np.zeros(n), "u": np.zeros(len(groups[0])),
-        "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
+        "w": np.zeros(len(groups[1])), "prescribed_a": np.zeros(len(groups[2])), "a": np.zeros(n),
         "power": np.zeros((work_integrals + impulses) * lanes),
         "reference_attitude": np.array(equation.reference_attitude, dtype=float).ravel(),
         "load": model.links[-1].tip_body.numbers if model.load_given else np.zeros(0),
@@ -211,7 +211,7 @@ def system_of(
         v=buffers["v"],
         u=buffers["u"],
         w=buffers["w"],
-        given=buffers["given"],
+        prescribed_a=buffers["prescribed_a"],
         r=buffers["r"],
         x=buffers["x"],
         a=buffers["a"],

@@ -20,12 +20,12 @@ from flexarm.integrate.constants import (
 from flexarm.integrate.laws import Sampled, ServoMemory
 from flexarm.integrate.loop import (
     BROKEN,
+    EVENT_FOUND,
     FINISHED,
     LIMIT_REACHED,
     NO_STEP,
-    SEEN,
     accept,
-    beyond,
+    first_out_of_bounds,
     first_peak_outside,
     leaves_bounds_within,
     march,
@@ -100,7 +100,7 @@ def make_ready(m: IntegratorState) -> IntegratorState:
     """Evaluate the equations at the start of a run, and return the integrator state."""
     m.budget = 0
     march(m)  # no further than the start
-    if m.lookouts:
+    if m.event_count:
         set_corner_bounds(m)
     return m
 
@@ -164,10 +164,10 @@ def _integrate(
         KERNEL_CALL_TIME
         / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
     )
-    starts_beyond = m.lookouts and beyond.python(m) >= 0
+    starts_out_of_bounds = m.event_count and first_out_of_bounds.python(m) >= 0
     ending = (
         Ending("event")
-        if starts_beyond
+        if starts_out_of_bounds
         else None
         if sampler is None
         else _sample_controllers(sampler, m)
@@ -202,8 +202,8 @@ def after_march(
         if m.t >= (m.t_end if sampler is None else sampler.end):
             return Ending()
         return None if sampler is None else _sample_controllers(sampler, m)
-    if code == SEEN:
-        return at_sight(m, reference_attitudes[-1][1])
+    if code == EVENT_FOUND:
+        return locate_event(m, reference_attitudes[-1][1])
     if code == LIMIT_REACHED and not m.problem.state_limits[m.limit_reached].what:
         _rebase_attitudes(m, reference_attitudes)
     elif code == LIMIT_REACHED:
@@ -247,7 +247,7 @@ def _end_at_bound(m: IntegratorState) -> Ending:
     def value_at(t: float) -> float:
         return float(limit.row @ _state_at(m, t)[: len(limit.row)])
 
-    crossing = _first_beyond(m.t_old, m.t, lambda t: not limit.low <= value_at(t) <= limit.high)
+    crossing = _bisect_exit(m.t_old, m.t, lambda t: not limit.low <= value_at(t) <= limit.high)
     _record_until(m, crossing)
     low, high = np.clip((limit.low, limit.high), -1e9, 1e9)
     bound = limit.high if value_at(crossing) > 0.5 * (low + high) else limit.low
@@ -267,40 +267,40 @@ def _record_until(m: IntegratorState, t: float) -> None:
 
 def set_corner_bounds(m: IntegratorState) -> None:
     """Set the bounds of event functions at corners of the equations to the arm's present side."""
-    for k, function in enumerate(m.problem.motion.actuators.lookouts):
+    for k, function in enumerate(m.problem.motion.actuators.event_functions):
         if function.corner is not None:
             above = m.event_values[k] > function.corner
             m.event_low[k] = function.corner if above else -np.inf
             m.event_high[k] = np.inf if above else function.corner
 
 
-def at_sight(m: IntegratorState, reference_attitude: Array) -> Ending | None:
+def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None:
     """Locate the first event in the last step, set the state to it, and return the ending.
 
     Returns None if there is no event, or at a corner of the equations, where integration restarts.
     """
     scratch = np.zeros(m.size)
 
-    def is_beyond(t: float) -> bool:
+    def is_out_of_bounds(t: float) -> bool:
         rates(m.system, t, _state_at(m, t), scratch)
-        return bool(beyond.python(m) >= 0)
+        return bool(first_out_of_bounds.python(m) >= 0)
 
     crossing = m.peak
-    if not is_beyond(crossing):  # only the cubic through the step's ends is, or by rounding
-        crossing = _other_crossing(m, is_beyond)
-    index = beyond.python(m)
-    lookouts = m.problem.motion.actuators.lookouts
-    at_limit = index >= 0 and lookouts[index].kind == "state"  # a current stays at its limit
+    if not is_out_of_bounds(crossing):  # only the cubic through the step's ends is, or by rounding
+        crossing = _other_crossing(m, is_out_of_bounds)
+    index = first_out_of_bounds.python(m)
+    functions = m.problem.motion.actuators.event_functions
+    at_limit = index >= 0 and functions[index].kind == "state"  # a current stays at its limit
     if crossing >= 0 and not (m.adaptive and at_limit):
-        crossing = _approach_event(m, crossing, is_beyond)
+        crossing = _approach_event(m, crossing, is_out_of_bounds)
     if crossing < 0:
         record_event_values(m)
         record_samples(m)
         return None
-    crossing = _first_beyond(m.t_old, crossing, is_beyond)
+    crossing = _bisect_exit(m.t_old, crossing, is_out_of_bounds)
     state = _state_at(m, crossing)
-    is_beyond(crossing)
-    ends_phase = m.problem.motion.actuators.lookouts[beyond.python(m)].corner is None
+    is_out_of_bounds(crossing)
+    ends_phase = functions[first_out_of_bounds.python(m)].corner is None
     _record_until(m, crossing if ends_phase else crossing - instant(crossing))
     m.t = crossing  # from here on there is no dense output of the step
     m.y[:] = state
@@ -314,8 +314,8 @@ def at_sight(m: IntegratorState, reference_attitude: Array) -> Ending | None:
     return None
 
 
-def _first_beyond(
-    inside: float, outside: float, is_beyond: Callable[[float], bool], accuracy: float = 0.0
+def _bisect_exit(
+    inside: float, outside: float, is_out_of_bounds: Callable[[float], bool], accuracy: float = 0.0
 ) -> float:
     """Return the time [s] at which a quantity leaves its bounds, by bisection of an interval.
 
@@ -326,12 +326,12 @@ def _first_beyond(
         middle = 0.5 * (inside + outside)
         if not inside < middle < outside or outside - inside <= accuracy * (outside - begin):
             break
-        inside, outside = (inside, middle) if is_beyond(middle) else (middle, outside)
+        inside, outside = (inside, middle) if is_out_of_bounds(middle) else (middle, outside)
     return outside
 
 
 def _approach_event(
-    m: IntegratorState, crossing: float, is_beyond: Callable[[float], bool]
+    m: IntegratorState, crossing: float, is_out_of_bounds: Callable[[float], bool]
 ) -> float:
     """Return the time [s] of an event, approached by ever shorter steps; -1 if it disappears.
 
@@ -340,7 +340,7 @@ def _approach_event(
     """
     steps, end = m.steps, m.t
     for _ in range(EVENT_APPROACHES):
-        crossing = _first_beyond(m.t_old, crossing, is_beyond, EVENT_MARGIN**2)
+        crossing = _bisect_exit(m.t_old, crossing, is_out_of_bounds, EVENT_MARGIN**2)
         distance = crossing - m.t_old
         if distance <= instant(crossing):
             break
@@ -348,14 +348,14 @@ def _approach_event(
         _step_to(m, crossing - EVENT_MARGIN * distance)
         record_samples(m)
         _step_to(m, min(crossing + EVENT_MARGIN * distance, end))
-        if not is_beyond(crossing):
+        if not is_out_of_bounds(crossing):
             crossing = m.t
-        if not is_beyond(crossing):
+        if not is_out_of_bounds(crossing):
             crossing = -1.0
             record_samples(m)
             if m.t < end:  # a shorter step would show the event again
                 _step_to(m, end)
-                crossing = end if is_beyond(end) else -1.0
+                crossing = end if is_out_of_bounds(end) else -1.0
             break
     m.steps = steps
     return crossing
@@ -374,24 +374,24 @@ def _step_to(m: IntegratorState, t: float) -> None:
 def _cross_rail_nodes(m: IntegratorState, reference_attitude: Array) -> None:
     """Change the speeds of carriages that have passed a curvature jump of their rail."""
     n = m.system.n
-    for k, function in enumerate(m.problem.motion.actuators.lookouts):
+    for k, function in enumerate(m.problem.motion.actuators.event_functions):
         inside = m.event_low[k] <= m.event_values[k] <= m.event_high[k]
         if function.kind == "place" and function.corner is not None and not inside:
             q, v = m.y[:n], m.y[n : 2 * n]
             equation = m.problem.equation.with_reference(reference_attitude)
-            v[:], work = speeds_beyond(equation, q, v, function.index, function.corner)
+            v[:], work = speeds_after_jump(equation, q, v, function.index, function.corner)
             m.y[2 * n + PRESCRIBED] += work
 
 
-def _other_crossing(m: IntegratorState, is_beyond: Callable[[float], bool]) -> float:
+def _other_crossing(m: IntegratorState, is_out_of_bounds: Callable[[float], bool]) -> float:
     """Return a time [s] at which another event function is out of bounds, or -1."""
     k = -1
     while True:
-        is_beyond(m.t)  # cubics use the event functions at the step's end
+        is_out_of_bounds(m.t)  # cubics use the event functions at the step's end
         k = int(first_peak_outside(m, k + 1))
         if k < 0:
             return m.peak if leaves_bounds_within(m) == 1 else -1.0
-        if is_beyond(m.peak):
+        if is_out_of_bounds(m.peak):
             return m.peak
 
 
@@ -481,7 +481,7 @@ def collect(
     )
 
 
-def speeds_beyond(
+def speeds_after_jump(
     equation: Equation, q: Array, v: Array, index: int, jump: float
 ) -> tuple[Array, float]:
     """Compute speeds (n,) after a jump of a rail's curvature, and work of prescribed motions [J].
@@ -501,25 +501,25 @@ def speeds_beyond(
     jump
         Station of the curvature jump [m].
     """
-    before, beyond = q.copy(), q.copy()
+    before, after = q.copy(), q.copy()
     step = np.copysign(JUMP_DISTANCE * jump, v[index])
-    before[index], beyond[index] = jump - step, jump + step
-    mass_before, mass_beyond = equation.mass_matrix(before), equation.mass_matrix(beyond)
+    before[index], after[index] = jump - step, jump + step
+    mass_before, mass_after = equation.mass_matrix(before), equation.mass_matrix(after)
     prescribed = list(equation.model.prescribed)
     others = [i for i in range(len(q)) if i not in prescribed]
-    matrix, coupling = (mass_beyond[np.ix_(others, columns)] for columns in (others, prescribed))
+    matrix, coupling = (mass_after[np.ix_(others, columns)] for columns in (others, prescribed))
     speeds = v.copy()
     speeds[others] = np.linalg.solve(matrix, (mass_before @ v)[others] - coupling @ v[prescribed])
     if index not in prescribed:
-        speeds = _with_energy(mass_before, mass_beyond, v, speeds, index, others)
-    return speeds, float(speeds @ mass_beyond @ speeds - v @ mass_before @ v) / 2
+        speeds = _with_energy(mass_before, mass_after, v, speeds, index, others)
+    return speeds, float(speeds @ mass_after @ speeds - v @ mass_before @ v) / 2
 
 
 def _with_energy(
-    mass_before: Array, mass_beyond: Array, v: Array, speeds: Array, index: int, others: list[int]
+    mass_before: Array, mass_after: Array, v: Array, speeds: Array, index: int, others: list[int]
 ) -> Array:
     """Return speeds (n,) with an impulse along the free station added that restores the energy."""
-    matrix = mass_beyond[np.ix_(others, others)]
+    matrix = mass_after[np.ix_(others, others)]
     response = np.zeros_like(v)
     response[others] = np.linalg.solve(matrix, np.eye(len(v))[others, index])
 
@@ -529,7 +529,7 @@ def _with_energy(
         driven[others] = 0.0
         return float((speed - driven) @ mass @ (speed - driven) - driven @ mass @ driven) / 2
 
-    excess = energy(mass_beyond, speeds) - energy(mass_before, v)
+    excess = energy(mass_after, speeds) - energy(mass_before, v)
     slope, bend = float(speeds[others] @ matrix @ response[others]), float(response[index])
     root = np.sqrt(max(slope**2 - 2 * bend * excess, 0.0))
     # Of the two roots, take the one with which the station keeps its direction.

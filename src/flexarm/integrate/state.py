@@ -204,7 +204,7 @@ class IntegratorState(Record):
     limit_low: Array
     limit_high: Array
     limit_reached: int = -1  # index of the violated bound, or -1
-    lookouts: int  # number of event functions
+    event_count: int  # number of event functions
     # event_values, event_rates: event functions and their rates at the last evaluation of the
     # equations; event_values_at_t, event_rates_at_t: at t.
     event_values: Array
@@ -216,7 +216,8 @@ class IntegratorState(Record):
     event_high: Array
     peak: float = 0.0  # time [s] in the last step at which an event function may be out of bounds
     checks_within: int  # 1 if event functions are evaluated within steps too, else 0
-    # Event functions at the quarters of a step, (5, lookouts), then rates at its end, (lookouts,).
+    # Event functions at the quarters of a step, (5, event_count), then their rates at the step's
+    # end, (event_count,).
     inner_values: Array
     inner_rates: Array  # work array for rates of the state within a step
     # times, samples: sample times [s], and states at these times.
@@ -260,8 +261,8 @@ def start_fields(
     count, groups = len(quantities.rows), len(quantities.floor)
     begin, end = float(problem.times[0]), float(problem.times[-1])
     limit_rows = [limit.row for limit in state_limits]
-    lookouts = len(problem.motion.actuators.lookouts)
-    low, high = np.full(lookouts, -np.inf), np.full(lookouts, np.inf)
+    event_count = len(problem.motion.actuators.event_functions)
+    low, high = np.full(event_count, -np.inf), np.full(event_count, np.inf)
     low[: len(problem.bounds[0])], high[: len(problem.bounds[1])] = problem.bounds
     m = IntegratorState(
         problem=problem,
@@ -314,13 +315,13 @@ def start_fields(
         limit_rows=np.concatenate(limit_rows) if limit_rows else np.zeros(1),
         limit_low=np.array([limit.low for limit in state_limits]),
         limit_high=np.array([limit.high for limit in state_limits]),
-        lookouts=lookouts,
-        event_values=buffers["seen"],
-        event_rates=buffers["seen_rate"],
-        event_values_at_t=np.zeros(lookouts),
-        event_rates_at_t=np.zeros(lookouts),
+        event_count=event_count,
+        event_values=buffers["event_values"],
+        event_rates=buffers["event_rates"],
+        event_values_at_t=np.zeros(event_count),
+        event_rates_at_t=np.zeros(event_count),
         checks_within=int(problem.checks_within_steps),
-        inner_values=np.zeros(6 * lookouts),
+        inner_values=np.zeros(6 * event_count),
         inner_rates=np.zeros(size),
         event_low=low,
         event_high=high,

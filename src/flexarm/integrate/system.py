@@ -42,7 +42,7 @@ class System(Record):
     v: Array
     u: Array
     w: Array
-    given: Array
+    prescribed_a: Array
     r: Array
     x: Array
     # Outputs of the equations: accelerations, powers [W], rates of the actuator states.
@@ -124,7 +124,7 @@ def drive(s: System, t: float) -> None:
     for c in range(s.wrenches):
         s.w[c] = channel(s, s.inputs + c, t, 0)
     for c in range(s.prescribed):
-        s.given[c] = channel(s, s.inputs + s.wrenches + c, t, 2)
+        s.prescribed_a[c] = channel(s, s.inputs + s.wrenches + c, t, 2)
     for c in range(s.targets):
         k = s.inputs + s.wrenches + s.prescribed + c
         s.r[c] = channel(s, k, t, 0)

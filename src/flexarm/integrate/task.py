@@ -217,7 +217,9 @@ class InitialValueProblem:
         """
         if not self.shaken:
             equation, model, start = self.equation, self.equation.model, self.start
-            matrices = equation.compiled("matrices").call(start.q, start.v, *equation.given)
+            matrices = equation.compiled("matrices").call(
+                start.q, start.v, *equation.common_arguments
+            )
             M, K, D = (matrix.reshape(model.size, -1) for matrix in matrices)
             require_inertia(model, M, when="here" if start.t else "at the start")
             if self.motion.actuators.servos:
@@ -283,8 +285,9 @@ class InitialValueProblem:
     def checks_within_steps(self) -> bool:
         """Whether an event function without a rate is active: an effort that holds a coordinate."""
         low, high = self.bounds
-        event_functions = self.motion.actuators.lookouts[: len(low)]  # corners come after them
-        pairs = zip(event_functions, np.minimum(-low, high), strict=True)
+        # Event functions at corners of the equations are last, and have no bounds here.
+        functions = self.motion.actuators.event_functions[: len(low)]
+        pairs = zip(functions, np.minimum(-low, high), strict=True)
         return any(not function.smooth and np.isfinite(bound) for function, bound in pairs)
 
     @property

@@ -142,7 +142,7 @@ def step_limits(
     # The slope of dry friction is that of standstill, and no bound while it slips.
     rate = vibration.fastest if coulomb_frictions(problem.equation.model) else vibration.largest
     spin_rate = max(
-        (function.fastest for function in problem.motion.actuators.lookouts), default=0.0
+        (function.fastest for function in problem.motion.actuators.event_functions), default=0.0
     )
     longest = min(method.reach / max(rate, 1e-12), STEP_TURN / max(spin_rate, 1e-12))
     return StepLimits(tolerance, first, longest, touching / tolerance)

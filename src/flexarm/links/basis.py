@@ -15,7 +15,7 @@ from flexarm.links.span import Span, union
 from flexarm.spatial import Array
 
 
-def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
+def requested_directions(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
     """Return the directions that get shapes and the number of shapes, in coordinate order.
 
     Raises

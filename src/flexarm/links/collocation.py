@@ -39,7 +39,7 @@ class Collocation:
     # sections shear, slopes of the axis, and first derivatives of the section rotations.
     bend: Array
     curve: Array
-    lean: Array  # slopes of the axis minus rotations of the sections, (2, G, m)
+    shear_slope: Array  # slopes of the axis minus rotations of the sections, (2, G, m)
     # The tangent's length is ``straight + stretch d``, with ``straight`` 1 and ``stretch`` the
     # derivative of the displacement along x, (G,) and (G, m); 0 and the jump where it jumps.
     stretch: Array
@@ -64,7 +64,7 @@ class Collocation:
     edges: Array  # panel edges [m]
     series: Array  # Legendre series of ``I^a`` on each panel, (3, panels, order, G)
     common: bool  # whether the three axes have the same interpolation space
-    more: int  # number of nodes beyond the number of shapes
+    excess: int  # number of nodes beyond the number of shapes
 
     @property
     def count(self) -> int:
@@ -82,14 +82,14 @@ class Collocation:
         return bool(np.any(self.bend[0])), bool(np.any(self.bend[1]))
 
     @cached_property
-    def leaning(self) -> bool:
+    def shears(self) -> bool:
         """Return whether sections shear, so that section normals differ from axis tangents."""
-        return bool(np.any(self.lean))
+        return bool(np.any(self.shear_slope))
 
     @property
     def turn(self) -> Array:
         """Rotations of the sections at the nodes along y and z per amplitude, shape (2, G, m)."""
-        return self.bend - self.lean if self.leaning else self.bend
+        return self.bend - self.shear_slope if self.shears else self.bend
 
     @cached_property
     def stretches(self) -> bool:
@@ -138,7 +138,7 @@ class Collocation:
         basis = self.basis
         if basis is None:
             return self
-        names = ("bend", "lean", "stretch", "twist", "tip_bend", "tip_twist")
+        names = ("bend", "shear_slope", "stretch", "twist", "tip_bend", "tip_twist")
         update: dict[str, Any] = {name: settled(getattr(self, name) @ basis) for name in names}
         combined = replace(self, **update)
         vars(combined)["basis"] = None  # the amplitudes are already combined
@@ -183,7 +183,7 @@ class Collocation:
         return settled(np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1))
 
     @cached_property
-    def few(self) -> bool:
+    def uses_roots(self) -> bool:
         """Return whether using square roots of the mass matrix costs fewer operations than `gram`.
 
         Compared are the operation counts of ``N^T N`` with roots ``N = factor (tangents shapes)``
@@ -282,18 +282,18 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
         return settled(shapes.values(direction, places, nu))
 
     slopes = _along_y_and_z(*(axis_slopes(shapes, d, positions) for d in AXES[1:]))
-    lean = _along_y_and_z(*(shapes.shear_angle(d, positions) for d in AXES[1:]))
+    shear_slope = _along_y_and_z(*(shapes.shear_angle(d, positions) for d in AXES[1:]))
     twist = values_of("twist", 0)
     inertia = weights * np.stack([span.at(name, x) for name in ("Jx", "Jy", "Jz")])
     stretch = np.concatenate([values_of("x", 1, nodes), jumps])
-    unit_tangents = not (np.any(stretch) or np.any(lean))
+    unit_tangents = not (np.any(stretch) or np.any(shear_slope))
     rotary, point = _rotary(inertia, slopes, twist, unit_tangents=unit_tangents)
     gram = gram + np.diag(point)
     return Collocation(
         x=x,
         bend=slopes,
         curve=_along_y_and_z(values_of("y", 2), values_of("z", 2)),
-        lean=lean,
+        shear_slope=shear_slope,
         stretch=stretch,
         straight=np.append(0 * nodes + 1, 0 * jump_positions),
         twist=twist,
@@ -312,7 +312,7 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
         edges=fine.edges,
         series=settled(fine.series(reach)),
         common=cardinals.common,
-        more=excess,
+        excess=excess,
     )
 
 

@@ -30,7 +30,7 @@ from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
 from flexarm.constants import DIGITS, SINGULAR
 from flexarm.links.base import Counts, Direction, Shapes
-from flexarm.links.basis import blocks, wanted
+from flexarm.links.basis import blocks, requested_directions
 from flexarm.links.beams.finite import Conditions, require_modes
 from flexarm.links.end_loads import loaded_ends
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
@@ -79,7 +79,7 @@ def on_arm_modes(arm: Arm) -> list[int]:
     return [i for i, shapes in beams if isinstance(shapes, ArmModes)]
 
 
-def weighs_held(arm: Arm, count: int) -> bool:
+def includes_locked_modes(arm: Arm, count: int) -> bool:
     """Return whether modes with driven joints locked are used for ``count`` shape functions."""
     axes = [axis for link in arm.links for axis in link.joint.axes.values()]
     return count >= LOCKED_MODES_FROM and any(axis.actuation == "torque" for axis in axes)
@@ -142,7 +142,7 @@ def basis_shapes(arm: Arm, index: int, span: Span) -> Shapes:
         If more shape functions of a direction are requested than the link has modes there.
     """
     ends, number = loaded_ends(arm, index), _counts(arm, index)
-    for motion, count in wanted(span, number):
+    for motion, count in requested_directions(span, number):
         require_modes(span, motion, Conditions.of(ends, motion), count)
     sizes = zip(BASIS_FUNCTIONS.values(), number, strict=True)
     basis_counts = Counts(
@@ -193,7 +193,7 @@ class SmallMotions:
         linked = _coupling(mass) | _coupling(stiffness)
         free = _weighted_modes(mass, stiffness, linked, prescribed, power)
         locked, arm = free[..., :0], model.arm
-        if any(weighs_held(arm, max(_counts(arm, i))) for i in on_arm_modes(arm)):
+        if any(includes_locked_modes(arm, max(_counts(arm, i))) for i in on_arm_modes(arm)):
             locked = _weighted_modes(mass, stiffness, linked, prescribed | driven, power)
         return cls(model, q, stiffness, free, locked)
 
@@ -250,7 +250,7 @@ class SmallMotions:
         """
         factor = np.linalg.cholesky(self.stiffness[np.ix_(rows, rows)])
         modes = [self.free[rows]]
-        if weighs_held(self.model.arm, count):
+        if includes_locked_modes(self.model.arm, count):
             modes.append(np.sqrt(LOCKED_WEIGHT) * self.locked[rows])
         strained = factor.T @ np.concatenate(modes, axis=-1)
         fill = FILLING_WEIGHT * np.diag(1 / np.arange(1.0, len(rows) + 1) ** 2)

@@ -98,7 +98,7 @@ class BeamData(BodyData):
         """Return the first-order angles (3,) of the section at s, and their Jacobian (3, k)."""
 
     @abstractmethod
-    def held(self, length: float) -> "Flexible":
+    def at_length(self, length: float) -> "Flexible":
         """Return the beam of constant length that equals this one at a length [m]."""
 
 
@@ -214,7 +214,7 @@ class Flexible(BeamData):
         columns = constant(self.shapes.rotation(np.array([s]))[0])
         return columns @ own, columns
 
-    def held(self, length: float) -> "Flexible":
+    def at_length(self, length: float) -> "Flexible":
         """Return the elastic part itself, whose length is constant."""
         return self
 
@@ -299,7 +299,7 @@ class SlidingBeam(BeamData):
         """Return the first-order angles (3,) of the section at xi = s, and their Jacobian."""
         return SlidingMotion(self.shapes, own, 0 * own).angles(s)[:2]
 
-    def held(self, length: float) -> Flexible:
+    def at_length(self, length: float) -> Flexible:
         """Return the exposed part at a length [m] as a beam of that length, by linear theory."""
         return Flexible.of(self.shapes.span.outer(length), self.shapes.at(length))
 
@@ -312,7 +312,7 @@ class SlidingBeam(BeamData):
         turned = np.diag([float(hidden(name, length)) * inside for name in ("Jx", "Jy", "Jz")])
         turned += second * np.diag([0.0, 1.0, 1.0])
         hub = Inertia(mass, np.array([-first, 0.0, 0.0]), turned)
-        return replace(self.held(length).straight(length), retracted=hub)
+        return replace(self.at_length(length).straight(length), retracted=hub)
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def crossing_between(
                 "that depends on the motion. Give a constant target."
             )
     _, by_state, by_numbers = before.looked(-1, event)
-    off = by_numbers @ before.along("pulled seen")
+    off = by_numbers @ before.along("pulled event_values")
     here = value_of(before.model, event)
     for i, nearby_arm in enumerate(before.nearby.values()):
         there = np.array([value_of(model, event) for model in nearby_arm.models])

@@ -61,7 +61,7 @@ class ComplexKinetics:
         The arrays are complex if the coordinates are complex or the load has a tangent.
         """
         function, n = self.equation.compile("kinetics, pushed", _trace, level="quick"), len(q)
-        results = function.call(q.real, *self.equation.given, q.imag, self.load)
+        results = function.call(q.real, *self.equation.common_arguments, q.imag, self.load)
         change, values = (result.ravel() for result in results)
         if np.iscomplexobj(q) or self.load.any():
             values = values + 1j * change

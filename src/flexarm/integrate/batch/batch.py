@@ -104,7 +104,9 @@ def _task(model: Model) -> InitialValueProblem:
     refuse_alone(model)
     task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model))
     actuators = task.motion.actuators
-    if actuators.lookouts or any(servo.servo.period is not None for servo in actuators.servos):
+    if actuators.event_functions or any(
+        servo.servo.period is not None for servo in actuators.servos
+    ):
         raise SimulationError(
             "arm: a batch cannot simulate backlash, current limits in coils or sampled servos. "
             "Use flexarm.simulate."

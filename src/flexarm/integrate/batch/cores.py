@@ -157,7 +157,7 @@ def _spread_limits(lanes: Sequence[Sequence[StateLimit]]) -> tuple[StateLimit, .
 def runs_in_series(task: InitialValueProblem, method: Method) -> bool:
     """Return whether compiled code integrates such a run from begin to end without Python."""
     actuators = task.motion.actuators
-    return method.adaptive and not actuators.lookouts and not actuators.sampled
+    return method.adaptive and not actuators.event_functions and not actuators.sampled
 
 
 class RunBlock:

@@ -43,7 +43,7 @@ def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
         servos = motion.actuators.servos
         for feature, present in (
             ("may touch something", bool(motion.equation.model.arm.contacts)),
-            ("has drives with play or current limits", bool(motion.actuators.lookouts)),
+            ("has drives with play or current limits", bool(motion.actuators.event_functions)),
             ("has sampled servos", any(servo.servo.period is not None for servo in servos)),
         ):
             if present:

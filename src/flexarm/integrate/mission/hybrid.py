@@ -44,7 +44,7 @@ from flexarm.spatial import Array
 class Guard:
     """Event function and its consequence: an event of the model file, or a stick-slip change."""
 
-    lookout: EventFunction
+    event_function: EventFunction
     event: int = -1
     holder: str = ""
 
@@ -189,7 +189,7 @@ class HybridSimulation:
 
     def actuators(self, model: Model) -> Actuators:
         """Return the actuators and event functions of a model in the present discrete state."""
-        lookouts = tuple(self._event_function(guard) for guard in self.guards)
+        event_functions = tuple(self._event_function(guard) for guard in self.guards)
         slipping = [Slipping.of(holder) for holder in self._slip_elements()]
         ties = [
             SpringDamper(tie_account(name), float(tie.stiffness), float(tie.damping))
@@ -200,7 +200,7 @@ class HybridSimulation:
             slipping=slipping,
             ties=ties,
             loss_channels=self._loss_channels,
-            lookouts=lookouts,
+            event_functions=event_functions,
         )
 
     def tie_targets(self) -> list[Channel]:
@@ -216,14 +216,14 @@ class HybridSimulation:
 
         If the event can no longer happen, the path is that of the body from the start of the run.
         """
-        if guard.lookout.kind != "distance":
-            return guard.lookout
+        if guard.event_function.kind != "distance":
+            return guard.event_function
         state = self.discrete if self._can_happen(guard) else self.start
         try:
-            path = state.free_body(guard.lookout.body, self.model).path()
+            path = state.free_body(guard.event_function.body, self.model).path()
         except SimulationError as error:
             raise SimulationError(f"events[{guard.event + 1}].when: {error}") from None
-        return replace(guard.lookout, path=path)
+        return replace(guard.event_function, path=path)
 
     def _can_happen(self, guard: Guard) -> bool:
         """Return whether the event of a guard can still happen.
@@ -231,7 +231,8 @@ class HybridSimulation:
         An event at a distance cannot happen while the tip holds the body.
         """
         return guard.event not in self.discrete.done and (
-            guard.lookout.kind != "distance" or guard.lookout.body not in self.discrete.held
+            guard.event_function.kind != "distance"
+            or guard.event_function.body not in self.discrete.held
         )
 
     def armed(self, t: float) -> dict[int, EventFunction]:
@@ -272,16 +273,16 @@ class HybridSimulation:
                 when = self.events[guard.event].when
                 assert when is not None
                 if guard.event in armed:
-                    low[k], high[k] = guard.lookout.bounds(when)
+                    low[k], high[k] = guard.event_function.bounds(when)
                 continue
             holder = self._holders[guard.holder]
             locked = holder.axis.name in self.discrete.locked
             slipping = None if locked else self.discrete.closed.get(guard.holder)
-            if guard.lookout.kind == "effort" and slipping == 0:
+            if guard.event_function.kind == "effort" and slipping == 0:
                 high[k] = self.discrete.capacity(holder)
                 low[k] = -high[k]
-            elif guard.lookout.kind == "speed" and slipping:
-                margin = 0.0 if state.v[guard.lookout.index] else rate_rounding
+            elif guard.event_function.kind == "speed" and slipping:
+                margin = 0.0 if state.v[guard.event_function.index] else rate_rounding
                 low[k], high[k] = (-margin, np.inf) if slipping > 0 else (-np.inf, margin)
         return low, high
 
@@ -310,7 +311,7 @@ class HybridSimulation:
                 f"{guard.holder}: no solution was found in which the joint sticks, and none in "
                 "which it slips. Check the loads there."
             )
-        holder, slips = self._holders[guard.holder], guard.lookout.kind == "effort"
+        holder, slips = self._holders[guard.holder], guard.event_function.kind == "effort"
         action = "begins to slip" if slips else "holds"
         braked = holder.axis.name in self.discrete.braked and holder.brake is not None
         element = f"brake of {holder.axis.name}" if braked else f"friction of {holder.name}"
@@ -347,7 +348,7 @@ class HybridSimulation:
         work_integrals = state.work_integrals.copy()
         if not len(work_integrals):
             work_integrals = np.zeros(WORKS + len(self._loss_channels) + impulses(self.model))
-        work_integrals[2:WORKS] += (transition.given, sum(transition.lost.values()))
+        work_integrals[2:WORKS] += (transition.prescribed_work, sum(transition.lost.values()))
         if impulses(self.model):
             for body, factor in transition.exchanged:
                 work_integrals[-IMPULSES:] += factor * body.inertial_momentum

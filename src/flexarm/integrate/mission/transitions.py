@@ -56,7 +56,7 @@ class Transition:
         Function that returns the equation of motion in a discrete state.
     discrete, t, q, v
         Discrete state, time [s], coordinates and rates, (n,) each.
-    given
+    prescribed_work
         Work done by prescribed coordinates [J].
     lost
         Dissipated energy [J] by index of the event that causes it; -1 if no event does.
@@ -72,7 +72,7 @@ class Transition:
     t: float
     q: Array
     v: Array
-    given: float = 0.0
+    prescribed_work: float = 0.0
     lost: dict[int, float] = field(default_factory=dict)
     brought: float = 0.0
     exchanged: list[tuple[FreeBodyState, float]] = field(default_factory=list)
@@ -219,7 +219,7 @@ class Transition:
     def _follow(self, result: "Impulse") -> None:
         """Adopt rates and work of an impulse, and update stick or slip of all coordinates."""
         self.v = result.v
-        self.given += result.given
+        self.prescribed_work += result.prescribed_work
         self.turn_brakes()
 
     def _lose(self, k: int, energy: float) -> None:
@@ -294,7 +294,7 @@ class Impulse:
 
     v: Array  # rates after the impulse, (n,)
     efforts: Array  # reaction impulses along prescribed coordinates, 0 along others, (n,)
-    given: float  # work of prescribed coordinates that move [J]
+    prescribed_work: float  # work of prescribed coordinates that move [J]
     lost: float  # dissipated energy [J]
 
 

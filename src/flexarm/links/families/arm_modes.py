@@ -14,8 +14,8 @@ from flexarm.links.basis import (
     join,
     left_over,
     normalise,
+    requested_directions,
     strain_matrix,
-    wanted,
 )
 from flexarm.links.constants import RATIONAL_DEGREES
 from flexarm.links.curves import SpanCurves, integrate_strain
@@ -45,7 +45,7 @@ def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
 def moment_shapes(span: Span, counts: Counts) -> Shapes:
     """Return moment curves of each direction as shapes, in order of increasing degree."""
     parts = []
-    for motion, count in wanted(span, counts):
+    for motion, count in requested_directions(span, counts):
         curves = moment_curves(span, motion, count)
         points = count + RATIONAL_DEGREES + 2
         stiffness = strain_matrix(curves, span, motion, span.edges, points=points)

@@ -13,7 +13,7 @@ from flexarm.links.basis import (
     join,
     normalisation,
     normalise,
-    wanted,
+    requested_directions,
 )
 from flexarm.links.beams.finite import Conditions, SpanModes, Support, modes
 from flexarm.links.curves import SpanCurves
@@ -43,7 +43,7 @@ class Assumed(Discretisation):
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the mode shapes of a span in all directions."""
         parts = []
-        for motion, count in wanted(span, counts):
+        for motion, count in requested_directions(span, counts):
             elastic = self._modes(span, ends, motion, count)
             curves = elastic.raw if self.keep_root else elastic.curves
             parts.append(family(motion.direction, curves, elastic.stiffness, span.edges))

@@ -2,7 +2,7 @@
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
-from flexarm.links.basis import family, join, normalisation, normalise, wanted
+from flexarm.links.basis import family, join, normalisation, normalise, requested_directions
 from flexarm.links.beams.finite import Conditions, constraint_shapes, modes
 from flexarm.links.span import Span
 
@@ -27,7 +27,7 @@ class CraigBamptonShapes(Discretisation):
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the constraint shapes and fixed-interface modes of a span."""
         parts = []
-        for motion, count in wanted(span, counts):
+        for motion, count in requested_directions(span, counts):
             curves, stiffness = constraint_shapes(span, motion)
             parts.append(family(motion.direction, curves, stiffness, span.edges))
             fixed_modes = modes(span, motion, Conditions("clamped-clamped"), count)

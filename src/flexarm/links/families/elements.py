@@ -13,9 +13,9 @@ from flexarm.links.basis import (
     normalise,
     orthonormal_columns,
     own_mass,
+    requested_directions,
     slowest_first,
     strain_matrix,
-    wanted,
 )
 from flexarm.links.beams.finite import Conditions
 from flexarm.links.curves import SpanCurves
@@ -83,11 +83,14 @@ class ElementShapes(Discretisation):
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the nodal shapes of a span, or with ``reduce`` their modes."""
-        parts = [nodal_shapes(span, motion, count) for motion, count in wanted(span, counts)]
+        parts = [
+            nodal_shapes(span, motion, count)
+            for motion, count in requested_directions(span, counts)
+        ]
         reduce = choice.reduce if isinstance(choice, choices.Elements) else None
         if reduce is None:
             return join(parts, span)
-        motions = [motion for motion, _ in wanted(span, counts)]
+        motions = [motion for motion, _ in requested_directions(span, counts)]
         modal = [
             _reduced(part, span, motion, Conditions.of(ends, motion), reduce)
             for part, motion in zip(parts, motions, strict=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
-from flexarm.links.basis import BeamDirection, family, join, wanted
+from flexarm.links.basis import BeamDirection, family, join, requested_directions
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span, union
 from flexarm.spatial import Array
@@ -52,5 +52,7 @@ class LumpedShapes(Discretisation):
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shapes of the spring deflections of a span."""
-        parts = [_springs(span, motion, count) for motion, count in wanted(span, counts)]
+        parts = [
+            _springs(span, motion, count) for motion, count in requested_directions(span, counts)
+        ]
         return join(parts, span)

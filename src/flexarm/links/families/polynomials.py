@@ -10,8 +10,8 @@ from flexarm.links.basis import (
     join,
     normalisation,
     normalise,
+    requested_directions,
     strain_matrix,
-    wanted,
 )
 from flexarm.links.curves import integrate_strain
 from flexarm.links.span import Span
@@ -34,7 +34,7 @@ class PolynomialShapes(Discretisation):
         """Build the polynomial shapes of a span, diagonalised in each direction."""
         edges = np.array([0.0, span.length])
         parts = []
-        for motion, count in wanted(span, counts):
+        for motion, count in requested_directions(span, counts):
             # Strains are Legendre polynomials: from degree ten on, powers of x would be linearly
             # dependent.
             root = np.zeros((motion.order, count))

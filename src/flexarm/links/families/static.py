@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flexarm.links.base import Counts, Shapes
-from flexarm.links.basis import BeamDirection, diagonalise, family, join, wanted
+from flexarm.links.basis import BeamDirection, diagonalise, family, join, requested_directions
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
@@ -36,7 +36,7 @@ def add_static(
         none where the modes span the static shapes.
     """
     parts: list[Shapes] = []
-    for motion, count in wanted(span, counts):
+    for motion, count in requested_directions(span, counts):
         own_modes, curves = (
             shapes.some(shapes.moving(motion.direction)),
             remaining_shapes(motion, count),

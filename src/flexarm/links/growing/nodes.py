@@ -47,11 +47,11 @@ class GrowingNodes(Collocation):
     # Sums over nodes are of `gram`, the mass of the amplitudes of its factor.
     basis: ClassVar[None] = None  # own coordinates are not combined
     even: ClassVar[bool] = True
-    few: ClassVar[bool] = True
+    uses_roots: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, shapes: SlidingShapes, more: int, power: int = 0) -> "GrowingNodes":
-        """Select nodes, ``more`` beyond the number of shapes, at least one beyond the parents.
+    def of(cls, shapes: SlidingShapes, excess: int, power: int = 0) -> "GrowingNodes":
+        """Select nodes, ``excess`` beyond the number of shapes, at least one beyond the parents.
 
         The data are those for a power, followed by those for the higher ones.
         """
@@ -59,24 +59,24 @@ class GrowingNodes(Collocation):
             len(curves) - int(np.any(shapes.factors[direction], axis=(0, 1)).sum())
             for direction, curves in shapes.parents.items()
         )
-        asked, more = max(more, 1 + further), max(more - further, 1)
+        asked, excess = max(excess, 1 + further), max(excess - further, 1)
         taper, *others = shapes.span.tapers[power:]
         weightless = dict.fromkeys(("Jx", "Jy", "Jz"), np.zeros(2))
         mass = {"mass_per_length": np.array([1.0, 0.0**power])}
         span = replace(taper, table=taper.table | weightless | mass)
         parents = shapes.parent_shapes()
-        fine = Fine.of(span, parents, more)
-        found = Cardinals.of(fine, more)
+        fine = Fine.of(span, parents, excess)
+        found = Cardinals.of(fine, excess)
         cards = found.cards
         reach = np.stack([fine.running @ card for card in cards])
         past = np.stack(cards) * (1 - fine.x)[:, None]
         heavy = past * (fine.weights * (1 - fine.x) ** power)[:, None]
-        nodes = collocate(span, parents, more)
+        nodes = collocate(span, parents, excess)
         weights = np.pad(found.weights, (0, nodes.count - len(found.weights)))
         inertia = [taper.table[name][0] for name in ("Jx", "Jy", "Jz")]
         rotary = np.outer(inertia, weights * (1 - nodes.x) ** power) * bool(np.any(nodes.bend))
         return cls(
-            **vars(replace(nodes, more=asked, rotary=rotary)),
+            **vars(replace(nodes, excess=asked, rotary=rotary)),
             passing=settled(np.einsum("apg,bph->abgh", reach, heavy)),
             passed=settled(np.einsum("apg,bph->abgh", past, heavy)),
             gain=settled(heavy.sum(axis=1)),

@@ -189,7 +189,7 @@ class BeamBody(LinkBody):
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
         """Return the damping matrix at q, (m, m), for the damping data of another arm's link."""
-        return link_damping(arm, index, self.beam.held(self.part.span_length(q)))
+        return link_damping(arm, index, self.beam.at_length(self.part.span_length(q)))
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
         """Return a section's curvature [1/m] per amplitude, (1, m)."""
@@ -207,8 +207,8 @@ class BeamBody(LinkBody):
 
     def shapes_at(self, q: Array) -> Shapes:
         """Return the shape functions over the (exposed) span at q, (n,)."""
-        return self.beam.held(self.part.span_length(q)).shapes
+        return self.beam.at_length(self.part.span_length(q)).shapes
 
     def span_at(self, q: Array) -> Span:
         """Return the (exposed) span at q, (n,)."""
-        return self.beam.held(self.part.span_length(q)).span
+        return self.beam.at_length(self.part.span_length(q)).span

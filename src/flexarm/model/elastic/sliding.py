@@ -99,7 +99,9 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     node = np.cos(np.pi * (np.arange(DAMPING_NODES) + 0.5) / DAMPING_NODES)
     lengths = (low + high) / 2 + (high - low) / 2 * node
     # Integrals depend on the section alone; damping ratios differ between arms.
-    parts = remembered(("along", Same(sliding)), lambda: [beam.held(length) for length in lengths])
+    parts = remembered(
+        ("along", Same(sliding)), lambda: [beam.at_length(length) for length in lengths]
+    )
     rows = [link_damping(arm, index, part) for part in parts]
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (DAMPING_NODES, m * m)), DAMPING_NODES - 1)

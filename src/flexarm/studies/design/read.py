@@ -119,7 +119,7 @@ class Study:
             return token_hex()
 
     @property
-    def untold(self) -> str:
+    def resume_refusal(self) -> str:
         """Reason why a partly computed study cannot be resumed, or an empty string.
 
         The reason is a user function for which no digest can be computed.

@@ -113,7 +113,7 @@ class StudyTable:
             if not other:
                 return begun
             if begun.done:
-                difference = study.untold or f"other {', '.join(other)}"
+                difference = study.resume_refusal or f"other {', '.join(other)}"
                 raise FlexarmError(
                     f"{folder}: contains another study ({difference}), which is left unchanged. "
                     "Give another folder."

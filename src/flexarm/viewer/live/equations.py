@@ -251,7 +251,7 @@ class LiveArm:
         """Return two operation streams: for terms of the settings alone, and for the motion.
 
         The second computes accelerations (n,), powers (4,) and the rates dx of servo states. Its
-        inputs are q, v, wrench factors w, prescribed accelerations ``given``; the file's inputs u,
+        inputs are q, v, wrench factors w, prescribed accelerations ``prescribed_a``; the inputs u,
         targets r and states x of its servos, and a factor ``play`` of each input; an effort by
         ``hand`` [N m], [N] at each driven joint, and target, stiffness and damping of a ``servo``;
         a ``grip``: Jacobian of the pulled point (3, n), force at q = v = 0 (3,), stiffness and
@@ -262,7 +262,7 @@ class LiveArm:
             "q": n,
             "v": n,
             "w": len(wrench_list(self.model)),
-            "given": len(self.model.prescribed),
+            "prescribed_a": len(self.model.prescribed),
             "u": inputs,
             "r": 2 * len(self.programme.servos),
             "x": self.programme.states,
@@ -409,7 +409,7 @@ def _motion(
 
     The powers are those of inputs, pull and wrenches, prescribed motions, and damping.
     """
-    q, v, w, given, u, r, x, play, hand, servo, grip = symbols
+    q, v, w, prescribed_a, u, r, x, play, hand, servo, grip = symbols
     rows, n = ca.SX(constant(arm.rows)), arm.model.size
     target, gain, damping_gain = (servo[k::3] for k in range(3))
     file_inputs, dx = Actuators(arm.programme.servos).inputs(u, q, v, r, x, ca.SX(0, 1))
@@ -421,7 +421,7 @@ def _motion(
     external_force = wrench_force(f.model, q, w) + J.T @ force
     damping_force = dissipative_force(f.model, q, v) + damping * (ca.SX(constant(arm.critical)) @ v)
     applied = joint_force + external_force - stiffness * elastic_force(f.model, q) - damping_force
-    a, effort = f.forward_expression(q, v, given, applied)
+    a, effort = f.forward_expression(q, v, prescribed_a, applied)
     power = ca.vertcat(
         *(ca.dot(v, part) for part in (joint_force, external_force, effort, damping_force))
     )

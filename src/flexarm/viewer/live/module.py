@@ -84,7 +84,7 @@ class LiveProblem(InitialValueProblem):
         rows = [channel.pieces for channel in (*input_channels, *factors, *motions)]
         rows += [target.rows for target in arm.programme.targets]
         first = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-        names = ("q", "v", "u", "w", "given", "a", "power", "r", "x", "dx")
+        names = ("q", "v", "u", "w", "prescribed_a", "a", "power", "r", "x", "dx")
         system = System(
             n=arm.model.size,
             channels=len(rows),

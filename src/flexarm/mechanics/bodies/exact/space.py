@@ -196,7 +196,7 @@ def _momenta(nodes: Collocation, m: AxisMotion) -> tuple[Expr, Expr]:
     """Return linear momentum per rate of own coordinate, (3, k), and the mass matrix, (k, k)."""
     new = type(m.place)
     modal = new(m.e.k, m.e.k)
-    if nodes.few:
+    if nodes.uses_roots:
         roots = [m.columns(a, nodes.factor[a]) for a in XYZ]
         for root in roots:
             modal += ca.triu(root.T @ root)
@@ -212,7 +212,7 @@ def _momenta(nodes: Collocation, m: AxisMotion) -> tuple[Expr, Expr]:
                 products += constant(nodes.gram[s, s]) * both
             if along is across:
                 products = ca.triu2symm(ca.triu(products))
-            assert isinstance(rows, np.ndarray)  # others only where `nodes.few`
+            assert isinstance(rows, np.ndarray)  # others only where `nodes.uses_roots`
             assert isinstance(others, np.ndarray)
             between = constant(rows.T) @ (products @ constant(others))
             modal += between if along is across else between + between.T

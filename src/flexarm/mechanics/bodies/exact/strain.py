@@ -23,19 +23,19 @@ from flexarm.spatial import Array, Expr, constant
 class Measured:
     """Strain measures of the sections at the nodes, with the associated stiffnesses."""
 
-    # a, b, f and a', b', f' (or what the axis leans by, and 0) per amplitude, (G, m) each.
+    # a, b, f and a', b', f' (or the shear slopes along y and z, and 0) per amplitude, (G, m) each.
     rows: tuple[Array, ...]
     stiffness: Array  # stiffness of the last three measures, (3, G)
 
     @classmethod
     def of(cls, nodes: Collocation) -> "list[Measured]":
         """Return the measures of bending and of shear whose energy differs from linear theory."""
-        turn = nodes.bend - nodes.lean if nodes.leaning else nodes.bend
+        turn = nodes.bend - nodes.shear_slope if nodes.shears else nodes.bend
         measures = [cls((*turn, nodes.twist, *nodes.curve, nodes.torsion), nodes.stiffness[:3])]
-        if nodes.leaning:
+        if nodes.shears:
             none = 0 * nodes.torsion
             shear = np.concatenate([nodes.stiffness[3:], none[:, :1].T])
-            measures.append(cls((*turn, nodes.twist, *nodes.lean, none), shear))
+            measures.append(cls((*turn, nodes.twist, *nodes.shear_slope, none), shear))
         return [measure for measure in measures if measure.used]
 
     @property
