@@ -253,7 +253,7 @@ def require_numbers(
 
 
 def require_names(name: str, value: object, what: str) -> list[str]:
-    """Return a list of strings; raise an error for another value."""
+    """Return a list of strings; raise an error if the value is not a list of strings."""
     names = listed(value)
     if names is None or not all(isinstance(item, str) for item in names):
         raise refused(name, value, f"a list of {what}")
@@ -269,7 +269,7 @@ def listed(value: object) -> list[Any] | None:
 
 
 def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Array":
-    """Return an array of finite numbers; raise an error for another value."""
+    """Return an array of finite numbers; raise an error if the value is not one."""
     import numpy as np
 
     try:
@@ -284,7 +284,7 @@ def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Arra
 
 
 def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:
-    """Return the path of a file; raise an error for another value."""
+    """Return the path of a file; raise an error if the value is not a path."""
     try:
         text = os.fspath(value)  # type: ignore[call-overload]
         possible = isinstance(text, str) and bool(text) and b"\0" not in os.fsencode(text)
@@ -313,7 +313,7 @@ def require_kind(
 
 
 def require_shaped(name: str, value: object, shape: tuple[int, ...]) -> "Array":
-    """Return an array of finite numbers with a given shape; raise an error for another value."""
+    """Return an array of finite numbers with a given shape; raise an error for any other value."""
     array = require_array(name, value)
     if array.shape != shape:
         size = " x ".join(map(str, shape))

@@ -1,25 +1,25 @@
-"""The few errors that flexarm raises on purpose."""
+"""Exceptions and warnings that flexarm raises deliberately."""
 
 
 class FlexarmError(Exception):
-    """Base of every error that flexarm raises on purpose."""
+    """Base class of all exceptions that flexarm raises deliberately."""
 
 
 class ModelError(FlexarmError):
-    """An arm or model file that cannot be used, with what to change."""
+    """Error for an arm or model file that cannot be used; the message says what to change."""
 
 
 class ShapeError(FlexarmError):
-    """Shape functions that cannot be built or do not describe the link they are for."""
+    """Error for shape functions that cannot be built or do not describe their link."""
 
 
 class SimulationError(FlexarmError):
-    """A motion that cannot be continued: when, why and what to try."""
+    """Error for a motion that cannot be continued; the message says when, why and what to try."""
 
 
 class DeviceError(FlexarmError):
-    """A device that this machine lacks, or that fails; no fault of an arm."""
+    """Error for a device that is missing or fails, such as a GPU."""
 
 
 class LongRun(UserWarning):
-    """A simulation that will take more than a minute of CPU: why, and what to change."""
+    """Warning of a simulation that will take more than a minute of CPU time."""

@@ -29,7 +29,7 @@ class CurveStyle(TypedDict):
 def panels(
     size: tuple[float, float], rows: int = 1, columns: int = 1, *, shared: bool = False
 ) -> tuple["Figure", Any]:
-    """Return a figure of a size [in] with panels (rows, columns), whose x axes may be shared."""
+    """Return a figure of a given size [in] with panels (rows, columns) that may share x axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")

@@ -14,7 +14,7 @@ SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 @contextmanager
 def signals_interrupt() -> Iterator[list[int]]:
-    """Convert SIGTERM and SIGHUP, which would end the process at once, to KeyboardInterrupt.
+    """Convert SIGTERM and SIGHUP into KeyboardInterrupt, so that results are kept.
 
     This applies in the main thread only, and not to signals that the process handles or ignores
     already, as under ``nohup``. If the interrupt leaves the block unhandled, the signal is sent
@@ -51,7 +51,7 @@ def signals_interrupt() -> Iterator[list[int]]:
 
 
 def finish(work: Callable[[], T]) -> tuple[T, KeyboardInterrupt | None]:
-    """Return the result of a short computation; repeat it if an interrupt comes meanwhile.
+    """Return the result of a short computation, repeated if an interrupt disturbs it.
 
     Returns
     -------
@@ -65,5 +65,5 @@ def finish(work: Callable[[], T]) -> tuple[T, KeyboardInterrupt | None]:
 
 
 def interrupt_name(stop: KeyboardInterrupt) -> str:
-    """Return the name of an interrupt: that of its signal, or Ctrl-C."""
+    """Return the name of an interrupt: the name of its signal, or Ctrl-C."""
     return str(stop.args[0]) if stop.args else "Ctrl-C"

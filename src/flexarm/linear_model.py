@@ -251,7 +251,7 @@ def _complex_modes(
 
 
 def _signs(stiffness: Array) -> tuple[int, int]:
-    """Return the numbers of zero and of negative eigenvalues of a stiffness matrix."""
+    """Return how many eigenvalues of a stiffness matrix are zero, and how many are negative."""
     size = np.sqrt(np.abs(np.diag(stiffness)))
     size[size == 0] = 1.0
     values = np.linalg.eigvalsh(stiffness / np.outer(size, size))
@@ -260,7 +260,7 @@ def _signs(stiffness: Array) -> tuple[int, int]:
 
 
 def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArray[Any]) -> Array:
-    """Divide the energies of parts, (places, k), into shares of coordinates, (n, k).
+    """Divide the energies stored in parts, (places, k), among coordinates, (n, k).
 
     Shares are not negative and sum to 1 for each of the k motions.
 

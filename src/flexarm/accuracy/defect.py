@@ -53,7 +53,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class MotionPhase:
-    """A phase of a motion in which the set of held coordinates does not change."""
+    """A phase of a motion in which the same coordinates are prescribed or locked throughout."""
 
     first: int  # index of its first sample
     last: int  # index of its last sample, the first one of the next phase
@@ -76,7 +76,7 @@ class RicherArm:
         ]
 
     def legs(self, motion: Motion) -> list[MotionPhase]:
-        """Split a motion into phases with constant sets of held coordinates."""
+        """Split a motion into phases, in each of which the same coordinates are locked."""
         phases = motion.held or ((0, self.original.prescribed, ()),)
         ends = [first for first, _, _ in phases[1:]] + [len(motion.t) - 1]
         legs = []
@@ -89,7 +89,7 @@ class RicherArm:
 
     @cached_property
     def _functions(self) -> dict[str, ca.Function]:
-        """Compiled functions ``balance`` (mass matrix, bias force) and ``smooth_matrices``."""
+        """Compiled functions: mass matrix and bias force, stiffness and smooth damping."""
         equation, arm = formulation("composite", self.model), fingerprint(self.model)
         return {
             name: trace_recipe(f"{equation.name} {name} {arm}", partial(equation.function, name))
@@ -141,7 +141,7 @@ class RicherArm:
         return a, residual
 
     def deviations(self, motion: Motion) -> dict[str, dict[str, Array]]:
-        """Compute the corrections of the links' tip positions for a motion, (T, 3) each [m].
+        """Compute corrections of the tip positions of the links in a motion, (T, 3) per link [m].
 
         They are keyed by link name and by cause: ``shapes`` (further shapes in directions with
         shapes), ``stiffness`` (elastic directions without shapes), ``section`` (shear and rotary
@@ -171,7 +171,7 @@ class RicherArm:
         return corrections
 
     def _own(self, coordinates: Array) -> Array:
-        """Return the given arm's coordinates as coordinates of the richer arm, (T, n)."""
+        """Convert coordinates of the original arm to coordinates of the richer arm, (T, n)."""
         q = np.zeros((len(coordinates), self.model.size))
         q[:, self.kept] = coordinates
         return q
@@ -221,7 +221,7 @@ class RicherArm:
     def _load(
         self, motion: Motion, leg: MotionPhase, loads: Array, stored: set[int]
     ) -> dict[int, Array]:
-        """Compute the loads of the three deviations in a phase, and mass matrices at some samples.
+        """Compute the loads on the added shapes in a phase, and mass matrices at some samples.
 
         ``loads`` (T, n, 3) is filled in place; mass matrices are returned at samples ``stored``.
         """
@@ -276,7 +276,7 @@ class RicherArm:
     def _followed(
         self, mass: Array, stiffness: Array, damping: Array, step: float
     ) -> tuple[Array, Array]:
-        """Return mass and damping with small additions for added shapes without inertia.
+        """Return mass and damping matrices, regularised for added shapes without inertia.
 
         The additions make these shapes follow quasi-statically.
         """

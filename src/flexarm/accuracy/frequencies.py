@@ -37,7 +37,7 @@ class FrequencyErrors:
 
     @property
     def total(self) -> float:
-        """Sum of the three errors."""
+        """Sum of the errors by model, by shapes and by rounding."""
         return self.model + self.shapes + self.solution
 
 

@@ -44,7 +44,7 @@ class IntegrationError:
 
     @property
     def beyond(self) -> bool:
-        """Whether the error, without rounding, exceeds the tolerance."""
+        """Whether the integration error, less its rounding part, exceeds the tolerance."""
         if self.error is None or self.rtol is None:
             return False
         return self.error - self.rounding > self.rtol
@@ -158,7 +158,7 @@ def _coordinates(
 
 
 def _range(values: Array) -> Array:
-    """Return the ranges of wind-ups, to which tolerances are relative, (joints,)."""
+    """Return the range of each wind-up in the motion, (joints,): the unit of relative errors."""
     return np.asarray(np.maximum(np.ptp(values, axis=0), NEGLIGIBLE))
 
 

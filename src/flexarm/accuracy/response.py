@@ -11,7 +11,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Stretch:
-    """An interval of a motion over which the linear model's matrices are constant."""
+    """Time interval of a motion in which the matrices of the linear model are constant."""
 
     first: int  # index of its first sample
     last: int  # index of its last sample
@@ -22,7 +22,7 @@ class Stretch:
     kick: Array | None = None  # impulses on all coordinates at its beginning, (n, L), or None
 
     def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
-        """Return a copy with stiffness and damping matrices, (n, n) each, added."""
+        """Return a copy of the interval with (n, n) matrices added to stiffness and damping."""
         block = np.ix_(self.free, self.free)
         return replace(
             self, stiffness=self.stiffness + stiffness[block], damping=self.damping + damping[block]

@@ -135,7 +135,7 @@ def _added(
 
 
 def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, count: int) -> SpanCurves:
-    """Return the shapes in a direction that a link's own shapes do not span, most useful first.
+    """Return the most useful shapes in a direction that a link's own shapes cannot represent.
 
     First come the static shapes of loads at the tip, then the shapes with the lowest frequencies
     with the tip's mass. Each is made independent of all previous shapes. The bending moments (axial

@@ -229,7 +229,7 @@ def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
 def _block(
     model: Model, part: LinkModel, q: Array, fractions: Array, weights: Array
 ) -> tuple[Array, float, float, float]:
-    """Return slopes (T,) and the largest strain, shortening and quartic energy share of samples."""
+    """Return slopes (T,), and largest strain, shortening and quartic energy share, at samples."""
     link = deformed(model, part, q)
     slopes_yz = link.values("y", fractions, 1), link.values("z", fractions, 1)
     slopes = np.hypot(*slopes_yz).max(axis=1)
@@ -249,7 +249,7 @@ def _block(
 
 
 def _energies(link: Deformed, fractions: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the elastic energy by linear theory and the remainder's magnitude [J], (T,) each."""
+    """Return the elastic energy of linear theory and the nonlinear rest's size [J], (T,) each."""
     area = weights * link.scale[:, None]
     y, z = link.curvatures(fractions, stiffening=True)
     torsion = (

@@ -32,7 +32,7 @@ _VALIDATED = WeakValueDictionary[int, "Arm"]()  # arms whose rules are met, by `
 
 
 class Standing(Frame):
-    """Frame of a base in the world, and the picture of its surface."""
+    """Position and attitude of a base in the world, and the surface mesh drawn for it."""
 
     mesh: Mesh | None = None
 
@@ -228,7 +228,7 @@ class Arm(Part):
 
     @property
     def is_validated(self) -> bool:
-        """Whether the rules of an arm were checked for this object, not for one it is copied of."""
+        """Whether this very object, not the arm that it was copied from, was validated."""
         return _VALIDATED.get(id(self)) is self
 
     def _check_orbit(self) -> None:

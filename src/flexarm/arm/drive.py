@@ -141,7 +141,7 @@ class KinematicError(Part, Generic[Q]):
 
 
 class Drive(Part, Generic[Q, S, E, K, D, G]):
-    """Motor and transmission of a joint.
+    """Motor and transmission of a joint, as described in the model file.
 
     Without ``stiffness`` the transmission is rigid and the rotor adds ``gear_ratio^2
     rotor_inertia`` to the joint.  With it, motor and link are two coordinates joined by a spring.

@@ -92,7 +92,7 @@ class Hub(Part):
 
 
 class Start(Part, Generic[Q, S]):
-    """Initial position and speed; by default the motor starts with a relaxed spring."""
+    """Initial position and speed of a joint; by default the transmission starts undeflected."""
 
     position: Q | None = None
     speed: S | None = None
@@ -126,7 +126,7 @@ class Placed(Terse):
 
 
 class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
-    """Everything that acts along one joint axis: drive, limits, servo, springs, brake and input."""
+    """Drive, limits, servo, brake, springs and input of one joint axis."""
 
     actuation: Literal["torque", "free", "prescribed"] = "torque"
     motion: PQ | None = None
@@ -201,7 +201,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
 
 
 class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS, G], Placed, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
-    """A joint that moves along or about one axis."""
+    """A joint with a single axis, along which it slides or about which it turns."""
 
     axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
 
@@ -232,13 +232,13 @@ class LinearJoint(Moving[Length, Speed, Force, ForceStiffness, ForceDamping,
 
 
 class Revolute(RotaryJoint):
-    """A turn about ``axis``."""
+    """A revolute joint: rotation about ``axis``."""
 
     kind: Literal["revolute"]
 
 
 class Prismatic(LinearJoint):
-    """A slide along ``axis`` that carries the whole link."""
+    """A prismatic joint: translation along ``axis`` of the whole link."""
 
     kind: Literal["prismatic"]
 
@@ -325,7 +325,7 @@ class Screw(RotaryJoint):
 
 class Turn(Actuated[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
                     AngleProfile, TorqueProfile, AngularSpeedProfile]):  # fmt: skip
-    """Everything that acts along one axis of a joint with several axes."""
+    """Drive, limits, servo, springs and input of one axis of a joint with several axes."""
 
     @model_validator(mode="after")
     def _direct(self) -> Self:
@@ -339,7 +339,7 @@ class Turn(Actuated[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
 
 
 class Crossed(Placed):
-    """A joint of several axes that cross in its origin."""
+    """A joint with several axes that intersect at its origin."""
 
     @model_validator(mode="after")
     def _by_frames(self) -> Self:
@@ -375,7 +375,7 @@ class Attitude(Part):
 
 
 class Spherical(Crossed):
-    """A ball in its socket: turns freely about every axis, against ``damping`` times its spin."""
+    """A spherical joint: free rotation about every axis, with a torque ``damping`` times spin."""
 
     turns_about: ClassVar[tuple[int, ...]] = (0, 1, 2)
     kind: Literal["spherical"]
@@ -401,7 +401,7 @@ class Spherical(Crossed):
 
 
 class Fixed(Placed):
-    """A rigid attachment."""
+    """A fixed joint, which attaches a link rigidly."""
 
     kind: Literal["fixed"]
 

@@ -65,7 +65,7 @@ class ForceTable(Part):
 
 
 class QuadraticShape(Part):
-    """A displacement quadratic in two amplitudes, beside the axial shortening.
+    """A displacement of the link that is quadratic in two amplitudes, in addition to shortening.
 
     ``values`` are the displacements [m] along ``direction`` at ``stations`` per product of the two
     amplitudes; a cubic spline interpolates them.

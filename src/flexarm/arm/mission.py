@@ -31,7 +31,7 @@ Names = tuple[str, ...]
 
 
 class When(Part):
-    """A quantity beyond a value, in SI units."""
+    """Condition of an event: a quantity above or below a value, in SI units."""
 
     quantity: Annotated[str, Field(min_length=1, max_length=100)]
     above: Number | None = None
@@ -58,7 +58,7 @@ class Tie(Part):
 
 
 class Event(Part):
-    """Something that happens once: ``at`` a time, or ``when`` a quantity is beyond a value.
+    """An event of a run: effects at a time ``at``, or when a quantity crosses a value (``when``).
 
     With ``when``, the quantity is monitored from the time ``after``.
     """

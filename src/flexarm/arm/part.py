@@ -57,7 +57,7 @@ SENTENCES = {
 
 
 def control_character(name: str) -> str:
-    """Return the reason to refuse a name with a control character, else an empty text."""
+    """Return the reason to refuse a name with a control character; empty if it has none."""
     match = CONTROL.search(name)
     if match is None:
         return ""
@@ -65,7 +65,7 @@ def control_character(name: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Return the reason why a text cannot name a link, joint or shape, else an empty text."""
+    """Return the reason why a text is no valid name of a link, joint or shape; empty if it is."""
     if any(c.isspace() or c in ".[]=,:" for c in name):
         return "must be one word without . [ ] = , : (they structure coordinate names)"
     return control_character(name)
@@ -79,7 +79,7 @@ def _without_fault(rule: Callable[[str], str], text: str) -> str:
 
 
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
-    """Return the validation error of a rule between fields, at a path below the current model."""
+    """Return a validation error about the relation of several fields, at a path below the model."""
     return PydanticCustomError("rule", message, {"path": path, **values})
 
 
@@ -91,7 +91,7 @@ def require_increasing(values: Sequence[float], name: str, than: str) -> None:
 
 
 def require_table(part: BaseModel, places: str, values: str, than: str) -> None:
-    """Raise a validation error unless a field increases and a second has a value per entry."""
+    """Raise an error unless one field is an increasing list and another has as many entries."""
     positions, column = getattr(part, places), getattr(part, values)
     require_increasing(positions, places, than)
     if len(positions) != len(column):
@@ -146,7 +146,7 @@ def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
 
 
 class Part(BaseModel):
-    """A frozen part of an arm's description; unknown keys are errors.
+    """Base class of the parts of an arm's description: immutable; unknown keys are errors.
 
     A part is validated again when it is put into another part. Copies with other values
     (``model_copy``) are not validated when they are made.
@@ -168,7 +168,7 @@ class Part(BaseModel):
 
 
 class Terse(Part):
-    """A part whose printed form has one or two lines, without fields at their defaults."""
+    """Base class of parts whose printed form is short and omits fields at their defaults."""
 
     def __repr__(self) -> str:
         """Return text with the class and the fields that differ from their defaults."""
@@ -189,7 +189,7 @@ def _terse(value: object) -> str:
 
 
 class Frame(Part):
-    """A frame B placed in a frame A.
+    """Pose of a frame in another frame: position [m] and rotation [rad].
 
     ``rotation`` holds the angles [rad] about A's fixed x, then y, then z axis:
     ``R_AB = Rz(c) Ry(b) Rx(a)``.

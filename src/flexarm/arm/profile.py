@@ -25,14 +25,14 @@ Interpolation = Literal["linear", "cubic", "hold"]
 
 
 class Constant(Part, Generic[V]):
-    """The same value at all times."""
+    """A constant function of time."""
 
     kind: Literal["constant"]
     value: V
 
 
 class Step(Part, Generic[V]):
-    """``before`` until ``time``, ``value`` from then on."""
+    """A step function of time: ``before`` until ``time``, ``value`` afterwards."""
 
     kind: Literal["step"]
     value: V
@@ -41,7 +41,7 @@ class Step(Part, Generic[V]):
 
 
 class BangBang(Part, Generic[V]):
-    """``amplitude``, its sign changed at each switch; 0 outside the first and last time."""
+    """A square wave: ``amplitude``, with the sign changed at each switching time; else 0."""
 
     kind: Literal["bang-bang"]
     amplitude: V
@@ -64,7 +64,7 @@ class Sine(Part, Generic[V]):
 
 
 class Cycloid(Part, Generic[V]):
-    """Rest to rest with a sinusoidal acceleration, ``start`` to ``end`` in ``duration``."""
+    """A motion from rest to rest with sinusoidal acceleration, ``start`` to ``end``."""
 
     kind: Literal["cycloid"]
     start: V
@@ -74,7 +74,7 @@ class Cycloid(Part, Generic[V]):
 
 
 class Trapezoid(Part, Generic[V]):
-    """Rest to rest with a trapezoidal rate, ``start`` to ``end``.
+    """A motion from rest to rest with a trapezoidal rate, ``start`` to ``end``.
 
     Either in ``duration``, with the share ``ramp`` of it for speeding up and for slowing down; or
     as fast as the limits ``rate`` ("30 deg/s") and ``acceleration`` ("60 deg/s^2") allow.
@@ -102,7 +102,7 @@ class Trapezoid(Part, Generic[V]):
 
 
 class SpinUp(Part, Generic[V]):
-    """Rate rising smoothly from 0 to ``rate`` ("30 deg/s") in ``duration``, then constant.
+    """A rate that rises smoothly from 0 to ``rate`` in ``duration``, then stays constant.
 
     ``rate(t) = rate (t/T - sin(2 pi t/T)/(2 pi))``, the profile of Kane, Ryan & Banerjee.
     """
@@ -113,7 +113,7 @@ class SpinUp(Part, Generic[V]):
 
 
 class Table(Part, Generic[V]):
-    """Values at given times; the end values hold outside."""
+    """A function of time tabulated at given times; the end values continue outside."""
 
     kind: Literal["table"]
     times: Annotated[tuple[Time, ...], Field(min_length=1, max_length=1_000_000)]
@@ -127,7 +127,7 @@ class Table(Part, Generic[V]):
 
 
 class Csv(BesideModel, Generic[V]):
-    """Two columns of a CSV file with a header line, in SI units."""
+    """A function of time in two columns of a CSV file with a header line, in SI units."""
 
     kind: Literal["csv"]
     time: str = "time"

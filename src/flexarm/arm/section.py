@@ -126,7 +126,7 @@ def section_numbers(shape: "Outline") -> tuple[float, float, float, float]:
 
 
 class Properties(Part):
-    """Section properties by number; a stiffness left out is rigid.
+    """Section properties given as numbers; omitted stiffnesses are infinite.
 
     Bending about the section's y axis (``EIy``) moves the link along z, bending about z
     (``EIz``) along y.  ``GAy, GAz`` are the shear stiffnesses kappa G A along y and z (Timoshenko);
@@ -348,7 +348,7 @@ class Section(Properties):
 
 
 class Loss(Part):
-    """Damping of a material: Kelvin-Voigt's time constant, or a loss factor.
+    """Damping of a material in one direction: Kelvin-Voigt time constant [s], or loss factor.
 
     Stress is ``E (strain + time strain rate)``; or a ``loss_factor`` eta damps every mode by eta/2
     of critical.

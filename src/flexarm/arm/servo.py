@@ -78,7 +78,7 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
         return self
 
     def changed(self, changes: dict[str, Any], context: Any = None) -> Self:
-        """Return a servo with some values replaced; a new rate removes the target, and vice versa.
+        """Return a servo with changed values; setting a rate removes the target, and vice versa.
 
         ``context`` is pydantic's, with the source of the files that the values name.
         """

@@ -113,7 +113,7 @@ class PinnedPinned(Counted):
 
 
 class FreeFree(Counted):
-    """Free-free modes, rigid-body part taken out so that the root stays in its joint."""
+    """Free-free modes with the rigid-body part removed, so that the root stays at the joint."""
 
     kind: Literal["free-free"]
 
@@ -157,7 +157,7 @@ class Tabulated(BesideModel):
 
 
 class ModalBody(BesideModel):
-    """A body of any shape with its modes, as a finite-element program or `reduce` gives it."""
+    """A flexible body of any shape, given by modes that a finite-element program computed."""
 
     kind: Literal["modal"]
 

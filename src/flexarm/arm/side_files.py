@@ -64,7 +64,7 @@ class SideFiles:
             raise ModelError(f"{name} cannot be read: {reason}") from None
 
     def put(self, name: str, content: bytes) -> None:
-        """Store the contents of a file that is not written yet, so that `read` returns them."""
+        """Store the contents of a file that is not on disk yet, so that `read` returns them."""
         self._read[Path(os.path.realpath(self.folder / name))] = content
 
     def _cached(self, path: Path) -> bytes:
@@ -149,7 +149,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 class BesideModel(Part):
-    """Part of an arm in a file of its own, named relative to the folder of the model file."""
+    """Part of an arm stored in a separate file, named relative to the model file's folder."""
 
     file: Annotated[str, Field(min_length=1, max_length=1000)]
     _side_file: SideFile = PrivateAttr()
@@ -179,7 +179,7 @@ class BesideModel(Part):
 
 
 class Mesh(BesideModel):
-    """A surface of triangles that stands for a link or a base in pictures: STL, OBJ or DAE.
+    """A triangle mesh (STL, OBJ or DAE) that is drawn for a link or a base.
 
     It moves with the root frame, in which it is given; its numbers times ``scale`` are metres.
     """

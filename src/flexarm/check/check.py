@@ -152,7 +152,7 @@ def _build(arm: Arm) -> Model:
 
 
 def _within_shapes(model: Model, start: Array) -> Array:
-    """Return the initial coordinates (n,), with sliding joints within the range of their shapes."""
+    """Return the start coordinates (n,), each sliding joint moved into the range of its shapes."""
     pose = start.copy()
     for index, low, high in model.sliding_ranges:
         pose[index] = np.clip(pose[index], low, high)

@@ -23,7 +23,7 @@ from flexarm.model import Model, build, start_state
 
 
 def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
-    """Estimate the costs of a run with all shapes of the arm, and with half of them.
+    """Estimate the cost of 1 s of a run, with all shapes of the arm and with half of them.
 
     The second estimate is left out if no link has several shapes.
 

@@ -61,7 +61,7 @@ def arm_damping_notice(model: Model, locked: LinearModel, pose: Array) -> Iterat
 def _strained_most(
     model: Model, index: int, pose: Array, stiffness: Array, moved: Array
 ) -> tuple[float, str]:
-    """Return the damping ratio and name of a clamped link's mode that dominates a deformation.
+    """Return the damping ratio and name of the clamped-link mode that dominates a deformation.
 
     ``moved`` has the link's amplitudes, ``stiffness`` their stiffness matrix.
     """

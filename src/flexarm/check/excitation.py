@@ -82,7 +82,7 @@ def _candidates(model: Model) -> list[int]:
 def _random_state(
     model: Model, linear: LinearModel, pose: Array, still: list[int], generator: np.random.Generator
 ) -> _RandomState:
-    """Return a random state with amplitudes in ``still`` at 0 and fixed joints at their start."""
+    """Return a random state with the ``still`` amplitudes at 0 and fixed joints at their start."""
     fixed = set(still) | _fixed(model)
     size = _roots(linear.mass)
     scale = np.ones(model.size)
@@ -106,7 +106,7 @@ def _random_state(
 
 
 def _reached(model: Model, part: LinkModel, q: Array) -> float:
-    """Return the largest deflection of a link over its length, or its largest rotation [rad].
+    """Return a link's deflection over its length, or its section rotation [rad] if that is larger.
 
     The result is the larger of the two, or 1 if the link is rigid or undeformed.
     """
@@ -148,7 +148,7 @@ def _forces(
     state: _RandomState,
     generator: np.random.Generator,
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield generalised forces (n,) at a random state, by cause, with scales (n,).
+    """Yield a cause (text), its generalised forces (n,) and their scales (n,) at a random state.
 
     The causes are inertia, velocity, gravity, elasticity, inputs and wrenches. Division by the
     scales makes the entries of a force comparable.
@@ -168,6 +168,6 @@ def _forces(
 
 
 def _roots(matrix: Array) -> Array:
-    """Return the square roots of a matrix's diagonal entries, (n,), with 1 in place of 0."""
+    """Return the square roots of the diagonal entries of a matrix, (n,); 1 where an entry is 0."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.where(size > 0, size, 1.0)

@@ -39,7 +39,7 @@ class HeldInterval:
         return np.linspace(self.begin, self.end, TORQUE_SAMPLES if self.end > self.begin else 1)
 
     def follows(self, name: str, q: Array) -> Array:
-        """Return the target of a joint's servo at the sample times, (N,), as a position or a rate.
+        """Return the target of a joint's servo, a position or rate, at the sample times, (N,).
 
         ``q`` has the coordinates at the start of the run.
         """
@@ -102,7 +102,7 @@ def _spans(model: Model, start: Array) -> list[HeldInterval]:
 
 
 def _places(model: Model, spans: list[HeldInterval], start: Array) -> list[dict[str, Array]]:
-    """Return joint positions at the sample times, by joint name, for each interval.
+    """Return joint positions by joint name, one mapping per interval between timed events.
 
     A joint with a position servo follows its target; a braked joint or a joint without such a
     servo stays at its last position.
@@ -150,7 +150,7 @@ def _fighting(
 
 
 def _by_speed(each: Servoed) -> float:
-    """Return the largest effort [N m or N] that a servo's ``speed`` limit permits, or infinity."""
+    """Return the largest effort [N m or N] of a servo with a ``speed`` limit; else infinity."""
     servo = each.servo
     if servo.speed is None or servo.damping is None or servo.integral_time is not None:
         return math.inf
@@ -164,7 +164,7 @@ def _weak(
     places: list[dict[str, Array]],
     start: Array,
 ) -> Iterator[Notice]:
-    """Yield a notice per joint whose servo's limits are too low to hold the weight."""
+    """Yield a notice for each joint whose servo limits are too low to carry the weight."""
     limited = {
         name
         for span in spans
@@ -201,7 +201,7 @@ def _shortages(
     start: Array,
     holding: Callable[[Array], Array],
 ) -> Iterator[tuple[float, str]]:
-    """Yield per sample time by how much the holding effort exceeds the servo's limit, and text."""
+    """Yield, per sample time, the effort missing to carry the weight (positive) and a text."""
     servo, row = span.servos[axis.name], np.zeros(model.size)
     row[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
     gain = float(row @ input_matrix(model)[:, servo.column])

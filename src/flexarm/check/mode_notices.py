@@ -70,7 +70,7 @@ def _places(key: str, indices: Iterable[int]) -> str:
 
 
 def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
-    """Return the number of modes in a direction that its shapes can resolve accurately."""
+    """Return how many modes in a direction the shapes of a link represent accurately."""
     modes = len(direction.coordinates)
     if isinstance(choice, Lumped) or (isinstance(choice, Elements) and choice.reduce is None):
         return max(1, modes // 2)
@@ -78,7 +78,7 @@ def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
 
 
 def _bounds(flexible: FlexibleReport, direction: DirectionReport, used: int) -> tuple[float, float]:
-    """Return the first and the last frequency [rad/s] of the modes used in a direction."""
+    """Return the lowest and the highest frequency [rad/s] of the modes used in a direction."""
     listed = direction.loaded if flexible.shapes == "loaded" else direction.clamped
     return listed[0].rad_s, listed[used - 1].rad_s
 

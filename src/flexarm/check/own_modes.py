@@ -26,7 +26,7 @@ from flexarm.spatial import Array
 
 
 def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) -> FlexibleReport:
-    """Return the report on the flexible part of a link: boundary conditions, shapes and modes.
+    """Return the report on a flexible link: boundary conditions, shapes and modes of its span.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def refusal_notices(model: Model) -> Iterator[Notice]:
 
 
 def _placed(model: Model, message: str) -> tuple[str, str]:
-    """Return the path in the model file that an error message is about, and the message's text.
+    """Split an error message into the path in the model file that it is about, and its text.
 
     The path is found at the beginning of the message, or from the name of a joint, link or body
     there.

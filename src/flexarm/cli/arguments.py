@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[str | Arg
 
 
 def read_arm(args: argparse.Namespace) -> "Arm":
-    """Return the arm of the argument ``ARM``, with changes by ``--set``, rigid by ``--rigid``."""
+    """Load the arm of the argument ``ARM``, changed by ``--set``, and made rigid by ``--rigid``."""
     from flexarm.io.model_file import arm_path, load
 
     if args.changes:
@@ -111,7 +111,7 @@ def seconds(text: str, unit: str = "s") -> float:
 def named(
     form: str, read: Callable[[str], Any] = str, *, optional: bool = False
 ) -> Callable[[str], tuple[str, Any]]:
-    """Return a function that splits ``NAME=VALUE`` and parses the value with ``read``.
+    """Return an argument type that splits ``NAME=VALUE`` and parses the value with ``read``.
 
     With ``optional``, the value may be omitted and is then None.
     """
@@ -131,7 +131,7 @@ def named(
 
 
 def once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the values of an option by name; raise an error for a name that is given twice."""
+    """Return the values of a repeatable option by name; raise an error for a repeated name."""
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name in values:
@@ -163,7 +163,7 @@ def _change(text: str) -> "Change":
 
 
 def _start(text: str) -> str | Path:
-    """Return the start of a run from text: ``stated``, ``equilibrium``, or the file of a run."""
+    """Return the initial state of a run from a text: ``stated``, ``equilibrium``, or a run file."""
     return text if text in ("stated", "equilibrium") else file_path(text)
 
 
@@ -172,7 +172,7 @@ _READ: dict[str, Any] = {"S": seconds, "X": share, "N": int, "RUN": _start}
 
 
 def _run_option(name: str) -> Argument:
-    """Return the argument of the command line for an option of `RunOptions`."""
+    """Return the command-line argument of an option in `RunOptions`."""
     declared, default = OPTIONS[name], getattr(RunOptions, name, T_END)
     flag, _, value = declared.flag.partition(" ")
     if not value:
@@ -190,13 +190,13 @@ def _run_option(name: str) -> Argument:
 
 
 def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Return the arguments given on the command line, by name; the library has the defaults."""
+    """Return the arguments that the user gave on the command line, by name, without defaults."""
     values = {name: getattr(args, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def given_options(args: argparse.Namespace) -> RunOptions:
-    """Return the checked options of a run, without the file of a run to start from.
+    """Return the run options given on the command line, checked; a run file to start from excluded.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _with_lines(report: "Report", arm: str) -> "Report":
-    """Return the report with the line number in the model file added to each notice."""
+    """Return the report, with the line number in the model file added to each notice."""
     from flexarm.io.model_file import arm_path, read_content
     from flexarm.io.source import read, read_place
 

@@ -115,7 +115,7 @@ def warnings_in_a_line() -> Iterator[None]:
 
 
 class _Latest:
-    """Latest progress message of the running command."""
+    """The most recent progress message of the running command."""
 
     words = ""
     shown = False  # whether a terminal shows it
@@ -182,7 +182,7 @@ def heartbeat(command: str, first: float = FIRST_PROGRESS) -> Iterator[None]:
 
 
 def work_of(worker: int) -> str:
-    """Return text on the activity of a thread, from the innermost package in its call stack.
+    """Return a text that says what a thread computes, by the innermost package of its call stack.
 
     The text is empty if the activity is unknown.
     """

@@ -42,7 +42,7 @@ def _range(text: str) -> tuple[float, float]:
 
 
 def _repeated(flag: str, form: str, read: Callable[[str], Any], about: str) -> Argument:
-    """Return an argument that takes one or more texts ``NAME=VALUE``, and may be repeated."""
+    """Return a command-line argument of one or more ``NAME=VALUE`` texts; it may be repeated."""
     return arg(
         flag, nargs="+", action="extend", default=[], type=named(form, read), metavar=form,
         help=about,

@@ -148,7 +148,7 @@ def _settings(model: "Model", joints: Pairs, speeds: Pairs, *, straight: bool) -
 
 
 def _value(name: str, text: str, unit: str) -> float | list[float]:
-    """Return a number in a given unit, or the list of numbers of a range ``FROM:TO[:COUNT]``."""
+    """Return a number in a unit, or the list of numbers of a range ``FROM:TO[:COUNT]``."""
     from flexarm.units import quantity
 
     def read(piece: str) -> float:

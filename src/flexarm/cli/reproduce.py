@@ -15,7 +15,7 @@ except ModuleNotFoundError as missing:
     ARGUMENTS = (arg("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS),)
 
     def run(args: argparse.Namespace) -> None:
-        """Raise an error with the command that installs the package of papers."""
+        """Raise an error that names the command which installs the package of papers."""
         raise FlexarmError(
             "the package 'flexarm_papers' is not installed. The wheel of flexarm does not "
             "contain it. Install a checkout of flexarm with 'pip install --editable .'"

@@ -146,7 +146,7 @@ def _require_endings(args: argparse.Namespace) -> None:
 
 
 def _shown(tell: Callable[[str], None], t_end: float) -> Callable[[float], None]:
-    """Return a function that reports the simulated time [s] and its ratio to real time."""
+    """Return a function that prints the simulated time [s] and its ratio to real time."""
     begun: list[float] = []
 
     def update(t: float) -> None:
@@ -205,7 +205,7 @@ def _settling(result: "Run") -> "Settling | None":
 
 
 def _equation_line(result: "Run") -> dict[str, str]:
-    """Return the summary line on the formulation by heading; empty for the default."""
+    """Return the heading and summary line of the formulation; empty for the default."""
     from flexarm.formulations import DEFAULT
 
     words = [result.formulation, *(["as in its paper"] if result.paper else [])]
@@ -217,7 +217,7 @@ def _equation_line(result: "Run") -> dict[str, str]:
 
 
 def _momentum_line(balance: "MomentumBalance | None") -> dict[str, str]:
-    """Return the summary line on the momentum balance by heading; empty without a free base."""
+    """Return the heading and summary line of the momentum balance; empty without a free base."""
     if balance is None:
         return {}
     linear, angular = balance.largest

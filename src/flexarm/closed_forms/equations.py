@@ -54,7 +54,7 @@ AXES = "1xyz"  # components of homogeneous positions
 
 
 class Name(NamedTuple):
-    """Symbol of a number, with its definition and its factor in a term."""
+    """Symbol of a number in printed equations: its definition, and its factor in a term."""
 
     latex: str  # the symbol
     about: str  # its definition, in LaTeX
@@ -333,7 +333,7 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
 
 
 def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
-    """Return an arm's equations; in products of more than ``longest`` terms factors get names."""
+    """Return an arm's equations; products of more than ``longest`` terms are split by new names."""
     n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
     notations = [_notation(name, model.links, model.names) for name in model.names]
@@ -390,7 +390,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
 
 
 def rounded(equations: Equations, negligible: float) -> Equations:
-    """Return equations with sorted terms, without coefficients negligible in row and column.
+    """Return the equations sorted, without coefficients that are negligible in row and column.
 
     ``negligible`` is the largest coefficient left out, relative to the sizes of its row and
     column.

@@ -70,7 +70,7 @@ def name_angles(
 
 
 def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Array, Array]]:
-    """Return name, description, and shapes of slope (y, z) and twist, (m,) each, of every section.
+    """Return each section's name, description, and shapes of slope (y, z) and twist, (m,) each.
 
     The sections are those at the tip and at the collocation nodes of an exact link.
     """
@@ -82,7 +82,7 @@ def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Arra
 
 
 def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polynomial]]:
-    """Return polynomials with trigonometric products written by sums of angles, if shorter."""
+    """Rewrite trigonometric products of polynomials as functions of angle sums, where shorter."""
     waves: dict[Monomial, Waves] = {}
     expanded = [[_as_waves(entry, ring, waves) for entry in group] for group in groups]
     if sum(map(len, chain(*expanded))) >= sum(map(len, chain(*groups))):
@@ -91,7 +91,7 @@ def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polyn
 
 
 def _as_waves(entry: Polynomial, ring: Ring, waves: dict[Monomial, Waves]) -> Joined:
-    """Return a polynomial's coefficients by remaining factors, angle sum, and sine or cosine.
+    """Return a polynomial as a Fourier sum: coefficients by factor, angle sum, sine or cosine.
 
     Of two sums of opposite sign only the sum whose first coefficient is positive occurs.
     """
@@ -161,14 +161,14 @@ Key = tuple[str, str]  # t, ryy, ryz or rzz, and a derivative
 
 
 def _keys(lowest: int, highest: int) -> list[Key]:
-    """Return the keys of tangents and rotation entries with derivatives of given orders."""
+    """Return the keys of tangents and rotation entries and of their derivatives of some orders."""
     named = [("t", d) for d in DERIVATIVES if lowest + 1 <= len(d) <= highest + 1]
     return named + [(e, d) for e in ENTRIES for d in DERIVATIVES if lowest <= len(d) <= highest]
 
 
 @cache
 def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
-    """Return formulas of tangents, rotation entries and their derivatives by the section angles.
+    """Return formulas of tangents and rotation entries, and of their derivatives by the angles.
 
     Returns the angle symbols by axis, the symbols of the functions c_k, and the formula of each
     key.
@@ -247,7 +247,7 @@ class _Section:
         return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
     def entire(self) -> Entire[Expr]:
-        """Return the symbols of the functions c_0 to c_5 of this section."""
+        """Return the symbols of the entire functions c_0 to c_5 at this section's angle."""
         return Entire(*[self.symbols["c", str(k)] for k in range(6)])
 
 
@@ -329,7 +329,7 @@ class BentSections:
         return Tangents(unit, unit * axial_rows, by_a * axial_rows, by_b * axial_rows, zeros, zeros)
 
     def _vectors(self) -> list[tuple[Expr, Expr, Expr]]:
-        """Return position, bias and Jacobian of the section unit vectors, by world axis x, y, z.
+        """Return position, bias and Jacobian of the unit vectors of a section, per world axis.
 
         They are the format of `AxisMotion.field`; empty if no section has rotary inertia.
         """

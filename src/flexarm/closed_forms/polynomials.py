@@ -80,7 +80,7 @@ class Ring:
         return s, c
 
     def inverse(self, polynomial: Polynomial) -> Polynomial:
-        """Return the inverse of a polynomial.
+        """Return the reciprocal of a polynomial as a polynomial in the ring.
 
         One term is inverted by negative powers, a sum of terms by a generator.
         """
@@ -108,7 +108,7 @@ class Ring:
         return result
 
     def named(self, polynomial: Polynomial) -> Polynomial:
-        """Return a new generator, times a coefficient, that stands for a long polynomial.
+        """Return a new generator, times a coefficient, that replaces a long polynomial.
 
         A polynomial of a single term is returned unchanged.
         """
@@ -147,14 +147,14 @@ class Ring:
 
 
 def total(a: Polynomial, b: Polynomial, sign: float = 1.0) -> Polynomial:
-    """Return the polynomial a plus b times a sign."""
+    """Return the sum of the polynomial a and the polynomial b times a sign."""
     result = dict(a)
     _add_terms(result, b, sign)
     return result
 
 
 def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[int, Polynomial]]:
-    """Return the outputs of a traced stream of operations with polynomials as operands.
+    """Evaluate a traced stream of operations on polynomials; return its outputs.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def largest(polynomial: Polynomial) -> float:
 
 
 def cleaned(polynomial: Polynomial, size: float) -> Polynomial:
-    """Return a polynomial without coefficients up to ``size``, its terms sorted by degree."""
+    """Return a polynomial without coefficients of magnitude up to ``size``, sorted by degree."""
     terms = [(powers, x) for powers, x in polynomial.items() if abs(x) > size]
     return dict(sorted(terms, key=lambda term: (sum(abs(n) for _, n in term[0]), term[0])))
 
@@ -224,7 +224,7 @@ def _add_terms(target: Polynomial, terms: Polynomial, factor: float) -> None:
 
 
 def merged(a: Monomial, b: Monomial) -> Monomial:
-    """Return the product of two monomials."""
+    """Return the product of two monomials as a monomial."""
     if not a or not b:
         return a or b
     powers = dict(a)

@@ -304,7 +304,7 @@ def _has_entire(equations: Equations, definitions: dict[str, str]) -> bool:
 
 
 def _meanings(equations: Equations) -> dict[str, str]:
-    """Return the descriptions of described generators by name."""
+    """Return the descriptions of those generators that have one, by name."""
     return {g.name: g.about for g in equations.generators if g.about}
 
 
@@ -320,7 +320,7 @@ def _rows(equations: Equations) -> tuple[Vector, ...]:
 
 
 def _generators_in(equations: Equations, entries: list[Polynomial]) -> set[int]:
-    """Return the indices of generators in given entries, directly or through definitions."""
+    """Return the indices of the generators that occur in entries, directly or in definitions."""
     used = {g for entry in entries for powers in entry for g, _ in powers}
     for place in range(len(equations.generators) - 1, -1, -1):
         if place in used:

@@ -33,7 +33,7 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
 
 
 def carried_mass(model: Model, mass: Array) -> Array:
-    """Return the mass matrix without a free base and prescribed coordinates, shape (r, r).
+    """Return the mass matrix of the remaining coordinates, free base eliminated, shape (r, r).
 
     A free base is eliminated by its momentum balance.
     """

@@ -22,7 +22,7 @@ def sampled(
     seed: int = 0,
     rates: Literal["measured", "difference"] = "measured",
 ) -> Sampled:
-    """Return a control law sampled at a fixed period, with the input limits of the model file.
+    """Return a control law evaluated at a fixed period, with the input limits of the model file.
 
     Parameters
     ----------

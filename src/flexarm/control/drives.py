@@ -73,12 +73,12 @@ def remaining(model: Model) -> list[int]:
 
 
 def felt_by_joints(model: Model) -> Model:
-    """Return the model, without gravity if its base is free and thus in free fall with the arm."""
+    """Return the model; without gravity if its base is free, since base and arm fall together."""
     return replace(model, gravity=np.zeros(3), orbit=0.0) if model.floats else model
 
 
 def untouched(model: Model) -> Model:
-    """Return the model, without contacts if its base is free, for reference motions."""
+    """Return the model; without contacts if its base is free, as reference motions assume."""
     if not isinstance(model, Model) or not model.floats or not model.arm.contacts:
         return model
     arm = model.arm.model_copy(update={"contacts": ()})
@@ -124,6 +124,6 @@ def drives(model: Model) -> Drives:
 
 
 def solve_input(output: Expr, u: Expr, target: Expr) -> Expr:
-    """Return the inputs that give an affine output its target value, symbolically, shape (k,)."""
+    """Solve an affine equation symbolically for the inputs that give a target output, (k,)."""
     rest = ca.substitute(output, u, ca.SX.zeros(u.shape[0]))
     return ca.solve(ca.jacobian(output, u), target - rest)

@@ -47,7 +47,7 @@ class Floating:
         self.equation = formulation("composite", model)
 
     def along(self, q: Array, columns: Array) -> Array:
-        """Return motions, (n, k), with the base moving such that total momentum stays zero.
+        """Return motions, (n, k), in which the base moves so that the total momentum stays zero.
 
         ``columns``, shape (n, k), contains the motions of the other coordinates.
         """
@@ -57,7 +57,7 @@ class Floating:
         return moved
 
     def turning(self, q: Array, columns: Array) -> Array:
-        """Return the angular momentum about the base due to joint motions, shape (3, k).
+        """Return the angular momentum about the base per unit joint motion, shape (3, k).
 
         The base keeps its attitude and is free to translate; ``columns`` has shape (n, k).
         """
@@ -86,7 +86,7 @@ class Floating:
         return _integrated(rates, first)
 
     def still_along(self, statics: Statics, direction: Array, first: Array) -> Along:
-        """Return coordinates (n,) as a function of progress for a reaction-free joint motion.
+        """Return a reaction-free joint motion: coordinates (n,) as a function of progress.
 
         Joint rates are the projection of ``direction``, shape (k,), on motions that preserve the
         base's attitude.
@@ -119,7 +119,7 @@ class Floating:
         return _integrated(rates, first)
 
     def _still(self, q: Array, columns: Array) -> Array:
-        """Return the projector on joint motions that preserve the base's attitude, (k, k)."""
+        """Return the projector onto joint motions that do not turn the base, (k, k)."""
         coupling = self.turning(q, columns)
         return np.asarray(
             np.eye(columns.shape[1]) - np.linalg.pinv(coupling, NEGLIGIBLE) @ coupling
@@ -129,7 +129,7 @@ class Floating:
 def base_along(
     floating: Floating, path: Callable[[float], Array], slope: Callable[[float], Array]
 ) -> Along:
-    """Return a path of the other coordinates completed by the motion of the free base.
+    """Complete a path of the arm's coordinates by the resulting motion of the free base.
 
     The result maps progress 0 to 1 to all coordinates, shape (n,).
     """

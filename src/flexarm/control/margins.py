@@ -82,7 +82,7 @@ def _response(A: Array, b: Array, c: Array, frequency: float) -> complex:
 def _crossings(
     loop: Callable[[float], complex], value: Callable[[complex], float], frequencies: Array
 ) -> list[complex]:
-    """Return the frequency responses at zero crossings of ``value`` near given frequencies."""
+    """Return the frequency responses where ``value`` crosses zero near given frequencies."""
     from scipy.optimize import brentq
 
     responses = []

@@ -96,7 +96,7 @@ class FrozenLoop:
         self._equation = formulation(DEFAULT, model)
 
     def coupling(self, q: Array) -> float:
-        """Return the largest eigenvalue of H (eq. 50) at coordinates q."""
+        """Return the largest eigenvalue of the coupling matrix H (eq. 50) at coordinates q."""
         rows = self._drives.motors[:, self._kept]
         mass = self._mass(q)
         driven = np.argmax(np.abs(rows), axis=1)
@@ -173,7 +173,7 @@ class FrozenLoop:
         return A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])])
 
     def _links(self, q: Array) -> Array:
-        """Return the tangent stiffness of the links' elastic forces, shape (r, r)."""
+        """Return the tangent stiffness matrix of the elastic forces of the links, shape (r, r)."""
         x = ca.SX.sym("q", self.model.size)
         force = ca.SX.zeros(self.model.size)
         for part in self.model.links:
@@ -306,7 +306,7 @@ def _matched(
     before: Complex,
     values: Complex,
 ) -> Complex:
-    """Return eigenvalues in the order nearest in total to the previous eigenvalues."""
+    """Return eigenvalues reordered so that their total distance to the previous ones is least."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(np.abs(before[:, None] - values[None, :]))

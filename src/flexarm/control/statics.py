@@ -188,7 +188,7 @@ def gravity_force(model: Model, q: Expr) -> Expr:
 
 
 def rigid_motions(model: Model) -> Array:
-    """Return the coordinate rates per unit rate of each joint of the rigid arm, (n, joints).
+    """Return the coordinate rates of the rigid arm per unit joint rate, (n, joints).
 
     A motor moves with its joint.
     """

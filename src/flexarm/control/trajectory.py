@@ -100,7 +100,7 @@ class Trajectory(Summarised):
 
 
 def _line(name: str, value: object) -> Array:
-    """Return a number or a one-dimensional sequence of numbers as an array."""
+    """Return numbers as a one-dimensional array; a single number becomes one entry."""
     numbers = require_array(name, value)
     if numbers.ndim > 1:
         raise refused(name, value, "one number, or a list of numbers")
@@ -156,7 +156,7 @@ def joint_move(
 
 
 def _floated(model: Model, path: Path) -> Path:
-    """Return a path completed by the motion of a free base, or unchanged for other bases."""
+    """Return a path completed by the motion of a free base; other bases leave it unchanged."""
     if not model.floats:
         return path
     slope = chebyshev.chebder(path.series) * 2.0
@@ -172,7 +172,7 @@ def _positions(name: str, value: object, model: Model) -> dict[str, float]:
 
 @renamed(at="about")
 def hold(about: StateSpace | Equilibrium) -> Trajectory:
-    """Return a trajectory at rest at the operating point of a linear model or an equilibrium.
+    """Return a motion that rests at the operating point of a linear model or an equilibrium.
 
     Returns
     -------

@@ -55,7 +55,7 @@ def native_width() -> int:
 
 
 def chunk_size(target: "Target", width: int) -> int:
-    """Return the number of operations of an internal function for a processor.
+    """Return the number of operations that one internal function has on a processor.
 
     Notes
     -----

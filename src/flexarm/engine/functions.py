@@ -47,7 +47,7 @@ def trace(
     *,
     outputs: Sequence[str],
 ) -> casadi.Function:
-    """Return the CasADi function of the operations that a Python function does on symbols.
+    """Trace a Python function on CasADi symbols; return its operations as a CasADi function.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def compile_recipe(
     width: int = 1,
     cache: Cache | None = None,
 ) -> Compiled:
-    """Return machine code by recipe; the function is traced only if the cache lacks the recipe.
+    """Return machine code stored under a recipe; trace the function only if it is not stored.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def compile_stream_recipe(
     width: int = 1,
     cache: Cache | None = None,
 ) -> Compiled:
-    """Return machine code by recipe; the stream is built only if the cache lacks the recipe.
+    """Return machine code stored under a recipe; build the stream only if it is not stored.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def _settings(level: Level, width: int) -> bytes:
 
 
 def form(stream: Stream) -> Stream:
-    """Return the stream with one constant per use, whether or not some constants are equal.
+    """Return the stream in a form independent of which constants happen to be equal.
 
     Streams that differ only in constants then have the same form.  Zeros stored in outputs stay a
     single constant, since whole rows are filled with zero.
@@ -355,7 +355,7 @@ def form(stream: Stream) -> Stream:
 
 
 def _contents(stream: Stream) -> bytes:
-    """Return a stream, without the values of the constants, as bytes."""
+    """Return a stream as bytes, without the values of its constants."""
     names = [stream.name, stream.inputs, stream.outputs, [op for op, _, _ in stream.operations]]
     tables = (
         array("q", [len(stream.constants)]),

@@ -45,7 +45,7 @@ class Interpreted(Compiled):
         self._bound[pointers][0]()
 
     def _bind(self, pointers: tuple[int, ...]) -> tuple[Callable[[], None], Any]:
-        """Return a function that evaluates on arrays at given addresses, and objects to retain."""
+        """Return a function of arrays at given addresses, and the objects to keep alive."""
         buffer: Any  # CasADi's types ask for sizes too, which memory views have
         buffer, evaluate = self._function.buffer()
         ports = (*self.inputs, *self.outputs)

@@ -58,7 +58,7 @@ def lower(function: casadi.Function) -> Stream:
 
 
 def _unsigned(reference: int) -> int:
-    """Return the number of the value of a signed reference."""
+    """Return the value number of a signed reference."""
     return reference if reference >= 0 else ~reference
 
 
@@ -148,7 +148,7 @@ def _share_reciprocals(
     is_needed: list[bool],
     divisions: Counter[int],
 ) -> tuple["_LoweredValues", dict[tuple[int, int], int]]:
-    """Return the needed values with x/d replaced by x*(1/d) if several are divided by d.
+    """Return the needed values, with x/d rewritten as x*(1/d) where several are divided by d.
 
     Notes
     -----
@@ -215,7 +215,7 @@ def _finish(
 
 
 class _LoweredValues:
-    """Values under construction; equal operations on equal values define one value only.
+    """Values under construction; equal operations on equal operands are stored once.
 
     Methods take and return signed references: k stands for value k, ~k for minus value k.
     """
@@ -246,7 +246,7 @@ class _LoweredValues:
         return self._plain_constant(number)
 
     def _plain_constant(self, number: float) -> int:
-        """Return the value of a non-negative constant, or of an equal one up to rounding."""
+        """Return the value number of a non-negative constant; equal constants share it."""
         (bits,) = struct.unpack("q", struct.pack("d", number))
         group, tolerance = bits // FOLDED_ROUNDING, 1
         if SMALLEST_DIVISOR < number < LARGEST_DIVISOR:
@@ -262,14 +262,14 @@ class _LoweredValues:
         return value
 
     def number(self, reference: int) -> float | None:
-        """Return the number that a reference stands for, None if it is not a constant."""
+        """Return the number that a reference stands for; None for other than constants."""
         if reference >= 0:
             return self._numbers.get(reference)
         number = self._numbers.get(~reference)
         return None if number is None else -number
 
     def positive(self, reference: int) -> int:
-        """Return an unsigned reference of the same value; a negation is defined if necessary."""
+        """Return an unsigned reference to a value; define the negated value if necessary."""
         if reference >= 0:
             return reference
         number = self.number(reference)

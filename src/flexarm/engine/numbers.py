@@ -1,4 +1,4 @@
-"""Numbers of an object as symbols, so that equations traced with them apply to other values too.
+"""Symbols in place of an object's numbers, so that one trace serves other values too.
 
 Objects share traced equations if they differ only in their numbers, and if the same numbers are 0,
 1 or -1 and the same numbers are equal or opposite: such objects have the same `Pattern`.
@@ -149,7 +149,7 @@ def number(expression: ca.SX, value: Callable[[], float] | None = None) -> Numbe
 
 @dataclass(frozen=True)
 class Pattern:
-    """Structure of an object's numbers: constants, and symbols with equal or opposite values.
+    """Structure of an object's numbers: which are constants, equal, or equal with opposite sign.
 
     A pattern of several objects applies to all of them: a number is a constant if it is the same 0,
     1 or -1 in every object, and two numbers share a symbol if they are equal or opposite in every
@@ -164,7 +164,7 @@ class Pattern:
 
     @classmethod
     def of(cls, numbers: Array, groups: Ints) -> "Pattern":
-        """Return the common pattern of K objects.
+        """Return the structure that the numbers of K objects have in common.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Pattern:
         return sha.hexdigest()
 
     def values(self, numbers: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return symbol values of N objects, (k, N), and which objects fit the pattern, (N,).
+        """Return symbol values of N objects, (k, N), and whether each fits the pattern, (N,).
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Pattern:
         return symbol_values, np.asarray(fits)
 
     def opened(self, symbols: ca.SX) -> list[Number | float]:
-        """Return the n numbers of an object as constants or signed symbols, given k symbols."""
+        """Return the n numbers of an object as constants or signed symbols; k symbols are given."""
         positives = as_numbers(symbols)
         negatives = [-positive for positive in positives]
         return [
@@ -246,6 +246,6 @@ class Pattern:
 
 
 def snapped(numbers: Array) -> Array:
-    """Return numbers in which values within rounding of 1 or -1 are exactly 1 or -1."""
+    """Return numbers with values within rounding of 1 or -1 replaced by 1 or -1."""
     is_near = np.abs(np.abs(numbers) - 1.0) <= UNIT_ROUNDING
     return np.where(is_near, np.sign(numbers), numbers) if is_near.any() else numbers

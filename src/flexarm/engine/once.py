@@ -42,6 +42,6 @@ def once(owner: object, kind: Hashable, symbols: Sequence[Any], make: Callable[[
 
 
 def _nodes(matrix: SX) -> tuple[int, ...]:
-    """Return a hashable key of an expression: the sparsity and the hashes of the nodes."""
+    """Return a hashable key of an expression: its sparsity and the hashes of its nodes."""
     nodes: list[Any] = matrix.elements()
     return (*matrix.sparsity().compress(), *(node.element_hash() for node in nodes))

@@ -74,7 +74,7 @@ def _reflected(code: int, inherited: Operator) -> Operator:
 
 
 def _none(x: SX | DM) -> None:
-    """Return None, so that CasADi does not search an `SX` for conversions to numbers."""
+    """Return None, which stops CasADi from trying to convert an `SX` to numbers."""
 
 
 class _Size(int):
@@ -87,14 +87,14 @@ class _Size(int):
 
 
 def _size(x: SX) -> _Size:
-    """Return the method ``size`` of an `SX` as an int, which CasADi checks faster than a method."""
+    """Return the size of an `SX` as an int, which CasADi tests faster than a method."""
     size = _Size()
     size.of = x
     return size
 
 
 def _itself(x: DM) -> DM:
-    """Return the argument, so that CasADi does not search numbers for conversions to symbols."""
+    """Return the argument itself, which stops CasADi from trying to convert numbers to symbols."""
     return x
 
 

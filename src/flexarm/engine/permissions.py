@@ -53,7 +53,7 @@ def check_is_private(folder: Path, remedy: str) -> None:
 
 
 def _check_way(folder: Path) -> None:
-    """Check the path to a folder, symbolic links included."""
+    """Check that no other user can change part of the path to a folder, links included."""
     _check_holder("/", os.lstat("/"))
     # str instead of Path for speed: this runs for every entry.
     resolved, remaining, links = "", _parts(os.path.join(os.getcwd(), folder)), 0
@@ -108,7 +108,7 @@ def _is_own_group(group: int) -> bool:
 
 
 def read_own(path: Path) -> bytes:
-    """Return the contents of a regular file that only the user can have written.
+    """Return the contents of a regular file that no other user can have written.
 
     The checks are made on the opened file, so that the file cannot be replaced after the checks.
 

@@ -62,7 +62,7 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
 
 
 def settled(stream: Stream, values_by_input: Mapping[int, NDArray[np.float64]]) -> Stream:
-    """Return the stream with inputs of known values, by index, replaced by constants.
+    """Return the stream with those inputs replaced by constants whose values are known, by index.
 
     Equal numbers become one constant.
     """
@@ -117,7 +117,7 @@ def _part(
     stores: Iterable[Store],
     extra_constants: Sequence[float] = (),
 ) -> Stream:
-    """Return a stream of some operations of another, which stores ``extra_constants`` first."""
+    """Return a stream with some operations of another; it stores ``extra_constants`` first."""
     operations_ = [stream.operations[k - stream.first_operation] for k in operations]
     stores = list(stores)
     used_values = _operands(operations_) | {store.value for store in stores}

@@ -84,14 +84,14 @@ class Operation(NamedTuple):
 
 
 def operations(triples: Iterable[tuple[str, int, int]]) -> tuple[Operation, ...]:
-    """Return operations from their names and operands, many times faster than one by one."""
+    """Build many operations at once from their names and operands."""
     return tuple(map(partial(tuple.__new__, Operation), triples))
 
 
 def renumbered(
     triples: Sequence[tuple[str, int, int]], number: Sequence[int]
 ) -> tuple[Operation, ...]:
-    """Return operations with other numbers for their operands; ``number[-1]`` must be -1."""
+    """Return operations with renumbered operands; ``number[-1]`` must be -1."""
     place = number.__getitem__
     names, first, second = zip(*triples, strict=True) if triples else ((), (), ())
     return operations(zip(names, map(place, first), map(place, second), strict=True))

@@ -57,14 +57,14 @@ def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
 
 
 def module_of(stream: Stream, code: Code, level: Level) -> WasmModule:
-    """Return the WebAssembly module of a stream from LLVM code emitted with the dialect `BARE`."""
+    """Compile LLVM code emitted with the dialect `BARE` to a stream's WebAssembly module."""
     target = foreign_machine(WASM, "WebAssembly", level=level)
     binary, reserved = link([read(code.text, target)], [code.entry], target)
     return WasmModule(binary, code.entry, reserved, code.work_size, stream.inputs, stream.outputs)
 
 
 def read(text: str, target: llvm.TargetMachine) -> llvm.ModuleRef:
-    """Return the LLVM module of LLVM text, for a target machine of WebAssembly."""
+    """Parse LLVM text into an LLVM module for the WebAssembly target."""
     module = llvm.parse_assembly(text)
     module.triple = WASM.triple
     module.data_layout = str(target.target_data)
@@ -100,7 +100,7 @@ def _sections(module: bytes) -> list[tuple[int, bytes]]:
 
 
 def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> bytes:
-    """Return a WebAssembly module that exports functions by name, without linker sections."""
+    """Return a WebAssembly module with named function exports and without linker sections."""
     numbers = _function_numbers(sections)
     export = _number(len(names))
     for name in names:

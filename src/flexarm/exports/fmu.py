@@ -173,7 +173,7 @@ class FmuVariable:
 
     @property
     def computed(self) -> bool:
-        """Whether the variable is computed from states and inputs."""
+        """Whether the variable depends on states and inputs, rather than being set."""
         return self.start is None and self.causality != "independent"
 
     @property
@@ -188,7 +188,7 @@ class FmuVariable:
 
     @property
     def numbers(self) -> dict[str, str]:
-        """XML attributes of the variable's unit, nominal value, start and reinitialisation."""
+        """XML attributes: unit, nominal value, start value and reinitialisation of the variable."""
         attributes = {"unit": self.unit}
         if self.nominal is not None:
             attributes["nominal"] = repr(self.nominal)
@@ -321,7 +321,7 @@ def _text(root: ET.Element) -> bytes:
 
 
 def _token(fmi: str, sources: dict[str, str]) -> str:
-    """Return an identifier of a unit's contents, the same for equal contents."""
+    """Return an identifier of a functional mock-up unit that is equal for equal contents."""
     sha = hashlib.sha256(fmi.encode())
     for name, text in sources.items():
         sha.update(f"{name}\n{text}".encode())

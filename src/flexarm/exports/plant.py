@@ -73,7 +73,7 @@ def plant(arm: Arm) -> "Plant":
 
 
 def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
-    """Return end events that depend on time alone: ends of tables and prescribed bounds."""
+    """Return the events that end a run at a fixed time: ends of tables, prescribed bounds."""
     first_table_end = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
                default=math.inf)  # fmt: skip
     events = (
@@ -91,7 +91,7 @@ def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
 
 
 def _run_bounds(model: Model, q: Array) -> list[StateLimit]:
-    """Return the bounds whose violation ends a simulation."""
+    """Return the bounds of joints and of validity at which a simulation ends."""
     bounds = state_limits_of(model, q, 1e-3)[len(digit_limits(model, 1e-3)) :]
     return [limit for limit in bounds if limit.what]
 
@@ -122,7 +122,7 @@ class Plant:
 
     @cached_property
     def open(self) -> tuple[int, ...]:
-        """Indices of the coordinates that are not prescribed."""
+        """Indices of the coordinates that are integrated, that is, not prescribed."""
         return tuple(i for i in range(self.model.size) if i not in self.model.prescribed)
 
     @property
@@ -172,7 +172,7 @@ class Plant:
 
     @cached_property
     def usual(self) -> Array:
-        """Typical magnitudes of the states, below which error tolerances are absolute."""
+        """Typical magnitude of each state, from which solvers derive absolute tolerances."""
         sizes = np.ones(self.model.size)
         for part in self.model.links:
             sizes[part.modes.start : part.modes.stop] = TYPICAL_DEFLECTION * max(
@@ -189,7 +189,7 @@ class Plant:
 
     @property
     def jumps(self) -> Array:
-        """Times at which functions of time jump or events become active [s]."""
+        """Times [s] at which a function of time jumps or an event becomes active."""
         jump_times = jumps([channel for group in self.task.groups for channel in group])
         times = np.unique([*jump_times, *self.switches.times])
         return np.asarray(times[times > 0], dtype=float)
@@ -204,7 +204,7 @@ class Plant:
 
     @property
     def indicators(self) -> list[str]:
-        """Names of the event indicators: bounds first."""
+        """Names of the event indicators, those of bounds first."""
         return [
             *(f"bound: {description}" for _, _, description in self.bounds),
             *self.switches.names,
@@ -313,7 +313,7 @@ class Plant:
 
     @direct_operators()
     def anew(self) -> ca.Function:
-        """Return the CasADi function ``(x, d) -> (x, attitudes)`` that resets references.
+        """Return the CasADi function ``(x, d) -> (x, attitudes)`` that moves reference attitudes.
 
         The current attitudes become the references, and the angles in x become 0.
         """
@@ -348,7 +348,7 @@ class Plant:
         )  # fmt: skip
 
     def dependencies(self) -> tuple[Array, Array]:
-        """Return for all rates and all outputs the dependence on (t, x, u), as matrices of 0 and 1.
+        """Return which rates and outputs depend on which of t, x, u, as two matrices of 0 and 1.
 
         Rows are rates or outputs, columns are t, x and u. With brakes or dry friction all
         accelerations depend on all arguments, since the force that locks a joint does.
@@ -414,7 +414,7 @@ class Plant:
         return ca.reshape(d[: 3 * count], 3, count).T
 
     def _channels(self, group: Sequence[Channel], t: Expr, since: Expr) -> Expr:
-        """Return value, rate and acceleration of functions of time, shape (channels, 3)."""
+        """Return value, rate and acceleration of each function of time, shape (channels, 3)."""
         rows = [
             trace_profile(channel.profile, t - channel.begin, since=since - channel.begin).T
             for channel in group

@@ -43,7 +43,7 @@ class Switches:
     def of(
         cls, hybrid: HybridSimulation, task: InitialValueProblem, ends: list[Event]
     ) -> "Switches":
-        """Return the discrete states and guards of a started simulation with further end events."""
+        """Return discrete states and guards of a started simulation, with more end events."""
         model, events = hybrid.model, (*hybrid.events, *ends)
         whens = [event.when for event in events if event.when is not None]
         looks = [EventFunction.of(model, when.quantity) for when in whens]
@@ -55,7 +55,7 @@ class Switches:
 
     @property
     def slipping(self) -> tuple[Slipping, ...]:
-        """Return brakes and dry friction as external efforts, locked or slipping."""
+        """Return brakes and dry friction as external efforts with a stick-or-slip state."""
         return tuple(Slipping(holder.index, "held", Slipping.of(holder).frictions)
                      for holder in self.holders)  # fmt: skip
 
@@ -72,12 +72,12 @@ class Switches:
 
     @property
     def times(self) -> list[float]:
-        """Return the times of events, or from which their conditions are monitored [s]."""
+        """Return times [s] of timed events, and times from which other conditions are checked."""
         return [event.earliest for event in self.events]
 
     @property
     def _contact_corners(self) -> list[tuple[str, float]]:
-        """Return contacts and stops by name, with the event function's value at first contact."""
+        """Return contacts and stops by name, with their event function's value at first touch."""
         corners = [(f"contact {name}", 0.0) for name in self.model.arm.contact_names]
         for axis in self.model.axes:
             limits = axis.acts.limits
@@ -88,7 +88,7 @@ class Switches:
 
     @property
     def corners(self) -> Array:
-        """Values of the event functions at corners of the equations; infinite for events."""
+        """Value of each event function at a corner of the equations; infinite for events."""
         own_corners = [
             math.inf if function.corner is None else function.corner for function in self.looks
         ]

@@ -62,7 +62,7 @@ class Estimate:
 
     @property
     def digits(self) -> int:
-        """Number of significant digits with which the value and its interval are printed."""
+        """Number of significant digits in which value and interval are printed."""
         reach = max(self.high - self.low, 1e-13 * abs(self.value))
         if not (self.value and 0 < reach < math.inf):
             return 5
@@ -127,7 +127,7 @@ class Fit:
         return tuple(combination.words() for combination in self.combinations if combination.open)
 
     def readings(self) -> list[Array]:
-        """Return the simulated sensor readings of the fitted model, (T, sensors) for each run."""
+        """Return the sensor readings that the fitted model predicts, (T, sensors) per run."""
         values = np.array([run.value for run in self.estimates])
         return [run.readings for run in self.problem.at(values)]
 

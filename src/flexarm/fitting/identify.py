@@ -336,7 +336,7 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
 
 
 def _scale(noise: Array, k: int) -> str:
-    """Return text on the unit of the residuals in search k: the noise, or at first a substitute."""
+    """Return text on the unit of the residuals in a search: measured noise, or a first guess."""
     if k > 0 or not np.isnan(noise).any():
         return "the noise"
     return "the readings' standard deviation" if np.isnan(noise).all() else (
@@ -347,7 +347,7 @@ def _scale(noise: Array, k: int) -> str:
 def _telling(
     problem: FitProblem, say: Callable[[str], None], stage: str, scale: str
 ) -> Callable[[Array, Array], Array]:
-    """Return the residual function, wrapped to report the rms residual after every evaluation."""
+    """Return the residual function with a report of the rms residual after each evaluation."""
     runs = count(1)
 
     def residuals(values: Array, noise: Array) -> Array:
@@ -374,7 +374,7 @@ def _spread(problem: FitProblem) -> Array:
 
 
 def _noise(problem: FitProblem, values: Array, stated_noise: Array, loss: Loss) -> Array:
-    """Return the noise of each sensor: the given noise, or an estimate from the sensor's residuals.
+    """Return the noise level of each sensor: as given, or estimated from its residuals.
 
     The estimate is the rms residual, corrected for the number of fitted values, or with robust
     losses the scaled median absolute residual.
@@ -440,7 +440,7 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
 
 
 def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: int) -> str:
-    """Return sentences on how the search ended and how far from the minimum, in standard errors."""
+    """Return sentences on how a search ended, and how many standard errors from the minimum."""
     worst = int(np.argmax(left))
     far = f"{names[worst]}, the last to converge, is {left[worst]:.2g} standard errors away"
     if left[worst] <= CONVERGED:

@@ -90,7 +90,7 @@ def _states(
 
 
 def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
-    """Return the smallest motion (n,) in the basis ``ways`` that changes readings as required.
+    """Return the smallest motion (n,), among combinations of ``ways``, that explains a reading.
 
     ``slopes`` are the derivatives of the sensor readings by the coordinates.
     """
@@ -100,7 +100,7 @@ def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
 
 
 def _ways(model: Model) -> Array:
-    """Return a basis of motions, shape (n, n): joints with their motors, and gear wind-ups.
+    """Return a basis of motions, (n, n): joints moving with their motors, then gear wind-ups.
 
     Gear wind-ups are scaled down. Prescribed coordinates do not move.
     """

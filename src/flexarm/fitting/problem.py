@@ -100,7 +100,7 @@ class FitProblem:
             place += len(sensor.fit)
 
     def at(self, values: Array) -> "tuple[Driven | Responding, ...]":
-        """Return the simulation of each measured run with the given fitted values.
+        """Simulate every measured run with given fitted values.
 
         Raise an error if the model cannot be simulated.
         """
@@ -119,7 +119,7 @@ class FitProblem:
         return self._last[key]
 
     def finer(self, times: int) -> "FitProblem":
-        """Return the problem with integration steps divided by ``times``."""
+        """Return the problem with integration steps shortened by the factor ``times``."""
         runs = [
             replace(run, runs=replace(run.runs, finer=run.runs.finer * times)) for run in self.runs
         ]
@@ -145,7 +145,7 @@ class FitProblem:
         return flat([run.readings for run in self.at(values)])
 
     def left(self, values: Array) -> list[Array]:
-        """Return the residuals times their weights, one array per noise level in `noises`.
+        """Return the weighted residuals, one array per noise level in `noises`.
 
         Readings with zero weight are omitted. Time histories have weights 0 or 1 and residuals in
         SI units.
@@ -226,7 +226,7 @@ class Driven:
 
     @cached_property
     def slopes(self) -> Array:
-        """Derivatives of the readings by the fitted values, shape (T, sensors, k)."""
+        """Derivatives of the sensor readings by the fitted values, shape (T, sensors, k)."""
         count = len(self._problem.keys)
         states, wide = self._trajectory.states, self._inputs.shape[1] if self._places else 0
         moved = self._trajectory.state_sensitivities(wide)
@@ -255,7 +255,7 @@ class Driven:
 
     @cached_property
     def _near(self) -> list[list[Readings]]:
-        """Sensors of arms with perturbed parameters, as lists by parameter, for finite differences.
+        """Sensors of arms with one parameter changed slightly, for finite differences.
 
         The sensors are traced once for all runs with the same fitted values.
         """
@@ -296,7 +296,7 @@ class Driven:
 
 
 class Responding:
-    """Computed frequency response of the linearised arm for a measured response."""
+    """Computed frequency response of the linearised arm, to compare with a measured response."""
 
     def __init__(self, problem: FitProblem, run: MeasuredRun, values: Array) -> None:
         self.run, self._problem, self._values = run, problem, values
@@ -341,7 +341,7 @@ class Responding:
 
 
 def flat(by_run: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return arrays (T, sensors, ...) of runs joined to one array (N, ...).
+    """Join arrays (T, sensors, ...) of several runs to one array (N, ...).
 
     The order is by run, then sensor, then sample.
     """
@@ -351,7 +351,7 @@ def flat(by_run: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def _of_shapes(sensor: Sensor) -> bool:
-    """Return whether a sensor's reading depends on arm parameters besides the state."""
+    """Return whether a sensor's reading depends on the arm's parameters, not on the state alone."""
     return (
         isinstance(sensor.reads, Gauge)
         or sensor.reads.startswith("tip.")

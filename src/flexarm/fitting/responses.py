@@ -75,7 +75,7 @@ def _response(recording: Recording, name: str) -> Array | None:
 
 
 def stacked(values: Array) -> Array:
-    """Return a real array of complex values: real, then imaginary parts, input after input.
+    """Return complex values as a real array: real, then imaginary parts, for each input.
 
     ``values`` has shape (inputs, frequencies, ...), the result (2 inputs frequencies, ...).
     """

@@ -87,7 +87,7 @@ class Sensor:
             object.__setattr__(self, "reads", gauge)
 
     def counts(self, t: Array) -> Array:
-        """Return 1 for times at which the readings are valid, else 0, shape (T,)."""
+        """Return 1 for times [s] at which the sensor's readings are valid, else 0, shape (T,)."""
         low, high = (-np.inf, np.inf) if self.valid is None else self.valid
         return np.where((t >= low) & (t <= high), 1.0, 0.0)
 
@@ -170,7 +170,7 @@ class Readings:
 
 
 def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Array, Array]:
-    """Return a delayed reading, its rate, and the delayed derivatives by fitted values."""
+    """Return a reading delayed by a time, its rate, and its derivatives by the fitted values."""
     from scipy.interpolate import CubicSpline
 
     late = np.clip(t - delay, t[0], t[-1])
@@ -182,7 +182,7 @@ def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Arr
 def lagged(
     t: Array, x: Array, rate: Array, slopes: Array, lag: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Return a low-pass filtered reading with its rate and its derivatives.
+    """Return a low-pass filtered reading, its rate, and its derivatives by the fitted values.
 
     The results are the reading, its rate, its derivative by the time constant ``lag`` with opposite
     sign, and its derivatives by other fitted values. Readings are interpolated by cubic splines,

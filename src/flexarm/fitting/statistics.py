@@ -174,7 +174,7 @@ def combinations(
 
 
 def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
-    """Return the shifts of the fitted values caused by errors of the readings, shape (k,).
+    """Return by how much errors of the readings shift the fitted values, shape (k,).
 
     The second result is the largest shift of any parameter combination, in standard errors.
 
@@ -190,7 +190,7 @@ def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
 
 
 def _seen(jacobian: Array) -> tuple[Array, Array, Array]:
-    """Return the singular value decomposition of a column-scaled Jacobian.
+    """Return the singular value decomposition of the Jacobian with normalised columns.
 
     Directions with negligible singular values, without effect on the residuals, are omitted.
 
@@ -207,7 +207,7 @@ def _seen(jacobian: Array) -> tuple[Array, Array, Array]:
 
 
 def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:
-    """Return the estimated distance of each fitted value from the minimum, shape (k,).
+    """Return an estimate of how far each fitted value is from the minimum, shape (k,).
 
     The distance is computed by the local quadratic model, in standard errors.
 

@@ -50,7 +50,7 @@ class _Outboard:
 
 @dataclass(frozen=True)
 class _Eliminated:
-    """Accelerations of eliminated coordinates, affine in the acceleration A of their frame.
+    """Accelerations of eliminated coordinates as affine functions of their frame's acceleration A.
 
     Those of free coordinates are ``L^-T (start - gain A)``, with L the factor of their inertia,
     or ``start - gain A`` without factors. Prescribed coordinates need the effort ``coupling^T A
@@ -66,7 +66,7 @@ class _Eliminated:
 
 @dataclass(frozen=True)
 class _Passed:
-    """Results of the inward pass for one link, which the outward pass needs."""
+    """Results for one link of the inward pass, for use in the outward pass."""
 
     rotation: Expr  # axes of L from the axes in which the tip's motion is passed on
     amplitudes: _Eliminated
@@ -195,7 +195,7 @@ class _Sweep:
     def _with_rotor(
         self, state: LinkState, indices: tuple[int, ...], block: Expr, coupling: Expr
     ) -> tuple[Expr, Expr]:
-        """Add the contribution of a geared rotor to inertia and momentum of coordinates.
+        """Add a geared rotor to the inertia and momentum matrices of coordinates.
 
         The rotor contributes only if it spins with one of the coordinates.
         """
@@ -207,7 +207,7 @@ class _Sweep:
         return block, coupling
 
     def _outboard_at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
-        """Return the rotation to outboard axes, and outboard inertia and force with the tip's body.
+        """Return the rotation into outboard axes, and outboard inertia and force with tip body.
 
         Inertia and force are in the link's axes.
         """
@@ -308,7 +308,7 @@ class _Sweep:
     def _solve_accelerations(
         self, eliminated: _Eliminated, current: Expr, basis: Expr | None = None
     ) -> Expr:
-        """Return accelerations of eliminated coordinates, given the acceleration of their frame.
+        """Return accelerations of eliminated coordinates from the acceleration of their frame.
 
         Stores the accelerations, and the efforts of prescribed coordinates, in the results of the
         sweep.
@@ -371,7 +371,7 @@ class _Sweep:
 
 
 def _set_axes_exactly(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
-    """Set inertia along free joint axes to exactly 0, and force to the applied force."""
+    """Set the inertia along free joint axes to exactly 0, and the force to the applied force."""
     if not ca.SX(axes).is_constant():
         return
     for i, column in enumerate(np.array(ca.DM(axes)).T):

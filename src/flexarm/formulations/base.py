@@ -50,7 +50,7 @@ class Formulation(ABC):
             object.__setattr__(self, "model", self.paper_model(self.model))
 
     def of(self, model: Model) -> Self:
-        """Return the same formulation for another model, without applying `paper_model` to it."""
+        """Return this formulation for another model, taken as is (without `paper_model`)."""
         copy = object.__new__(type(self))
         for field in fields(self):
             object.__setattr__(copy, field.name, getattr(self, field.name))
@@ -68,7 +68,7 @@ class Formulation(ABC):
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return the reason why this formulation cannot treat a model, or None if it can."""
+        """Return the formulation's own reason why it cannot treat a model, or None if it can."""
         if paper:
             return "no paper belongs to it, so there are no approximations to keep"
         if model.tip_rotation == "first-order":
@@ -89,7 +89,7 @@ class Formulation(ABC):
         return self.paper or self.model.tip_rotation == "first-order"
 
     def options(self) -> str:
-        """Return all options as a text that, with the model, determines the expressions."""
+        """Return all options as a text; model and text together determine the expressions."""
         names = [field.name for field in fields(self) if field.name != "model"]
         return " ".join(f"{name}={getattr(self, name)}" for name in names)
 
@@ -162,13 +162,13 @@ class Formulation(ABC):
 
 
 def mass_of(formulation: Formulation, q: Expr) -> Expr:
-    """Trace the mass matrix, (n, n), shared by all functions that contain it."""
+    """Trace the mass matrix, (n, n), once; all functions that contain it share the result."""
     key = (type(formulation), formulation.options(), "mass")
     return once(formulation.model, key, (q,), lambda: formulation.mass_expression(q))
 
 
 def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
-    """Trace the inertial and gravity force at zero acceleration, (n,), shared by all functions."""
+    """Trace inertial and gravity force at zero acceleration, (n,), once for all functions."""
     key = (type(formulation), formulation.options(), "force")
     return once(
         formulation.model, key, (q, v),
@@ -198,7 +198,7 @@ def recursions_only(model: Model) -> str | None:
 
 
 def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
-    """Return a model without axial shortening and with a given tip rotation, rebuilt if needed."""
+    """Return a model without axial shortening, and with a given kind of tip rotation."""
     if not model.stiffening and model.tip_rotation == tip_rotation:
         return model
     rebuilt = build(model.arm, stiffening=False, tip_rotation=tip_rotation)

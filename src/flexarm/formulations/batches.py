@@ -68,7 +68,7 @@ def as_matrix(result: Array, rows: int, columns: int) -> Array:
 
 
 def within_range(model: Model, q: Array) -> Array:
-    """Return coordinates as an array; raise an error if a sliding link is out of its range."""
+    """Return coordinates as an array; raise an error if a sliding link is beyond its range."""
     n = model.size
     q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
     for index, low, high in model.sliding_ranges:
@@ -85,7 +85,7 @@ def within_range(model: Model, q: Array) -> Array:
 
 
 def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -> Array:
-    """Return a function of time at one time, or at all times of a batch, one row each.
+    """Evaluate a function of time at one time, or at every time of a batch, one row per time.
 
     Functions without values are evaluated once.
     """

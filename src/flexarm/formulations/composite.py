@@ -83,7 +83,7 @@ class Composite(Formulation):
 
 
 def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-    """Trace momentum, angular momentum about the world's origin and centre of mass, (3,) each.
+    """Trace momentum, angular momentum about the world's origin, and centre of mass, (3,) each.
 
     They include links, hubs, rotors, payload and a moving base, and are in world axes.
     """
@@ -191,7 +191,7 @@ def _in_world(rotation: Expr, origin: Expr, inertia: Expr) -> Expr:
 
 
 def _mass_moments(inertia: Expr) -> tuple[Expr, Expr]:
-    """Return mass and first mass moment (3,) of a spatial inertia (6, 6)."""
+    """Return the mass and the first moment of mass (3,) in a spatial inertia (6, 6)."""
     return inertia[5, 5], ca.inv_skew(inertia[:3, 3:])
 
 
@@ -225,7 +225,7 @@ def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr
 
 
 def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Columns, Expr]:
-    """Trace M without the base's rows, and composite inertia and momentum columns at the base.
+    """Trace M without the base's rows, and inertia and momentum columns of the arm at the base.
 
     The composite inertia is (6, 6); a last result is the rotation of inertia and columns into the
     axes of the base.
@@ -281,7 +281,7 @@ def _rotated(rotation: Expr, columns: Columns) -> Columns:
 
 
 def _add_rotor(matrix: Expr, rotor: Rotor, inertia: Expr, pending: Columns) -> tuple[Expr, Columns]:
-    """Add a rotor's spin inertia to M, and return composite inertia and columns with the rotor.
+    """Add a rotor's spin inertia to M; return the inertia and momentum columns with the rotor.
 
     The composite inertia and the momentum columns change only if the rotor has a spin axis.
     """

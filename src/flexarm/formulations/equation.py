@@ -495,7 +495,7 @@ class Equation:
 
     @property
     def common_arguments(self) -> tuple[Array, ...]:
-        """Arguments common to all functions: reference attitudes, and the body at the tip."""
+        """Arguments common to all functions: reference attitudes, mass properties at the tip."""
         reference_attitude = (self.reference_attitude,) if self.model.attitudes else ()
         load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()
         return (*reference_attitude, *load)

@@ -140,7 +140,7 @@ class Rate:
     alpha: Expr
 
     def across(self, r: Expr, v_rel: Expr, omega_rel: Expr, drift: Expr | None = None) -> "Rate":
-        """Return the `Rate` of a frame at r that moves relative to this frame.
+        """Return the `Rate` of a frame at position r that moves relative to this frame.
 
         ``v_rel`` and ``omega_rel`` are the relative velocities, ``drift`` the relative acceleration
         due to curved paths, (6,).
@@ -182,7 +182,7 @@ class InfluenceBody:
         )
 
     def load(self, a: Expr | None) -> Expr:
-        """Return the world force, torque and efforts that accelerations a need, (6 + k,)."""
+        """Return the world force, torque and efforts at accelerations a, (6 + k,)."""
         acceleration: Expr = ca.vertcat(self.rate.a, self.rate.alpha)
         own_accelerations: Expr = ca.SX(len(self.own), 1)
         if a is not None:
@@ -196,7 +196,7 @@ class InfluenceBody:
 
 
 class Walk:
-    """Outward pass from base to tip, with the current frame and its rate.
+    """Pass from base to tip that keeps the current frame and its rate.
 
     Attributes
     ----------

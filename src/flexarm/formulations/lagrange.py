@@ -113,7 +113,7 @@ class Lagrange(Formulation):
 
     @property
     def _closed(self) -> "_Closed":
-        """Closed-form M, h and c in symbols q and v of their own, shared by all expressions."""
+        """Closed-form M, h and c, traced once in symbols q and v and reused by all expressions."""
         return once(self.model, type(self), (), self._build_closed)
 
     def _build_closed(self) -> "_Closed":
@@ -141,7 +141,7 @@ class _Closed(NamedTuple):
 
 @dataclass(frozen=True)
 class LagrangeBody:
-    """A body with mass: its frame, and moments that may depend on own coordinates."""
+    """A body with mass: its frame, and mass moments that may depend on its own coordinates."""
 
     T: Expr  # transformation from the body's frame to the world, (4, 4)
     D: dict[int, Expr]  # derivatives of T by the coordinates that move it, (4, 4) each
@@ -214,7 +214,7 @@ def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None)
 
 
 def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
-    """Return a rotor's moments and its coordinate.
+    """Return the mass moments of a rotor, and the index of its coordinate.
 
     A full rotor also rotates with its carrier.
     """

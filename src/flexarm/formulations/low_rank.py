@@ -1,4 +1,4 @@
-"""Elimination of many amplitudes at once: a diagonal mass matrix plus a rank-six term of the tip.
+"""Elimination of all amplitudes of a link at once: diagonal mass plus a rank-six tip term.
 
 The mass of a link's amplitudes is ``M + C^T P C`` with P the articulated inertia at the tip and C
 the tip's motion per rate of the amplitudes.  Without stiffening M is constant and
@@ -23,7 +23,7 @@ from flexarm.spatial import Array, Expr, constant
 
 @dataclass(frozen=True)
 class LowRank:
-    """Low-rank form of a link: tip motion ``frame rows`` per rate of orthogonal amplitudes."""
+    """Low-rank form of a link: ``frame rows`` is the tip motion per orthogonal amplitude rate."""
 
     frame: Expr  # spatial motion of the tip per row, (6, r)
     rows: Array  # rows of the tip motion, constant, (r, m)
@@ -51,7 +51,7 @@ class LowRank:
 
 
 def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | None:
-    """Return a link's low-rank form, or None without such a form or if it saves no operations.
+    """Return a link's low-rank form; None if there is none, or if it saves no operations.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
 
 
 def _split(mass: Array, rows: Array) -> tuple[Array, Array] | None:
-    """Return diagonal and body of a mass ``diagonal - rows^T body rows``; None for other masses."""
+    """Split a mass into ``diagonal - rows^T body rows``; return None if it has another form."""
     r, m = rows.shape
     size = np.sqrt(np.diag(mass))
     off_diagonal = ~np.eye(m, dtype=bool)

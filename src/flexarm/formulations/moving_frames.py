@@ -30,7 +30,7 @@ class MovingFrame:
         return cls(A, r, *(ca.sparsify(ca.SX(J)) for J in base_jacobian(model, q, r)))
 
     def placed(self, pose: Pose) -> "MovingFrame":
-        """Return a frame fixed in this frame at a pose."""
+        """Return the frame at a fixed pose relative to this frame."""
         offset = self.A @ constant(pose.position)
         J_T = self.J_T - ca.skew(offset) @ self.J_R
         return MovingFrame(self.A @ constant(pose.rotation), self.r + offset, J_T, self.J_R)

@@ -9,7 +9,7 @@ from flexarm.model import LinkModel, Model
 
 
 class Feature(NamedTuple):
-    """A feature of a link or joint: test, description, and remedy to avoid the feature."""
+    """A feature of an arm that a paper leaves out: its test, description and remedy."""
 
     present: Callable[[LinkModel], object]
     description: str

@@ -101,7 +101,7 @@ class Quantity:
 
 @direct_operators()
 def trace(formulation: Formulation, name: str) -> ca.Function:
-    """Build a quantity's CasADi function; reference attitudes and load are the last inputs."""
+    """Trace a quantity as a CasADi function, whose last inputs are attitudes and tip load."""
     if not is_word(name, QUANTITIES):
         raise FlexarmError(
             f"there is no function {shown(name)}. The functions are {', '.join(QUANTITIES)}."
@@ -124,7 +124,7 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
 
 
 def symbol(model: Model, key: str) -> ca.SX:
-    """Return the CasADi symbols of a named input, shared by all functions of a model."""
+    """Return the CasADi symbols of a named input; all functions of a model share them."""
     return once(model, f"symbol {key}", (), lambda: ca.SX.sym(key, _size(model, key)))
 
 
@@ -223,7 +223,7 @@ def _motion(
 def _pushed_motion(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, prescribed_a: Expr, push: Expr | None = None
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace accelerations, powers and efforts of prescribed coordinates.
+    """Trace accelerations, powers [W], and efforts of prescribed coordinates under a push.
 
     ``push`` is an additional generalised force, (n,).
     """
@@ -236,7 +236,7 @@ def _pushed_motion(
 def _applied(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, push: Expr | None, *, ends: bool = True
 ) -> tuple[Expr, ...]:
-    """Trace the sum of applied forces, and the forces of inputs, wrenches and dissipation.
+    """Trace the sum of applied forces, (n,), and its parts by inputs, wrenches and dissipation.
 
     All are generalised forces, (n,). Without ``ends``, contacts of the tip are left out.
     """
@@ -250,7 +250,7 @@ def _applied(
 def _residual(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, a: Expr, push: Expr
 ) -> tuple[Expr, Expr]:
-    """Trace the residual force that given accelerations need beyond applied forces, and powers [W].
+    """Trace the force missing for given accelerations, (n,), and powers [W].
 
     The residual is 0 at free coordinates if the accelerations satisfy the equation of motion.
     """
@@ -270,7 +270,7 @@ def _residual(
 
 
 def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:
-    """Trace the energies, and rotation (row by row) and position of the arm's tip, stacked."""
+    """Trace energies [J], and the tip's rotation (row by row) and position [m], stacked."""
     frame_parts = (ca.vec(ca.densify(part.T)) for part in end_frame(f.model, q))
     return ca.vertcat(*f.energy_expression(q, v), *frame_parts)
 
@@ -299,7 +299,7 @@ def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
 
 
 def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
-    """Trace the contacts' distances, their rates of change, and speeds of the contact points."""
+    """Trace distances [m] of the contacts, their rates, and sliding speeds [m/s]."""
     contact_list = touches(f.model, q, frames(f.model, q))
     speeds = [contact.attached.velocity(v)[0] for contact in contact_list]
     closing = [

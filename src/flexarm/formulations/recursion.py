@@ -215,7 +215,7 @@ def body_matrix(body: Inertia) -> Expr:
 
 
 def shift_inertia(inertia: Expr, p: Expr) -> Expr:
-    """Return a spatial inertia (6, 6), given about a point p, about the origin."""
+    """Move the reference point of a spatial inertia (6, 6) from p to the origin."""
     a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     lever = ca.skew(p)
     coupling = b + lever @ c
@@ -224,7 +224,7 @@ def shift_inertia(inertia: Expr, p: Expr) -> Expr:
 
 
 def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:
-    """Return a spatial inertia (6, 6) in the target axes of a rotation."""
+    """Transform a spatial inertia (6, 6) into the target axes of a rotation."""
     a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     return blocks(
         symmetric(rotation @ a @ rotation.T),
@@ -234,17 +234,17 @@ def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:
 
 
 def shift_force(force: Expr, p: Expr) -> Expr:
-    """Return spatial forces (6, k), given about a point p, about the origin."""
+    """Move the reference point of spatial forces (6, k) from p to the origin."""
     return ca.vertcat(force[:3, :] + ca.skew(p) @ force[3:, :], force[3:, :])
 
 
 def rotate(rotation: Expr, vector: Expr) -> Expr:
-    """Return spatial vectors (6, k) in the target axes of a rotation."""
+    """Transform spatial vectors (6, k) into the target axes of a rotation."""
     return ca.vertcat(rotation @ vector[:3, :], rotation @ vector[3:, :])
 
 
 def shift_motion(motion: Expr, p: Expr) -> Expr:
-    """Return spatial motions (6, k), given at the origin, at a point p."""
+    """Move the reference point of spatial motions (6, k) from the origin to p."""
     return ca.vertcat(motion[:3, :], motion[3:, :] - ca.skew(p) @ motion[:3, :])
 
 
@@ -263,7 +263,7 @@ def tip_bias(state: LinkState) -> Expr:
 
 
 def body_bias(body: Inertia, omega: Expr) -> Expr:
-    """Return the spatial force that a rigid body's angular velocity alone requires, (6,)."""
+    """Return the gyroscopic force of a rigid body at zero acceleration, (6,)."""
     first, second = constant(body.first), constant(body.second)
     return ca.vertcat(
         ca.cross(omega, second @ omega), ca.cross(omega, ca.cross(omega, ca.SX(first)))
@@ -276,5 +276,5 @@ def blocks(a: Expr, b: Expr, c: Expr) -> Expr:
 
 
 def symmetric(matrix: Expr) -> Expr:
-    """Return a symmetric matrix by mirroring the upper triangle of the given matrix."""
+    """Return the symmetric matrix with the upper triangle of a given matrix."""
     return ca.triu2symm(ca.triu(matrix))

@@ -284,7 +284,7 @@ def _inertia_integrals(
 
 
 def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, accelerations: Expr | None) -> Flow:
-    """Return ``flow`` plus a span's integrals with the velocities h' and accelerations h''."""
+    """Return ``flow`` with the inertia integrals of a span added, by point rates h' and h''."""
     motion, matrix_type = points.moving, type(rates)
     h, s, h_d, h_dd = motion.value, motion.columns, motion.speed(rates), motion.bias
     if accelerations is not None:
@@ -310,7 +310,7 @@ def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, accelerations: E
 
 
 def _with_sections(flow: Flow, sections: Terms, rates: Expr, accelerations: Expr | None) -> Flow:
-    """Return ``flow`` plus the rotary inertia of sections that rotate relative to the link."""
+    """Return ``flow`` with the rotary inertia of sections that rotate relative to the link."""
     flow = flow._replace(H=flow.H + turning(sections.angular @ rates))
     if accelerations is None:
         return flow
@@ -326,7 +326,7 @@ def _lower_block(block: Expr) -> Expr:
 
 
 def _with_hub(flow: Flow, body: Array, hub: Transform, accelerations: Expr | None) -> Flow:
-    """Return ``flow`` plus the inertia of a hub that rotates with the shapes' root slopes."""
+    """Return ``flow`` with the inertia of a hub added that rotates with the shapes' root slopes."""
     B, B_d, B_dd = hub.value, hub.rate, hub.bias
     for k, column in enumerate(hub.columns):
         B_dd = B_dd + column * accelerations[k] if accelerations is not None else B_dd
@@ -343,7 +343,7 @@ def _with_hub(flow: Flow, body: Array, hub: Transform, accelerations: Expr | Non
 def _add_rotor(
     J: Expr, part: LinkModel | None, phi: Expr, pending: Columns, W_hat: Expr | None
 ) -> tuple[Expr, Columns]:
-    """Add a rotor's spin inertia to J (eqs. 13, 14, 31); return phi and columns with the rotor.
+    """Add a rotor's spin inertia to J (eqs. 13, 14, 31); return the columns phi with the rotor.
 
     phi and the pending columns of the carrier change only with ``rotor: full``.
     """
@@ -368,7 +368,7 @@ def _rotor_force(
     v: Expr,
     a: Expr | None,
 ) -> Expr:
-    """Add a rotor's force to the row of its coordinate, and return its part of Q, (4, 4)."""
+    """Add a rotor's force to its coordinate's row; return its contribution to Q, (4, 4)."""
     rotor = None if part is None else part.rotor
     if rotor is None:
         return ca.SX(4, 4)

@@ -69,7 +69,7 @@ class Adjoint(GivenSteps):
 
 @kernel
 def sow(s: Adjoint, j: int) -> None:
-    """Add the seed of the sample at the start of step j, if there is a sample, to the adjoint.
+    """Add the seed of the sample at the start of step j, if it has one, to the adjoint.
 
     A seed is the derivative of the scalar function by the state at a sample.
     """
@@ -173,7 +173,7 @@ def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
 
 @kernel
 def find_modal(s: Adjoint, places: Array) -> None:
-    """Recompute the modal states of a step from the rates stored at its stages."""
+    """Recompute the modal states of a step from the rates stored at the step's stages."""
     n = s.system.n
     weigh(n, n, s.basis[n * n :], places[n:], s.x)
     for i in range(s.stages + 1):
@@ -234,7 +234,7 @@ def pull_modes(s: Adjoint, place: Array) -> None:
 
 @kernel
 def pull(s: Adjoint) -> None:
-    """Propagate the adjoint back over all steps, with states recomputed from each checkpoint."""
+    """Propagate the adjoint back over all steps, recomputing states from each checkpoint."""
     n = s.system.n
     block = 2 * s.stages * s.size
     width = 3 * n * n + 2 * n

@@ -14,7 +14,7 @@ from flexarm.loops.language import Array
 
 @kernel
 def responses_along(square: float, loss: float, t: float, out: Array, by_square: Array) -> None:
-    """Compute an oscillator's responses and their derivatives by the squared frequency.
+    """Compute an oscillator's responses to polynomial forcing, and their frequency derivatives.
 
     The responses are those of `flexarm.integrate.methods.oscillator.responses`.
     """
@@ -31,7 +31,7 @@ def responses_along(square: float, loss: float, t: float, out: Array, by_square:
 
 @kernel
 def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, by: Array) -> None:
-    """Compute derivatives of an oscillator's responses by the damping rate from those by square.
+    """Compute derivatives of an oscillator's responses by damping from those by frequency.
 
     A change of the damping rate acts as a force that is minus the response's rate, and a change of
     the squared frequency as one that is minus the response: the derivative of a response by the
@@ -46,7 +46,7 @@ def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, 
 
 @kernel
 def _series_along(square: float, loss: float, t: float, out: Array, by: Array) -> None:
-    """Sum the power series of the responses, and of their derivatives by the squared frequency."""
+    """Sum the power series of an oscillator's responses and of their frequency derivatives."""
     fall = loss * t
     turn = square * t * t
     a = 1.0
@@ -167,7 +167,7 @@ def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: A
 
 @kernel
 def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
-    """Convert derivatives by a modal basis to derivatives by the matrices in modes.
+    """Convert derivatives by a modal basis to derivatives by the modal matrices.
 
     ``out`` contains derivatives by mass, stiffness and damping in modes, (3, n, n).
     """
@@ -192,7 +192,7 @@ def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
 
 @kernel
 def _unmix_modes(n: int, squares: Array, damping: Array, out: Array) -> None:
-    """Propagate derivatives by the coefficients of `_mix_modes` back to the matrices in modes."""
+    """Propagate derivatives by the coefficients of `_mix_modes` back to the modal matrices."""
     top = largest(n, squares)
     most = largest(n, squares[n:])
     for i in range(n):

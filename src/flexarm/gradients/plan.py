@@ -46,7 +46,7 @@ class StepSequence:
 
     @property
     def _grain(self) -> float:
-        """Time increment [s] to whose multiples step lengths are rounded."""
+        """Time increment [s] of which step lengths are multiples, so that equal ones match."""
         return 4 * float(np.spacing(self.ends[-1]))
 
     @cached_property

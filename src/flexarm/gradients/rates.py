@@ -83,7 +83,7 @@ class RateFunctions:
     def _picked(
         self, formulation: Formulation, actuators: Actuators, output_names: tuple[str, ...]
     ) -> ca.Function:
-        """Return a symbolic function of the requested nonempty outputs of the motion."""
+        """Return a symbolic function of those requested outputs that are not empty."""
         motion = motion_of(formulation, self.law, actuators)
         symbols = motion.sx_in()
         outputs = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))
@@ -117,7 +117,7 @@ def _pulled(rates: ca.Function) -> ca.Function:
 def pushed(
     function: ca.Function, along: Mapping[str, Sequence[str]], *, values: bool = False
 ) -> ca.Function:
-    """Return a function of the change of all results along tangents of inputs, as one vector.
+    """Return a function of the directional derivative of all results, as one vector.
 
     ``along`` lists the inputs of each tangent by the tangent's name.  With ``values``, the results
     themselves are returned too.

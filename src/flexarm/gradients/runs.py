@@ -302,7 +302,7 @@ class Differentiable:
         return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
 
     def _goes_on(self, t: float) -> bool:
-        """Return whether time t [s] is before the end of the run."""
+        """Return whether time t [s] lies before the end of the run."""
         return bool(self.times[-1] - t > instant(float(self.times[-1])))
 
     def _again(self, trajectory: RecordedTrajectory, t: float) -> Trajectories:
@@ -428,7 +428,7 @@ class Differentiable:
         inputs: Array | Mapping[str, Array] | None,
         offsets: Mapping[str, float],
     ) -> InitialValueProblem:
-        """Return the problem with inputs replaced by sampled values, and with offsets added."""
+        """Return the problem with sampled inputs in place of its inputs, and offsets added."""
         names, count = [channel.name for channel in task.groups[0]], len(self.times)
         if inputs is None:
             samples = {}
@@ -461,7 +461,7 @@ class Differentiable:
 
     @cached_property
     def _smooth(self) -> set[tuple[int, ...]]:
-        """Phases, as indices of past events, that have passed `_refuse_functions_of_time`."""
+        """Phases, each given by the events before it, for which functions of time were checked."""
         return set()
 
     def _refuse_functions_of_time(self, phase: StepSequence) -> None:

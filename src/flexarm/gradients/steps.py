@@ -108,7 +108,7 @@ def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Arr
 
 @kernel
 def take_modes(s: GivenSteps) -> None:
-    """Compute the modal basis at the present state; set y[0] to NaN if there is none."""
+    """Compute the modal basis at the current state; set y[0] to NaN if there is no basis."""
     n = s.system.n
     for i in range(n):
         s.system.q[i] = s.y[i]
@@ -191,7 +191,7 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
 
 @kernel
 def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
-    """Compute the weights of mode r at the stages whose node is ``when``.
+    """Compute the weights of mode r for the stages at the node ``when`` of a step.
 
     ``part`` 0 selects the weights; 1 and 2 select derivatives by squared frequency and damping
     rate.
@@ -253,7 +253,7 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
 
 @kernel
 def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array) -> None:
-    """Store the modal forcing g and the rates p of further states at stage i.
+    """Store the modal forcing g and the rates p of non-mechanical states at stage i.
 
     ``change`` contains accelerations and rates of further states, (a, dx).
     """
@@ -297,7 +297,7 @@ def end_step(s: GivenSteps, j: int) -> None:
 
 @kernel
 def step(s: GivenSteps, j: int, places: Array) -> None:
-    """Advance the state by step j; store states and rates at its stages in ``places``."""
+    """Advance the state by step j; store states and rates of its stages in ``places``."""
     begin_step(s, j, 1)
     for i in range(s.stages):
         place = places[2 * i * s.size :]
@@ -332,7 +332,7 @@ def advance(s: GivenSteps) -> None:
 
 @kernel
 def hold_known(s: GivenSteps, y: Array) -> None:
-    """Set the entries of prescribed coordinates in a derivative y of the state to zero.
+    """Set the entries of prescribed coordinates to zero in a derivative y of the state.
 
     Positions of prescribed coordinates that stay where the phase began are not changed.
     """

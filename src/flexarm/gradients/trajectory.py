@@ -227,7 +227,7 @@ class RecordedTrajectory:
         )
 
     def by(self, plan: StepSequence) -> "RecordedTrajectory":
-        """Return the motion along another sequence of steps."""
+        """Return the motion integrated along another sequence of steps."""
         return replace(self, task=replace(self.task, times=plan.times), plan=plan)
 
     def begun(self, y: Array) -> "RecordedTrajectory":
@@ -271,7 +271,7 @@ class RecordedTrajectory:
 
     @cached_property
     def nearby(self) -> Mapping[str, Nearby]:
-        """Arms with a small change of one parameter, by parameter key."""
+        """Models in which one parameter is changed slightly, by parameter key."""
         return self.arms() if self.like is None else self.like.nearby
 
     @property

@@ -42,7 +42,7 @@ UNITS = tuple(
 
 @dataclass(frozen=True)
 class Acting:
-    """A wrench that depends on time and state: its law, and the index of its first factor in w."""
+    """A wrench that is a function of time and state: its law, and its first index in w."""
 
     law: ca.Function
     first: int
@@ -52,14 +52,14 @@ class Acting:
         return f"wrench {self.first} {self.law.serialize()}"
 
     def put(self, w: Expr, t: Expr, q: Expr, v: Expr) -> Expr:
-        """Return the factors w of all wrenches, those of this wrench set to the law's values."""
+        """Return the factors w of all wrenches, with this wrench's factors computed by its law."""
         after = self.first + len(UNITS)
         return ca.vertcat(w[: self.first], ca.densify(ca.vec(self.law(t, q, v))), w[after:])
 
 
 @dataclass(frozen=True)
 class Servoed:
-    """A servo with its data in the equations of motion: input, measured row, gain, limit, state."""
+    """A servo in the equations of motion: input index, measured row, gains, limit and state."""
 
     name: str  # of the joint's coordinate
     column: int  # index of the servo's input in u
@@ -94,7 +94,7 @@ class Servoed:
     def limited_input(
         self, u: Expr, q: Expr, v: Expr, target: tuple[Expr, Expr], x: Expr
     ) -> tuple[Expr, Expr]:
-        """Return expressions of the input, servo and u added up and limited, and of the rate of x.
+        """Return the limited sum of input, servo effort and u, and the rate of the state x.
 
         x is the integral term of the servo, u the input without the servo.
         """
@@ -200,7 +200,7 @@ class Actuators:
 
     @property
     def floors(self) -> Array:
-        """Least ranges of the actuator states by which integration errors are scaled, (states,)."""
+        """Least range of each actuator state, as scale of its integration error, (states,)."""
         servos = [element for element in self.servos if element.state is not None]
         return np.array([
             *(SERVO_STATE_FLOOR * (element.servo.stiffness or element.servo.damping or 1.0)
@@ -222,7 +222,7 @@ class Actuators:
 
     @property
     def idle(self) -> bool:
-        """Whether there are no actuators, so that nothing is added to the arm's equations."""
+        """Whether the arm has no actuators beyond its inputs."""
         return not any(getattr(self, member.name) for member in fields(self) if member.init)
 
     @property
@@ -231,7 +231,7 @@ class Actuators:
         return bool(self.slipping or self.bristles or self.windings or self.ties)
 
     def own(self, model: Model) -> dict[str, Callable[[Model], Any]]:
-        """Return functions that list a model's actuators, by kind, for kinds equal to the model's.
+        """Return functions that list a model's actuators by kind, where they equal the model's.
 
         A kind is ``servos``, ``bristles`` or ``windings``; it is left out if these actuators have
         none, or others than the model.
@@ -245,7 +245,7 @@ class Actuators:
 
     @property
     def gives_way(self) -> bool:
-        """Whether any servo has an effort limit, at which the servo provides no damping."""
+        """Whether a servo has an effort limit, beyond which it provides no damping."""
         return any(servo.servo.effort is not None for servo in self.servos)
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
@@ -260,7 +260,7 @@ class Actuators:
         return K, D
 
     def gains(self) -> Iterator[tuple[Any, Any, Array]]:
-        """Yield stiffness, damping and the matrix row^T row, (n, n), of unsampled in-place servos.
+        """Yield stiffness, damping and matrix row^T row, (n, n), of servos that act continuously.
 
         An in-place servo acts where it measures; the row takes coordinates to the measured
         position.
@@ -283,7 +283,7 @@ class Actuators:
     def shares(
         self, model: Model, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, b: Expr
     ) -> tuple[Share, Expr, list[Expr]]:
-        """Return contributions of drive trains and ties, the acting inputs, and motor currents."""
+        """Return the efforts of drive trains and ties, acting inputs, and motor currents."""
         share, currents = Share(ca.SX(v.shape[0], 1)), []
         columns: list[Expr] = [*ca.vertsplit(u)] if u.shape[0] else []
         index = sum(servo.state is not None for servo in self.servos)
@@ -475,7 +475,7 @@ def impulses(model: Model) -> int:
 
 
 def _corners(model: Model, motors: Sequence[Winding]) -> list[EventFunction]:
-    """Return event functions at corners of the equations: backlash, current limits, rail jumps."""
+    """Return event functions at jumps of the equations: backlash, current limits, rails."""
     functions = [
         EventFunction("place", part.exposed, corner=jump)
         for part in model.links

@@ -31,7 +31,7 @@ BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss_c
 
 @dataclass
 class Share:
-    """Sum of the forces, powers and state rates that drive-train elements add to the equations."""
+    """Running sum of forces, powers and state rates that drive-train elements contribute."""
 
     push: Expr  # generalised force, (n,)
     # fed, moved: power [W] of the inputs beside the power of their efforts, and power [W] of the
@@ -71,7 +71,7 @@ class Bristle:
         return PRESLIDING_FLOOR * self.friction.holds / self.stiffness
 
     def share(self, v: Expr, z: Expr, total: Share) -> None:
-        """Add the generalised force, state rate, loss and stored energy to the sum `total`."""
+        """Add the bristle's force, state rate, loss and stored energy to the sum `total`."""
         row = constant(self.row)
         rate = ca.dot(row, v)
         deflection_rate = rate - self.stiffness * ca.fabs(rate) * z / sliding(self.friction, rate)
@@ -113,14 +113,14 @@ class Winding:
         return replace(self, motor=self.motor.model_copy(update={"inductance": None}))
 
     def settled(self, u: float, v: Array) -> float:
-        """Compute the steady-state current [A] for an input u at rates v, without limit."""
+        """Compute the steady-state current [A] at an input u and rates v, current limit aside."""
         if self.motor.input == "current":
             return u
         back_emf = self.motor.torque_constant * self.ratio * float(self.row @ v)
         return (u - back_emf) / (self.motor.resistance or 1.0)
 
     def share(self, u: Expr, v: Expr, x: Expr | None, total: Share) -> tuple[Expr, Expr]:
-        """Add powers, losses and state rate to `total`; return effective input and current [A].
+        """Add the winding's powers, losses and state rate to `total`; return input and current [A].
 
         The effective input is the one for which the arm's equations yield the torque of the
         current.
@@ -199,7 +199,7 @@ class StickSlip:
 
     @property
     def able(self) -> bool:
-        """Whether the element can slip: it has dry friction, or a brake of finite effort."""
+        """Whether the element can slip: it has dry friction, or a brake with limited effort."""
         return bool(self.frictions) or (self.brake is not None and math.isfinite(self.brake))
 
 
@@ -358,12 +358,12 @@ def loss_channels_of(model: Model) -> tuple[str, ...]:
 
 
 def tie_account(name: str) -> str:
-    """Return the name of the loss channel of a tie's dissipated energy."""
+    """Return the name of the loss channel for the energy that a tie dissipates."""
     return f"tie {name}"
 
 
 def dissipated_powers(model: Model, q: Expr, v: Expr) -> dict[str, Expr]:
-    """Return expressions of powers [W] dissipated by the arm's own equations, by loss channel."""
+    """Return expressions of the powers [W] dissipated by friction and dampers, by loss channel."""
     return {
         f"{axis.name}: {side}": power
         for axis in model.axes

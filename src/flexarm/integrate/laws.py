@@ -47,7 +47,7 @@ def refuse_misfit(law: ca.Function, model: Model) -> None:
 
 
 def no_number(inputs: Array, names: tuple[str, ...], t: float) -> str:
-    """Return an error message that names an input without a finite value.
+    """Return an error message that names an input whose value is not finite.
 
     The message is empty if all inputs are finite.
     """
@@ -82,7 +82,7 @@ class Sensors(Summarised):
 
 @dataclass(frozen=True, repr=False)
 class Sampled(Summarised):
-    """A control law run on a computer: called at a fixed rate, its inputs held between calls.
+    """A control law that a computer evaluates at a fixed rate; its inputs are held in between.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Sampled(Summarised):
 
     @property
     def behind(self) -> int:
-        """Delay of the inputs in sampling periods."""
+        """Delay of the inputs, as a number of sampling periods."""
         return round(self.delay / self.period)
 
     def begin(self, model: Model) -> "Computer":
@@ -220,7 +220,7 @@ def _broadcast(name: str, value: float | Sequence[float], count: int) -> Array:
 
 @dataclass
 class Computer:
-    """A sampled law during a run, with its memory: inputs delayed so far, and the last reading."""
+    """A sampled law during a run, with its memory: delayed inputs and the last reading."""
 
     control: Sampled
     law: Callable[[float, Array, Array], Any]
@@ -232,7 +232,7 @@ class Computer:
     last: Array | None = None
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
-        """Return the input to hold from time t on; an invalid answer of the law unchanged."""
+        """Return the inputs to hold from time t on; an invalid answer is returned unchanged."""
         result = self.law(t, *self._read_sensors(q, v))
         inputs = real_answer(result)
         if inputs is not None and isinstance(self.law, ca.Function):
@@ -274,7 +274,7 @@ def real_answer(answer: object) -> Array | None:
 
 @dataclass(frozen=True)
 class ServoMemory:
-    """Memory of a sampled servo between two samples."""
+    """State of a sampled servo between two samples."""
 
     ticks: int = 0  # sampling instants so far, those while the joint was locked included
     before: float | None = None  # last measured position

@@ -142,7 +142,7 @@ def record_samples(m: IntegratorState) -> None:
 
 @kernel
 def next_stop(m: IntegratorState) -> float:
-    """Return the next time that no step may cross [s].
+    """Return the next time [s] that no step may cross: a jump, an event or the end.
 
     It is a jump of a channel or the end; for fixed steps also a sample.
     """
@@ -156,7 +156,7 @@ def next_stop(m: IntegratorState) -> float:
 
 @kernel
 def accept(m: IntegratorState) -> None:
-    """Accept the trial step: its end becomes the present state."""
+    """Accept the trial step: make its end the current state."""
     m.t_old = m.t
     m.last_step = m.h
     m.t = m.t + m.h
@@ -171,7 +171,7 @@ def accept(m: IntegratorState) -> None:
 
 @kernel
 def resize(m: IntegratorState) -> float:
-    """Return the ratio of the next step to the present one, from the error estimate."""
+    """Return the ratio of the next step size to the current one, from the error estimate."""
     power = 1.0 / float(m.order)
     error = max(m.error, 1e-10)
     if m.error > 1.0:
@@ -211,7 +211,7 @@ def pass_breaks(m: IntegratorState) -> None:
 
 @kernel
 def pass_stops(m: IntegratorState) -> None:
-    """Switch channels that jump at t, and pass stops that are too near for a step."""
+    """Switch channels that jump at t to their next piece, and skip stops too near for a step."""
     while True:
         pass_breaks(m)
         if m.t >= m.t_end or next_stop(m) - m.t > rounding(m.t):
@@ -234,7 +234,7 @@ def _begin(m: IntegratorState) -> None:
 
 @kernel
 def choose_step(m: IntegratorState, stop: float, longest: float) -> int:
-    """Set a step that does not cross `stop`, at most `longest` [s]; return 1 if it ends there."""
+    """Choose a step up to `stop`, at most `longest` [s]; return 1 if it ends at `stop`, else 0."""
     remaining = stop - m.t
     m.h = min(m.next_step, m.largest * (UNEVEN_STEP if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
     m.h = min(m.h, longest)
@@ -262,7 +262,7 @@ def is_rejected(m: IntegratorState, good: int) -> int:
 
 @kernel
 def choose_next(m: IntegratorState, at_stop: int) -> None:
-    """Set the next step size by the error of the accepted step.
+    """Choose the next step size from the error of the accepted step.
 
     If the step was cut short at a stop and its error allows growth, the larger of the intended and
     the grown step size is taken.

@@ -14,7 +14,7 @@ from flexarm.loops.kernel import Kernel
 
 @dataclass(frozen=True)
 class ToleranceRule:
-    """Rule of a method for the tolerance per step, given the tolerance of a run."""
+    """Rule by which a method derives its tolerance per step from the tolerance of a run."""
 
     # Tolerance per step of a run of some fifty vibrations, from the run's tolerance and whether
     # vibrations decay.
@@ -29,7 +29,7 @@ class ToleranceRule:
 
 @dataclass(frozen=True)
 class Method:
-    """An integrator.
+    """An integration method: its kernels, properties and defaults.
 
     Attributes
     ----------

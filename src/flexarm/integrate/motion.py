@@ -28,12 +28,12 @@ class MotionFunctions:
 
     @property
     def ruled(self) -> bool:
-        """Whether the equations contain a law of time and state, for inputs or for a wrench."""
+        """Whether the equations contain a CasADi law of time and state, for inputs or a wrench."""
         return self.law is not None or bool(self.actuators.wrenches)
 
     @property
     def timely(self) -> bool:
-        """Whether the equations depend on time, by a law or by the inertial axes of an orbit."""
+        """Whether the equations depend on time explicitly, by a law or by an orbit's rotation."""
         return self.ruled or bool(self.actuators.impulses and self.equation.model.orbit)
 
     def trace(self, formulation: Formulation | None = None) -> ca.Function:
@@ -72,11 +72,11 @@ class MotionFunctions:
 
     @cached_property
     def _own(self) -> dict[str, Callable[[Model], Any]]:
-        """Functions that list the actuators whose data are exactly those of a model, by kind."""
+        """Functions that list the actuators with unchanged data of a model, by kind."""
         return self.actuators.own(self.equation.model)
 
     def _acting(self, formulation: Formulation) -> Actuators:
-        """Return the actuators, with parameters of the formulation's model (possibly symbols)."""
+        """Return the actuators, with numbers of the formulation's model, which may be symbols."""
         elements = {kind: list_of(formulation.model) for kind, list_of in self._own.items()}
         return replace(self.actuators, **elements)
 
@@ -99,7 +99,7 @@ class InterpretedMotion(MotionFunctions):
     """Equations of motion for a short trial, evaluated by CasADi without compilation."""
 
     def matrices(self) -> Compiled:
-        """Return mass, stiffness and damping matrices for CasADi's evaluation, servos included."""
+        """Return mass, stiffness and damping matrices as CasADi functions, servo gains included."""
         return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
 
     def _compile(

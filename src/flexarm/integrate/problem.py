@@ -62,7 +62,7 @@ class Channel:
 
     @property
     def pieces(self) -> Array:
-        """Pieces of the function, one per row, see `flexarm.model.profiles.pieces`."""
+        """Pieces of the channel's function, one per row, see `flexarm.model.profiles.pieces`."""
         rows = pieces(self.profile)
         if self.begin or self.offset:
             rows = rows.copy()
@@ -97,7 +97,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class StateLimit:
-    """A linear function of (q, v) that ends a run when it leaves its bounds."""
+    """A linear function of (q, v), and bounds at which the run ends."""
 
     row: Array  # coefficients of (q, v), (2n,)
     # low, high: the bounds.
@@ -148,7 +148,7 @@ def channels(
 
 
 def jumps(functions: Sequence[Channel]) -> Array:
-    """Return the times [s] at which any channel jumps, in order."""
+    """Return the times [s] at which any channel jumps, sorted."""
     return np.array(sorted({t for function in functions for t in function.pieces[1:, 0].tolist()}))
 
 
@@ -173,7 +173,7 @@ def system_of(
     work_integrals: int = WORKS,
     impulses: int = 0,
 ) -> tuple[System, dict[str, Array]]:
-    """Build the record of compiled equations and channels, and return its arrays by name too.
+    """Build the record of compiled equations and channels; also return its arrays by name.
 
     With several lanes, each element of every array is `lanes` numbers side by side, one per arm,
     and channels are listed likewise.  The equations return `work_integrals` powers, then `impulses`
@@ -276,7 +276,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
 
 
 def digit_limits(model: Model, rtol: float) -> list[StateLimit]:
-    """Return bounds on positions beyond which double precision cannot meet a tolerance."""
+    """Return position bounds beyond which double precision cannot meet a tolerance."""
     unit = np.eye(2 * model.size)
     farthest = NEGLIGIBLE_ROUNDING * max(rtol, POSITION_RTOL) / float(np.finfo(float).eps)
     scales = model.scales

@@ -1,4 +1,4 @@
-"""Build a run from a solution: all results, evaluated at the samples."""
+"""Construction of a run from a solution: all results evaluated at the samples."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, replace
@@ -90,7 +90,7 @@ def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
 
 
 def _own_inputs(task: InitialValueProblem, solution: Solution) -> bool:
-    """Return whether the inputs are those of the model file, without a control law."""
+    """Return whether all inputs come from the model file, without a control law."""
     profiles = {axis.name: axis.acts.input for axis in task.equation.model.axes}
     unchanged = (channel.profile == (profiles[channel.name] or STILL) for channel in task.groups[0])
     law = task.motion.law or (solution.held is not None and not task.motion.actuators.sampled)
@@ -177,7 +177,7 @@ def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveDat
 
 
 def _held(task: InitialValueProblem, solution: Solution) -> Array:
-    """Return held inputs, then integral terms, of sampled servos at the samples, (T, 2 servos)."""
+    """Return held inputs and integral terms of sampled servos at the samples, (T, 2 servos)."""
     if solution.held is not None:
         return solution.held
     return np.zeros((len(solution.times), 2 * task.motion.actuators.sampled))
@@ -197,7 +197,7 @@ def _integrals(
 
 
 def of_model(run: Run, model: Model) -> Run:
-    """Return a phase's run in terms of the unlocked model, with zero inputs of locked joints."""
+    """Return a phase's run in coordinates of the unlocked model; locked joints have zero inputs."""
     u = np.zeros((len(run.t), len(input_names(model))))
     for k, name in enumerate(input_names(run.model)):
         u[:, input_names(model).index(name)] = run.u[:, k]
@@ -205,7 +205,7 @@ def of_model(run: Run, model: Model) -> Run:
 
 
 def joined(first: Run, second: Run) -> Run:
-    """Return two successive phases as a run; the common instant is taken from the second phase."""
+    """Join the runs of two successive phases; the second supplies their common instant."""
     before_end = slice(0, -1)
     changes: dict[str, Any] = {
         name: np.concatenate([getattr(first, name)[before_end], getattr(second, name)])

@@ -17,7 +17,7 @@ from flexarm.spatial import Array
 
 
 def no_number_near(m: IntegratorState, step: float) -> str:
-    """Return a message that names an input without a finite value, now or one step ahead.
+    """Return a message that names an input which is not finite, now or one step ahead.
 
     The message is empty if all inputs of the CasADi law are finite.
     """
@@ -46,7 +46,7 @@ class Sampler(ABC):
 
     @abstractmethod
     def ask(self, m: IntegratorState) -> str:
-        """Sample the controllers at the present state, and hold the results.
+        """Sample the controllers at the current state, and hold their results.
 
         Returns an error message, empty if the sample is valid.
         """
@@ -59,7 +59,7 @@ class Sampler(ABC):
         return np.array(self.values)[np.maximum(rows, 0)]
 
     def _hold(self, m: IntegratorState, values: Array, next_time: float) -> None:
-        """Record values that are held from now until a later time [s]."""
+        """Record the held values from now until a later time [s]."""
         self.times.append(m.t)
         self.values.append(values)
         rates(m.system, m.t, m.y, m.f)
@@ -75,7 +75,7 @@ class SampledLaw(Sampler):
         self.control, self.law = control, control.begin(problem.equation.model)
 
     def ask(self, m: IntegratorState) -> str:
-        """Call the law at the present state, and hold its inputs; return an error message, or ''.
+        """Call the law at the current state and hold its inputs; return an error message or ''.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class SampledLaw(Sampler):
 
 
 def _raised(error: Exception) -> str:
-    """Return a one-line description of an exception that a law raised, with file and line."""
+    """Return a one-line description of an exception raised by a law, with file and line."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     try:
         text = " ".join(str(error).split())
@@ -116,7 +116,7 @@ def _raised(error: Exception) -> str:
 
 
 class SampledServos(Sampler):
-    """Sampled servos; each record has their held inputs, then their integral terms."""
+    """Sampled servos; records hold their held inputs, then their integral terms."""
 
     def __init__(self, m: IntegratorState) -> None:
         super().__init__(m.problem)

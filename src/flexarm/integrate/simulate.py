@@ -1,4 +1,4 @@
-"""Simulate an arm: from its model file to a run."""
+"""Simulation of an arm, from its model file to a run."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -128,7 +128,7 @@ simulate.__doc__ = documented(simulate.__doc__ or "")
 
 
 def run_arm(arm: Arm, options: RunOptions) -> Run:
-    """Simulate an arm with options that were checked."""
+    """Simulate an arm with validated options."""
     arm, acting = validated(arm), tuple[Acting, ...]()
     if options.wrenches is not None:
         arm, acting = acting_on(arm, options.wrenches)
@@ -267,7 +267,7 @@ class Simulation:
             return replace(finished, **ending)
 
     def _later_phases(self, hybrid: HybridSimulation, run: Run, solution: Solution) -> Run:
-        """Return the run after integrating the phases that follow the first, event by event."""
+        """Integrate the phases after the first, event by event, and return the run."""
         state, task, t_end = self.state, self.first, self.options.t_end
         armed = [(state.t, hybrid.armed(state.t))]
         motions = [task.motion]  # kept alive: later phases reuse their machine code
@@ -343,7 +343,7 @@ class Simulation:
         return run, solution
 
     def _repeatable(self, run: Run) -> Run:
-        """Return the run with its counted cost and, if it can be repeated, a function for that."""
+        """Return the run with its counted cost, and a function that repeats it, if possible."""
         fixed = self.law is not None or self.options.step is not None or run.status != "finished"
         if fixed or self.tolerance / CLOSER_FACTOR < TIGHTEST_RTOL:
             return run
@@ -356,7 +356,7 @@ class Simulation:
         return replace(run, repetition=Repetition(self._closer, variant, order, seconds))
 
     def _closer(self) -> Run:
-        """Simulate the motion again by the same method, at a 30th of the tolerance.
+        """Repeat the simulation by the same method at a 30th of the tolerance.
 
         Raises
         ------
@@ -371,7 +371,7 @@ class Simulation:
         )
 
     def _other(self, model: Model) -> Run:
-        """Simulate the motion of an arm with additional shapes.
+        """Simulate the motion again with an arm that has additional shapes.
 
         Raises
         ------
@@ -395,7 +395,7 @@ class Simulation:
             return _whole(Simulation(equation, options, self.times, self.acting).run())
 
     def _run_of(self, task: InitialValueProblem, previous: Run | None, solution: Solution) -> Run:
-        """Return the run up to a solution of its last phase."""
+        """Return the run up to the end of a solution of its last phase."""
         solution = thin(solution, self.parts, self.curves)
         run = run_of(task, self.method, solution, self.options.rtol, self.why)
         storable = self.options.step is None and not (run.status == "finished" and run.reason)
@@ -421,7 +421,7 @@ class Simulation:
 def parts_of(
     task: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> int:
-    """Return the number of parts to split sample intervals into, before vibrations are known.
+    """Return into how many parts sample intervals are divided before vibrations are known.
 
     It is a power of 2, at most `MOST_INTERVAL_PARTS`; steps of rk4 end at the parts, so no part is
     shorter than a step.
@@ -438,7 +438,7 @@ def parts_of(
 
 
 def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
-    """Return a solution with only the samples needed to draw the curves by straight lines.
+    """Return a solution without samples that straight lines between the others represent.
 
     `parts` is the number of parts that each sample interval was split into.  A solution in progress
     keeps the samples at the ends of the intervals.
@@ -483,7 +483,7 @@ def simulate_whole(arm: Arm, **options: Any) -> Run:
 
 
 def keep(build_run: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Solution]:
-    """Return the run of a solution, and the solution.
+    """Return the run of a solution, together with the solution.
 
     An interrupt during the evaluation of the run marks both as interrupted.
     """
@@ -530,7 +530,7 @@ def refuse_states(method: Method, task: InitialValueProblem) -> None:
 def refuse_inputs(
     model: Model, inputs: Mapping[str, Any] | None, phases: Sequence[LockedPhase]
 ) -> None:
-    """Raise an error if inputs are invalid, or end too soon in any phase."""
+    """Raise an error if inputs are invalid, or if their tables end before a phase does."""
     profiles = read_inputs(model, inputs or {})
     for phase in phases:
         groups = channels(lock(model, phase.locked), profiles, start_state(model)[0], {})

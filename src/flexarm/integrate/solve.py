@@ -219,7 +219,7 @@ def _sample_controllers(sampler: Sampler, m: IntegratorState) -> Ending | None:
 
 
 def _rebase_attitudes(m: IntegratorState, reference_attitudes: list[tuple[int, Array]]) -> None:
-    """Reset the reference attitudes to the present ones, before angles near their singularity."""
+    """Re-base Euler angles: make the current attitudes the reference before gimbal lock."""
     record_samples(m)
     n = m.system.n
     attitudes = reference_attitudes[-1][1].copy()
@@ -232,7 +232,7 @@ def _rebase_attitudes(m: IntegratorState, reference_attitudes: list[tuple[int, A
 
 
 def start_anew(m: IntegratorState) -> None:
-    """Restart the integration at a state at which the equations or their coordinates changed."""
+    """Restart the integration after a change of the equations or their coordinates."""
     rates(m.system, m.t, m.y, m.f)
     record_event_values(m)
     m.last_step = 0.0
@@ -266,7 +266,7 @@ def _record_until(m: IntegratorState, t: float) -> None:
 
 
 def set_corner_bounds(m: IntegratorState) -> None:
-    """Set the bounds of event functions at corners of the equations to the arm's present side."""
+    """Set bounds of corner event functions to the side of the corner on which the arm is."""
     for k, function in enumerate(m.problem.motion.actuators.event_functions):
         if function.corner is not None:
             above = m.event_values[k] > function.corner
@@ -275,7 +275,7 @@ def set_corner_bounds(m: IntegratorState) -> None:
 
 
 def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None:
-    """Locate the first event in the last step, set the state to it, and return the ending.
+    """Locate the first event in the last step, move the state to it, and return the ending.
 
     Returns None if there is no event, or at a corner of the equations, where integration restarts.
     """
@@ -372,7 +372,7 @@ def _step_to(m: IntegratorState, t: float) -> None:
 
 
 def _cross_rail_nodes(m: IntegratorState, reference_attitude: Array) -> None:
-    """Change the speeds of carriages that have passed a curvature jump of their rail."""
+    """Change the speeds of carriages that passed a curvature jump of their rail."""
     n = m.system.n
     for k, function in enumerate(m.problem.motion.actuators.event_functions):
         inside = m.event_low[k] <= m.event_values[k] <= m.event_high[k]
@@ -446,7 +446,7 @@ def _failure(m: IntegratorState, code: int) -> Ending:
 
 
 def _singular_near(m: IntegratorState, step: float) -> str:
-    """Return why a guarded equation is singular now or one step ahead; empty if it is regular."""
+    """Return why M is singular now or one step ahead; empty if it is regular."""
     for y in (m.y, m.y + step * m.f) if m.problem.equation.guarded else ():
         reason = m.problem.equation.singularity(y[: m.system.n])
         if reason:
@@ -518,13 +518,13 @@ def speeds_after_jump(
 def _with_energy(
     mass_before: Array, mass_after: Array, v: Array, speeds: Array, index: int, others: list[int]
 ) -> Array:
-    """Return speeds (n,) with an impulse along the free station added that restores the energy."""
+    """Return speeds (n,) after an impulse on the free carriage that restores the energy."""
     matrix = mass_after[np.ix_(others, others)]
     response = np.zeros_like(v)
     response[others] = np.linalg.solve(matrix, np.eye(len(v))[others, index])
 
     def energy(mass: Array, speed: Array) -> float:
-        """Compute the kinetic energy of free coordinates less that of prescribed ones [J]."""
+        """Compute the free coordinates' kinetic energy less the prescribed coordinates' [J]."""
         driven = speed.copy()
         driven[others] = 0.0
         return float((speed - driven) @ mass @ (speed - driven) - driven @ mass @ driven) / 2

@@ -51,7 +51,7 @@ class Obstacles(Record):
 
 
 def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
-    """Build the record of an arm's contacts, and keep its work array alive in `buffers`."""
+    """Build the record of an arm's contacts; `buffers` keeps its work array alive."""
     contacts, n = equation.model.arm.contacts, equation.model.size
     names = ("q", "v", "distance", "closing", "speed")
     arrays_of = {name: np.zeros(n if name in "qv" else len(contacts)) for name in names}
@@ -77,7 +77,7 @@ def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
 
 @kernel
 def evaluate_contacts(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
-    """Evaluate contact distances at the fraction x of a step from y to y_new, by a cubic."""
+    """Evaluate contact distances at fraction x of a step by a cubic from y to y_new."""
     for i in range(o.n):
         rate_start = h * y[o.n + i]
         rate_end = h * y_new[o.n + i]
@@ -343,7 +343,7 @@ def start_fields(
 
 @kernel
 def find_modal(m: IntegratorState, x: Array, out: Array) -> None:
-    """Transform coordinates or rates x to modal ones, `out`, lane by lane (one arm per lane)."""
+    """Transform coordinates or rates x to modal values `out`, lane by lane (one arm per lane)."""
     k = m.modes_per_lane
     for lane in range(m.lanes):
         for i in range(k):
@@ -368,7 +368,7 @@ def find_modal_state(m: IntegratorState) -> None:
 
 @kernel
 def error_weight(allowed: float, rounding: float) -> float:
-    """Return the weight of an error for which tolerance and rounding error add up.
+    """Return the weight of an error from the sum of its tolerance and rounding error.
 
     Subtracting the rounding error instead would let steps grow until they are rejected, repeatedly.
     """
@@ -377,7 +377,7 @@ def error_weight(allowed: float, rounding: float) -> float:
 
 @kernel
 def widen(m: IntegratorState) -> None:
-    """Extend the ranges by which errors are scaled to the state at t."""
+    """Extend the ranges that scale errors to include the state at t."""
     n = m.system.n
     find_modal_state(m)
     for g in range(m.groups):
@@ -423,7 +423,7 @@ def widen(m: IntegratorState) -> None:
 
 @kernel
 def measure(m: IntegratorState, e: Array) -> float:
-    """Return the largest error of a state, relative to the ranges of the motion so far.
+    """Return the largest error of a state relative to the ranges of the motion so far.
 
     Rate errors of modes that vibrate independently cancel in a deflection at single instants only:
     their magnitudes are added up.  Errors of modes that dampers keep from vibrating are added with

@@ -67,7 +67,7 @@ instant: Callable[[float], float] = rounding.python  # in Python, without compil
 
 @kernel
 def enter_pieces(s: System, t: float) -> None:
-    """Select the piece of every channel (function of time) that is valid from t on.
+    """Select the piece of each channel (function of time) that is valid from t on.
 
     The search begins at the present piece and may go either way.
     """
@@ -107,7 +107,7 @@ def channel(s: System, c: int, t: float, order: int) -> float:
 
 @kernel
 def moving(s: System) -> int:
-    """Return 1 if any channel varies within its present piece, else 0."""
+    """Return 1 if any channel varies within its current piece, else 0."""
     for c in range(s.channels):
         for k in range(3, 7):
             if s.pieces[s.current[c] * PIECE + k] != 0.0:
@@ -142,7 +142,7 @@ def prescribe(s: System, t: float, y: Array) -> None:
 
 @kernel
 def rates(s: System, t: float, y: Array, f: Array) -> None:
-    """Compute the time derivative f of the state y at t; set the prescribed entries of y."""
+    """Compute the time derivative f of the state y at t; overwrite prescribed entries of y."""
     n = s.n
     drive(s, t)
     prescribe(s, t, y)

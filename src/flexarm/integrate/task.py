@@ -230,12 +230,12 @@ class InitialValueProblem:
 
     @property
     def damped(self) -> bool:
-        """Whether damping makes the integration errors of all modes with deflections decay."""
+        """Whether damping makes the integration errors of all deflecting modes decay."""
         return self.shares.damping >= DECAYING_RATIO
 
     @cached_property
     def shares(self) -> ModeShares:
-        """Shares of the modes in each deflection, and in its rate."""
+        """Share of each mode in each deflection, and in each deflection rate."""
         measured, modes = self.measures, self.vibration.modes
         deflects = np.array(measured.deflects, dtype=bool)
         position_shares = modes.carried(measured.rows, measured.group)[deflects]
@@ -269,7 +269,7 @@ class InitialValueProblem:
         return jumps([channel for group in self.groups for channel in group])
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Return the compiled equations bound to their channels, and argument arrays by name."""
+        """Return compiled equations bound to their channels, and argument arrays by name."""
         actuators = self.motion.actuators
         system, buffers = system_of(
             self.equation, self.motion.compiled(), self.groups,
@@ -283,7 +283,7 @@ class InitialValueProblem:
 
     @property
     def checks_within_steps(self) -> bool:
-        """Whether an event function without a rate is active: an effort that holds a coordinate."""
+        """Whether an active event function, such as a holding effort, has no computable rate."""
         low, high = self.bounds
         # Event functions at corners of the equations are last, and have no bounds here.
         functions = self.motion.actuators.event_functions[: len(low)]
@@ -305,13 +305,13 @@ class InitialValueProblem:
 
 
 def tangent_pays(task: "InitialValueProblem") -> bool:
-    """Return whether an exact Jacobian is cheap to compile and to evaluate in every step."""
+    """Return whether an exact Jacobian saves time although it is compiled and evaluated."""
     small = task.equation.model.size <= TANGENT_COORDINATES
     return small and task.motion.compiled().operations <= TANGENT_OPERATIONS
 
 
 def has_strong_dampers(task: "InitialValueProblem", times: float = COUPLING_DAMPERS) -> bool:
-    """Return whether the largest eigenvalue exceeds the fastest elastic frequency times `times`."""
+    """Return whether the largest eigenvalue exceeds `times` the fastest elastic frequency."""
     return task.vibration.largest > times * task.vibration.fastest
 
 
@@ -329,7 +329,7 @@ def bumps(model: Model) -> bool:
 def equal_step(
     method: Method, vibration: Vibration, duration: float, rtol: float, step: float | None
 ) -> float:
-    """Return a fixed step [s]: chosen by fastest mode and decay, or the user's if it is stable.
+    """Return a fixed step [s]: the user's if it is stable, else by fastest mode and decay.
 
     A step of about 0.4 over the fastest frequency [rad/s] gives errors of a thousandth of the
     deflections.

@@ -1,4 +1,4 @@
-"""Tolerance per step at which a method meets the tolerance of a run, and bounds of steps.
+"""Tolerance per step at which a method meets the tolerance of a run, and step size bounds.
 
 Errors of undamped vibrations accumulate over a run; those of damped vibrations decay.  The share of
 a run's tolerance that a step may take was measured, by method and by properties of the arm.
@@ -101,7 +101,7 @@ def step_tolerance(
 
 
 def _vibrations(problem: InitialValueProblem, method: Method, threshold: float | None) -> float:
-    """Return the number of vibration periods whose errors accumulate in a deflection or its rate.
+    """Return over how many vibration periods errors accumulate in a deflection or its rate.
 
     Periods count within the decay time of each mode, weighted by the share of the mode; with
     `threshold`, all periods of each mode whose share is larger count.
@@ -128,7 +128,7 @@ def _coupled(problem: InitialValueProblem) -> bool:
 def step_limits(
     problem: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> StepLimits:
-    """Return tolerance per step and bounds of steps.
+    """Return the tolerance per step and the bounds of the step size.
 
     `step` is the user's fixed step [s], if any.
     """

@@ -112,7 +112,7 @@ def _fault_text(fault: "_Fault", value: object) -> str:
 
 
 def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
-    """Return how many unknown keys and how many errors data have in a branch of a union."""
+    """Return how badly data fit a branch of a union: numbers of unknown keys and of errors."""
     return sum(fault.kind == "extra_forbidden" for fault in faults), len(faults)
 
 
@@ -168,7 +168,7 @@ class _Explainer:
             )
 
     def _bare(self, node: Node | tuple[Node, str]) -> Node:
-        """Return the schema inside wrappers, such as defaults, validators and references."""
+        """Return the schema without wrappers, such as defaults, validators and references."""
         inner: Node = node[0] if isinstance(node, tuple) else node  # a union may label its branches
         while True:
             if inner["type"] == "definition-ref":
@@ -282,7 +282,7 @@ class _Explainer:
     def _union_diagnostics(
         self, node: Node, path: Path, faults: Sequence[_Fault]
     ) -> Iterator[Diagnostic]:
-        """Yield diagnostics for the union branch that fits data best; else list all branches."""
+        """Yield diagnostics for the best-fitting union branch, or list all branches."""
         choices = node["choices"]
         groups: dict[str | int, list[_Fault]] = {}
         for fault in faults:
@@ -302,7 +302,7 @@ class _Explainer:
             yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
     def _has_type_of(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
-        """Return whether data have the type and length of a union's branch, nested errors aside."""
+        """Return whether data have a union branch's type and length; nested errors are ignored."""
         kind = self._bare(choice)["type"]
         if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
             return False

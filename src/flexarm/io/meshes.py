@@ -137,7 +137,7 @@ def _dae(content: bytes) -> Surface:
 def _placed(
     node: ET.Element, transform: Array, elements: dict[str, ET.Element], depth: int
 ) -> Iterator[tuple[Array, ET.Element]]:
-    """Yield polygon lists at and below a scene node, with their 4 x 4 transformation matrices."""
+    """Yield the polygon lists of a scene node and its children, with 4 x 4 transformations."""
     for child in node if depth < 64 else ():
         if child.tag in ("matrix", "translate", "scale", "rotate"):
             values, step = np.array((child.text or "").split()[:16], dtype=float), np.eye(4)

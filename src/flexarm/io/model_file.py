@@ -112,7 +112,7 @@ def read_content(path: Path) -> bytes:
 
 
 def files_beside(folder: Path, files: Sequence[str | Path] = ()) -> SideFiles:
-    """Return the side files that a model file may name, from its folder and further folders.
+    """Return the side files that a model file may name, in its folder and allowed folders.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) 
 
 
 def validated(arm: Arm) -> Arm:
-    """Return an arm made in Python after validation, which pydantic does not repeat for copies.
+    """Validate an arm made in Python, since pydantic does not validate copies; return it.
 
     Raises
     ------
@@ -327,7 +327,7 @@ _load = cache(load)
 
 
 def arm_path(name: str) -> Path:
-    """Return the path of the model file that a command's argument names: a file, else a sample.
+    """Return the path of the model file that a command names: a file, or else a sample.
 
     Raises
     ------

@@ -134,7 +134,7 @@ def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tu
 
 
 def _through_links(data: dict[str, Any], change: Change) -> tuple[str, ...]:
-    """Return the steps of a key, with ``joints.elbow`` replaced by ``links.2.joint``."""
+    """Return the path of a key, with ``joints.elbow`` expanded to ``links.2.joint``."""
     links = data.get("links")
     if change.steps[0] != "joints" or not isinstance(links, list | tuple):
         return change.steps
@@ -209,7 +209,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
 
 
 def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:
-    """Return the path of a key in a model file; equal for a link's number and its name.
+    """Return the path of a key in a model file; a link's number and name give equal paths.
 
     Raises
     ------

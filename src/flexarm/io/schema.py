@@ -32,7 +32,7 @@ def schema() -> dict[str, Any]:
 
 
 def _with_short_names(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema whose definitions of generic classes are numbered: Profile1, Profile2."""
+    """Return a schema with numbered names for generic definitions: Profile1, Profile2."""
     text, counts = json.dumps(document), Counter[str]()
     for name in [name for name in document["$defs"] if "_Annotated_" in name]:
         short_name = name.partition("_Annotated_")[0].rpartition("__")[2]
@@ -43,7 +43,7 @@ def _with_short_names(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_shared_quantities(part: Any, quantities: dict[str, dict[str, Any]]) -> Any:
-    """Return a part of a schema whose quantities (number, bounds, unit) are references.
+    """Return a schema part in which quantities (number, bounds, unit) are references.
 
     New quantities are added to `quantities`, by their text.
     """

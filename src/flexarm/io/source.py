@@ -266,7 +266,7 @@ class _Fatal(Exception):
 
 @dataclass(slots=True)
 class _Reader:
-    """Builder of plain data from YAML parser events, which records positions and problems."""
+    """Builder of plain data from YAML parser events; it records positions and problems."""
 
     events: Iterator[Event]
     keys: dict[Path, Position] = field(default_factory=dict)
@@ -330,7 +330,7 @@ class _Reader:
         return value
 
     def _key(self, event: Event, above: Path) -> str:
-        """Return the text of a mapping's key, with its position recorded and problems reported."""
+        """Return a mapping key's text; record its position and report problems."""
         position = _mark(event.start_mark)
         if isinstance(event, AliasEvent):
             raise _Fatal(position, "an alias (*) is not allowed as a key. Write the key out.")

@@ -86,7 +86,7 @@ def require_apart(path: Path, inputs: Sequence[Path]) -> None:
 
 
 def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
-    """Write a file atomically: a failure or interrupt leaves the existing file unchanged.
+    """Write a file atomically: after a failure or interrupt the old file is unchanged.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ NOWHERE = (
 
 @dataclass(frozen=True)
 class Constraint:
-    """A holonomic constraint: functions of q with target values, and its reaction forces."""
+    """A constraint on q: functions with target values, and the directions of its reactions."""
 
     function: Push  # values at q, (r,), and their derivatives, (r, n)
     target: Array  # values that the functions must have, (r,)
@@ -42,7 +42,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Balance:
-    """Nonlinear system of static force balance along given directions, with optional constraint."""
+    """Static force balance along given directions, with an optional constraint (`Constraint`)."""
 
     tangent: Tangent | None  # the equation of the arm; without one no force acts
     columns: Array  # the directions, (n, k)
@@ -67,7 +67,7 @@ class Balance:
         return linear.mass, linear.stiffness - gradient
 
     def residual(self, point: OperatingPoint) -> Array:
-        """Compute the residual forces along the free directions, and the constraint's error.
+        """Compute residual forces along the free directions, and the constraint's violation.
 
         Reactions of the constraint are subtracted from the forces by least squares.
         """
@@ -116,7 +116,7 @@ class Balance:
         return (step, rows, size) if np.all(np.isfinite(step)) else None
 
     def is_held(self, residual: Array) -> bool:
-        """Return whether a residual satisfies the constraint within tolerance."""
+        """Return whether a residual's constraint part is within tolerance."""
         k = self.columns.shape[1]
         return self.held is None or bool(
             np.all(np.abs(residual[k:]) <= NEGLIGIBLE * self.held.reach)
@@ -142,7 +142,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class _Modes:
-    """Modes of stiffness and mass at a point, with the accelerations of residual forces."""
+    """Modes of stiffness and mass at a point; accelerations by residual forces along them."""
 
     shapes: Any  # modes of stiffness by mass, (k, k)
     values: Any  # their squared frequencies [1/s^2], (k,)
@@ -181,7 +181,7 @@ def balance(
     held: Constraint | None = None,
     push: Push | None = None,
 ) -> tuple[OperatingPoint, int]:
-    """Find the point at which forces along directions (n, k) balance.
+    """Find the point at which the forces along directions, (n, k), balance.
 
     Newton's method is used, and bounded descent steps if the point must be stable or Newton's
     method does not balance the modes.
@@ -214,14 +214,14 @@ def balance(
 
 
 def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> bool:
-    """Return whether residual forces are negligible relative to the largest force at two points."""
+    """Return whether residual forces are negligible, relative to the largest force."""
     applied = [problem.force(point) for point in (start, end)]
     residual = np.abs(problem.columns.T @ applied[1]).max()
     return bool(residual <= UNBALANCED * np.abs(applied).max())
 
 
 def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, int]:
-    """Return a stable balance of forces by descent steps, and the number of steps."""
+    """Return a stable equilibrium found by descent steps, and the number of steps."""
     for count in range(DESCENT_STEPS):
         modes = problem.modes(point)
         if modes.off > BALANCED:
@@ -234,7 +234,7 @@ def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, i
 
 
 def _descent_step(problem: Balance, point: OperatingPoint, step: Array) -> OperatingPoint:
-    """Return the point after the largest fraction of a step that lowers residual or energy."""
+    """Return the point after the largest step fraction that lowers residual or energy."""
     residual_before = problem.residual(point)
     share, candidate = 1.0, point
     while share > 1e-9:
@@ -249,7 +249,7 @@ def _descent_step(problem: Balance, point: OperatingPoint, step: Array) -> Opera
 
 
 def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, int]:
-    """Return a balanced point by Newton's method, and the number of steps.
+    """Return an equilibrium found by Newton's method, and the number of steps.
 
     The load is applied in increments if necessary.
     """
@@ -310,7 +310,7 @@ def _advance(
     residual: Array,
     rows: Array,
 ) -> tuple[OperatingPoint, Array, float]:
-    """Return the point after the largest fraction of a step that reduces the residual.
+    """Return the point after the largest step fraction that reduces the residual.
 
     Also returns the residual there and the fraction, which is 0 if none reduces the residual.
     """

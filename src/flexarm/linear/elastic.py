@@ -60,7 +60,7 @@ def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
 
 
 def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
-    """Compute the motions that remain when some joints are locked and prescribed joints rest.
+    """Compute the motions that remain when some joints are locked and prescribed joints at rest.
 
     Parameters
     ----------

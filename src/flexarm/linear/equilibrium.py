@@ -98,7 +98,7 @@ class Equilibrium(Summarised):
         return dict(zip(self.model.names, self.point.q.tolist(), strict=True))
 
     def holding(self) -> dict[str, float]:
-        """Return the holding inputs [N m], [N] by joint."""
+        """Return the inputs that hold the arm [N m], [N], by joint."""
         names = [axis.name for axis in self.model.axes if axis.driven]
         return dict(zip(names, self.point.u.tolist(), strict=True))
 
@@ -179,7 +179,7 @@ def settle_down(
     push: Push | None = None,
     rates: Array | None = None,
 ) -> Equilibrium:
-    """Compute an equilibrium as `equilibrium` does, from compiled equations.
+    """Compute an equilibrium from compiled equations; arguments as for `equilibrium`.
 
     ``push`` is an additional force on joints that are free to settle; ``rates`` (n,) replace the
     speeds.
@@ -257,7 +257,7 @@ def _require_in_range(part: LinkModel, value: float) -> None:
 
 
 def _base_columns(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return a mask of the columns that move a free base, which an equilibrium excludes."""
+    """Return a mask of the coordinates of a free base, which an equilibrium excludes."""
     if not model.floats:
         return np.zeros(columns.shape[1], dtype=bool)
     return np.asarray(np.any(columns[:6] != 0, axis=0))

@@ -320,7 +320,7 @@ def _kind(value: complex) -> Kind:
 
 
 def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
-    """Return mode shapes, rotated at equal frequencies so that each bends in one plane."""
+    """Return mode shapes; modes of equal frequency are rotated so that each bends in one plane."""
     result, i = shapes.copy(), 0
     bending = sum(
         (group.energy for group in groups if group.what == "bending y"),
@@ -341,7 +341,7 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
 def _rigid(
     model: Model, coordinates: list[int], columns: Array, rigid: Array, mass: Array
 ) -> list[Mode]:
-    """Return the rigid-body modes, combined so that every mode moves as few joints as possible."""
+    """Return rigid-body modes combined so that each moves as few joints as possible."""
     if not rigid.shape[1]:
         return []
     movers = rigid_coordinates(model)

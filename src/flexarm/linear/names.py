@@ -24,7 +24,7 @@ ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 @dataclass(frozen=True)
 class Group:
-    """A part that stores strain energy: a link's direction, or a joint's transmission or spring."""
+    """A part that stores strain energy: a link's direction, a transmission or a spring."""
 
     owner: str  # such as ``link 2``
     what: str  # such as ``bending y``
@@ -34,7 +34,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Title:
-    """A mode's name without its number."""
+    """Name of a mode without its number, such as ``link 2 bending y``."""
 
     places: frozenset[int]  # indices of the groups that are named
     what: str  # such as ``bending y``
@@ -42,7 +42,7 @@ class Title:
 
 
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
-    """Split an elastic stiffness matrix (n, n) at q into contributions of energy-storing parts."""
+    """Split an elastic stiffness matrix (n, n) at q into the parts that store energy."""
     groups = []
     for index, link in enumerate(model.links):
         for axis in link.axes:
@@ -149,7 +149,7 @@ def kinetic_shares(mass: Array, shapes: Complex) -> Array:
 
 
 def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
-    """Return names of rigid-body motions by the coordinates that distinguish them."""
+    """Name rigid-body motions by the coordinates in which they differ."""
     if len(pivots) < count:
         return [f"rigid body {k + 1}" for k in range(count)]
     return [f"{_coordinate_title(model, i)} rigid body" for i in pivots]
@@ -169,7 +169,7 @@ def axis_title(axis: Axis) -> str:
 
 
 def _title(groups: Sequence[Group], energies: Array) -> Title:
-    """Return the title of a mode by the part with most energy, or by two links that share it."""
+    """Return a mode's title by the part with the most energy, or by two links that share it."""
     dominant, *lower = (int(k) for k in np.argsort(-energies))
     direction, places = groups[dominant].what, [dominant]
     if lower and direction in LINKS and groups[lower[0]].what == direction:
@@ -187,7 +187,7 @@ def _title(groups: Sequence[Group], energies: Array) -> Title:
 
 
 def _swing(model: Model, value: complex, shape: Complex, mass: Array) -> Title:
-    """Return the title of a mode by the joint or base coordinate with most kinetic energy."""
+    """Return a mode's title by the joint or base coordinate with the most kinetic energy."""
     kind = "vibration" if abs(value.imag) > 0 else "growth" if value.real > 0 else "decay"
     kinetic = _kinetic(shape, mass)
     coordinate = max(rigid_coordinates(model), key=lambda i: abs(kinetic[i]))

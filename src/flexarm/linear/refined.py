@@ -30,7 +30,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Steps:
-    """A quantity's values for a refined arm with all its shapes, and with subsets of them."""
+    """A quantity's values for a refined arm, with all its shapes and with subsets of them."""
 
     active: Array  # with all shapes in the directions in which the given arm has shapes
     active_coarser: Array  # as ``active``, without the last two shapes of each direction
@@ -38,17 +38,17 @@ class Steps:
     full_coarser: Array  # as ``full``, without the last two shapes of each direction
 
     def shapes(self, value: Array) -> Array:
-        """Return the error of a quantity due to the given arm's number of shapes."""
+        """Return the error of a quantity caused by too few shapes of the original arm."""
         return np.abs(value - self.active) + np.abs(self.active - self.active_coarser)
 
     def stiffness(self) -> Array:
-        """Return the error of a quantity due to elastic directions that have no shapes."""
+        """Return the error of a quantity caused by elastic directions without shapes."""
         coarser = (self.full - self.full_coarser) - (self.active - self.active_coarser)
         return np.abs(self.full - self.active) + np.abs(coarser)
 
 
 class RefinedArm:
-    """A refined arm near a state of the given arm, with the same joints held.
+    """A refined arm near a state of the original arm, with the same joints locked.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class RefinedArm:
             self.push = lambda _: (force, no_stiffness)
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
-        """Return the free coordinates except some amplitudes, and the motion per coordinate.
+        """Return the free coordinates without some amplitudes, and the motion per coordinate.
 
         The motion matrix (n, r) has all n coordinates as rows and r free coordinates as columns.
         """
@@ -92,7 +92,7 @@ class RefinedArm:
         return [coordinates[k] for k in selected], columns[:, selected]
 
     def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
-        """Return the refined arm's state with some amplitudes 0.
+        """Return the refined arm's state with some amplitudes set to 0.
 
         The state is an equilibrium if ``balanced``, else the fit of the given state.
         """
@@ -106,7 +106,7 @@ class RefinedArm:
         return balance(self.tangent, start, columns, push=self.push)[0]
 
     def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
-        """Evaluate a function of excluded amplitudes for the subsets of shapes in `Steps`."""
+        """Evaluate a function of excluded amplitudes for each subset of shapes in `Steps`."""
         added, last_amplitudes = self.refined.added, self.refined.last
         active, active_coarser = value(added), value(added | last_amplitudes)
         if not added:
@@ -269,7 +269,7 @@ def frequency_errors(
 
 
 class _RefinedModes:
-    """Modes of a refined arm, matched to those of the given arm.
+    """Modes of a refined arm, matched to the modes of the original arm.
 
     Parameters
     ----------

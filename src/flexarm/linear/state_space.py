@@ -121,7 +121,7 @@ def state_space(
     outputs: Sequence[str] | None,
     locked: Set[str] = frozenset(),
 ) -> "StateSpace":
-    """Return the state-space model of compiled equations about a state, with some joints held."""
+    """Return the state-space model of compiled equations about a state, joints locked."""
     model = tangent.model
     coordinates, columns = moves(model, locked)
     a = tangent.accelerations(point, columns)
@@ -162,7 +162,7 @@ def _require_outputs(outputs: object) -> None:
 
 
 def _required(model: Model, point: OperatingPoint, inputs: int) -> OperatingPoint:
-    """Return a state with validated arrays; raise an error if their shapes do not fit the arm."""
+    """Return a state whose arrays are validated; raise an error if shapes do not fit the arm."""
     n, reference_attitude, anchor_shape = (
         model.size,
         point.reference_attitude,
@@ -230,7 +230,7 @@ def _outputs(
 
 
 def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
-    """Return the outputs that are linear in the coordinates: name, row (n,), unit."""
+    """Return outputs linear in the coordinates, each with name, row (n,) and unit."""
     unit_rows = np.eye(model.size)
     outputs = [(name, unit_rows[i], model.units[i]) for i, name in enumerate(model.names)]
     for axis in model.axes:

@@ -134,7 +134,7 @@ def _range(name: str, values: object) -> Array:
 
 
 class _Follower:
-    """Modes tracked through a sweep, with names, at the current point; None for an ended mode."""
+    """Modes tracked through a sweep, at the current point, with names; None if a mode ended."""
 
     def __init__(self, solve: Solve, place: Array) -> None:
         self.solve, self.place, self.last = solve, place, solve(place)
@@ -148,7 +148,7 @@ class _Follower:
         return follower
 
     def go(self, place: Array, depth: int = 0) -> None:
-        """Track the modes to another point, in halved steps if mode shapes change much."""
+        """Track the modes to another point, in halved steps if the mode shapes change much."""
         from scipy.optimize import linear_sum_assignment  # takes long to import
 
         modes_there = self.solve(place)
@@ -181,7 +181,7 @@ class _Follower:
 
 
 def _line(solve: Solve, axis: Array) -> list[Track]:
-    """Return the tracks of modes over one range."""
+    """Return the tracks of the modes over one range of values."""
     follower = _Follower(solve, axis[:1])
     rows = [follower.values()]
     for value in axis[1:]:
@@ -193,7 +193,7 @@ def _line(solve: Solve, axis: Array) -> list[Track]:
 
 
 def _map(solve: Solve, first_values: Array, second_values: Array) -> list[Track]:
-    """Return the tracks of modes over a grid of two ranges.
+    """Return the tracks of the modes over a grid of two ranges.
 
     Modes are tracked along the first range, and from each of its points along the second.
     """

@@ -216,7 +216,7 @@ class Tangent:
 
 
 def _units(n: int, places: Sequence[int]) -> Array:
-    """Return unit directions of coordinates, rates or accelerations, (3, m, n).
+    """Return unit directions of accelerations, rates or coordinates, (3, m, n).
 
     ``places`` lists which of the three (0, 1, 2) vary; every one gets n unit directions.
     """
@@ -227,7 +227,7 @@ def _units(n: int, places: Sequence[int]) -> Array:
 
 
 class _LargeError(Exception):
-    """Error that carries a function too large to be worth compiling."""
+    """Exception that carries a function which is too large to be worth compiling."""
 
     def __init__(self, function: ca.Function) -> None:
         super().__init__()
@@ -244,7 +244,7 @@ def _interpreted(function: ca.Function) -> _Call:
 
 
 def _equation(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
-    """Trace the generalised force, with and without Coulomb friction."""
+    """Trace the generalised force twice: with and without Coulomb friction."""
     composite = formulation("composite", model).formulation
     inertial = composite.inertial_expression(q, v, a, gravity=True)
     rest_force = inertial + elastic_force(model, q) - wrench_force(model, q, w)

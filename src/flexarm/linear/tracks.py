@@ -109,7 +109,7 @@ class Sweep(Summarised):
         )
 
     def named_at(self, track: Track) -> str:
-        """Return as text the first point at which a track exists, where its name was assigned."""
+        """Return as text the sweep point at which a track starts, where its name was chosen."""
         require_kind("track", track, Track, "a Track, one of the sweep's tracks")
         exists = np.isfinite(track.eigenvalue)
         point = np.unravel_index(int(np.argmax(exists)), exists.shape)
@@ -192,7 +192,7 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
 
 
 def _label(sweep: Sweep, track: Track) -> str:
-    """Return a track's legend text, with the point of naming unless that is the first point."""
+    """Return a track's legend text, with its starting point unless that is the sweep's first."""
     origin = "" if np.isfinite(track.eigenvalue[0]) else f" (named at {sweep.named_at(track)})"
     return drawable(track.name + origin)
 

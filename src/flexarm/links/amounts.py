@@ -7,7 +7,7 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True)
 class Amounts:
-    """Variables (K,) whose linear combinations are the section angles, of k own coordinates.
+    """Variables (K,) whose linear combinations are the section angles of a beam.
 
     They are the amplitudes of a beam of constant length.  Of a sliding beam, whose first own
     coordinate is the exposed length, they are the amplitudes of its parent curves over that length.

@@ -59,7 +59,7 @@ class Shapes:
         )
 
     def changed(self, transform: Array) -> "Shapes":
-        """Return shapes for new amplitudes d_new, ``d = transform d_new`` with transform (m, m).
+        """Return shapes for new amplitudes d_new with ``d = transform d_new``, transform (m, m).
 
         Names are unchanged.
         """
@@ -75,12 +75,12 @@ class Shapes:
         return replace(self, curves=curves, stiffness=stiffness, mass=mass, damping=damping)
 
     def some(self, indices: Sequence[int]) -> "Shapes":
-        """Return the subset of the shapes with given indices."""
+        """Return a selection of the shapes, by index."""
         selected = self.changed(np.eye(self.count)[:, indices])
         return replace(selected, names=tuple(self.names[k] for k in indices))
 
     def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
-        """Evaluate all shapes in one direction, or the ``nu``-th derivative, at x: (len(x), m)."""
+        """Evaluate shapes, or their ``nu``-th derivatives, in one direction at x: (len(x), m)."""
         total = np.zeros((len(x), self.count))
         for curves in self.curves.get(direction, ()):
             total += curves(x, nu)
@@ -109,7 +109,7 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Ends:
-    """Inertia at the two ends of a link, as boundary conditions of the link's modes.
+    """Inertia and support at the two ends of a link: boundary conditions of the link's modes.
 
     Inertias [kg m^2] are per axis of rotation x (twist), y (bending along z), z (bending along y);
     ``math.inf`` at the root means a clamped root.
@@ -153,7 +153,7 @@ class Discretisation(ABC):
         """Build the shape functions of a span."""
 
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
-        """Return the static tip shapes of a direction, orthogonal to its first ``count`` modes.
+        """Return the static tip shapes of a direction, with its first ``count`` modes removed.
 
         The shapes have unit stiffness and are orthogonal in strain energy to each other and to the
         modes.

@@ -16,7 +16,7 @@ from flexarm.spatial import Array
 
 
 def requested_directions(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
-    """Return the directions that get shapes and the number of shapes, in coordinate order.
+    """Return the directions with a nonzero count of shapes, and the counts.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def normalisation(choice: ShapeChoice) -> Normalise:
 def family(
     direction: Direction, curves: SpanCurves, stiffness: Array, edges: Array, *, first: int = 1
 ) -> Shapes:
-    """Return the shapes of one direction from their curves, named ``y1``, ``y2``, ...
+    """Build the shapes of one direction from their curves, named ``y1``, ``y2``, ...
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def family(
 
 
 def join(parts: Sequence[Shapes], span: Span) -> Shapes:
-    """Join sets of shapes that have no strain energy in common into one set."""
+    """Join sets of shapes without common strain energy into one set."""
     names = tuple(name for part in parts for name in part.names)
     edges, first = union(np.array([0.0, span.length]), *(part.edges for part in parts)), 0
     stiffness, unit_columns = np.zeros((len(names), len(names))), np.eye(len(names))
@@ -205,7 +205,7 @@ def _unit_columns(stiffness: Array) -> Array:
 
 
 def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
-    """Return columns (n, k) minus their projection on modes (n, m), stiffness-orthonormalised.
+    """Return columns (n, k) with modes (n, m) projected out, orthonormal in stiffness.
 
     The modes have unit stiffness. If the remainder of every column is rounding, no column is
     returned.
@@ -222,13 +222,13 @@ def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
 
 
 def slowest_first(mass: Array) -> Array:
-    """Return the columns (m, m) that combine shapes of unit stiffness into modes, slowest first."""
+    """Return the columns (m, m) that combine unit-stiffness shapes to modes, slowest first."""
     _, vectors = np.linalg.eigh(mass)
     return np.asarray(vectors[:, ::-1])  # the slowest mode has the largest mass
 
 
 def _groups(shapes: Shapes) -> list[list[int]]:
-    """Return groups of shape indices; groups have no direction and no stiffness in common."""
+    """Return groups of shape indices that share no direction and no stiffness."""
     coupled = shapes.stiffness != 0
     for direction in shapes.curves:
         indices = shapes.moving(direction)
@@ -250,7 +250,7 @@ def blocks(coupled: npt.NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _largest(shapes: Shapes, length: float) -> Array:
-    """Return the signed tip or peak value of each shape, (m,), which ``tip`` scaling makes 1."""
+    """Return the signed tip or peak value of each shape, (m,), for scaling by ``tip``."""
     x, indices = np.linspace(0, length, 401), np.arange(shapes.count)
     values, slopes, curvatures = (
         np.array([shapes.values(d, x, nu) for d in DIRECTIONS]) for nu in range(3)
@@ -282,7 +282,7 @@ def _largest(shapes: Shapes, length: float) -> Array:
 
 @dataclass(frozen=True)
 class BeamDirection:
-    """A direction in which a span deforms, with the names of the section properties involved."""
+    """A direction of deformation of a span, with the names of its section properties."""
 
     direction: Direction  # direction of the displacement or twist
     key: str  # key of the number of shapes in a shape choice

@@ -77,7 +77,7 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argpa
 
 
 def _fixed(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the possible values of a command's positional arguments."""
+    """Return the choices of a command's positional arguments."""
     return [
         word for action in parser._actions if not action.option_strings for word in _words(action)
     ]

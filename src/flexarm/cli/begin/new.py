@@ -112,7 +112,7 @@ def model_text(args: argparse.Namespace, name: str, file: str) -> str:
 
 
 def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, float]:
-    """Return load inertia [kg m^2] and servo gains of a joint that moves ``outboard`` links."""
+    """Return load inertia [kg m^2] and servo gains of a joint that carries ``outboard`` links."""
     from flexarm.units import quantity
 
     try:

@@ -21,7 +21,7 @@ SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulat
 
 
 def _place(text: str) -> float | str:
-    """Return the number in a text, or the text itself if it has a unit."""
+    """Return a target position: a number, or text if it has a unit."""
     try:
         return float(text)
     except ValueError:

@@ -84,7 +84,7 @@ def _document(result: "StudyResult") -> dict[str, Any]:
 
 
 def _words(now: "Progress") -> str:
-    """Return text on the number of designs done, their rate and the remaining time."""
+    """Return a text with the number of finished designs, their rate and the remaining time."""
     minutes, seconds = divmod(round(now.remaining), 60)
     left = f"{now.rate:.3g}/s, {minutes // 60}:{minutes % 60:02d}:{seconds:02d} left"
     return f"{now.done:,} of {now.total:,} designs, {left}"

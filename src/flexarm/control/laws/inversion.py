@@ -235,7 +235,7 @@ class _Link:
         return ca.Function("bearing", [q], [q[self.joint] + ca.atan2(tip[1], tip[0])])
 
     def _input(self, bearing: ca.Function, q: Expr, v: Expr, acceleration: Expr) -> Expr:
-        """Return the symbolic input that gives the tip's angle a prescribed acceleration."""
+        """Return the symbolic input at which the tip's angle has a given acceleration [rad/s^2]."""
         n = self.model.size
         qs, vs, us = ca.SX.sym("qs", n), ca.SX.sym("vs", n), ca.SX.sym("us", 1)
         nothing = ca.SX.zeros(len(wrench_list(self.model)))
@@ -311,7 +311,7 @@ def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
 
 
 def _phi(z: complex) -> Complex:
-    """Return phi_1 to phi_4, ``phi_j(z) = sum z^i / (i + j)!``, by a matrix exponential."""
+    """Return the functions phi_1 to phi_4, ``phi_j(z) = sum z^i / (i + j)!``, of a matrix."""
     matrix = np.eye(5, k=1, dtype=complex)
     matrix[0, 0] = z
     return np.asarray(scipy.linalg.expm(matrix)[0, 1:])

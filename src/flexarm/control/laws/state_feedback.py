@@ -235,7 +235,7 @@ def _free(space: StateSpace) -> list[int]:
 
 
 def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
-    """Return coordinate indices, state indices and linear model without the free base.
+    """Return coordinate indices, state indices and linear model after removal of a free base.
 
     The indices refer to the states of ``space``, in which a free base must be at rest.
     """

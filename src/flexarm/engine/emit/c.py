@@ -160,7 +160,7 @@ def _piece(stream: Stream, layout: CodeLayout, values: range) -> list[str]:
 
 
 def _edges(stream: Stream, chunk: int) -> Iterator[list[str]]:
-    """Yield pieces of C lines that assign the outputs that are constants or unchanged inputs."""
+    """Yield C lines that assign constants and unchanged inputs to outputs."""
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
         lines = []

@@ -15,7 +15,7 @@ class _Term(NamedTuple):
 
 
 def chained(stream: Stream) -> Stream:
-    """Return the stream with sums as chains: one summand is added after the other.
+    """Return the stream with each sum rewritten as a chain that adds one summand at a time.
 
     A chain starts with a summand that is not a product, if there is one.
 
@@ -52,7 +52,7 @@ class _Chains:
         self._new: dict[int, int] = {}  # new numbers of values by old ones
 
     def stream(self) -> Stream:
-        """Return the stream with its sums as chains."""
+        """Return the stream with each of its sums rewritten as a chain."""
         for value, (op, a, b) in enumerate(self._old.operations, self._first):
             if value in self._inner or value in self._products:
                 continue

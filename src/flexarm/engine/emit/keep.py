@@ -42,7 +42,7 @@ class ThreadMemory:
 
     @property
     def declared(self) -> str:
-        """Return the LLVM declaration of the function that locates near memory, if any is used."""
+        """Return the LLVM declaration of the near-memory function; empty if it is not needed."""
         return f"declare ptr addrspace(3) @{NEAR}()" if self.near else ""
 
     def prologue(self, far: int) -> list[str]:
@@ -110,7 +110,7 @@ def _moves(stream: Stream, room: ThreadMemory) -> Moves:
 
 
 def near_places_left(near: int, table: int) -> int:
-    """Return the near-memory places per thread that remain beside a table of constants.
+    """Return the near-memory places of a thread that are free beside the table of constants.
 
     Some memory is left over even if every warp is a block of its own.
     """
@@ -173,7 +173,7 @@ class _RegisterAllocation:
         }
 
     def _load_operands(self, now: int, k: int, *, not_near: bool = False) -> None:
-        """Append loads of operands at ``now``; with ``not_near`` only those from other memories."""
+        """Append loads of the operands of operation ``now``; ``not_near`` skips near memory."""
         for value in sorted(self._operands(k)):
             if value in self.held or value not in self.away or value < self.stream.first_load:
                 continue
@@ -184,7 +184,7 @@ class _RegisterAllocation:
             self._load_constants(now, k)
 
     def _load_constants(self, now: int, k: int) -> None:
-        """Append loads of an operation's constants, each in a pair with a constant needed soon.
+        """Append loads of an operation's constants, each together with one needed soon.
 
         Constants beyond the capacity of the table remain literals in the code.
         """
@@ -221,7 +221,7 @@ class _RegisterAllocation:
             self._store(k, max(self.held, key=lambda held_value: self._wait(k, held_value)))
 
     def _wait(self, k: int, value: int) -> int:
-        """Return the number of operations until a value's next use, more if no store is needed."""
+        """Return the number of operations until a value's next use; more if already stored."""
         return (self.uses[value][-1] - k) * (STORED_FACTOR if value in self.away else 1)
 
     def _release(self, value: int) -> None:

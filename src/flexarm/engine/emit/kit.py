@@ -131,7 +131,7 @@ ret void
 
 
 def library(names: tuple[str, ...]) -> str:
-    """Return LLVM definitions of C library functions under their own names.
+    """Return LLVM definitions of the C library's functions, under the library's names.
 
     Targets without a C library need these definitions.
     """

@@ -28,7 +28,7 @@ NUMBERS = "_numbers"  # suffix of the entry's name in the name of the table of c
 
 @dataclass(frozen=True)
 class ProcessorFit:
-    """Code layout for a processor's addresses and instruction cache."""
+    """Code layout that suits a processor's addressing and instruction cache."""
 
     # Elements, counted from the one that a register points to, that an instruction reaches with the
     # shortest form of an address. With none, addresses and constants are left to LLVM; else
@@ -206,7 +206,7 @@ class _LlvmFunction:
         self._brought: dict[int, str] = {}  # names of values after reloading from memory
 
     def _frequent_windows(self) -> "set[_Place]":
-        """Return the sections of arrays used often enough to justify a register for the address."""
+        """Return array sections used often enough that their address is worth a register."""
         layout, first = self._planned, self._stream.first_operation
         operations = self._stream.operations[self.values.start - first :][: len(self.values)]
         operands = chain.from_iterable(operation.operands for operation in operations)
@@ -224,7 +224,7 @@ class _LlvmFunction:
         return place[0], place[1] // len(self._kit.reach)
 
     def _place(self, value: int) -> _Place:
-        """Return array and element from which this function reads a value that is no constant."""
+        """Return the array and element from which this function reads a non-constant value."""
         if value >= self._stream.first_operation:
             return "w", self._planned.places[value]
         load = self._stream.loads[value - self._stream.first_load]
@@ -335,7 +335,7 @@ class _LlvmFunction:
         return self._write(f"getelementptr {kind}, ptr {base}, i64 {element}")
 
     def _own_numbers(self) -> str:
-        """Return the LLVM pointer to the constants of this function."""
+        """Return the LLVM pointer to the table of constants of this function."""
         if self._apart is None:
             return f"@{self._name}.numbers"
         if "numbers" not in self._arrays:
@@ -356,14 +356,14 @@ class _LlvmFunction:
         self._lines.append(f"store {self._kit.real} {value}, ptr {address}, align 8")
 
     def fill(self, base: str, element: int, length: int, value: str) -> None:
-        """Emit a call that stores a value in ``length`` consecutive elements of an array."""
+        """Emit a call that writes a value to ``length`` consecutive elements of an array."""
         self._kit.need("fill")
         address = self._address(base, element)
         arguments = f"ptr {address}, i64 {length}, {self._kit.real} {value}"
         self._lines.append(f"call void @flexarm.fill({arguments})")
 
     def operate(self, result: str, operation: Operation) -> None:
-        """Emit code for an operation that is not a single arithmetic instruction."""
+        """Emit code for an operation that needs more than one arithmetic instruction."""
         op, kit = operation.op, self._kit
         names = [self.reference(value) for value in operation.operands]
         if op == "div":

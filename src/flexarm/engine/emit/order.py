@@ -73,7 +73,7 @@ def by_liveness(stream: Stream) -> Stream:
 
 
 def belong_together(stream: Stream, k: int) -> bool:
-    """Return whether operations k - 1 and k become one instruction or one call."""
+    """Return whether operations k - 1 and k are compiled to one instruction or one call."""
     first, second = stream.operations[k - 1 : k + 1]
     if first.op == "mul":
         return second.op in ADDITIONS and stream.first_operation + k - 1 in second.operands
@@ -81,7 +81,7 @@ def belong_together(stream: Stream, k: int) -> bool:
 
 
 def _partners(stream: Stream) -> dict[int, int]:
-    """Return pairs k: j, by k, of operations of which j must come directly before k."""
+    """Return j by k, for operations k whose operation j must come directly before."""
     first = stream.first_operation
     uses = [0] * (first + len(stream.operations) + 1)  # the last for a missing operand
     for _, a, b in stream.operations:
@@ -115,7 +115,7 @@ def _users(operands: list[list[int]]) -> list[list[int]]:
 
 
 def _largest_first(operands: list[list[int]]) -> list[int]:
-    """Return a depth-first order of operations in which the largest operand comes first."""
+    """Return a depth-first order of the operations, visiting the largest operand first."""
     users_left = [len(users_of) for users_of in _users(operands)]
     results = [k for k, count in enumerate(users_left) if not count]
     # Set of operations below an operation, as bits, while a later operation may need the set.
@@ -145,7 +145,7 @@ def _largest_first(operands: list[list[int]]) -> list[int]:
 
 
 def _from_the_results(operands: list[list[int]]) -> list[int]:
-    """Return an order, built from the last operation back, with few new live values per step."""
+    """Return an order built backwards from the last operation, with few new live values."""
     users, size = _users(operands), len(operands)
     waiting = [len(neighbours) for neighbours in users]
     # Smallest rank first: the number of new live values, then the distance from the end.
@@ -175,7 +175,7 @@ def _from_the_results(operands: list[list[int]]) -> list[int]:
 
 
 def _from_the_inputs(operands: list[list[int]]) -> list[int]:
-    """Return an order, built from the first operation on, with many last uses per step."""
+    """Return an order built forwards from the first operation, with many last uses per step."""
     users, size = _users(operands), len(operands)
     waiting = [len(neighbours) for neighbours in operands]
     users_left = [len(neighbours) for neighbours in users]

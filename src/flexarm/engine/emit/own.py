@@ -39,7 +39,7 @@ INTRINSICS = ("fabs", "copysign", "sqrt", "floor")
 
 
 def needed(names: set[str]) -> list[str]:
-    """Return functions and all functions of this module that they call, sorted by name."""
+    """Return the named functions and all functions that these call, sorted by name."""
     required: set[str] = set()
     pending = list(names)
     while pending:
@@ -269,7 +269,7 @@ class _NativeFunction:
         return self._call("log", self._add(x, root))
 
     def atanh(self, x: str) -> str:
-        """Emit code for the inverse hyperbolic tangent by log1p, which is accurate near 0."""
+        """Return the size of all complete entries of the cache [bytes]."""
         size = self._intrinsic("fabs", x)
         ratio = self._div(self._add(size, size), self._sub(1.0, size))
         return self._intrinsic("copysign", self._mul(self._call("log1p", ratio), 0.5), x)

@@ -63,7 +63,7 @@ def plan(stream: Stream, *, chunk: int = PIECE_OPERATIONS, ordered: bool = True)
 
 
 def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
-    """Return the edges of equal pieces; a piece is one shorter if a pair would be separated.
+    """Return the boundaries of equal pieces, shifted by one where they would separate a pair.
 
     On x86-64, sums of products are therefore rounded in the same way for all lengths of pieces.
     """
@@ -76,7 +76,7 @@ def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
 
 
 def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
-    """Yield stores of constants and inputs, grouped by equal value in consecutive elements."""
+    """Yield consecutive outputs that store the same constant or input, as one group each."""
     run: list[Store] = []
     for store in sorted(store for store in stream.stores if store.value < stream.first_operation):
         if run and store != run[-1]._replace(element=run[-1].element + 1):
@@ -89,7 +89,7 @@ def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
 
 @dataclass(frozen=True)
 class CodeLayout:
-    """Pieces of a stream as ranges of value numbers; indices of values in the work array.
+    """Division of a stream into functions: ranges of value numbers, and places in the work array.
 
     `stream` has its operations in the order of the pieces; `stores` lists, by number of a value,
     the output elements to which the value is assigned.

@@ -54,7 +54,7 @@ def sincos(width: int, *, libm: bool = True, fused: bool = True) -> str:
 
 
 def c_sine(name: str) -> str:
-    """Return the C99 function that computes the sine of an angle plus some quarter turns.
+    """Return the C99 function that computes sin(x + k pi/2) of an angle x [rad] and an integer k.
 
     The operations are those of `sincos` without fused multiply-add, so that both give the same
     bits.

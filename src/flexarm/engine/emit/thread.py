@@ -52,7 +52,7 @@ class Thread:
 
     @property
     def constants(self) -> int:
-        """Return the number of constants in the table."""
+        """Return the number of constants in the thread's table of constants."""
         return len(self._kept.table)
 
     @property
@@ -65,7 +65,7 @@ class Thread:
         return self._room.prologue(self._kept.far)
 
     def brought(self, k: int) -> Iterator[tuple[int, str]]:
-        """Emit loads of values needed before an operation; yield (value number, LLVM name)."""
+        """Emit the loads required before an operation; yield pairs (value number, LLVM name)."""
         pair = ""
         for move in self._kept.loads[k]:
             if move.memory == "table":
@@ -78,7 +78,7 @@ class Thread:
                 yield move.value, self._write(f"load volatile double, {address}, align 8")
 
     def left(self, k: int) -> Iterator[tuple[int, str]]:
-        """Emit addresses for values stored after an operation; yield (value number, address)."""
+        """Emit addresses for the stores after an operation; yield pairs (value number, address)."""
         for move in self._kept.stores[k]:
             yield move.value, self._place(move)
 

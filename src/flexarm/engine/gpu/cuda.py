@@ -115,7 +115,7 @@ class Gpu:
 
 
 def near_places(shared: int) -> int:
-    """Return the number of doubles per thread if all warps share ``shared`` bytes."""
+    """Return the doubles per thread if all warps of a multiprocessor share ``shared`` bytes."""
     return (shared // REGISTER_WARPS - DRIVER_SHARED) // (8 * WARP)
 
 
@@ -175,7 +175,7 @@ class GpuArray:
 
 
 class _Copy2d(ctypes.Structure):
-    """Rows of bytes that the driver copies: its structure ``CUDA_MEMCPY2D``."""
+    """The driver's structure ``CUDA_MEMCPY2D``: rows of bytes to copy."""
 
     _fields_ = (
         *((f"source_{name}", kind) for name, kind in _SIDE),
@@ -186,7 +186,7 @@ class _Copy2d(ctypes.Structure):
 
 
 class GpuMemory:
-    """Doubles in GPU memory, without a copy on the host; rows of them are written and read."""
+    """Doubles in GPU memory without a host copy, read and written by rows."""
 
     def __init__(self, count: int) -> None:
         self.address = ctypes.c_uint64()
@@ -194,7 +194,7 @@ class GpuMemory:
         gpu().call("cuMemAlloc_v2", ctypes.byref(self.address), size)
 
     def repeat(self, block: NDArray[np.float64], times: int) -> None:
-        """Fill the memory with copies of a block, one behind the other."""
+        """Fill the GPU memory with copies of a block."""
         self.put(block.reshape(1, -1), 0, block.size)
         begin, size = int(self.address.value), 8 * block.size
         written = 1
@@ -250,7 +250,7 @@ class Borrowed:
 def columns_in_place(
     values: NDArray[Any], pointer: int, first: int, last: int, device: int, owner: object
 ) -> DeviceArray:
-    """Return columns ``first`` to ``last``, excluded, of an array in the memory of a device."""
+    """Return a view of the columns ``first`` to ``last``, excluded, of an array on a device."""
     count, width = values.shape
     address = pointer + first * values.itemsize
     return DeviceArray(address, (count, last - first), (width, 1), (device, 0), owner)

@@ -58,12 +58,12 @@ _lent: dict[int, tuple[Any, ...]] = {}
 
 
 def _return(address: int) -> None:
-    """Remove the references to an array that another package has released."""
+    """Drop the references to an array after another package has released it."""
     _lent.pop(address, None)
 
 
 def _drop(capsule: int) -> None:
-    """Remove the references to an array that no package has consumed."""
+    """Drop the references to an array that was offered by DLPack but never used."""
     for name in (NAME, VERSIONED):
         if _python.PyCapsule_IsValid(capsule, name):
             _lent.pop(_python.PyCapsule_GetPointer(capsule, name), None)

@@ -18,7 +18,7 @@ CUDA = Target("nvptx64-nvidia-cuda", "sm_70", "+ptx70")
 
 
 def read(text: str, target: llvm.TargetMachine, machine: Target = CUDA) -> llvm.ModuleRef:
-    """Return the LLVM module of LLVM text, for a target machine, by default a GPU."""
+    """Parse LLVM text into an LLVM module for a target machine, by default a GPU."""
     module = llvm.parse_assembly(text)
     module.triple = machine.triple
     module.data_layout = str(target.target_data)

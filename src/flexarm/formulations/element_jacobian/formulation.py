@@ -130,7 +130,7 @@ def _singularity(equation: "ElementJacobian") -> str | None:
 
 
 def refuse_points(points: int | None) -> None:
-    """Raise an error if ``points`` is not a valid number of Gauss points."""
+    """Raise an error unless ``points`` is a valid number of Gauss points."""
     if points is not None and (type(points) is not int or points < 1):
         raise FlexarmError(
             f"points: must be a number of integration points per element >= 1, got {points!r}"

@@ -26,7 +26,7 @@ def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
 
 @dataclass(frozen=True)
 class Lump:
-    """A mass with inertia, and the Jacobians of its centre and of its angular velocity.
+    """A mass with rotary inertia, and the Jacobians of its centre's and its angular velocity.
 
     ``inertia`` and ``J_R`` refer to the same axes, which need not be the world's.
     """
@@ -39,7 +39,7 @@ class Lump:
 
 
 def carry(frame: MovingFrame, body: Inertia) -> list[Lump]:
-    """Return the lump of a rigid body fixed in the frame, in a list that is empty without mass."""
+    """Return a rigid body fixed in the frame as a list of one lump; empty for zero mass."""
     if not body.weighs:
         return []
     centre = body.first / body.mass if body.mass else body.first
@@ -53,7 +53,7 @@ def carry(frame: MovingFrame, body: Inertia) -> list[Lump]:
 def weigh(
     frame: MovingFrame, s: ElementSection, indices: tuple[int, ...], *, section_turns: bool
 ) -> Lump:
-    """Return the lump of an integration point of the frame's link.
+    """Return the lump that stands for one integration point of a link.
 
     With ``turned``, the inertia rotates with the section.
     """
@@ -68,7 +68,7 @@ def weigh(
 
 
 def carry_vector(frame: MovingFrame, u: Vector, indices: tuple[int, ...]) -> Lump:
-    """Return a lump with the kinetic energy of a mass at the end of a rotating vector.
+    """Return a lump with the added kinetic energy of a mass at the end of a rotating vector.
 
     The vector rotates and deforms with the link; the mass moves relative to the frame's origin.
     """
@@ -78,7 +78,7 @@ def carry_vector(frame: MovingFrame, u: Vector, indices: tuple[int, ...]) -> Lum
 
 
 def turn(frame: MovingFrame, terms: Terms, indices: tuple[int, ...]) -> Lump:
-    """Return the lump of massless sections with rotary inertia that rotate relative to the link."""
+    """Return the lump of rotary inertia of sections that rotate relative to the link."""
     inertia = ca.blockcat([[terms.second, terms.angular], [terms.angular.T, terms.modal]])
     rates = ca.vertcat(frame.A.T @ frame.J_R, selection(indices, frame.J_T.shape[1]))
     return Lump(0.0, frame.r, frame.J_T, ca.SX(inertia), rates)

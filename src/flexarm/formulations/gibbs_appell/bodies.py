@@ -86,7 +86,7 @@ def rotor_body(rotor: Rotor, motion: SectionMotion, rate: Expr, speed: Expr) -> 
 
 
 def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
-    """Convert inertia terms of a link, functions of angular velocity, to the paper's symbols.
+    """Convert a link's inertia terms to the paper's symbols.
 
     Torque and efforts are quadratic in the angular velocity omega, (3,): their values and slopes at
     zero are ``t``, ``w``, ``B8`` and ``c``. ``beta`` is the efforts' curvature as an upper

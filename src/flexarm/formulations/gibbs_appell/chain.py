@@ -107,7 +107,7 @@ def _undeformed(part: LinkModel) -> StraightBody:
 
 
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
-    """Return a tip's motion as in the paper: linear in amplitudes, angular velocity theta'."""
+    """Return a tip's motion by the paper: linear in amplitudes, with angular velocity theta'."""
     zeros = ca.SX(3, 1)
     body = _undeformed(part)
     tip_position, r_f, theta_f = (
@@ -171,7 +171,7 @@ def _carry(
 
 
 def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | None]:
-    """Return a joint's rotation A, its hinge, and the vector from the hinge's O to L, in L.
+    """Return a joint's rotation A, its hinge, and the vector from hinge to link root, in link axes.
 
     The hinge is None for other joints, the vector None where it is zero.
     """
@@ -200,7 +200,7 @@ def _offset(outer: LinkModel | None, q: Expr) -> Expr:
 
 
 def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-    """Return the next link's motion per joint rate, for a joint that is no hinge.
+    """Return the next link's motion per joint rate, for a joint other than revolute.
 
     It is in the previous link's axes.
 
@@ -227,7 +227,7 @@ def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, E
 
 
 def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
-    """Return the massless link whose six variables place a moving base: x, y, z, rx, ry, rz."""
+    """Return a massless link with the six coordinates of a moving base: x, y, z, rx, ry, rz."""
     rotation, position = base_frame(model, q)
     linear, angular = (ca.sparsify(j[:, :6]) for j in base_jacobian(model, q, position))
     zeros = ca.SX(3, 1)
@@ -242,7 +242,7 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
 
 
 def _widened_motion(tip: SectionMotion, m: int) -> SectionMotion:
-    """Return a tip's motion with zero columns for variables that do not move the tip."""
+    """Return a tip's motion with zero columns added for further variables."""
     local = tip.local
     added = m - local.linear.shape[1]
     linear, angular = (ca.horzcat(x, ca.SX(3, added)) for x in (local.linear, local.angular))

@@ -81,7 +81,7 @@ def link_forces(
 def gathered_forces(
     links: list[ChainLink], R: list[Expr], S: list[Expr], T: list[Expr]
 ) -> tuple[list[Expr], list[Expr]]:
-    """Return the forces phi_i and torques chi_i of all outboard links, summed inward (step 4)."""
+    """Return the forces phi_i and torques chi_i summed over all outboard links (step 4)."""
     phi: list[Expr] = [ca.SX(3, 1)]
     chi = [T[-1]]
     for j in range(len(links) - 2, -1, -1):
@@ -169,7 +169,7 @@ def positions(links: list[ChainLink], R: Table) -> Table:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums of inertia terms over outboard links (eqs. 76-93), (3, 3) each.
+    """Sums of inertia terms over the links outboard of a pair (eqs. 76-93), (3, 3) each.
 
     jX_k is at ``X[j][k]``; the sums jX_k+ and j+X_k+ are in ``X_k`` and ``X_jk``.
     """
@@ -310,7 +310,7 @@ def picked(a: Expr, link: ChainLink) -> Expr:
 
 
 def _summed(B: list[Expr], R: Table, sign: int) -> Table:
-    """Return the sums over links ``sum jR_i B_i iR_k`` with i >= max(j, k), at [j][k].
+    """Return the sums ``sum jR_i B_i iR_k`` over links i >= max(j, k), at index [j][k].
 
     Entries below the diagonal are transposes times a sign.
     """
@@ -325,18 +325,18 @@ def _summed(B: list[Expr], R: Table, sign: int) -> Table:
 
 
 def _next_columns(X: Table, R: Table) -> Table:
-    """Return jX_k+, the sums that begin at link k+1, in the axes of link k, at [j][k]."""
+    """Return jX_k+, the sums over links from k+1 on, in axes of link k, at index [j][k]."""
     n = len(X)
     return [[X[j][k + 1] @ R[k + 1][k] for k in range(n - 1)] for j in range(n)]
 
 
 def _next_rows(X: Table, R: Table) -> Table:
-    """Return j+X_k, the sums that begin at link j+1, in the axes of link j, at [j][k]."""
+    """Return j+X_k, the sums over links from j+1 on, in axes of link j, at index [j][k]."""
     return [[R[j][j + 1] @ x for x in X[j + 1]] for j in range(len(X) - 1)]
 
 
 def _own(link: ChainLink, R: Expr, r: Expr) -> Expr:
-    """Return a link's angular momentum per deflection rate about a point, (3, m).
+    """Return the angular momentum of a link about a point per deflection rate, (3, m).
 
     ``r`` is the vector from that point to the link's origin O.
     """

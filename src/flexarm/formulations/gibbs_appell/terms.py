@@ -146,7 +146,7 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Accel
 
 
 def nothing(m: int) -> AccelerationEnergy:
-    """Return the acceleration energy of a massless link with m deflection variables: all zero."""
+    """Return the acceleration energy of a massless link with m deflection variables: zeros."""
     vector, matrix, columns = ca.SX(3, 1), ca.SX(3, 3), ca.SX(3, m)
     return AccelerationEnergy(
         M=ca.SX(0), B2=matrix, B3=matrix, B8=matrix, B9=matrix, eps=columns, alpha=columns,
@@ -156,7 +156,7 @@ def nothing(m: int) -> AccelerationEnergy:
 
 
 def widened(body: AccelerationEnergy, added: int) -> AccelerationEnergy:
-    """Return an acceleration energy with additional variables that do not move the link."""
+    """Return an acceleration energy with zeros added for variables that do not move the link."""
     if not added:
         return body
     eps, alpha, c = (ca.horzcat(x, ca.SX(3, added)) for x in (body.eps, body.alpha, body.c))
@@ -167,7 +167,7 @@ def widened(body: AccelerationEnergy, added: int) -> AccelerationEnergy:
 
 
 def shifted(body: AccelerationEnergy, offset: Expr) -> AccelerationEnergy:
-    """Return an acceleration energy about a new origin O; ``place`` is the old origin from O."""
+    """Return an acceleration energy about a new origin O; ``place`` points from O to the old."""
     cross_transpose = tilde(offset).T
     return replace(
         body,

@@ -86,7 +86,7 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
 
 
 def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
-    """Return a pattern that is also valid for other values of some numbers.
+    """Return a pattern of constants and symbols that stays valid for other values of some numbers.
 
     None if the values tried are not valid in a model file.
     """
@@ -103,7 +103,7 @@ def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
 
 @dataclass(frozen=True)
 class Nearby:
-    """Models with small changes of one number, and weights of the difference formula."""
+    """Models in which one number is changed slightly, and weights of a difference formula."""
 
     models: tuple[Model, ...]
     weights: Array
@@ -194,7 +194,7 @@ def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) 
 
 
 def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
-    """Return a model's numbers for the symbols of a pattern, (k,); None if it does not fit.
+    """Return a model's values for the symbols of a pattern, (k,); None if the pattern differs.
 
     The pattern fits if the model differs from ``like`` in numbers only.
     """

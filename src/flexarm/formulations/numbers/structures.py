@@ -31,7 +31,7 @@ _PATHS_READ: dict[str, tuple[Path, ...]] = {}
 
 
 class _MoreReadError(Exception):
-    """Error of a trace that reads more parts of the model as constants than previously known."""
+    """Error of a trace that reads more parts of the model as constants than were declared."""
 
     def __init__(self, read: tuple[Path, ...], streams: tuple[Stream, Stream]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class _MoreReadError(Exception):
 
 @final
 class BoundKernel(Compiled):
-    """Compiled function of one arm: shared machine code with the arm's constants bound."""
+    """Compiled function of one arm: machine code shared by equal arms, and this arm's constants."""
 
     def __init__(self, shared: Compiled, constants: Array, structure: "Structure") -> None:
         super().__init__(shared.machine_code, (constants,))
@@ -49,7 +49,7 @@ class BoundKernel(Compiled):
 
 @dataclass(eq=False)
 class Structure:
-    """A function traced with an arm's numbers as symbols, shared by arms of equal structure.
+    """A function traced with an arm's numbers as symbols, valid for all arms of equal structure.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Structure:
 
     @cached_property
     def streams(self) -> tuple[Stream, Stream]:
-        """Operations of the prologue, which depends on the numbers only, and of the body."""
+        """Two streams: operations that depend on the arm's numbers alone, and the others."""
         with direct_operators():
             function, read = self.make()
             streams = split(lower(function), NUMBERS)
@@ -79,7 +79,7 @@ class Structure:
 
     @property
     def body(self) -> Stream:
-        """Operations evaluated per call, with the results of the prologue as the last input."""
+        """Operations evaluated at each call; constants from the prologue are the last input."""
         return self.streams[1]
 
     @cached_property
@@ -89,7 +89,7 @@ class Structure:
         return compile_stream_recipe(recipe, lambda: self.streams[0], level="quick")
 
     def constants(self, numbers: Array) -> Array:
-        """Compute the constants of the body, (N, constants), from numbers of N arms, (k, N)."""
+        """Compute the constants that the body needs, (N, constants), for N arms, (k, N)."""
         return call_rows(self.prologue, numbers.shape[1], [numbers.T])[0]
 
     def compiled(self, width: int = 1) -> Compiled:
@@ -172,14 +172,14 @@ def _structure(
 
 
 def _parts_read(recipe: str) -> tuple[Path, ...]:
-    """Return the paths of model parts that a function is known to read as constants."""
+    """Return the paths of model parts that the traced function reads as constants, if known."""
     if recipe not in _PATHS_READ:
         _PATHS_READ[recipe] = tuple(tuple(path) for path in json.loads(noted(recipe) or "[]"))
     return _PATHS_READ[recipe]
 
 
 def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
-    """Return one function with several arms in parallel lanes; None if their operations differ."""
+    """Return one function that evaluates several arms in parallel lanes; None if they differ."""
     structure = members[0].structure
     if any(member.structure is not structure for member in members):
         return None

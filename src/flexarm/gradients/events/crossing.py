@@ -51,7 +51,7 @@ class Crossing:
     gap: Array
 
     def pushed(self, slopes: Array) -> Array:
-        """Return derivatives after the event from those before, one column per direction."""
+        """Return derivatives after the event from those before the event, one per column."""
         late, change = self.off_before @ slopes, self.by_before @ slopes
         count = len(self.off_number)
         late[:count] += self.off_number
@@ -59,7 +59,7 @@ class Crossing:
         return np.asarray(change + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Return derivatives by the values before the event, and by parameters (reverse mode).
+        """Return adjoint derivatives before the event, and by parameters, from those after it.
 
         ``by`` are derivatives by the values after the event.
         """
@@ -82,7 +82,7 @@ class Entry:
 
     @property
     def jumps(self) -> bool:
-        """Whether the events can change the rates or the numbers of captured bodies."""
+        """Whether the events of the transition can change rates or the mass at the tip."""
         again, events = caught_again(self.model), self.model.arm.events
         due = (events[k] for k in self.due)
         return any(e.capture or e.brake or e.let_go in again for e in due)
@@ -178,7 +178,7 @@ def crossing_between(
 def reached(
     trajectory: RecordedTrajectory, plan: Callable[[float], StepSequence], t: float
 ) -> RecordedTrajectory:
-    """Return a phase that ends at its event, whose time is found by Newton's method from t [s].
+    """Return a phase that ends at its event; Newton's method finds the time from a guess t [s].
 
     ``plan`` returns the steps of the phase for an end time. SimulationError is raised if the event
     function only touches its value without crossing it.
@@ -208,7 +208,7 @@ def reached(
 def ended(
     trajectory: RecordedTrajectory, plan: StepSequence, event: int, t: float
 ) -> list[RecordedTrajectory]:
-    """Return the parts of a phase that an event near time t [s] ends.
+    """Return the parts of a phase up to an event near time t [s].
 
     The first part has the whole steps before the event, the second a partial step to the event.
     """
@@ -232,7 +232,7 @@ def ended(
 def _beyond(
     trajectory: RecordedTrajectory, sample: int, event: int, value: float
 ) -> tuple[float, float]:
-    """Return the residual of the event condition at a sample, and its time derivative.
+    """Return the residual of an event's condition at a sample, and its time derivative.
 
     The residual is the event function less ``value``.
     """
@@ -276,7 +276,7 @@ class HybridTrajectory:
 
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
-        """Jump of derivatives at the start of each part; None where there is no jump."""
+        """Jump of the derivatives at the start of each part; None for a part without a jump."""
         crossings: list[Crossing | None] = [None]
         for a, b, entry in zip(self.parts, self.parts[1:], self.entries, strict=False):
             crossings.append(None if entry is None else crossing_between(a, b, entry))
@@ -364,7 +364,7 @@ class HybridTrajectory:
 
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
-        """Mask of the times of each part that are samples.
+        """Mask of each part's times that are samples of the run.
 
         A boundary between two parts belongs to the later part.
         """

@@ -27,7 +27,7 @@ class ComplexKinetics:
 
     @classmethod
     def of(cls, equation: Equation, model: Model) -> "ComplexKinetics":
-        """Build the kinetics of a model; a complex tip body gives the load and its tangent."""
+        """Build the kinetics of a model; a complex tip body has its tangent as imaginary part."""
         numbers = model.links[-1].tip_body.numbers
         model = replace(model.loaded(Inertia.of_numbers(numbers.real)), load_given=True)
         formulation = replace(equation.formulation, model=model)

@@ -49,7 +49,7 @@ def carried(discrete: DiscreteState) -> Array:
 
 
 def carrying(discrete: DiscreteState, numbers: Array) -> DiscreteState:
-    """Return a discrete state with changed poses of captured and states of drifting bodies."""
+    """Return a discrete state with new poses of captured bodies and states of drifting ones."""
     poses = _captured_poses(discrete)
     rows, more = np.split(numbers, [LIES * len(poses)])
     rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
@@ -62,7 +62,7 @@ def carrying(discrete: DiscreteState, numbers: Array) -> DiscreteState:
 
 
 def situated(discrete: DiscreteState, model: Model) -> Model:
-    """Return a model in a discrete state, with the state's servo settings."""
+    """Return a model with the servo settings and tip load of a discrete state."""
     return discrete.servoed(discrete.model(model))
 
 
@@ -115,7 +115,7 @@ def _when(model: Model, event: int) -> When:
 
 
 def caught_again(model: Model) -> set[str]:
-    """Return the names of bodies that more than one event captures."""
+    """Return the names of bodies that several events capture."""
     names = [event.capture for event in model.arm.events if event.capture is not None]
     return {name for name in names if names.count(name) > 1}
 
@@ -130,7 +130,7 @@ def looks(model: Model) -> dict[int, EventFunction]:
 
 
 def value_of(model: Model, event: int) -> float:
-    """Return the value of the event function at which an event occurs.
+    """Return the value that an event function has when the event occurs.
 
     If the event function is the square of a quantity, this is the square of the quantity's value.
     """

@@ -87,7 +87,7 @@ def batch(
 
 
 def _rows(name: str, values: Any, count: int) -> Rows:
-    """Return values by arm, as many as there are arms; raise SimulationError for others."""
+    """Return values as one row per arm; raise SimulationError for another number of rows."""
     rows = read_rows(name, values)
     if row_count(rows) != count:
         expected = f"a list of {count} mappings, one per arm, or a mapping of arrays"
@@ -356,7 +356,7 @@ class Batch:
         return variations.states(slice(None))
 
     def _selected(self, which: object) -> Ints:
-        """Return the indices of the arms that ``which`` selects."""
+        """Return the indices of the arms selected by ``which``: a mask, indices or None (all)."""
         numbers = np.arange(len(self))
         if which is None:
             return numbers
@@ -391,7 +391,7 @@ def _row(task: InitialValueProblem) -> Array:
 
 
 def _groups(keys: Sequence[Hashable], kind_of: Ints) -> list[slice | Ints]:
-    """Return the indices of arms whose kinds have equal keys, one entry per distinct key.
+    """Return the indices of arms grouped by equal keys of their kinds.
 
     ``keys`` has one key per kind, and ``kind_of`` is the index of each arm's kind.
     """

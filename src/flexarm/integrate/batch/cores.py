@@ -54,17 +54,17 @@ class LaneProblem(InitialValueProblem):
 
     @cached_property
     def measures(self) -> Measures:
-        """Quantities in which errors are measured, of one lane after the other."""
+        """Quantities by which integration errors are scaled, lane after lane."""
         return _spread_measures([lane.measures for lane in self.lanes])
 
     @cached_property
     def state_limits(self) -> tuple[StateLimit, ...]:
-        """Quantities whose bounds end the run, of one lane after the other."""
+        """Quantities whose bounds end a run, lane after lane."""
         return _spread_limits([lane.state_limits for lane in self.lanes])
 
     @property
     def state(self) -> Array:
-        """Initial states of all lanes, interleaved: the lane is the fastest index."""
+        """Initial states of all lanes, interleaved: entries of all lanes are adjacent."""
         return np.stack([lane.state for lane in self.lanes], axis=1).ravel()
 
     def joined(self) -> tuple[System, dict[str, Array]]:
@@ -74,7 +74,7 @@ class LaneProblem(InitialValueProblem):
 
 
 def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
-    """Compile the equations of several motions, one motion per lane of a vector register.
+    """Compile the equations of several motions for vector registers, one motion per lane.
 
     Returned is None if the motions need separate functions: their operations differ, or an arm has
     a free base or spherical joint, a control law, a servo or a contact.
@@ -92,7 +92,7 @@ def _needs_own_steps(task: InitialValueProblem) -> bool:
 
 
 def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> IntegratorState | None:
-    """Return the integrator state of motions in common steps, one motion per lane.
+    """Return the integrator state for several motions with common steps, one per lane.
 
     Steps are as short as the most demanding motion needs.  The result is None if the motions cannot
     be integrated together; one motion has the state that it has alone.
@@ -155,7 +155,7 @@ def _spread_limits(lanes: Sequence[Sequence[StateLimit]]) -> tuple[StateLimit, .
 
 
 def runs_in_series(task: InitialValueProblem, method: Method) -> bool:
-    """Return whether compiled code integrates such a run from begin to end without Python."""
+    """Return whether compiled code can integrate a run from start to end without Python."""
     actuators = task.motion.actuators
     return method.adaptive and not actuators.event_functions and not actuators.sampled
 
@@ -239,7 +239,7 @@ class RunBlock:
 
 @dataclass(eq=False)
 class EqualRuns:
-    """Consecutive groups of runs whose lanes have the same problems."""
+    """Consecutive groups of runs whose lanes have equal problems."""
 
     first: int  # number of the first run
     last: int  # number of the run behind the last
@@ -277,7 +277,7 @@ class CoreRuns:
         self._cancelled = threading.Event()
 
     def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
-        """Compute runs `rows`, of whose arrays `results` is the part; yield counts that are done.
+        """Compute the runs `rows` into their part of `results`; yield numbers of finished runs.
 
         The first run is a multiple of `width`.
         """
@@ -317,7 +317,7 @@ class CoreRuns:
     def _equal_runs_of(
         self, first: int, last: int, problems: tuple[int, ...]
     ) -> Iterator[EqualRuns]:
-        """Yield such runs together, or one by one if the lanes cannot share steps."""
+        """Yield runs with equal problems together, or one by one if lanes cannot share steps."""
         problem_by_index = {k: self.variations.problem(k) for k in problems}
         tasks = tuple(problem_by_index[k] for k in problems)
         block = self._block(tasks)
@@ -330,14 +330,14 @@ class CoreRuns:
                 yield from self._equal_runs_of(k, k + 1, (problems[(k - first) % len(problems)],))
 
     def _block(self, tasks: Sequence[InitialValueProblem]) -> RunBlock | None:
-        """Return memory for runs with the problems in its lanes; None if they need Python."""
+        """Return memory for runs with given problems in its lanes; None if they need Python."""
         if not all(runs_in_series(task, self.method) for task in tasks):
             return None
         m = lane_state(tasks, self.method)
         return None if m is None else RunBlock(m, len(tasks), self._inputs, self._rows)
 
     def _job(self, stretch: EqualRuns, first: int, last: int, results: RunArrays) -> int:
-        """Compute runs `first` to `last`, excluded; return their number."""
+        """Compute runs from `first` to `last`, excluded, and return how many these are."""
         numbers = np.arange(first, last)
         if stretch.blocks is not None:
             numbers = self._in_series(stretch.blocks, stretch.tasks, numbers, results)
@@ -356,7 +356,7 @@ class CoreRuns:
         self, blocks: list[RunBlock], tasks: Sequence[InitialValueProblem], runs: Ints,
         results: RunArrays,
     ) -> Ints:  # fmt: skip
-        """Compute runs in compiled code; return the numbers of those that did not finish in it."""
+        """Compute runs in compiled code; return the numbers of those that Python must finish."""
         try:
             block = blocks.pop()
         except IndexError:  # other threads use all blocks

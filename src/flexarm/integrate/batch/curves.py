@@ -88,7 +88,7 @@ def curves_of_states(
 
 
 def tip_deflections(model: Model) -> dict[str, tuple[LinkModel, int]]:
-    """Return link and axis of the deflections of tips, by the name of the curve."""
+    """Return link and axis of each tip deflection, by the name of its curve."""
     return {
         f"{link.name} tip deflection {axis}": (link, k)
         for link in flexible_links(model)

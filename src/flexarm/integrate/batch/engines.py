@@ -90,7 +90,7 @@ def step_arm(s: BatchSteps, row: Array, inputs: Array) -> None:
 
 @kernel
 def step_all(s: BatchSteps) -> int:
-    """Advance all arms by their Runge-Kutta steps; return 0."""
+    """Advance all arms by their Runge-Kutta steps, in order; return 0."""
     for k in range(s.count):
         if s.entry >= 0:
             s.system.table[s.entry] = s.first + k * s.stride
@@ -148,7 +148,7 @@ def _steps(
 
 
 def anchor_of(task: InitialValueProblem) -> Array:
-    """Return the reference attitudes of an arm's angles at the start, shape (9 k,), k may be 0."""
+    """Return the reference attitudes of an arm at the start, shape (9 k,); k may be 0."""
     model = task.equation.model
     return model.start_references.ravel() if model.attitudes else np.zeros(0)
 

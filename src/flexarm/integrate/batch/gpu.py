@@ -181,7 +181,7 @@ class GpuGroup:
 
 
 class _Portion:
-    """Runs that are in the GPU's memory at a time."""
+    """Runs whose data are in the GPU's memory at the same time."""
 
     def __init__(
         self, group: GpuGroup, results: RunArrays, numbers: Ints, run_of: Callable[[int], GpuRun]
@@ -201,7 +201,7 @@ class _Portion:
             array.free()
 
     def begin(self, first_index: Ints, states: Array, inputs: Array) -> None:
-        """Write the beginning of all runs to the GPU."""
+        """Write the initial integrator states of all runs to the GPU."""
         group, count = self.group, len(first_index)
         if len(group.templates) == 1:
             self.image.repeat(np.repeat(group.templates[0], GROUP), self.blocks)
@@ -214,7 +214,7 @@ class _Portion:
             self._put([place], values[:, None])
 
     def _put(self, places: Sequence[int], values: Array) -> None:
-        """Write numbers (count, width) of all runs to offsets in their rows."""
+        """Write numbers (count, width) of all runs at offsets in the runs' rows."""
         rows = interleaved(values).reshape(self.blocks, -1)
         for place in places:
             self.image.put(rows, place * GROUP, self.stride)
@@ -283,7 +283,7 @@ class GpuRuns:
         self._groups: dict[tuple[int, ...], GpuGroup] = {}  # the last one, by its problems
 
     def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
-        """Compute runs `rows`, of whose arrays `results` is the part; yield how many have ended."""
+        """Compute the runs `rows` into their part of `results`; yield how many have ended."""
         if not self._method.adaptive:
             yield from self._in_equal_steps(rows, results)
             return
@@ -303,7 +303,7 @@ class GpuRuns:
             )  # fmt: skip
 
     def _in_equal_steps(self, rows: slice, results: RunArrays) -> Iterator[int]:
-        """Compute runs in equal steps, again in smaller ones until the tolerance is met."""
+        """Compute runs in steps of equal length, shortened until the tolerance is met."""
         tasks = [self._variations.of_run(k) for k in range(rows.start, rows.stop)]
         refinements = [refinement(task, self._method, task.rtol) for task in tasks]
         steps = {k: next(generator) for k, generator in enumerate(refinements)}

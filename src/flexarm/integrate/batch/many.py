@@ -193,7 +193,7 @@ def simulate_many(
 
 
 class RunArguments:
-    """Values of simulate_many by run, and which runs have a base in common.
+    """Arguments of simulate_many by run, and which runs have the same arm.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class RunArguments:
         return row_of(self.rows[name], k) if name in self.rows and self.count else None
 
     def varied(self, starts: Columns) -> Columns:
-        """Return all numbers that were given by run, by name, (count,) each."""
+        """Return all numbers that vary between runs, by name, (count,) each."""
         numbers = {f"start.{name}": values for name, values in starts.items()}
         numbers |= {f"input.{name}": values for name, values in (self.constant or {}).items()}
         rows = self.rows.get("parameters", ())
@@ -298,7 +298,7 @@ def _require_memory(variations: Variations, keep: Keep, allow_long: bool) -> Non
 
 
 def _consider_time(variations: Variations, method: Method, allow_long: bool) -> None:
-    """Warn of, or refuse, runs that take too long, by estimates of some of them."""
+    """Warn of runs that take long, or refuse them, by estimates of some runs."""
     count = variations.count
     sampled_runs = np.unique(
         np.linspace(0, count - 1, min(count, ESTIMATED_RUNS)).astype(int)
@@ -348,7 +348,7 @@ def compute(
 
 
 def _keep_momentum(runs: Runs, k: int, results: RunArrays) -> None:
-    """Solve a run again in smaller tolerances if the momentum of its free base drifts."""
+    """Repeat a run with smaller tolerances if the momentum of its free base drifts."""
     task, row = runs.variations.of_run(k), k - results.first
     run, solution = runs.run_of(k, results.samples[row])
 

@@ -52,20 +52,20 @@ class RunArrays:
 
     @classmethod
     def empty(cls, count: int, rows: int, size: int) -> Self:
-        """Return arrays for runs with so many samples of so many numbers."""
+        """Return zeroed arrays for a number of runs, samples per run and values per sample."""
         statistics = np.zeros((count, len(COUNTED)), dtype=np.uint32)
         status, seconds = np.zeros(count, dtype=np.uint8), np.zeros(count, dtype=np.float32)
         return cls(np.empty((count, rows, size)), status, statistics, seconds)
 
     def part(self, rows: slice, samples: Array | None = None) -> "RunArrays":
-        """Return a part of the runs, which shares memory with the whole."""
+        """Return the arrays of some of the runs, which share memory with all."""
         return RunArrays(
             self.samples[rows] if samples is None else samples, self.status[rows],
             self.statistics[rows], self.seconds[rows], self.special, self.first + rows.start,
         )  # fmt: skip
 
     def keep(self, k: int, solution: Solution, times: Array) -> None:
-        """Store the solution of the k-th of these runs, with samples at given times [s].
+        """Store the solution of run k, with its samples at given times [s].
 
         A single time is the end: the last state is stored.
         """
@@ -102,7 +102,7 @@ class RunArrays:
 
 
 def _last(solution: Solution) -> Solution:
-    """Return a solution with its last sample only."""
+    """Return a solution reduced to its last sample."""
     end = slice(-1, None)
     held_values = None if solution.held is None else solution.held[end]
     times, states = solution.times[end], solution.states[end]
@@ -117,7 +117,7 @@ def _last(solution: Solution) -> Solution:
 
 @formerly(works="work_integrals")
 class Runs(Sequence[Run]):
-    """Runs of an arm as arrays (run, time, coordinate); ``runs[k]`` builds the `Run` of one.
+    """Runs of an arm as arrays (run, time, coordinate); ``runs[k]`` builds a single `Run`.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Runs(Sequence[Run]):
         return variations.count * (8 * rows * width + 4 * len(COUNTED) + 4 + 1)
 
     def solve(self, solver: Callable[[slice, RunArrays], None], least_runs: int) -> None:
-        """Fill the arrays: call a solver for all runs, or for parts of at least `least_runs`.
+        """Fill the arrays by a solver, for all runs at once or in parts of at least `least_runs`.
 
         Runs are computed in parts if only time histories are stored; the states of a part take a
         tenth of the memory of the results.
@@ -195,7 +195,7 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, which: slice) -> list[Run]: ...
     def __getitem__(self, which: int | slice) -> Run | list[Run]:
-        """Return the `Run` of a number, or a list of those of a slice."""
+        """Return the `Run` with a number, or a list of runs for a slice."""
         numbers = range(len(self))[which]
         if isinstance(numbers, int):
             return self.run_of(numbers, self._states[numbers])[0]
@@ -241,7 +241,7 @@ class Runs(Sequence[Run]):
 
     @property
     def work_integrals(self) -> Array:
-        """Works so far by inputs, wrenches and prescribed coordinates, and dissipated energy [J].
+        """Work so far of inputs, wrenches and prescribed coordinates, and dissipated energy [J].
 
         The array (count, T, 4) is no copy.
         """
@@ -271,7 +271,7 @@ class Runs(Sequence[Run]):
 
     @property
     def reasons(self) -> dict[int, str]:
-        """Reasons of the runs that did not finish, by number of the run."""
+        """Reasons why runs did not finish, by number of the run."""
         solutions = self.results.special.items()
         return {
             k: solution.ending.reason for k, solution in sorted(solutions) if solution.ending.reason
@@ -284,7 +284,7 @@ class Runs(Sequence[Run]):
         return {**counts, "cpu_seconds": self.results.seconds}
 
     def curve(self, name: str) -> Array:
-        """Return a time history of all runs, (count, T), by its name.
+        """Return a time history of all runs, (count, T), by name, such as ``tip x``.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Runs(Sequence[Run]):
     def reduce(
         self, name: str, reduction: str, *, after: float = 0.0, band: float = SETTLING_BAND
     ) -> Array:
-        """Return one number per run of a time history, (count,), without storing the history.
+        """Reduce a time history to one number per run, (count,), without storing the history.
 
         Parameters
         ----------
@@ -349,7 +349,7 @@ class Runs(Sequence[Run]):
         return values
 
     def _curves(self, names: Sequence[str], rows: slice, states: Array) -> Array:
-        """Return time histories (count, T, names) of consecutive runs with the given states."""
+        """Return time histories (count, T, names) of consecutive runs from their states."""
         curves = np.empty((*states.shape[:2], len(names)))
         bases = self.variations.base_of[rows]
         portion_size = max(1, SAMPLES_AT_ONCE // len(self.t))
@@ -371,7 +371,7 @@ class Runs(Sequence[Run]):
         return curves
 
     def _fill(self, curves: Array, names: Sequence[str], k: int, states: Array) -> None:
-        """Set time histories (T, names) of a run from its `Run`."""
+        """Compute time histories (T, names) of one run by building its `Run`."""
         run, _ = self.run_of(k, states)
         reached = np.isin(run.t, self._times) if len(self.t) > 1 else np.ones(1, dtype=bool)
         curves[:] = np.nan

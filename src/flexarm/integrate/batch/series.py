@@ -1,4 +1,4 @@
-"""Runs one after the other in compiled code, in one block of memory that is reset for each run."""
+"""Runs computed one after the other in compiled code, in one reused block of memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ COUNTS = 4  # integers stored per run: return code of `march`, and three statist
 
 @dataclass
 class RunSeries(Record):
-    """Record of runs that differ in some of their first numbers only."""
+    """Record of consecutive runs whose memory differs only in some of the first numbers."""
 
     m: IntegratorState  # integration of the present run
     restart: int  # address of the kernel that resets the memory for a run
@@ -42,7 +42,7 @@ class RunSeries(Record):
 
 @kernel
 def restart(r: RunSeries) -> int:
-    """Reset the memory to the beginning of a run; return 0."""
+    """Reset the memory to the start of a run; return 0."""
     for i in range(r.numbers):
         r.memory[i] = r.first[i]
     for j in range(r.given):
@@ -52,7 +52,7 @@ def restart(r: RunSeries) -> int:
 
 @kernel
 def keep_run(r: RunSeries) -> None:
-    """Copy samples and statistics of the present run."""
+    """Copy samples and statistics of the current run to the results."""
     row = r.run * COUNTS
     r.counts[row + 1] = r.m.steps
     r.counts[row + 2] = r.m.rejections
@@ -67,7 +67,7 @@ def keep_run(r: RunSeries) -> None:
 
 @kernel
 def march_series(r: RunSeries) -> int:
-    """Integrate runs up to index `count`; return `RUNNING` where one needs more trial steps."""
+    """Integrate runs up to index `count`; return `RUNNING` if one needs more trial steps."""
     while r.run < r.count:
         if r.going == 0:  # by address: the kernels share memory hidden from this one
             run_kernel(r.restart, r)
@@ -82,7 +82,7 @@ def march_series(r: RunSeries) -> int:
 
 
 def gather_memory(record: Record, arrays: Sequence[Array | Ints], last: Array) -> Array:
-    """Move a record and its arrays to one block of memory, and return it.
+    """Move a record and its arrays to one block of memory; return the block.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ Rows = Sequence[Mapping[str, Any]] | Columns
 
 
 def read_rows(name: str, rows: Any) -> Rows:
-    """Return values by run as a list of mappings, or as a mapping of arrays (count,).
+    """Return values given per run as a list of mappings, or as a mapping of arrays (count,).
 
     Raises
     ------
@@ -53,7 +53,7 @@ def read_rows(name: str, rows: Any) -> Rows:
 
 
 def _column(name: str, values: Any) -> NDArray[Any]:
-    """Return the values of all runs as an array (count,) of finite numbers."""
+    """Return the values of one name for all runs as an array (count,) of finite numbers."""
     array = np.asarray(values) if isinstance(values, np.ndarray | Sequence) else np.zeros(())
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise refused(name, values, "an array of numbers, one per run", SimulationError)
@@ -69,19 +69,19 @@ def _of(k: int, rows: Any, place: str) -> str:
 
 
 def row_count(rows: Rows) -> int:
-    """Return the number of runs that values by run are given for."""
+    """Return the number of runs for which values are given."""
     return len(next(iter(rows.values()))) if isinstance(rows, Mapping) else len(rows)
 
 
 def row_of(rows: Rows, k: int) -> Mapping[str, Any]:
-    """Return the values of a run by name."""
+    """Return the values of one run, by name."""
     if isinstance(rows, Mapping):
         return {name: values[k].item() for name, values in rows.items()}
     return rows[k]
 
 
 def columns_of(name: str, rows: Rows, units: Mapping[str, str]) -> Columns:
-    """Return values by run as arrays of floats (count,), NaN in runs without the name.
+    """Return values per run as arrays of floats (count,); NaN where a run lacks the name.
 
     Text is converted to the unit of its name, 1 for a name without a unit.
     """
@@ -102,7 +102,7 @@ def columns_of(name: str, rows: Rows, units: Mapping[str, str]) -> Columns:
 
 
 def constant_columns(rows: Rows) -> Columns | None:
-    """Return inputs by run as columns if they are numbers and all runs have the same; or None."""
+    """Return constant inputs per run as columns if all runs have the same inputs; else None."""
     if isinstance(rows, Mapping):
         return columns_of("inputs", rows, {})
     names = set(rows[0]) if len(rows) else set[str]()
@@ -113,13 +113,13 @@ def constant_columns(rows: Rows) -> Columns | None:
 
 
 def distinct(keys: Iterable[Hashable]) -> Ints:
-    """Return a number per key, equal for equal keys, in the order of their first occurrence."""
+    """Number keys in order of first occurrence; equal keys get equal numbers."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
 def row_codes(rows: Rows) -> Ints:
-    """Return a number per run, equal for runs with equal values."""
+    """Return a number per run; runs with equal values have equal numbers."""
     if not isinstance(rows, Mapping):
         return distinct(map(_key, rows))
     values = np.stack([np.asarray(column) for column in rows.values()], axis=1)
@@ -142,7 +142,7 @@ def coordinate_units(model: Model) -> dict[str, str]:
 
 
 def unknown_start(model: Model, name: str) -> SimulationError:
-    """Return the error for an initial coordinate, or a rate, ``NAME.rate``, that is not there."""
+    """Return the error for an unknown name of an initial coordinate or rate (``NAME.rate``)."""
     coordinate, names = name.removesuffix(".rate"), ", ".join(model.names)
     return SimulationError(
         f"starts: there is no coordinate '{coordinate}'. The coordinates are {names}."
@@ -203,12 +203,12 @@ def _slides(task: InitialValueProblem) -> bool:
 
 
 def _holds(task: InitialValueProblem) -> bool:
-    """Return whether a servo without a target holds where the run starts."""
+    """Return whether a servo without a target holds its joint at the start of the run."""
     return not all(x.servo.target or x.servo.rate for x in task.motion.actuators.servos)
 
 
 def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
-    """Return the channels, with the start q as target of every servo that has no target."""
+    """Return the channels, in which servos without a target hold the initial coordinates q."""
     if not _holds(task):
         return task.groups
     pairs = zip(task.groups[3], task.motion.actuators.servos, strict=True)
@@ -216,7 +216,7 @@ def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
 
 
 class Variations:
-    """Initial-value problems of many runs: a few bases, and numbers that differ from run to run.
+    """Initial-value problems of many runs: a few base problems, and numbers per run.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class Variations:
 
     @cached_property
     def problem_of(self) -> Ints:
-        """Index of each run's problem: that of its base, or a later one if the run needs its own.
+        """Index of each run's problem: its base problem, or a later one if it needs its own.
 
         A run with an initial state of its own has its own problem if a servo holds where the run
         starts, or a link slides.
@@ -307,7 +307,7 @@ class Variations:
         return self.states(rows)[:, n : 2 * n]
 
     def some(self, numbers: Ints) -> "Variations":
-        """Return the variations of some of the runs."""
+        """Return the variations for a selection of runs."""
         starts, inputs = (
             {name: values[numbers] for name, values in columns.items()}
             for columns in (self.starts, self.inputs)
@@ -315,12 +315,12 @@ class Variations:
         return Variations(self.bases, self.base_of[numbers], starts, inputs)
 
     def input_values(self, rows: slice | Ints) -> Array:
-        """Return the constant inputs of runs, (count, inputs)."""
+        """Return the constant inputs of the runs, (count, inputs)."""
         values = [column[rows] for column in self.inputs.values()]
         return np.stack(values, axis=1) if values else np.zeros((len(self.base_of[rows]), 0))
 
     def input_channels(self) -> list[int]:
-        """Return the index of the channel of each of the constant inputs."""
+        """Return the channel index of each constant input."""
         names = [channel.name for channel in self.bases[0].groups[0]]
         return [names.index(name) for name in self.inputs]
 
@@ -348,7 +348,7 @@ class Variations:
     def _state_faults(
         self, task: InitialValueProblem, states: Array, runs: Ints
     ) -> Iterator[tuple[int, SimulationError]]:
-        """Yield faults of the initial states of runs with one base."""
+        """Yield faults of initial states, for the runs of one base problem."""
         model = task.equation.model
         suspects = {} if model.arm.start == "stated" else dict(enumerate(runs.tolist()))
         state_limits = [limit for limit in task.state_limits if limit.what]
@@ -366,7 +366,7 @@ class Variations:
 
 
 def equal_groups(numbers: Ints) -> list[Ints]:
-    """Return the indices of equal numbers, one array per number."""
+    """Return the indices at which each distinct number occurs, one array per number."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
@@ -378,9 +378,9 @@ class RunNumber:
         self._words = f"run {k + 1} of {max(count, 1)}"
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Enter the context."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Raise an error with the number in front of its message."""
+        """Leave the context; prefix an error's message with the number of the run."""
         if isinstance(error, FlexarmError):
             raise type(error)(f"{self._words}: {error}") from error

@@ -40,7 +40,7 @@ from flexarm.model.state import fingerprint
 def choose(
     task: InitialValueProblem, rtol: float, *, audit: bool, period: float | None = None
 ) -> tuple[Method, str]:
-    """Return the method that meets a tolerance with least work, and the reason in words.
+    """Return the method that meets a tolerance with the least work, and the reason as text.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def choose(
 
 
 def _race_key(task: InitialValueProblem, rtol: float, period: float | None) -> str:
-    """Return a hash of all data that determine which method wins the trial runs."""
+    """Return a hash of all data on which the winner of the trial runs depends."""
     digest, equation, motion = hashlib.sha256(), task.equation, task.motion
     law = "" if motion.law is None else motion.law.serialize()
     load = equation.model.links[-1].tip_body  # its machine code may be of any
@@ -241,7 +241,7 @@ class TrialRun:
 
     @property
     def work(self) -> float:
-        """Approximate number of operations so far."""
+        """Approximate number of operations of the trial so far."""
         m = self.march
         return (m.steps + m.rejections) * self.per_step + (
             getattr(m, "renewals", 0) * self.per_renewal
@@ -250,7 +250,7 @@ class TrialRun:
     def go(
         self, span: float, limit: float, patience: float = np.inf, worst_cost: float = np.inf
     ) -> float:
-        """Advance to `span` [s] after the begin; return estimated operations of the whole motion.
+        """Advance the trial to `span` [s]; return the estimated operations of the whole motion.
 
         The estimate extrapolates the latest part, since a start is more expensive.  The trial stops
         early after more than `limit` operations, or after more than `enough` if the estimate
@@ -275,7 +275,7 @@ class TrialRun:
         return np.inf if self.failed else projected()
 
     def advance(self, target: float, steps: int = 50) -> bool:
-        """Advance by some trial steps towards a time [s]; return whether it is not reached yet."""
+        """Advance by some trial steps towards a time [s]; return whether time is still left."""
         m = self.march
         if m.t < target:
             m.t_end = min(target, self.begin + self.ticks * self.period)

@@ -206,7 +206,7 @@ REMEDIES = {
 
 
 def _rates(task: InitialValueProblem) -> dict[str, float]:
-    """Return the rates [rad/s] that steps have to resolve, by cause."""
+    """Return the rates [rad/s] that integration steps have to resolve, by cause."""
     model = task.equation.model
     functions = [channel for group in task.groups for channel in group]
     sines = [
@@ -238,7 +238,7 @@ def _steps_per_second(
 def leg_method(
     chosen: Method, first: InitialValueProblem, task: InitialValueProblem, rtol: float
 ) -> Method:
-    """Return the method of a later phase, given the method chosen in the first phase.
+    """Return the method for a later phase, given the method of the first phase.
 
     If brakes hold the stiff joints of the first phase, and vibrations last, an implicit method
     takes many times the work of a method that follows vibrations: then the cheaper of DOP853 and
@@ -259,7 +259,7 @@ def leg_method(
 
 
 def _probe(pilot: TrialRun, duration: float, operations: float) -> tuple[float, float]:
-    """Return estimated CPU time [s] and steps of a motion, from a trial of so many operations."""
+    """Return CPU time [s] and steps of a motion, estimated by a trial of so many operations."""
     m = pilot.march
 
     def mark() -> Array:

@@ -84,7 +84,7 @@ def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refine
 
 
 def is_smooth(task: InitialValueProblem) -> bool:
-    """Return whether forces have no corners, except those at which steps end.
+    """Return whether forces are smooth, except at times where steps end.
 
     Corners, as of servo targets and limits or of springs given by tables, make the difference of
     two solutions a poor estimate of their errors.

@@ -41,7 +41,7 @@ class VibrationModes:
     shapes: Array
 
     def carried(self, rows: Array, group: Ints, *, rates: bool = False) -> Array:
-        """Return the share of each mode in each group of quantities or of rates, (groups, K).
+        """Return each mode's share in each group of quantities, or of rates, (groups, K).
 
         A share is the mode's part of the compliance, multiplied by its period except for rates:
         excitation of an arm is slow.
@@ -119,7 +119,7 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
 
 
 def damped_modes(squares: Array, losses: Array) -> VibrationModes:
-    """Compute the damped modes in terms of the k undamped ones.
+    """Compute the damped modes as combinations of the k undamped modes.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def largest_rate(squares: Array, losses: Array) -> float:
 
 
 def _system(squares: Array, losses: Array) -> Array:
-    """Return the first-order system matrix of damped modes, without positions of rigid modes."""
+    """Return the first-order matrix of the damped modes; rigid modes have rates only."""
     elastic = squares > 0
     size = np.sqrt(squares[elastic])
     return first_order(size * np.eye(len(elastic))[:, elastic], losses, size, elastic)

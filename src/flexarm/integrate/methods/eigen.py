@@ -282,7 +282,7 @@ def largest(n: int, squares: Array) -> float:
 
 @kernel
 def gap(top: float, first: float, second: float) -> float:
-    """Return the difference of two squared frequencies; 0 if only rounding separates them."""
+    """Return the difference of two squared frequencies; 0 if it is at rounding level."""
     difference: float = second - first
     if abs(difference) <= max(EQUAL_SQUARES * max(abs(first), abs(second)), ROUNDING * top):
         return 0.0
@@ -291,7 +291,7 @@ def gap(top: float, first: float, second: float) -> float:
 
 @kernel
 def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Array) -> None:
-    """Rotate modes of equal frequency, such as those of free joints, so that damping is diagonal.
+    """Rotate modes of equal frequency so that their damping matrix is diagonal.
 
     Any combination of such modes is a mode, and without damping rounding errors would select one.
     ``damping`` is the damping matrix in modes; the rotations are Jacobi's.  Such modes get the

@@ -27,7 +27,7 @@ NODES = np.array([0.0, 0.25, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0])
 
 
 def _through(*stages: int) -> Array:
-    """Return Lagrange polynomials of the step fraction through stages, shape (STAGES, POWERS).
+    """Return Lagrange polynomials through stages, in powers of the step fraction, (STAGES, POWERS).
 
     Row j contains the coefficients of the polynomial that multiplies the value at stage j.
     """

@@ -43,7 +43,7 @@ Rows = Sequence[Row]
 
 
 def coefficients(rows: Rows, width: int) -> Array:
-    """Return rows of different lengths as an array (rows, width), padded with zeros."""
+    """Return rows of different lengths as one array (rows, width), padded with zeros."""
     table = np.zeros((len(rows), width))
     for r, row in enumerate(rows):
         table[r, : len(row)] = row
@@ -116,7 +116,7 @@ class Tableau:
 
 @kernel
 def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
-    """Compute the rates of the state at stage i of a step h from the time t and the state y."""
+    """Compute the state's rates at stage i of a step of length h from time t and state y."""
     width = m.stages + 1 + m.extra
     weigh(i, m.size, m.k, m.a[i * width :], m.trial)
     for r in range(m.size):

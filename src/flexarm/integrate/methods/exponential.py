@@ -43,7 +43,7 @@ from flexarm.loops.sums import weigh, weigh_both
 
 @kernel
 def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
-    """Set row and column k of a matrix (n, n) to zero, except for the given diagonal entry."""
+    """Set row and column k of a matrix (n, n) to zero, and its diagonal entry to a value."""
     for i in range(n):
         matrix[i * n + k] = 0.0
         matrix[k * n + i] = 0.0
@@ -52,7 +52,7 @@ def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
 
 @kernel
 def renew(m: ExponentialState) -> int:
-    """Compute the modal basis at the present state; return 0, or 1 if there is none."""
+    """Compute the modal basis at the current state; return 0, or 1 if there is none."""
     n = m.system.n
     find_matrices(m, m.y)
     keep_masses(m)
@@ -75,7 +75,7 @@ def renew(m: ExponentialState) -> int:
 
 @kernel
 def see_modes(m: ExponentialState) -> None:
-    """Compute the modes, by rows, in the coordinates in which errors are measured."""
+    """Compute the modes (rows) in the coordinates that scale the errors."""
     n = m.system.n
     for r in range(n):
         row = m.error_modes[r * n :]
@@ -162,7 +162,7 @@ def tabulate(m: ExponentialState) -> None:
 
 @kernel
 def remainder(m: ExponentialState, x: Array, f: Array, g: Array) -> None:
-    """Compute the modal forcing g from the rates f of the state and the modal state x."""
+    """Compute the modal forcing g: the rates f of the state less the linear part of the modes x."""
     n = m.system.n
     weigh(n, n, m.inverse, f[n:], g)
     for r in range(n):
@@ -179,7 +179,7 @@ def accelerate(m: ExponentialState, x: Array, g: Array, out: Array) -> None:
 
 @kernel
 def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array) -> None:
-    """Compute the modal state m.modal at a stage, from the responses in ``table``.
+    """Compute the modal state m.modal at a stage from the oscillator responses in ``table``.
 
     Modal displacements begin at 0, and modal rates at ``begin`` (1 or 0) times the
     modal rates m.x at the step's begin.
@@ -202,7 +202,7 @@ def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array)
 
 @kernel
 def evaluate(m: ExponentialState, stage: int) -> None:
-    """Evaluate the rates at a stage; store modal forcing g and rates p of further states."""
+    """Evaluate the rates at a stage; store modal forcing g and rates p of non-modal states."""
     n = m.system.n
     fraction = m.nodes[stage]
     drive(m, stage, m.h, 1.0, m.responses[(int(4.0 * fraction) - 1) * n * RESPONSES :])
@@ -221,7 +221,7 @@ def evaluate(m: ExponentialState, stage: int) -> None:
 
 @kernel
 def goes_on(m: ExponentialState) -> int:
-    """Return 1 if the step begins where the last trial ended, in the same modal basis, else 0."""
+    """Return 1 if the step starts at the end of the last trial, in the same basis, else 0."""
     if m.age == 0 or m.last_step == 0.0:
         return 0
     for i in range(2 * m.system.n):
@@ -232,7 +232,7 @@ def goes_on(m: ExponentialState) -> int:
 
 @kernel
 def begin_step(m: ExponentialState) -> None:
-    """Compute the modal rates and the modal forcing g at the step's begin."""
+    """Compute modal rates and modal forcing g at the start of the step."""
     n = m.system.n
     if goes_on(m) == 1:
         for r in range(n):
@@ -247,7 +247,7 @@ def begin_step(m: ExponentialState) -> None:
 def solution(
     m: ExponentialState, table: Array, begin: Array, h: float, tau: float, out: Array
 ) -> None:
-    """Compute the state at a time tau within a step, from modal oscillators and integrated powers.
+    """Compute the state at time tau in a step, from modal responses and integrated powers.
 
     ``begin`` is the state at the step's begin, and ``table`` contains the responses at tau.
     """
@@ -270,7 +270,7 @@ def solution(
 
 @kernel
 def find_powers(m: ExponentialState) -> None:
-    """Evaluate the powers in the middle and at the end of a step again, at the solution itself.
+    """Evaluate the powers again, at the solution in the middle and at the end of a step.
 
     Stages deviate from the solution to either side.  A stiff servo responds with a large force,
     whose power is quadratic: its error does not cancel, but accumulates in the work integrals.

@@ -105,7 +105,7 @@ def fill_in(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def add_time(square: float, loss: float, t: float, begin: Array, out: Array) -> None:
-    """Advance the responses in ``out`` by the time t; ``begin`` contains the responses at t.
+    """Advance the responses in ``out`` by the time t; ``begin`` has the responses at t.
 
     The state at t moves freely, and the polynomial force is expanded about t.  ``begin`` may be
     ``out``.

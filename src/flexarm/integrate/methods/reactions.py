@@ -91,7 +91,7 @@ def find_matrices(m: ExponentialState, y: Array) -> None:
 
 @kernel
 def _note(m: ExponentialState, row: int, t: float) -> None:
-    """Store the present mass matrix rows of prescribed coordinates as the rows at time t [s].
+    """Store the mass matrix rows of prescribed coordinates for time t [s].
 
     ``row`` is BEGIN or END of the step.
     """
@@ -105,7 +105,7 @@ def _note(m: ExponentialState, row: int, t: float) -> None:
 
 @kernel
 def keep_masses(m: ExponentialState) -> None:
-    """Store the present mass matrix rows of prescribed coordinates for the step's begin."""
+    """Store the mass matrix rows of prescribed coordinates at the start of the step."""
     _note(m, BEGIN, m.t)
 
 
@@ -152,7 +152,7 @@ def moves_past(m: ExponentialState) -> int:
 
 @kernel
 def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second_row: int) -> None:
-    """Compute the pull of each fast mode: coupling mass times rates of prescribed coordinates.
+    """Compute each fast mode's coupling: coupling mass times rates of prescribed coordinates.
 
     ``node`` selects the row of pulls (begin, middle or end of the step) and t [s] is the time
     there. Masses are the mean of the stored rows ``first_row`` and ``second_row``.
@@ -176,7 +176,7 @@ def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second
 
 @kernel
 def _pulled(m: ExponentialState, fraction: float, swings: Array) -> float:
-    """Return the power of prescribed coordinates due to accelerations of fast modes.
+    """Return the power of prescribed coordinates that accelerates fast modes.
 
     ``fraction`` is relative to the step, and ``swings`` contains the modal accelerations, (n,).
     """
@@ -192,7 +192,7 @@ def _pulled(m: ExponentialState, fraction: float, swings: Array) -> float:
 
 @kernel
 def take_pulls_off(m: ExponentialState) -> None:
-    """Replace the work due to fast modes in a trial step, a stage sum, by an exact integral."""
+    """Replace the fast modes' part of the work in a trial step by its exact integral."""
     n = m.system.n
     extra = m.size - 2 * n
     _find_masses(m)
@@ -209,7 +209,7 @@ def take_pulls_off(m: ExponentialState) -> None:
 
 @kernel
 def pulled_error(m: ExponentialState, errors: Array) -> float:
-    """Return the error of the work of prescribed coordinates due to errors of modal rates."""
+    """Return the error of the prescribed coordinates' work that modal rate errors cause."""
     n = m.system.n
     total = 0.0
     for r in range(n):
@@ -219,7 +219,7 @@ def pulled_error(m: ExponentialState, errors: Array) -> float:
 
 @kernel
 def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
-    """Return a coefficient of the polynomial for the forcing g of mode r up to a stage.
+    """Return a coefficient of the polynomial of the forcing g of mode r up to a stage.
 
     ``power`` is the power of the step fraction.
     """
@@ -232,7 +232,7 @@ def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
 
 @kernel
 def pulled_work(m: ExponentialState, h: float, tau: float) -> float:
-    """Return the work of prescribed coordinates due to fast modes, from a step's begin to time tau.
+    """Return the work that prescribed coordinates do on fast modes, from step start to tau.
 
     tau counts from the step's begin, m.modal is the modal state at tau, and h the step length.
     Integrated by parts: a pull is a parabola in time, and the oscillator equation gives the

@@ -133,7 +133,7 @@ def linearise(m: RosenbrockState) -> int:
 
 @kernel
 def find_drift(m: RosenbrockState) -> None:
-    """Compute the partial derivative of the rates by time, by a central difference."""
+    """Compute the partial time derivative of the rates by a central difference."""
     for r in range(m.size):
         m.drift[r] = 0.0
     if m.timely == 0 and moving(m.system) == 0:
@@ -151,7 +151,7 @@ def find_drift(m: RosenbrockState) -> None:
 
 @kernel
 def solve_stage(m: RosenbrockState, u: Array) -> None:
-    """Solve the linear system of a stage: first for rates, then for positions and works."""
+    """Solve a stage's linear system, first for rates, then for positions and work integrals."""
     n = m.system.n
     g = 1.0 / (m.h * m.gamma)
     weigh(n, n, m.mass, m.rhs[n:], u[n:])

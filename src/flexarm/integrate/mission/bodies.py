@@ -43,7 +43,7 @@ class FreeBodyState:
 
     @classmethod
     def named(cls, name: str, model: Model) -> "FreeBodyState":
-        """Return the initial state of a body of the model file by name; the payload is at rest.
+        """Return the initial state of a named body of the model file; the payload is at rest.
 
         The pose of the payload is the tip frame.
         """
@@ -63,18 +63,18 @@ class FreeBodyState:
 
     @property
     def about_centre(self) -> Array:
-        """Inertia about the centre of mass in world axes [kg m^2], (3, 3)."""
+        """Rotational inertia about the centre of mass in world axes [kg m^2], (3, 3)."""
         return np.asarray(self.pose.rotation @ self._own_inertia @ self.pose.rotation.T)
 
     @property
     def _own_inertia(self) -> Array:
-        """Inertia about the centre of mass in body axes [kg m^2], (3, 3)."""
+        """Rotational inertia about the centre of mass in body axes [kg m^2], (3, 3)."""
         cross = skew_matrix(self._arm)
         return np.asarray(self.inertia.second + self.inertia.mass * cross @ cross)
 
     @property
     def energy(self) -> float:
-        """Kinetic and gravitational energy [J]."""
+        """Kinetic and gravitational energy of the body [J]."""
         twice = self.inertia.mass * self.velocity @ self.velocity
         twice += self.spin @ self.about_centre @ self.spin
         energy = float(twice / 2 - self.inertia.mass * self.gravity @ self.centre)
@@ -85,7 +85,7 @@ class FreeBodyState:
 
     @property
     def inertial_momentum(self) -> Array:
-        """Momentum [N s], then angular momentum [N m s] about the world's origin, (6,).
+        """Momentum [N s] and angular momentum about the world's origin [N m s] of the body, (6,).
 
         Both are in inertial axes; in an orbit, those of the orbit's Hill frame at time 0.
         """
@@ -124,7 +124,7 @@ class FreeBodyState:
         )
 
     def _circles(self) -> dict[float, Complex]:
-        """Return the fixture's motion about the centre of mass: complex amplitudes [m] by rate.
+        """Return the fixture's position about the centre of mass as waves: amplitudes by rate.
 
         The attitude of a free body is a periodic rotation followed by a uniform rotation about the
         angular momentum (Landau and Lifshitz, Mechanics, section 37): a Fourier series, rotated.
@@ -221,7 +221,7 @@ def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array,
 
 
 def tumbling_period(moments: Array, spin: Array) -> float | None:
-    """Return the period [s] of the spin of a free body in body axes; None if the spin is constant.
+    """Return the period [s] of a free body's tumbling, in body axes; None if its spin is constant.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
 
 
 def _turned_waves(waves: dict[float, Complex], axis: Array, rate: float) -> dict[float, Complex]:
-    """Return waves (complex amplitudes by rate) rotated about an axis at a rate [rad/s]."""
+    """Return waves (complex amplitudes by rate) rotated about an axis at a given rate [rad/s]."""
     rotated: dict[float, Complex] = {}
     for wave_rate, amplitude in waves.items():
         along = axis * (axis @ amplitude)

@@ -78,7 +78,7 @@ def locked_phases(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]
 
 
 def instants(times: Iterable[float], t_end: float) -> list[float]:
-    """Return the times 0, t_end and those between in order [s], merging times equal by rounding."""
+    """Return 0, t_end and the times [s] between, sorted; times equal by rounding are merged."""
     merged = [0.0]
     for t in sorted(times):
         if t - merged[-1] > instant(t) and t_end - t > instant(t_end):
@@ -87,7 +87,7 @@ def instants(times: Iterable[float], t_end: float) -> list[float]:
 
 
 def _instant(times: Sequence[float], t: float) -> float:
-    """Return the last of the sorted times [s] that is not after t.
+    """Return the latest of the sorted times [s] that is not later than t.
 
     The end is returned if t equals the end by rounding.
     """
@@ -97,7 +97,7 @@ def _instant(times: Sequence[float], t: float) -> float:
 
 
 def lock(model: Model, names: Sequence[str]) -> Model:
-    """Return the model with the named joints locked: prescribed, and otherwise unchanged."""
+    """Return the model with the named joints locked, that is, prescribed at constant positions."""
     if not names:
         return model
     links = []
@@ -121,7 +121,7 @@ def lock(model: Model, names: Sequence[str]) -> Model:
 
 
 def _held(acts: AnyActuated) -> AnyActuated:
-    """Return the properties of a joint axis with a prescribed standstill in place of its actuation.
+    """Return a joint axis with its actuation replaced by a prescribed standstill.
 
     Servo, brake, motor and dry friction are left out.
     """
@@ -138,7 +138,7 @@ def _held(acts: AnyActuated) -> AnyActuated:
 
 
 def _with(joint: Any, axis: Axis) -> Any:
-    """Return a joint with the properties of one of its axes replaced."""
+    """Return a joint with one of its axes replaced."""
     return joint.model_copy(update={axis.label: axis.acts}) if axis.label else axis.acts
 
 
@@ -185,7 +185,7 @@ class DiscreteState:
         return f"{self.locked} {stuck} {poses}"
 
     def due(self, model: Model, t: float) -> list[int]:
-        """Return indices of scheduled events that have not happened and are due at time t [s]."""
+        """Return indices of scheduled events that are due at time t [s] and have not happened."""
         return [
             k
             for k, event in enumerate(model.arm.events)
@@ -193,18 +193,18 @@ class DiscreteState:
         ]
 
     def monitors(self, model: Model, k: int, t: float) -> bool:
-        """Return whether event k, of a quantity, has not happened and is active at time t [s]."""
+        """Return whether the conditional event k is active at time t [s] and has not happened."""
         return k not in self.done and model.arm.events[k].after <= t + instant(t)
 
     def holding(self, model: Model) -> dict[str, int]:
-        """Return indices of the coordinates that locks, brakes or dry friction hold, by name."""
+        """Return indices of the coordinates that locks, brakes or friction hold, by name."""
         axes = {axis.name: axis for axis in model.axes}
         indices = {name: axes[name].index for name in self.locked}
         stuck = (name for name, slips in self.closed.items() if slips == 0)
         return indices | {name: model.names.index(name) for name in stuck}
 
     def rigid(self, model: Model) -> list[int]:
-        """Return indices of coordinates held without effort limit: by locks and ideal brakes."""
+        """Return indices of coordinates held rigidly, by locks and brakes of unlimited effort."""
         elements = holders(model)
         return [
             index
@@ -213,11 +213,11 @@ class DiscreteState:
         ]
 
     def capacity(self, holder: StickSlip) -> float:
-        """Return the effort at which a stick-slip element begins to slip."""
+        """Return the effort beyond which a stick-slip element slips."""
         return holder.capacity(braked=holder.axis.name in self.braked)
 
     def loosened(self, model: Model) -> "DiscreteState":
-        """Return the state in which all elements of limited effort slip and resist no impulse."""
+        """Return the state in which elements of limited effort slip, so that impulses move them."""
         elements = holders(model)
         closed = {
             name: slips or int(math.isfinite(self.capacity(elements[name])))
@@ -226,7 +226,7 @@ class DiscreteState:
         return replace(self, closed=closed)
 
     def loaded(self, model: Model) -> bool:
-        """Return whether the set of bodies held by the tip differs from that at the start."""
+        """Return whether the tip holds other bodies than at the start."""
         return set(self.held) != set(_held_at_start(model))
 
     def model(self, model: Model) -> Model:
@@ -239,7 +239,7 @@ class DiscreteState:
         return self._loaded(locked_model) if self.loaded(model) else locked_model
 
     def free_body(self, name: str, model: Model) -> FreeBodyState:
-        """Return the state of a free body, which the tip does not hold.
+        """Return the state of a free body that the tip does not hold.
 
         Raises
         ------
@@ -265,7 +265,7 @@ class DiscreteState:
         return {name: begin for name, (begin, _) in self.servos.items()}
 
     def servoed(self, model: Model) -> Model:
-        """Return the model with this state's servo settings; the arm's equations are unchanged."""
+        """Return the model with this discrete state's servo settings."""
         if not self.servos:
             return model
         return replace(model, links=tuple(self._servoed(part, model) for part in model.links))
@@ -306,7 +306,7 @@ def _held_at_start(model: Model) -> dict[str, Pose]:
 
 
 def held_inertia(model: Model, name: str, pose: Pose) -> Inertia:
-    """Return the inertia, about the tip frame, of a held body whose fixture pose there is given."""
+    """Return the inertia, about the tip frame, of a held body with a given fixture pose."""
     bodies = {free_body.name: free_body.body for free_body in model.arm.bodies}
     body = model.arm.payload if name == PAYLOAD else bodies[name]
     assert body is not None

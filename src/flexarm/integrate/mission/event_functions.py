@@ -39,7 +39,7 @@ class EventArguments:
 
 @dataclass(frozen=True)
 class FixturePath:
-    """Path of a body's fixture: a polynomial in the time since `begin`, plus sinusoidal waves."""
+    """Path of a body's fixture: a polynomial in time since `begin`, plus sinusoidal waves."""
 
     begin: float  # [s]
     powers: tuple[Vector, ...]  # coefficients [m], [m/s], [m/s^2]
@@ -71,11 +71,11 @@ class FixturePath:
 
     @property
     def fastest(self) -> float:
-        """Largest angular rate of a wave [rad/s]; 0 without waves."""
+        """Largest angular rate of the path's waves [rad/s]; 0 without waves."""
         return max((rate for rate, _, _ in self.waves), default=0.0)
 
     def trace(self, t: Expr) -> Expr:
-        """Return an expression of the position [m] at T times [s] in a row, (3, T)."""
+        """Return an expression of the fixture's position [m] at T times [s], (3, T)."""
         elapsed = t - self.begin
         basis = [elapsed**k for k in range(len(self.powers))]
         columns = [ca.DM(coefficients) for coefficients in self.powers]
@@ -129,12 +129,12 @@ class EventFunction:
 
     @property
     def fastest(self) -> float:
-        """Fastest oscillation [rad/s] that a spinning body causes; 0 without a body."""
+        """Fastest oscillation [rad/s] that a tumbling body causes; 0 if no body is involved."""
         return 0.0 if self.path is None else self.path.fastest
 
     @property
     def smooth(self) -> bool:
-        """Whether the rate of the event function follows from accelerations."""
+        """Whether the rate of the event function can be computed from accelerations."""
         return self.kind != "effort"
 
     def bounds(self, when: When) -> tuple[float, float]:

@@ -42,7 +42,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Guard:
-    """Event function and its consequence: an event of the model file, or a stick-slip change."""
+    """Event function with its consequence: an event of the model file, or stick or slip."""
 
     event_function: EventFunction
     event: int = -1
@@ -86,16 +86,16 @@ class HybridSimulation:
 
     @property
     def single(self) -> bool:
-        """Whether the run has one phase: no events, event functions or changes of locks."""
+        """Whether the run has a single phase: no events, event functions or changes of locks."""
         return len(self.instants) == 2 and not self.guards and not self.events
 
     @property
     def plain(self) -> bool:
-        """Whether the run has one phase, in which no lock or brake holds a coordinate."""
+        """Whether the run has a single phase in which no lock or brake is active."""
         return self.single and not self.discrete.holding(self.model)
 
     def foreseen_phases(self) -> int:
-        """Estimate how many phases after the first will need newly compiled equations.
+        """Estimate how many later phases will need newly compiled equations.
 
         Several brakes of limited effort stop their joints one after another; each dry friction
         element counts once.
@@ -116,7 +116,7 @@ class HybridSimulation:
         return len(brake_sets) + len(locked) - 2 + extra + dry
 
     def run_phase(self, model: Model) -> RunPhase:
-        """Return the record of the present phase: prescribed coordinates and changed tip body."""
+        """Return the current phase's record: coordinates held, and the body at the tip."""
         tip = model.links[-1].tip_body if self.discrete.loaded(self.model) else None
         return RunPhase(0, model.prescribed, tip)
 
@@ -140,7 +140,7 @@ class HybridSimulation:
     def equation(
         self, reference_attitude: Array, discrete: DiscreteState | None = None
     ) -> Equation:
-        """Return the equation of motion in the present discrete state, or in a given one.
+        """Return the equation of motion in the current discrete state, or in a given one.
 
         `reference_attitude` contains the reference attitudes that attitude angles are relative to.
         """
@@ -184,11 +184,11 @@ class HybridSimulation:
         return state
 
     def leg_end(self, t: float) -> float:
-        """Return the time [s] of the next scheduled change after t, or the end of the run."""
+        """Return the end [s] of the phase that begins at t: the next scheduled change at most."""
         return next((t_next for t_next in self.instants if t_next - t > instant(t)), self.t_end)
 
     def actuators(self, model: Model) -> Actuators:
-        """Return the actuators and event functions of a model in the present discrete state."""
+        """Return a model's actuators and event functions in the current discrete state."""
         event_functions = tuple(self._event_function(guard) for guard in self.guards)
         slipping = [Slipping.of(holder) for holder in self._slip_elements()]
         ties = [
@@ -204,7 +204,7 @@ class HybridSimulation:
         )
 
     def tie_targets(self) -> list[Channel]:
-        """Return the positions that the tip is tied to as functions of time, three per tie."""
+        """Return target positions of the ties at the tip as functions of time, three per tie."""
         channels = []
         for name, (tie, place, begin) in self.discrete.ties.items():
             fixed = [Constant[float](kind="constant", value=float(x)) for x in place]
@@ -212,7 +212,7 @@ class HybridSimulation:
         return channels
 
     def _event_function(self, guard: Guard) -> EventFunction:
-        """Return the event function of a guard; for a distance, with the path of the free body.
+        """Return a guard's event function; for a distance, with the free body's path.
 
         If the event can no longer happen, the path is that of the body from the start of the run.
         """
@@ -226,7 +226,7 @@ class HybridSimulation:
         return replace(guard.event_function, path=path)
 
     def _can_happen(self, guard: Guard) -> bool:
-        """Return whether the event of a guard can still happen.
+        """Return whether a guard's event can still happen.
 
         An event at a distance cannot happen while the tip holds the body.
         """
@@ -236,7 +236,7 @@ class HybridSimulation:
         )
 
     def armed(self, t: float) -> dict[int, EventFunction]:
-        """Return the event functions of a phase that begins at time t [s], by event index."""
+        """Return the event functions that are active in a phase from time t [s], by event index."""
         return {
             guard.event: self._event_function(guard)
             for guard in self.guards
@@ -287,14 +287,14 @@ class HybridSimulation:
         return low, high
 
     def enter(self, state: State) -> State:
-        """Return the state after locks and scheduled events that are due at the state's time."""
+        """Return the state after all locks and scheduled events due at its time."""
         t = state.t
         phase = next(phase for phase in reversed(self._phases) if phase.begin <= t + instant(t))
         self.discrete = replace(self.discrete, locked=phase.locked)
         return self._apply_events(self.discrete.due(self.model, t), state)
 
     def triggered(self, indices: Sequence[int], value: float, state: State) -> State:
-        """Return the state after guards were triggered: simultaneous events, or one stick or slip.
+        """Return the state after triggered guards: simultaneous events, or one stick or slip.
 
         `indices` are those of the guards, `value` the value of the first guard's event function.
         """
@@ -334,7 +334,7 @@ class HybridSimulation:
         return self._adopt(transition, state)
 
     def _transition(self, state: State) -> Transition:
-        """Return a transition that begins at a state."""
+        """Return a transition from a given state."""
         equation = partial(self.equation, state.reference_attitude)
         return Transition(self.model, equation, self.discrete, state.t, state.q, state.v)
 
@@ -361,7 +361,7 @@ class HybridSimulation:
 
 
 def times_of(times: Array, begin: float, end: float) -> Array:
-    """Return the sample times [s] of a phase, including begin and end of the phase."""
+    """Return the sample times [s] of a phase, its start and end included."""
     inside = times[(times > begin + instant(begin)) & (times < end - instant(end))]
     return np.concatenate([[begin], inside, [end]])
 
@@ -377,7 +377,7 @@ def leg_task(
     acting: tuple[Acting, ...] = (),
     compiles: bool = True,
 ) -> InitialValueProblem:
-    """Build the initial-value problem of the phase that begins at a state.
+    """Build the initial-value problem of the phase that starts from a given state.
 
     Raises
     ------
@@ -428,7 +428,7 @@ def after(task: InitialValueProblem, solution: Solution) -> State:
 def pending_events(
     hybrid: HybridSimulation, run: Run, armed: Sequence[tuple[float, Mapping[int, EventFunction]]]
 ) -> tuple[PendingEvent, ...]:
-    """Return the events that did not happen in a run, and the nearest approach of each event.
+    """Return the events that did not happen in a run, each with its nearest approach.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ OPEN = 2
 
 @kernel
 def way_moving(rate: float, largest: float) -> int:
-    """Return the stick-slip state at a rate: stick within rounding of the largest rate."""
+    """Return the stick-slip state at a rate; rates at rounding level count as sticking."""
     if abs(rate) <= ACCUMULATED * largest:
         return 0
     return 1 if rate > 0.0 else -1
@@ -22,7 +22,7 @@ def way_moving(rate: float, largest: float) -> int:
 
 @kernel
 def way_closed(way: int, rate: float, capacity: float) -> int:
-    """Return the stick-slip state after a brake of the given capacity has closed."""
+    """Return the stick-slip state after a brake of a given effort has closed."""
     if way == 0 or not math.isfinite(capacity):
         return 0
     way_at_rate: int = way_moving(rate, 0.0)
@@ -31,7 +31,7 @@ def way_closed(way: int, rate: float, capacity: float) -> int:
 
 @kernel
 def way_next(way: int, effort: float, capacity: float, rate: float, change: float) -> int:
-    """Return the next stick-slip state of a coordinate that no lock holds.
+    """Return the next stick-slip state of a coordinate that is not locked.
 
     A sticking coordinate slips if its holding effort exceeds `capacity`.  A slipping coordinate
     sticks if its rate opposes the slip direction, or if the rate is 0 and `change` is not in that

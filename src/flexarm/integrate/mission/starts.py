@@ -32,7 +32,7 @@ def first_state(
     law: bool,
     locked: Set[str] = frozenset(),
 ) -> tuple[State, Array]:
-    """Return the initial state of a run, and coordinates (n,) that servos without target hold.
+    """Return a run's initial state, and the positions (n,) that servos without target hold.
 
     The state is that of the model file, an equilibrium, or the end of another run.  Servos without
     a target hold the initial coordinates; for the start ``equilibrium``, those of the model file.
@@ -54,7 +54,7 @@ def first_state(
 
 
 def state_of(model: Model, equilibrium: Equilibrium) -> State:
-    """Return the initial state at an equilibrium, with prescribed coordinates of the model file."""
+    """Return the initial state at an equilibrium; prescribed coordinates follow the model file."""
     if equilibrium.model.names != model.names:
         raise SimulationError(
             "start: the equilibrium has coordinates that differ from this arm's, "
@@ -163,7 +163,7 @@ def _at_targets(
     push: Push,
     rates: Array,
 ) -> Equilibrium:
-    """Return the equilibrium in which the positions that servos measure agree with their targets.
+    """Return the equilibrium in which servo measurements agree with servo targets.
 
     Joint positions are corrected iteratively by the difference between measured position and
     target.
@@ -225,7 +225,7 @@ def _require_within(name: str, value: float, limit: float, limit_name: str) -> N
 def _force_function(
     model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, r: Array
 ) -> Any:
-    """Return a function of q for the inputs, the generalised forces (n,), and their Jacobian by q.
+    """Return a function of q for inputs, generalised forces (n,), and the forces' Jacobian by q.
 
     The forces are those of inputs u and servos at rates v and targets r (target and rate by row).
     """
@@ -251,7 +251,7 @@ def _force_function(
 
 
 def continued(model: Model, state: State, run: RunData) -> State:
-    """Return the state at the end of another run, with prescribed coordinates of time 0."""
+    """Return the final state of another run, with prescribed coordinates reset to time 0."""
     if run.model.names != model.names:
         raise SimulationError(
             "start: the run has coordinates that differ from this arm's, "

@@ -27,7 +27,7 @@ class Kinetics(Protocol):
 
     @property
     def model(self) -> Model:
-        """The arm's model."""
+        """Model of the arm."""
 
     def mass_matrix(self, q: Array) -> Array:
         """Compute the mass matrix, (n, n)."""
@@ -44,7 +44,7 @@ class Kinetics(Protocol):
 
 @dataclass
 class Transition:
-    """State of an arm at one instant, which the events of that instant modify.
+    """State of an arm at one instant while the events of that instant modify it.
 
     Numbers may be complex: imaginary parts are tangents, which the events transform as well.
 
@@ -87,7 +87,7 @@ class Transition:
         return self.model.arm.events
 
     def apply(self, due: Collection[int]) -> None:
-        """Apply the events with indices `due`, then stop all coordinates that are held rigidly.
+        """Apply the events with indices `due`, then stop rigidly held coordinates.
 
         Actions are applied in the order of `EFFECTS`, equal actions in the order of event titles:
         the order in the model file does not matter.
@@ -117,7 +117,7 @@ class Transition:
         self.arrest()
 
     def arrest(self) -> None:
-        """Stop moving coordinates that locks or brakes of unlimited effort hold, by an impulse."""
+        """Stop moving coordinates that are held rigidly, by an impulse."""
         rigid = self.discrete.rigid(self.model)
         if not np.any(self.v[rigid]):
             return
@@ -179,14 +179,14 @@ class Transition:
         self.discrete = replace(self.discrete, ties=ties)
 
     def attach(self, _: int, tie: Tie) -> None:
-        """Attach a tie to the tip; the energy that the tie stores at once is added to `brought`."""
+        """Attach a tie to the tip; add the energy it stores at once to `brought`."""
         place = self.equation(self.discrete).tip_pose(self.q)[1]
         ties = {**self.discrete.ties, tie.name: (tie, place, self.t)}
         self.discrete = replace(self.discrete, ties=ties)
         self.brought += self._stored(tie.name)
 
     def brake(self, _: int, names: Sequence[str]) -> None:
-        """Close the brakes of the named joints; brakes of limited effort slip where joints move."""
+        """Close the brakes of the named joints; a limited brake slips on a moving joint."""
         closed = dict(self.discrete.closed)
         for name, holder in self.holders.items():
             if holder.brake is not None and holder.axis.name in names:
@@ -204,7 +204,7 @@ class Transition:
         self.discrete = replace(self.discrete, over=ends)
 
     def turn_brakes(self) -> None:
-        """Set closed elements of limited effort to slip where joints move, else to stick."""
+        """Set closed elements of limited effort to slip on moving joints, else to stick."""
         closed = dict(self.discrete.closed)
         largest = float(np.abs(self.v).max(initial=0.0))
         for name, holder in self.holders.items():
@@ -217,7 +217,7 @@ class Transition:
         return self.equation(self.discrete.loosened(self.model))
 
     def _follow(self, result: "Impulse") -> None:
-        """Adopt rates and work of an impulse, and update stick or slip of all coordinates."""
+        """Adopt the rates and work of an impulse, and update all stick-slip states."""
         self.v = result.v
         self.prescribed_work += result.prescribed_work
         self.turn_brakes()
@@ -226,7 +226,7 @@ class Transition:
         self.lost[k] = self.lost.get(k, 0.0) + energy
 
     def _cause(self, index: int) -> int:
-        """Return the index of the event that closed a coordinate's brake at this instant, or -1."""
+        """Return the index of the event that closed a coordinate's brake now; -1 if none did."""
         names = {holder.axis.name for holder in self.holders.values() if holder.index == index}
         current = (k for k, t in self.discrete.done.items() if t == self.t)
         return min((k for k in current if names & set(self.events[k].brake)), default=-1)

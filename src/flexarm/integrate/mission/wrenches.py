@@ -69,7 +69,7 @@ class StateWrench:
 
 
 def acting_on(arm: Arm, wrenches: Sequence[StateWrench] | None) -> tuple[Arm, tuple[Acting, ...]]:
-    """Return an arm with six unit wrenches added per state wrench, and laws with factor indices.
+    """Return the arm with six unit wrenches per state wrench, and laws with factor indices.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def acting_on(arm: Arm, wrenches: Sequence[StateWrench] | None) -> tuple[Arm, tu
 
 
 def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
-    """Raise an error if arguments or result of a wrench's law do not have the sizes of the arm."""
+    """Raise an error if a wrench law's arguments or result have wrong sizes for the arm."""
     for wrench in acting:
         arguments = [wrench.law.size_in(k) for k in range(wrench.law.n_in())]
         results = [wrench.law.size_out(k) for k in range(wrench.law.n_out())]
@@ -151,7 +151,7 @@ def _with_table(unit: Wrench, factor: dict[str, Any]) -> Wrench:
 
 
 def _wrenches_by_body(arm: Arm) -> list[tuple[str, tuple[Wrench, ...]]]:
-    """Return pairs of name (base or link) and wrenches, in the order of the wrench factors."""
+    """Return pairs of body name (base or link) and wrenches, ordered as the wrench factors."""
     base = [("base", arm.base.wrenches)] if isinstance(arm.base, FreeBase) else []
     links = zip(arm.link_names, (link.wrenches for link in arm.links), strict=True)
     return [*base, *links]

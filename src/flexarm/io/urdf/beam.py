@@ -40,7 +40,7 @@ def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
 
 
 def mass_between(body: Inertia, length: float) -> float:
-    """Return the mass of the uniform rod with a body's integral of x (length - x) dm [kg].
+    """Return the mass [kg] of the uniform rod whose integral of x (length - x) dm is a body's.
 
     Masses at the beam's ends do not contribute to the integral. The result is negative if masses
     behind the root or beyond the tip outweigh the masses between.
@@ -50,7 +50,7 @@ def mass_between(body: Inertia, length: float) -> float:
 
 
 def mass_that_fits(body: Inertia, rod: Inertia) -> float:
-    """Return the mass of the heaviest rod whose removal leaves a physical inertia [kg].
+    """Return the mass of the heaviest rod [kg] that can be removed from a physical inertia.
 
     ``rod`` has the inertia of the rod per kilogram.
     """
@@ -99,7 +99,7 @@ def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
 
 
 def distance_to_ends(root: Inertia, tip: Inertia, length: float) -> float:
-    """Return the mean distance of the end bodies' masses from their beam ends, along the beam [m].
+    """Return the mean distance [m], along the beam, of the end bodies' mass from the beam's ends.
 
     Both inertias are in the frame at the beam's root. The distance is 0 for a centre of mass
     beyond the beam's end.
@@ -109,7 +109,7 @@ def distance_to_ends(root: Inertia, tip: Inertia, length: float) -> float:
 
 
 def smallest_eigenvalue(matrix: Array) -> float:
-    """Return the smallest eigenvalue of an inertia matrix, over the magnitude of the largest."""
+    """Return the smallest eigenvalue of an inertia matrix relative to the largest magnitude."""
     values = np.linalg.eigvalsh(matrix)
     return float(values[0] / max(abs(values[-1]), 1e-300))
 
@@ -126,13 +126,13 @@ def largest_share(matrix: Array, part: Array) -> float:
 
 
 def is_body(remainder: Inertia, body: Inertia) -> bool:
-    """Return whether an inertia is positive semidefinite, within rounding of the whole body's."""
+    """Return whether an inertia is positive semidefinite up to rounding."""
     largest = np.linalg.eigvalsh(_spatial(body))[-1]
     return bool(np.linalg.eigvalsh(_spatial(remainder))[0] >= -ACCUMULATED * largest)
 
 
 def central_without_rounding(body: Inertia) -> list[float]:
-    """Return xx, yy, zz, xy, xz, yz about the centre of mass [kg m^2], clipped to semidefinite.
+    """Return xx, yy, zz, xy, xz, yz about the centre of mass [kg m^2], made semidefinite.
 
     Negative eigenvalues within rounding are replaced by 0.
     """
@@ -159,7 +159,7 @@ def _spatial(body: Inertia) -> Array:
 
 
 def _axial_moments(body: Inertia) -> Array:
-    """Return the matrix of mass [kg], first [kg m] and second moment [kg m^2] along x, (2, 2)."""
+    """Return mass [kg], first [kg m] and second moment [kg m^2] along x as a matrix, (2, 2)."""
     second = np.trace(body.second) / 2 - body.second[0, 0]
     return np.array([[body.mass, body.first[0]], [body.first[0], second]])
 
@@ -331,7 +331,7 @@ def _attached_ends(segment: Segment, pose: Pose, length: float) -> dict[str, str
 
 
 def _split(remainder: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
-    """Return the bodies at the beam's root and tip, into which the mass off the beam is divided.
+    """Divide the mass off the beam into bodies at its root and at its tip.
 
     ``share`` is the tip's fraction of this mass; None leaves the choice to `split_at_ends`.
     """
@@ -407,7 +407,7 @@ def _section_with_mass(
 
 
 def _stiffnesses_and_radii(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
-    """Return stiffnesses of a section by name, and squared radii of gyration about y, z [m^2]."""
+    """Return a section's stiffnesses by name, and squared radii of gyration about y, z [m^2]."""
     material = section.get("material", {})
     if not isinstance(material, dict):
         raise ModelError(
@@ -425,7 +425,7 @@ def _stiffnesses_and_radii(section: dict[str, Any]) -> tuple[dict[str, Any], Arr
 
 
 def _rod(length: float, squared_radii: Array) -> Inertia:
-    """Return the inertia of a uniform rod of 1 kg along x, with squared radii of gyration [m^2]."""
+    """Return the inertia of a uniform rod of 1 kg along x with squared gyration radii [m^2]."""
     second = np.diag(squared_radii + np.array([0.0, length**2 / 3, length**2 / 3]))
     return Inertia(1.0, np.array([length / 2, 0.0, 0.0]), second)
 
@@ -445,7 +445,7 @@ def _inertia(section: Section, length: float) -> Inertia:
 
 
 def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
-    """Return stations [m], each with mass per length and rotary inertias per length, (4,).
+    """Return stations [m], each with four values: mass and rotary inertias per length.
 
     Between stations the values are linear.
     """

@@ -292,7 +292,7 @@ class _Draft:
     pictures: dict[int, tuple[str, bytes]] = field(default_factory=dict)
 
     def root(self, k: int) -> Pose:
-        """Return the root frame of a link, or of its beam, in the frame of its segment."""
+        """Return the root frame of a link or of its beam, in the frame of the link's segment."""
         return self.beams[k].pose if k in self.beams else IDENTITY
 
     def arm(self, source: str, path: Path) -> Arm:
@@ -314,7 +314,7 @@ class _Draft:
         raise ModelError(report(source, problems))
 
     def _whence(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-        """Return the path in the side file that corresponds to a path in the arm's data."""
+        """Return the side-file path that corresponds to a path in the arm's data."""
         if len(path) < 2 or not isinstance(path[1], int) or path[1] >= len(self.chain.joints):
             return path
         if path[2:3] == ("joint",):
@@ -345,7 +345,7 @@ class _Draft:
         return data | {"links": links}
 
     def _link(self, k: int, joint: UrdfJoint, place: Pose, tip_body: Inertia) -> dict[str, Any]:
-        """Return the data of a link and its joint, which the previous tip carries at a given pose.
+        """Return the data of a link and its joint, given the joint's pose at the previous tip.
 
         ``riding`` is the body on the previous beam's tip.
         """
@@ -374,7 +374,7 @@ class _Draft:
         }  # fmt: skip
 
     def _acting(self, joint: UrdfJoint) -> dict[str, Any]:
-        """Return limits, friction and start of a joint, overridden by keys of the side file."""
+        """Return limits, friction and start of a joint; keys of the side file take precedence."""
         start = self._start(joint)
         keys: dict[str, Any] = {"limits": joint.limits, "friction": joint.friction}
         keys["start"] = {} if start is None else {"position": start[0]}
@@ -385,7 +385,7 @@ class _Draft:
         return keys
 
     def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
-        """Return the start position of a joint whose limits exclude 0, with its name; else None."""
+        """Return the name and start position of a joint whose limits exclude 0; else None."""
         side_keys = self.side.data.get("joints", {}).get(joint.name, {})
         start, side_limits = side_keys.get("start", {}), side_keys.get("limits", {})
         is_given = not isinstance(start, dict) or "position" in start or "motion" in side_keys
@@ -412,7 +412,7 @@ class _Draft:
         ]
 
     def renamed(self) -> list[str]:
-        """Return notes on names that were changed since a model file does not allow them."""
+        """Return notes on names that were changed because model files do not allow them."""
         names = [name for joint in self.chain.joints for name in (joint.child, joint.name)]
         pairs = zip(names, self.names, strict=False)
         return [f"{old} is called {new} here" for old, new in pairs if old != new]

@@ -178,7 +178,7 @@ SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("ra
 
 
 def _geometry(element: ET.Element, role: str) -> "Geometry":
-    """Return a visual or collision geometry of a link; an error is stored in it, not raised."""
+    """Return a link's visual or collision geometry; errors are stored in it, not raised."""
     try:
         pose, geometry = _origin(element, f"its {role}"), element.find("geometry")
         shape = next((child for child in geometry or () if child.tag in SIZES), None)
@@ -213,7 +213,7 @@ def _inertia(element: ET.Element | None, mass: float, label: str) -> Array:
 
 
 def _no_body(matrix: Array) -> str:
-    """Return text on why no body can have an inertia matrix; empty if it is possible."""
+    """Return why no body can have an inertia matrix; empty if a body can."""
     smallest, middle, largest = np.linalg.eigvalsh(matrix).tolist()
     if largest <= (smallest + middle) * (1 + INERTIA_DIGITS):
         return ""
@@ -254,7 +254,7 @@ def _axis(element: ET.Element, label: str) -> tuple[float, float, float]:
 
 
 def _limits(element: ET.Element | None, urdf_type: str, label: str) -> dict[str, float]:
-    """Return joint limits by their names in model files, without those that mean no limit."""
+    """Return joint limits by model-file key; limits that mean no limit are left out."""
     if element is None or urdf_type == "fixed":
         return {}
     names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
@@ -288,7 +288,7 @@ def _limits(element: ET.Element | None, urdf_type: str, label: str) -> dict[str,
 
 
 def _friction(element: ET.Element | None, label: str) -> dict[str, float]:
-    """Return viscous and Coulomb friction of a joint by their names in model files."""
+    """Return viscous and Coulomb friction of a joint by model-file key."""
     friction: dict[str, float] = {}
     for key, name in (("damping", "viscous"), ("friction", "coulomb")):
         if element is not None and element.get(key) is not None:
@@ -407,7 +407,7 @@ class Robot:
 
     @cached_property
     def above(self) -> dict[str, UrdfJoint]:
-        """Joint that carries a link, by the link's name; the root link has none."""
+        """Joint that carries a link, by the name of the link; the root link has no joint."""
         return {joint.child: joint for joint in self.joints.values()}
 
     @cached_property
@@ -424,7 +424,7 @@ class Robot:
         return joints
 
     def below(self, link: str) -> Iterator[str]:
-        """Yield the names of a link and of all links that it carries."""
+        """Yield the names of a link and of all links outboard of it."""
         pending = [link]
         while pending:
             name = pending.pop()
@@ -510,7 +510,7 @@ def _require_single_axis(joint: UrdfJoint) -> None:
 
 
 def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
-    """Return the links fixed to a link, up to the chain's next moving joint, as one segment."""
+    """Return as one segment a link and the links fixed to it, up to the next moving joint."""
     chain_joints = {joint.name for joint in path if joint.moves}
     end, frozen = IDENTITY, []
     members: list[SegmentMember] = []
@@ -550,7 +550,7 @@ def _notes(
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Return distinct names of limited length that a model file allows, from names of a URDF."""
+    """Return distinct names allowed in a model file, made from names of a URDF."""
     result: list[str] = []
     for name in names:
         word = re.sub(r"[\s.\[\]=,:]", "_", CONTROL.sub("_", name))[: NAME_LENGTH - 4]
@@ -583,7 +583,7 @@ class Segment:
 
     @property
     def body(self) -> Inertia:
-        """Inertia of all links of the segment, in its frame."""
+        """Inertia of all links of the segment, in the segment's frame."""
         return sum((member.body for member in self.members), NO_INERTIA)
 
     @property

@@ -200,7 +200,7 @@ class SpanModes:
 
 
 class SpanEigenproblem:
-    """Matrix B that maps strains of unit stiffness to mass-weighted displacements.
+    """Matrix B from strains of unit stiffness to mass-weighted displacements.
 
     With strain rates z_t, half the squared norm of B z_t is the kinetic energy.  The rows are the
     displacements and slopes at the quadrature points, then the tip body, then the hub.
@@ -235,7 +235,7 @@ class SpanEigenproblem:
         self.free = np.linalg.qr(self.rigid)[0]
 
     def _rigid(self) -> Array:
-        """Return the rows of B for the rigid-body motions 1 and x that the root leaves free."""
+        """Return the rows of B for the rigid-body motions 1 and x that the root permits."""
         order, support = self.mesh.motion.order, self.conditions.support
         if support.startswith("clamped"):
             return np.zeros((sum(root.size for root in self.roots) + len(self.tip) + 1, 0))
@@ -282,7 +282,7 @@ class SpanEigenproblem:
         return motion
 
     def sense(self, z: Array) -> Array:
-        """Return the signs (k,) that make the free tip displacement of each mode positive.
+        """Return signs (k,) for which each mode's free tip displacement is positive.
 
         For a pinned tip the tip slope becomes positive, for a clamped tip the tip strain.
         """
@@ -297,7 +297,7 @@ class SpanEigenproblem:
         return np.where(size < 0, -1.0, 1.0)
 
     def loaded(self, z: Array) -> Array:
-        """Compute B z for k columns with the root clamped and no projection, shape (rows, k)."""
+        """Compute B z for k columns, root clamped, without projection, shape (rows, k)."""
         hub = np.zeros((1, z.shape[1]))
         return self._stack(self.mesh.fields(z), self.mesh.tip @ z, hub)
 
