@@ -51,11 +51,11 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *, call: i
     monkeypatch.setattr(owner, name, called)
 
 
-@pytest.mark.parametrize("phase", ["leg_task", "solve", "after"])
+@pytest.mark.parametrize("phase", ["phase_problem", "solve", "after"])
 def test_between_legs_what_was_computed_is_kept(
     monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
-    """`leg_task` traces a phase, `solve` begins by compiling it, `after` reads the state."""
+    """`phase_problem` traces a phase, `solve` begins by compiling it, `after` reads the state."""
     whole = flexarm.simulate(arm(), t_end=0.5, dt=0.01)
     interrupt(monkeypatch, module, phase, call=2)
     run = flexarm.simulate(arm(), t_end=0.5, dt=0.01)

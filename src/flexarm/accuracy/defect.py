@@ -44,9 +44,9 @@ class Motion:
     # Reference attitudes of a free base and of spherical joints, (T, 3 k, 3).
     reference_attitudes: Array
     push: Array | None = None  # generalised forces of drive trains beside those of inputs, (T, n)
-    # Phases: index of the first sample, indices of the prescribed or fixed coordinates, and
-    # jumps of the rates, (n,) or empty.  Without phases those of the model are prescribed.
-    held: tuple[tuple[int, tuple[int, ...], tuple[float, ...]], ...] = ()
+    # Per phase: index of the first sample, indices of the prescribed or locked coordinates, and
+    # jumps of the rates, (n,) or empty.  If empty, there is one phase.
+    phases: tuple[tuple[int, tuple[int, ...], tuple[float, ...]], ...] = ()
     # Stiffness and damping of a control law, (n, n) each; None if the model's servos act.
     feedback: tuple[Array, Array] | None = None
 
@@ -75,17 +75,17 @@ class RicherArm:
             (rich.modes, twist_loads(rich)) for part, rich in pairs if part.exact and can_grow(part)
         ]
 
-    def legs(self, motion: Motion) -> list[MotionPhase]:
+    def phases(self, motion: Motion) -> list[MotionPhase]:
         """Split a motion into phases, in each of which the same coordinates are locked."""
-        phases = motion.held or ((0, self.original.prescribed, ()),)
-        ends = [first for first, _, _ in phases[1:]] + [len(motion.t) - 1]
-        legs = []
-        for (first, fixed_indices, jump), last in zip(phases, ends, strict=True):
+        starts = motion.phases or ((0, self.original.prescribed, ()),)
+        ends = [first for first, _, _ in starts[1:]] + [len(motion.t) - 1]
+        phases = []
+        for (first, fixed_indices, jump), last in zip(starts, ends, strict=True):
             fixed = {self.kept[i] for i in fixed_indices}
             shared = [i for i in self.kept if i not in fixed]
             free = [i for i in range(self.model.size) if i not in fixed]
-            legs.append(MotionPhase(first, last, shared, free, jump))
-        return [leg for leg in legs if leg.last > leg.first]
+            phases.append(MotionPhase(first, last, shared, free, jump))
+        return [phase for phase in phases if phase.last > phase.first]
 
     @cached_property
     def _functions(self) -> dict[str, ca.Function]:
@@ -122,7 +122,7 @@ class RicherArm:
         return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
 
     def unbalanced(
-        self, motion: Motion, leg: MotionPhase, samples: Indices, mass: Array, bias: Array
+        self, motion: Motion, phase: MotionPhase, samples: Indices, mass: Array, bias: Array
     ) -> tuple[Array, Array]:
         """Compute accelerations and residual forces on the added shapes, (S, n) each."""
         a = np.zeros(bias.shape)
@@ -135,9 +135,9 @@ class RicherArm:
         if motion.push is not None:
             forces[:, self.kept] += motion.push[samples]
         residual = forces - np.einsum("tij,tj->ti", mass, a)
-        block = mass[:, leg.shared][:, :, leg.shared]
-        a[:, leg.shared] = np.linalg.solve(block, residual[:, leg.shared, None])[..., 0]
-        residual -= np.einsum("tij,tj->ti", mass[:, :, leg.shared], a[:, leg.shared])
+        block = mass[:, phase.shared][:, :, phase.shared]
+        a[:, phase.shared] = np.linalg.solve(block, residual[:, phase.shared, None])[..., 0]
+        residual -= np.einsum("tij,tj->ti", mass[:, :, phase.shared], a[:, phase.shared])
         return a, residual
 
     def deviations(self, motion: Motion) -> dict[str, dict[str, Array]]:
@@ -149,13 +149,13 @@ class RicherArm:
         """
         loads = np.zeros((len(motion.t), self.model.size, 3))
         feedback, stretches = self.feedback(motion), list[Stretch]()
-        for leg in self.legs(motion):
-            count = max(round(STRETCHES * (leg.last - leg.first) / (len(motion.t) - 1)), 1)
-            cuts = np.unique(np.linspace(leg.first, leg.last, count + 1).round().astype(int))
+        for phase in self.phases(motion):
+            count = max(round(STRETCHES * (phase.last - phase.first) / (len(motion.t) - 1)), 1)
+            cuts = np.unique(np.linspace(phase.first, phase.last, count + 1).round().astype(int))
             middles = {int(middle) for middle in (cuts[:-1] + cuts[1:]) // 2}
-            masses = self._load(motion, leg, loads, middles | {leg.first})
-            kick = self._kick(masses[leg.first], np.array(leg.jump)) if leg.jump else None
-            stretches += self._intervals(motion, leg, cuts, masses, kick)
+            masses = self._load(motion, phase, loads, middles | {phase.first})
+            kick = self._kick(masses[phase.first], np.array(phase.jump)) if phase.jump else None
+            stretches += self._intervals(motion, phase, cuts, masses, kick)
         response = respond(motion.t, loads, (stretch.stiffer(*feedback) for stretch in stretches))
         q, corrections = self._own(motion.q), dict[str, dict[str, Array]]()
         for part in self.model.links:
@@ -183,8 +183,8 @@ class RicherArm:
         motion. Twist counts as loaded wherever a link bends along y and z.
         """
         loads = np.zeros((len(motion.t), self.model.size, 3))
-        for leg in self.legs(motion):
-            self._load(motion, leg, loads, set())
+        for phase in self.phases(motion):
+            self._load(motion, phase, loads, set())
         stiffness = np.diag(self.stiffness_and_damping(motion.q[0])[0])
         deflections = np.abs(loads).max(axis=(0, 2)) / np.where(stiffness > 0, stiffness, np.inf)
         deflections[self.kept] = np.ptp(motion.q, axis=0)
@@ -219,7 +219,7 @@ class RicherArm:
         return gains
 
     def _load(
-        self, motion: Motion, leg: MotionPhase, loads: Array, stored: set[int]
+        self, motion: Motion, phase: MotionPhase, loads: Array, stored: set[int]
     ) -> dict[int, Array]:
         """Compute the loads on the added shapes in a phase, and mass matrices at some samples.
 
@@ -228,12 +228,12 @@ class RicherArm:
         size = max(BLOCK_VALUES // self.model.size**2, 1)
         shear_stiffness, rotary_inertia = section_errors(self.original)
         masses: dict[int, Array] = {}
-        for start in range(leg.first, leg.last + 1, size):
-            block = np.arange(start, min(start + size, leg.last + 1))
+        for start in range(phase.first, phase.last + 1, size):
+            block = np.arange(start, min(start + size, phase.last + 1))
             mass, bias = self.mass_and_bias(motion, block)
             # Copies, since a view would keep the whole block in memory.
             masses |= {k: mass[k - start].copy() for k in stored if start <= k < start + len(block)}
-            a, residual = self.unbalanced(motion, leg, block, mass, bias)
+            a, residual = self.unbalanced(motion, phase, block, mass, bias)
             block_loads, q = loads[start : start + len(block)], motion.q[block]
             all_coordinates = self._own(q)
             for modes, factors in self.twisted:
@@ -257,19 +257,19 @@ class RicherArm:
     def _intervals(
         self,
         motion: Motion,
-        leg: MotionPhase,
+        phase: MotionPhase,
         cuts: Indices,
         masses: dict[int, Array],
         kick: Array | None,
     ) -> Iterator[Stretch]:
-        free = np.ix_(leg.free, leg.free)
+        free = np.ix_(phase.free, phase.free)
         for begin, end in itertools.pairwise(cuts.tolist()):
             middle = (begin + end) // 2
             stiffness, damping = self.stiffness_and_damping(motion.q[middle])
             step = float(motion.t[-1] - motion.t[0]) / (len(motion.t) - 1)
             mass, damping = self._followed(masses[middle], stiffness, damping, step)
             yield Stretch(
-                begin, end, leg.free, mass[leg.free], stiffness[free], damping[free], kick
+                begin, end, phase.free, mass[phase.free], stiffness[free], damping[free], kick
             )
             kick = None
 

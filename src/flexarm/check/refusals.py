@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.check.report import Notice, axis_place
 from flexarm.errors import FlexarmError
 from flexarm.integrate.constants import INSTANT_RUN
-from flexarm.integrate.mission.hybrid import HybridSimulation, leg_task
+from flexarm.integrate.mission.hybrid import HybridSimulation, phase_problem
 from flexarm.integrate.task import equation_of
 from flexarm.model import Model
 
@@ -20,7 +20,7 @@ def refusal_notices(model: Model) -> Iterator[Notice]:
     try:
         hybrid = HybridSimulation(model, {}, INSTANT_RUN, equation_of)
         state, times = hybrid.first(model.arm.start), np.array([0.0, INSTANT_RUN])
-        leg_task(hybrid, state, times, compiles=False)
+        phase_problem(hybrid, state, times, compiles=False)
     except FlexarmError as error:
         place, text = _placed(model, str(error))
         message, _, remedy = text.partition(". ")

@@ -10,7 +10,7 @@ from flexarm.control.trajectory import Trajectory
 from flexarm.errors import ModelError
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
-from flexarm.runs.contents import over_legs
+from flexarm.runs.contents import over_phases
 from flexarm.runs.run import Run
 from flexarm.spatial import Array, base_rotation_matrix
 
@@ -77,7 +77,7 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
             "run.works[:, 2] is the work of the base."
         )
     if isinstance(of, Run):
-        momenta = over_legs(of, lambda equation, rows: _momenta(equation, of.q[rows], of.v[rows]))
+        momenta = over_phases(of, lambda equation, rows: _momenta(equation, of.q[rows], of.v[rows]))
         t, q, reference_attitudes = of.t, of.q, of.reference_attitudes[:, :3]
     else:
         require_count("points", points, 2, most=MOST_INSTANTS)

@@ -154,7 +154,7 @@ class Statics:
         q = q if self.loaded else undeformed(self.model, q)
         constraint = self._held(function, target)
         try:
-            q = balance(self.tangent, self._rest(q), self.columns, held=constraint)[0].q
+            q = balance(self.tangent, self._rest(q), self.columns, constraint=constraint)[0].q
         except FlexarmError:
             raise FlexarmError(
                 f"no equilibrium was found with {name} at {np.round(target, 6).tolist()}. The "

@@ -27,7 +27,7 @@ from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, unsupported_part
 from flexarm.integrate.constants import INSTANT_RUN
 from flexarm.integrate.mission.event_functions import EventArguments
-from flexarm.integrate.mission.hybrid import HybridSimulation, leg_task
+from flexarm.integrate.mission.hybrid import HybridSimulation, phase_problem
 from flexarm.integrate.problem import Channel, StateLimit, digit_limits, jumps, state_limits_of
 from flexarm.integrate.task import InitialValueProblem, equation_of
 from flexarm.io.model_file import validated
@@ -62,7 +62,7 @@ def plant(arm: Arm) -> "Plant":
     initial = hybrid.discrete
     hybrid.discrete = replace(initial, closed={})  # equations in which no joint is locked
     times = np.array([0.0, INSTANT_RUN])
-    task = leg_task(hybrid, state, times)
+    task = phase_problem(hybrid, state, times)
     hybrid.discrete = initial
     switches = Switches.of(hybrid, task, _ends(model, task))
     actuators = replace(task.motion.actuators, event_functions=(), slipping=switches.slipping)

@@ -417,8 +417,8 @@ class Differentiable:
         task = prepare(
             model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
             actuators=actuators_of(model, event_functions=self.functions.event_functions),
-            start=state, home=home, begins=discrete.target_times(), held=held_joints, bounds=bounds,
-            rtol=self.rtol,
+            start=state, home=home, begins=discrete.target_times(), fixed=held_joints,
+            bounds=bounds, rtol=self.rtol,
         )  # fmt: skip
         return task, held_joints
 

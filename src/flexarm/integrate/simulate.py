@@ -19,7 +19,7 @@ from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import (
     by_count,
     consider,
-    leg_method,
+    phase_method,
     preparation,
     solution,
     with_phases,
@@ -37,7 +37,7 @@ from flexarm.integrate.laws import Sampled
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.discrete import LockedPhase, lock, locked_phases
-from flexarm.integrate.mission.hybrid import HybridSimulation, after, leg_task, pending_events
+from flexarm.integrate.mission.hybrid import HybridSimulation, after, pending_events, phase_problem
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, record_wrenches, refuse_laws
 from flexarm.integrate.options import Locks, RunOptions, documented
@@ -227,7 +227,7 @@ class Simulation:
         """Return the initial-value problem of the phase that begins at a state."""
         options = self.options
         if self.hybrid is not None:
-            return leg_task(
+            return phase_problem(
                 self.hybrid, state, self.times, inputs=options.inputs, control=options.control,
                 rtol=options.tolerance, acting=self.acting,
             )  # fmt: skip
@@ -327,7 +327,7 @@ class Simulation:
                 self.method = self._choose(task, tolerance)[0]
             method = self.method
             if self.automatic and self.hybrid is not None:
-                method = leg_method(self.method, self.first, task, tolerance)
+                method = phase_method(self.method, self.first, task, tolerance)
             self.others |= {method.name} - {self.method.name}
             initial = new_state(task, method, tolerance, options.step)
             return keep(build_run, solve(initial, options.progress, self.law, on_block))

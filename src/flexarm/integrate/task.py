@@ -100,7 +100,7 @@ def prepare(
     actuators: Actuators | None = None,
     home: Array | None = None,
     begins: Mapping[str, float] | None = None,
-    held: Collection[int] = (),
+    fixed: Collection[int] = (),
     ties: Sequence[Channel] = (),
     efforts: Array | None = None,
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0)),
@@ -126,7 +126,7 @@ def prepare(
     home, begins
         Coordinates (n,) that servos without a target hold (those of the start if None), and the
         time [s] from which targets count, by joint.
-    held
+    fixed
         Indices of prescribed coordinates that stay at their initial values.
     ties
         Positions that the tip is tied to as functions of time, three (x, y, z) per tie.
@@ -151,7 +151,7 @@ def prepare(
     start = start or State(*start_state(model))
     profiles, home = read_inputs(model, inputs) if inputs else {}, start.q if home is None else home
     input_channels, factors, motions, targets = channels(model, profiles, home, begins or {})
-    constants = {model.names[k]: _constant(float(start.q[k])) for k in held}
+    constants = {model.names[k]: _constant(float(start.q[k])) for k in fixed}
     motions = [Channel(c.name, constants[c.name]) if c.name in constants else c for c in motions]
     actuators = actuators or actuators_of(model)
     if control is not None:  # in place of the file's inputs and servos

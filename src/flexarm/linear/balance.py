@@ -46,7 +46,7 @@ class Balance:
 
     tangent: Tangent | None  # the equation of the arm; without one no force acts
     columns: Array  # the directions, (n, k)
-    held: Constraint | None = None
+    constraint: Constraint | None = None
     push: Push | None = None  # additional generalised force on the arm
 
     def force(self, point: OperatingPoint) -> Array:
@@ -72,11 +72,13 @@ class Balance:
         Reactions of the constraint are subtracted from the forces by least squares.
         """
         force = np.asarray(self.columns.T @ self.force(point))
-        if self.held is None:
+        if self.constraint is None:
             return force
-        reactions = self.columns.T @ self.held.reactions
+        reactions = self.columns.T @ self.constraint.reactions
         force = force - reactions @ np.linalg.lstsq(reactions, force)[0]
-        return np.concatenate([force, self.held.function(point.q)[0] - self.held.target])
+        return np.concatenate(
+            [force, self.constraint.function(point.q)[0] - self.constraint.target]
+        )
 
     def matrix(self, point: OperatingPoint) -> tuple[Array, Array, Array]:
         """Compute the scaled Jacobian of the residual with respect to directions and reactions.
@@ -90,15 +92,15 @@ class Balance:
         k = self.columns.shape[1]
         stiffness = self.columns.T @ self.derivatives(point)[1] @ self.columns
         size = np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
-        if self.held is None:
+        if self.constraint is None:
             return stiffness / np.outer(size, size), size, size
         size = np.full(k, max(float(size.max()), 1e-6))  # so that steps are the shortest in q
-        gradient = self.held.function(point.q)[1] @ self.columns
-        reactions = self.columns.T @ self.held.reactions
+        gradient = self.constraint.function(point.q)[1] @ self.columns
+        reactions = self.columns.T @ self.constraint.reactions
         zeros = np.zeros((len(gradient), reactions.shape[1]))
         matrix = np.block([[stiffness / np.outer(size, size), -reactions],
-                           [gradient / self.held.reach, zeros]])  # fmt: skip
-        rows = np.concatenate([size, np.full(len(gradient), self.held.reach / size[0])])
+                           [gradient / self.constraint.reach, zeros]])  # fmt: skip
+        rows = np.concatenate([size, np.full(len(gradient), self.constraint.reach / size[0])])
         return matrix, rows, size
 
     def step(self, point: OperatingPoint, residual: Array) -> tuple[Array, Array, Array] | None:
@@ -115,11 +117,11 @@ class Balance:
         step = -np.linalg.lstsq(matrix, residual / rows, rcond=1e-14)[0][: len(size)] / size
         return (step, rows, size) if np.all(np.isfinite(step)) else None
 
-    def is_held(self, residual: Array) -> bool:
+    def meets_constraint(self, residual: Array) -> bool:
         """Return whether a residual's constraint part is within tolerance."""
         k = self.columns.shape[1]
-        return self.held is None or bool(
-            np.all(np.abs(residual[k:]) <= NEGLIGIBLE * self.held.reach)
+        return self.constraint is None or bool(
+            np.all(np.abs(residual[k:]) <= NEGLIGIBLE * self.constraint.reach)
         )
 
     def modes(self, point: OperatingPoint) -> "_Modes":
@@ -178,7 +180,7 @@ def balance(
     columns: Array,
     *,
     stable: bool = False,
-    held: Constraint | None = None,
+    constraint: Constraint | None = None,
     push: Push | None = None,
 ) -> tuple[OperatingPoint, int]:
     """Find the point at which the forces along directions, (n, k), balance.
@@ -196,11 +198,11 @@ def balance(
     FlexarmError
         If no such point is found.
     """
-    problem, count = Balance(tangent, columns, held, push), 0
+    problem, count = Balance(tangent, columns, constraint, push), 0
     if not stable:
         point, count = _newton(problem, start)
         if (
-            held is not None
+            constraint is not None
             or _is_small(problem, start, point)
             or problem.modes(point).off <= BALANCED
         ):
@@ -277,7 +279,7 @@ def _converge(
     along the directions, (k,).
     """
     travelled = np.zeros(problem.columns.shape[1]) if deflected is None else deflected
-    reach = 0.0 if problem.held is None else problem.held.reach
+    reach = 0.0 if problem.constraint is None else problem.constraint.reach
     residual = problem.residual(point) - target
     for count in range(NEWTON_STEPS):
         if not np.any(residual):
@@ -289,7 +291,7 @@ def _converge(
         longest = float(np.abs(step).max(initial=0.0))
         if reach and longest <= CONSTRAINED_STEP * reach:
             end = replace(point, q=point.q + problem.columns @ step)
-            return (end if problem.is_held(residual) else None), count + 1
+            return (end if problem.meets_constraint(residual) else None), count + 1
         share = min(1.0, LONGEST_STEP * min(1.0, reach) / longest) if reach else 1.0
         point, residual, share = _advance(problem, point, share * step, target, residual, rows)
         travelled = travelled + share * step
@@ -314,7 +316,7 @@ def _advance(
 
     Also returns the residual there and the fraction, which is 0 if none reduces the residual.
     """
-    scale = 1.0 if problem.held is None else 1 / rows
+    scale = 1.0 if problem.constraint is None else 1 / rows
     norm_before = float(np.linalg.norm(residual * scale))
     share = 1.0
     while share > 1e-4:

@@ -380,7 +380,7 @@ def equation_of(run: RunData) -> Equation:
     )
 
 
-def over_legs(
+def over_phases(
     run: RunData, evaluate: Callable[[Equation, slice], Array], name: str | None = None
 ) -> Array:
     """Evaluate a function at all samples, with the equations of motion of each phase.
@@ -417,7 +417,7 @@ def accelerations(run: RunData) -> Array:
         a[:, free] += np.linalg.solve(mass, run.drives.push[rows][:, free, None])[..., 0]
         return a
 
-    return over_legs(run, evaluate)
+    return over_phases(run, evaluate)
 
 
 def joint_wrenches(run: RunData) -> Array:
@@ -426,7 +426,7 @@ def joint_wrenches(run: RunData) -> Array:
     Both are in world axes, at the joint's origin.
     """
     a = accelerations(run)
-    return over_legs(
+    return over_phases(
         run,
         lambda equation, rows: equation.joint_wrench(
             run.q[rows], run.v[rows], a[rows], run.t[rows]
@@ -440,7 +440,7 @@ Rows = tuple[str, Array, str, str]
 
 def momentum_variables(run: RunData) -> list[Variable]:
     """Return the variables of momentum, angular momentum and centre of mass of all that moves."""
-    rows_of_all = over_legs(run, lambda equation, rows: np.hstack([
+    rows_of_all = over_phases(run, lambda equation, rows: np.hstack([
         equation.linear_momentum(run.q[rows], run.v[rows]),
         equation.angular_momentum(run.q[rows], run.v[rows]),
         equation.angular_momentum(run.q[rows], run.v[rows], about="centre-of-mass"),

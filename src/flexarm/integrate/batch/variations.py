@@ -113,7 +113,7 @@ def constant_columns(rows: Rows) -> Columns | None:
 
 
 def distinct(keys: Iterable[Hashable]) -> Ints:
-    """Number keys in order of first occurrence; equal keys get equal numbers."""
+    """Return a number per key, in order of first occurrence; equal keys have equal numbers."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 

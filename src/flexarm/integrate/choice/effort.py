@@ -235,7 +235,7 @@ def _steps_per_second(
     return float(rate * factor * method.input_steps)
 
 
-def leg_method(
+def phase_method(
     chosen: Method, first: InitialValueProblem, task: InitialValueProblem, rtol: float
 ) -> Method:
     """Return the method for a later phase, given the method of the first phase.

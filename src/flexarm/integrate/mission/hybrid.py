@@ -183,7 +183,7 @@ class HybridSimulation:
             )
         return state
 
-    def leg_end(self, t: float) -> float:
+    def phase_end(self, t: float) -> float:
         """Return the end [s] of the phase that begins at t: the next scheduled change at most."""
         return next((t_next for t_next in self.instants if t_next - t > instant(t)), self.t_end)
 
@@ -366,7 +366,7 @@ def times_of(times: Array, begin: float, end: float) -> Array:
     return np.concatenate([[begin], inside, [end]])
 
 
-def leg_task(
+def phase_problem(
     hybrid: HybridSimulation,
     state: State,
     times: Array,
@@ -388,7 +388,7 @@ def leg_task(
     model = discrete.servoed(equation.model)
     return prepare(
         model,
-        times_of(times, state.t, hybrid.leg_end(state.t)),
+        times_of(times, state.t, hybrid.phase_end(state.t)),
         inputs=inputs,
         control=control,
         equation=equation,
@@ -397,7 +397,7 @@ def leg_task(
         actuators=replace(hybrid.actuators(model), wrenches=acting),
         home=hybrid.home,
         begins=discrete.target_times(),
-        held=discrete.holding(hybrid.model).values(),
+        fixed=discrete.holding(hybrid.model).values(),
         ties=hybrid.tie_targets(),
         efforts=hybrid.efforts(),
         bounds=hybrid.bounds(state),
