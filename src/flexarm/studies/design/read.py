@@ -1,17 +1,16 @@
 """Reading and validation of a study from a file or a mapping, with the line of each mistake."""
 
-import builtins
 import hashlib
+import inspect
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -51,8 +50,6 @@ from flexarm.units import quantity
 
 START = "start."  # prefix of keys that set coordinates at the start
 ALLOWED = "write 'allow_long: true' in the study's run"
-PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
-CONTAINERS = (tuple, list, dict, CodeType)  # which may be one object or equal ones
 
 
 @dataclass(frozen=True)
@@ -437,104 +434,36 @@ def imported(name: str, folder: Path) -> Any:
 
 
 def identity(function: Any, folder: Path) -> str:
-    """Return a text that identifies a function, with digests of its file or of its code and data.
+    """Return a text that identifies a function, to continue a study with the same function only.
+
+    The text contains the source of the function's file, or for functions of a script or notebook
+    their own source, with captured values and defaults. Changes of other functions or modules that
+    it uses remain unnoticed.
 
     Parameters
     ----------
     function
-        ``FILE.py:NAME`` or ``MODULE:NAME``, identified by the whole file, or the function itself.
+        ``FILE.py:NAME`` or ``MODULE:NAME``, or the function itself.
     folder
         Folder of the files.
 
     Raises
     ------
     ModelError
-        If the function refers to an object that has no digest, such as an open file.
+        If there is no source, or a captured value cannot be stored, such as an open file.
     """
-    if not isinstance(function, str):
-        try:
-            return hashlib.sha256("\n".join(_described(function, {})).encode()).hexdigest()
-        except Exception as error:  # whatever foreign objects raise
-            raise ModelError(f"{type(error).__name__}: {error}") from None
-    place, _, attribute = function.rpartition(":")
-    text = _text(folder / place) if place.endswith(".py") else _module(import_module(place))
-    return f"{attribute} {text}"
-
-
-def _text(path: str | Path) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-def _module(module: ModuleType) -> str:
-    """Return a module's name with a digest of its file, or with Python's version if it has none."""
-    file = getattr(module, "__file__", None)
-    return f"{module.__name__} {_text(file) if file else sys.version}"
-
-
-def _described(value: Any, visited: dict[int, Any]) -> Iterator[str]:
-    """Yield texts that describe a value recursively, as input of a digest.
-
-    An object met before is described by its sequence number, which ends cycles.
-    """
-    kind = type(value)
-    if kind in PLAIN:
-        yield repr(value)
-        return
-    yield kind.__qualname__
-    if kind in (set, frozenset):
-        yield from sorted(repr([*_described(element, {})]) for element in value)
-        return
-    if kind not in CONTAINERS:
-        if id(value) in visited:
-            yield f"again {list(visited).index(id(value))}"
-            return
-        visited[id(value)] = value
-    if isinstance(value, ModuleType):
-        yield _module(value)
-    elif isinstance(value, type | BuiltinFunctionType):
-        yield _named(value)
-    else:
-        for part in _parts(value):
-            yield from _described(part, visited)
-
-
-def _named(value: Any) -> str:
-    """Return the qualified name of a class or built-in function with the identity of its module."""
-    name = getattr(value, "__module__", None) or "builtins"
-    if name == "__main__" and not hasattr(sys.modules[name], "__file__"):
-        raise ModelError(
-            f"the function {value.__qualname__} is not defined in a file. Put it into a module."
-        )
-    return f"{value.__qualname__} {_module(sys.modules[name]) if name in sys.modules else name}"
-
-
-def _parts(value: Any) -> list[Any]:
-    """Return the components of an object that determine its digest, such as code and closure."""
-    if isinstance(value, FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        return [value.__code__, value.__defaults__, value.__kwdefaults__, *cells, *_used(value)]
-    if isinstance(value, CodeType):
-        return [value.co_code, value.co_names, *value.co_consts]
-    if type(value) in CONTAINERS:
-        return [*value.items()] if isinstance(value, dict) else list(value)
-    reduced = value.__reduce_ex__(4)
-    if isinstance(reduced, str):
-        return [type(value), reduced]
-    return [list(element) if isinstance(element, Iterator) else element for element in reduced]
-
-
-def _used(function: FunctionType) -> list[Any]:
-    """Return the module of a function, or the globals the function uses as (name, value) pairs.
-
-    The module represents the function if it is imported from a file.
-    """
-    module = sys.modules.get(function.__module__)
-    if module is not None and module.__name__ != "__main__" and hasattr(module, "__file__"):
-        return [module]
-    return [(name, function.__globals__.get(name, getattr(builtins, name, None)))
-            for name in sorted(_names(function.__code__))]  # fmt: skip
-
-
-def _names(code: CodeType) -> set[str]:
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    if isinstance(function, str):
+        place, _, attribute = function.rpartition(":")
+        if place.endswith(".py"):
+            return f"{attribute} {(folder / place).read_text(encoding='utf-8')}"
+        function = imported(function, folder)
+    bare = getattr(function, "func", function)  # of a partial
+    try:
+        captured = [cell.cell_contents for cell in bare.__closure__ or ()]
+        values = [captured, bare.__defaults__, bare.__kwdefaults__]
+        values += [getattr(function, name, None) for name in ("args", "keywords")]
+        module = inspect.getmodule(bare)
+        whole = module if module is not None and module.__name__ != "__main__" else bare
+        return f"{bare.__qualname__} {pickle.dumps(values)!r} {inspect.getsource(whole)}"
+    except Exception as error:  # whatever foreign objects raise
+        raise ModelError(f"{type(error).__name__}: {error}") from None
