@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import flexarm
-from flexarm.formulations.numbers.structures import BoundKernel
+from flexarm.formulations.numbers import BoundKernel
 from flexarm.integrate.task import equation_of
 from flexarm.io.overrides import change_arm, read_value
 from flexarm.model import Model, build

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from flexarm.formulations.equation import Equation
+from flexarm.formulations.gibbs_appell.chain import Constants, beam
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
-from flexarm.formulations.gibbs_appell.terms import Constants, beam
 from flexarm.io.model_file import example_arm
 from flexarm.model import build
 from flexarm.studies.compare import operation_counts

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from flexarm.formulations.gibbs_appell.chain import ChainLink
-from flexarm.formulations.gibbs_appell.terms import tilde
+from flexarm.formulations.gibbs_appell.chain import ChainLink, tilde
 from flexarm.spatial import Expr, Scalar
 from flexarm_papers.korayem.counts import (
     DEFLECTIONS,

@@ -11,8 +11,13 @@ import casadi as ca
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import counts
 from flexarm.formulations.gibbs_appell import steps
-from flexarm.formulations.gibbs_appell.chain import ChainLink, Hinge
-from flexarm.formulations.gibbs_appell.terms import AccelerationEnergy, nothing, tilde
+from flexarm.formulations.gibbs_appell.chain import (
+    AccelerationEnergy,
+    ChainLink,
+    Hinge,
+    nothing,
+    tilde,
+)
 from flexarm.spatial import Expr
 from flexarm_papers.korayem.counts import Pair
 

@@ -10,10 +10,10 @@ import validation_data as data
 from flexarm import build, modes
 from flexarm.arm import Arm, Section
 from flexarm.io.model_file import loads
+from flexarm.links.base import Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions
 from flexarm.links.beams.finite import modes as span_modes
-from flexarm.links.span import Span
 from validation_data import Printed, Row
 
 ROUNDING_WHY = "the last of twelve digits is rounding"

@@ -13,7 +13,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Polynomials
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
-from flexarm.links.span import Span
+from flexarm.links.base import Span
 from flexarm.model import build
 from flexarm.runs.run import Run
 

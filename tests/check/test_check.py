@@ -14,8 +14,8 @@ from flexarm.check.report import DirectionReport, Frequency, LinkReport, Report
 from flexarm.errors import ModelError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import example_arm, loads
+from flexarm.links.base import Span
 from flexarm.links.families.tabulated import write_modal_data
-from flexarm.links.span import Span
 from flexarm.mechanics.loads import potential_energy
 from flexarm.model import build
 from flexarm.samples import example_arm_names, sample_text

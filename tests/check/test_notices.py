@@ -14,8 +14,8 @@ from flexarm.check.report import Notice
 from flexarm.errors import ModelError
 from flexarm.io.model_file import loads
 from flexarm.linear.modes import modes
+from flexarm.links.base import Span
 from flexarm.links.basis import MOTIONS
-from flexarm.links.span import Span
 
 PLANAR = "section: {mass_per_length: 5, EIz: 1000}"
 SPATIAL = "section: {mass_per_length: 5, EIz: 1000, EIy: 1000, GJ: 700, EA: 2e7, Jx: 5.0e-4}"

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import flexarm
 from flexarm.fitting.fit import Fit
-from flexarm.fitting.sensor import Sensor
+from flexarm.fitting.recording import Sensor
 from flexarm.spatial import Array
 from tests.fitting.own_equations import ARMS, OwnArm
 

@@ -14,10 +14,8 @@ import flexarm
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Estimate, Fit
 from flexarm.fitting.identify import _telling, _warn_of_many_shapes
-from flexarm.fitting.pieces import pieces
-from flexarm.fitting.problem import FitProblem
-from flexarm.fitting.recording import read_recording
-from flexarm.fitting.sensor import Sensor
+from flexarm.fitting.problem import FitProblem, pieces
+from flexarm.fitting.recording import Sensor, read_recording
 from flexarm.fitting.statistics import combinations, covariance
 from flexarm.io.overrides import read_value
 from tests.fitting.pendulum import NOISE, OFFSET, TRUTH, noisy

@@ -10,8 +10,7 @@ from scipy.signal import lsim
 import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.fitting.problem import FitProblem, measured
-from flexarm.fitting.recording import read_recording
-from flexarm.fitting.sensor import Sensor, lagged
+from flexarm.fitting.recording import Sensor, lagged, read_recording
 from flexarm.io.model_file import loads
 from tests.fitting.pendulum import OFFSET, TRUTH
 

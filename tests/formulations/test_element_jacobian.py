@@ -13,10 +13,10 @@ import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.formulations.element_jacobian import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
-from flexarm.mechanics.bodies.elements import element_points
+from flexarm.mechanics.bodies.material import element_points
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, build
 from tests.formulations.equation_values import Array, Values, exponent, states

@@ -10,7 +10,7 @@ import flexarm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers.parameters import Nearby, directions_of
+from flexarm.formulations.numbers import Nearby, directions_of
 from flexarm.formulations.quantities import QUANTITIES
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
@@ -418,7 +418,7 @@ def test_all_numbers_at_which_operations_change_are_named(monkeypatch: pytest.Mo
     def values(pattern: Any, model: int, like: int) -> Any:
         return None if model in (2, 3) else np.array([float(model)])
 
-    monkeypatch.setattr("flexarm.formulations.numbers.parameters.symbol_values", values)
+    monkeypatch.setattr("flexarm.formulations.numbers.symbol_values", values)
     pattern: Any = None
     near: Any = {
         key: Nearby(models, np.array([0.5, -0.5]))  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import SimulationError
-from flexarm.formulations.numbers import parameters
+from flexarm.formulations import numbers
 from flexarm.io.model_file import loads
 from flexarm.model import Model
 from flexarm.spatial import Array
@@ -284,9 +284,9 @@ def test_an_event_that_ends_the_run_at_a_time_is_its_end() -> None:
 def test_arms_of_the_last_values_are_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = flexarm.differentiable(loads(CATCHES), t_end=0.1, parameters=KEYS[:1])
     seeds = np.ones(runs.at().q.shape)
-    plain, built = parameters.nearby, list[float]()
+    plain, built = numbers.nearby, list[float]()
 
-    def nearby(model: Model, keys: Sequence[str]) -> dict[str, parameters.Nearby]:
+    def nearby(model: Model, keys: Sequence[str]) -> dict[str, numbers.Nearby]:
         built.append(model.arm.bodies[0].body.mass)
         return plain(model, keys)
 

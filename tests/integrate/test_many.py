@@ -16,7 +16,7 @@ from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
-from flexarm.formulations.numbers.structures import Structure, kernel
+from flexarm.formulations.numbers import Structure, kernel
 from flexarm.integrate.batch import cores
 from flexarm.integrate.batch.cores import lane_state
 from flexarm.integrate.batch.many import simulate_many

@@ -14,7 +14,7 @@ from flexarm.engine.cache import VARIABLE
 from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.stream import Stream
 from flexarm.formulations import formulation
-from flexarm.formulations.numbers import structures
+from flexarm.formulations import numbers as shared
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import new_state, solve
 from flexarm.integrate.task import prepare
@@ -175,7 +175,7 @@ def test_an_arm_with_other_numbers_is_not_compiled_again(
     def swung(folder: str, **numbers: float) -> Run:
         monkeypatch.setenv(VARIABLE, str(tmp_path / folder))
         monkeypatch.setattr(functions, "_LOADED", WeakValueDictionary())
-        monkeypatch.setattr(structures, "_STRUCTURES", WeakValueDictionary())
+        monkeypatch.setattr(shared, "_STRUCTURES", WeakValueDictionary())
         arm = flexarm.change_arm(flexarm.example_arm("driven-link-payload"), numbers)
         return flexarm.simulate(arm, t_end=0.02, method=method)
 

@@ -7,7 +7,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.formulations.numbers.parameters import parameter_keys
+from flexarm.formulations.numbers import parameter_keys
 from flexarm.io.overrides import find_place, load_changed, read_change, read_value
 
 ARM = """

@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from flexarm.links.base import DIRECTIONS, Direction, Ends, Shapes
+from flexarm.links.base import DIRECTIONS, Direction, Ends, Shapes, Span, SpanCurves
 from flexarm.links.beams.finite import Conditions
-from flexarm.links.curves import SpanCurves
-from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
 HELD = (math.inf, math.inf, math.inf)

@@ -14,9 +14,8 @@ from ruamel.yaml import YAML
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import Tabulated
 from flexarm.errors import ModelError
-from flexarm.links.base import Counts, Ends, Shapes
+from flexarm.links.base import Counts, Ends, Shapes, Span
 from flexarm.links.families.tabulated import TabulatedShapes
-from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
 

@@ -9,9 +9,8 @@ from pydantic import TypeAdapter
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
-from flexarm.links.base import Counts, Ends, Shapes
+from flexarm.links.base import Counts, Ends, Shapes, Span
 from flexarm.links.basis import MOTIONS
-from flexarm.links.span import Span
 from flexarm_papers.beams.classical import (
     CLAMPED_FREE,
     FREE_FREE,

@@ -12,10 +12,8 @@ from pydantic import TypeAdapter
 from flexarm.arm.shapes import Loaded, ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links import DISCRETISATIONS
-from flexarm.links.base import Counts, Direction, Ends, Shapes
+from flexarm.links.base import Counts, Direction, Ends, Shapes, Span, SpanCurves
 from flexarm.links.basis import diagonalise, own_mass
-from flexarm.links.curves import SpanCurves
-from flexarm.links.span import Span
 from tests.links.spans import BARE, Array, curves_of, fitted, frequencies, tapered, uniform
 
 ENDS = Ends((0.02, 0.05, 0.3), 0.7, (0.04, 0.2, 0.15), 0.3)

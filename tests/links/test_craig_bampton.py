@@ -9,11 +9,10 @@ from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
 from flexarm.errors import ShapeError
-from flexarm.links.base import Counts, Direction, Ends, Shapes
+from flexarm.links.base import Counts, Direction, Ends, Shapes, Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
-from flexarm.links.families.craig_bampton import CraigBamptonShapes
-from flexarm.links.span import Span
+from flexarm.links.families.spans import CraigBamptonShapes
 from tests.links.spans import BARE, HELD, curves_of, frequencies, tapered, uniform
 
 

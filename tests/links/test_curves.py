@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flexarm.links.curves import SpanCurves, integrate_strain
+from flexarm.links.base import SpanCurves, integrate_strain
 from tests.links.spans import Array
 
 EDGES = np.array([0.0, 0.3, 1.0])

@@ -7,9 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
-from flexarm.links.base import Counts, Direction, Ends, Shapes
-from flexarm.links.families.elements import ElementShapes
-from flexarm.links.span import Span
+from flexarm.links.base import Counts, Direction, Ends, Shapes, Span
+from flexarm.links.families.spans import ElementShapes
 from tests.links.spans import (
     BARE,
     HELD,

@@ -12,8 +12,7 @@ from flexarm.arm import Arm, Body
 from flexarm.arm.shapes import ClampedMass, Counted, Loaded
 from flexarm.io.model_file import example_arm
 from flexarm.links.base import Counts, Ends
-from flexarm.links.end_loads import clamped_mass_ends, loaded_ends
-from flexarm.links.joint_boundary import hold, reflected_rotor
+from flexarm.links.end_loads import clamped_mass_ends, hold, loaded_ends, reflected_rotor
 from flexarm.links.shape_counts import counts
 from flexarm.studies.converge import frequencies
 

@@ -15,7 +15,7 @@ from flexarm.arm import shapes as choices
 from flexarm.arm.link import QuadraticShape
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
-from flexarm.links.base import Counts, Direction, Ends, Shapes
+from flexarm.links.base import Counts, Direction, Ends, Shapes, Span
 from flexarm.links.growing.shapes import SlidingShapes, follow_length
 from flexarm.links.integrals import (
     Integrals,
@@ -24,7 +24,6 @@ from flexarm.links.integrals import (
     quadratic_displacement,
     shortening,
 )
-from flexarm.links.span import Span
 from tests.links.spans import HELD, stationed, tapered, uniform
 
 Array = npt.NDArray[np.float64]

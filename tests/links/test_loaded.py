@@ -9,11 +9,10 @@ from scipy.integrate import quad
 from flexarm.arm import shapes as choices
 from flexarm.arm.section import Material, Rectangle, Section
 from flexarm.errors import ShapeError
-from flexarm.links.base import Counts, Direction, Ends, Shapes
+from flexarm.links.base import Counts, Direction, Ends, Shapes, Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
-from flexarm.links.families.assumed import LOADED
-from flexarm.links.span import Span
+from flexarm.links.families.spans import LOADED
 from tests.links.spans import BARE, HELD, curves_of, frequencies, tapered, uniform, without
 
 ENDS = Ends((0.02, 0.05, 0.3), 0.7, (0.04, 0.2, 0.15), 0.3)

@@ -7,9 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
-from flexarm.links.base import Counts, Direction, Shapes
-from flexarm.links.families.lumped import LumpedShapes
-from flexarm.links.span import Span
+from flexarm.links.base import Counts, Direction, Shapes, Span
+from flexarm.links.families.spans import LumpedShapes
 from tests.links.spans import BARE, frequencies, measured_order, tapered, uniform
 
 

@@ -10,10 +10,10 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.special import iv, jv, jvp, kv, yv, yvp
 
+from flexarm.links.base import Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.beams.mesh import mesh_for
-from flexarm.links.span import Span
 from tests.links.spans import (
     Array,
     ended,

@@ -10,10 +10,9 @@ from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 from flexarm.arm.section import Section
-from flexarm.links.base import Shapes
+from flexarm.links.base import Shapes, Span
 from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.imported.file import inspect_stations
-from flexarm.links.span import Span
 from tests.links.spans import curves_of
 from tests.links.strips import (
     CLAMPED_FREE,

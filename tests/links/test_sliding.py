@@ -14,8 +14,7 @@ from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.fields import AXES, Field, Functions, evaluate
-from flexarm.links.growing.fields import SlidingMotion, length_factor
-from flexarm.links.growing.nodes import GrowingNodes
+from flexarm.links.growing.fields import GrowingNodes, SlidingMotion, length_factor
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.mechanics.bodies.exact.motion import AxisMotion
 from tests.links.spans import HELD, curves_of, fitted, uniform

@@ -19,7 +19,7 @@ from flexarm.arm.section import (
     section_numbers,
     shape_properties,
 )
-from flexarm.links.span import Span
+from flexarm.links.base import Span
 
 Array = npt.NDArray[np.float64]
 RECTANGLE = Rectangle(kind="rectangle", width=0.05, height=0.02)

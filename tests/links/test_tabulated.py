@@ -13,11 +13,9 @@ import pytest
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import Loaded
 from flexarm.errors import ModelError, ShapeError
-from flexarm.links.base import Direction, Shapes
-from flexarm.links.curves import SpanCurves
+from flexarm.links.base import Direction, Shapes, Span, SpanCurves
 from flexarm.links.families.tabulated import TabulatedShapes, modal_data_report, write_modal_data
 from flexarm.links.integrals import integrate
-from flexarm.links.span import Span
 from tests.links.spans import curves_of, fitted
 from tests.links.strips import (
     BENDING,

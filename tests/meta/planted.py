@@ -13,12 +13,11 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.transitions import EFFECTS, Effect, Transition
 from flexarm.integrate.tolerance import RULES
 from flexarm.links import DISCRETISATIONS
-from flexarm.links.base import Counts, Discretisation, Ends, Shapes
-from flexarm.links.families.polynomials import PolynomialShapes
-from flexarm.links.span import Span
+from flexarm.links.base import Counts, Discretisation, Ends, Shapes, Span
+from flexarm.links.families.spans import PolynomialShapes
 from flexarm.mechanics.bodies import BODIES
-from flexarm.mechanics.bodies.reduced.body import Reduced
-from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.bodies.reduced import Reduced
+from flexarm.mechanics.sections import Terms
 from flexarm.model.joints import JOINTS
 from flexarm.model.joints.prismatic import PrismaticKinematics
 from flexarm.spatial import Expr

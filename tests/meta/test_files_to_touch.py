@@ -108,7 +108,7 @@ import numpy as np
 from flexarm.io.model_file import loads
 from flexarm.mechanics.bodies.folding import FoldingData
 from flexarm.model.assemble import assemble
-from flexarm.model.elastic.part import Theory, link_shapes
+from flexarm.model.elastic import Theory, link_shapes
 from flexarm.spatial import Inertia
 
 FOLDING = "{joint: {kind: revolute}, length: 1.1, section: {mass_per_length: 2, EIz: 1}, TIP}"

@@ -8,9 +8,8 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.formulations.gibbs_appell.chain import paper_chain
+from flexarm.formulations.gibbs_appell.chain import paper_chain, tilde
 from flexarm.formulations.gibbs_appell.steps import compound_rotations, motions, rotations
-from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.io.model_file import example_arm
 from flexarm.model import build
 from flexarm_papers import PAPERS

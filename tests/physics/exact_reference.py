@@ -16,8 +16,7 @@ from math import factorial
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Direction, Shapes
-from flexarm.links.span import Span
+from flexarm.links.base import Direction, Shapes, Span
 from tests.physics.placement import Array, Expr, Pose, Sections, gauss, running, taylor, unit_rule
 
 POINTS = 14  # per panel

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flexarm.arm import Arm, Body
-from flexarm.links.span import Span
+from flexarm.links.base import Span
 from flexarm.model import LinkModel, Model
 from tests.physics.states import Array, Verdict, compare
 from tests.physics.traced import Traced

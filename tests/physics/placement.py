@@ -17,9 +17,8 @@ from scipy.interpolate import CubicSpline
 
 from flexarm.arm import Arm, Body, Frame, Link
 from flexarm.arm.drive import SpringTable
-from flexarm.links.base import Direction, Shapes
+from flexarm.links.base import Direction, Shapes, Span
 from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.span import Span
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = Any  # CasADi ships no types

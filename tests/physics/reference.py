@@ -29,8 +29,7 @@ from flexarm.arm import (
     Wrench,
 )
 from flexarm.engine.operators import direct_operators
-from flexarm.links.base import Direction
-from flexarm.links.span import Span
+from flexarm.links.base import Direction, Span
 from flexarm.model import LinkModel, Model
 from tests.physics.exact_reference import ExactBeam
 from tests.physics.exact_sliding import ExactGrowing

@@ -16,7 +16,7 @@ from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.quantities import trace
 from flexarm.io.model_file import dumps, loads
-from flexarm.mechanics.contacts import distance_from
+from flexarm.mechanics.point_forces import distance_from
 from flexarm.model import build
 from flexarm.runs.run import Run
 from tests.physics.cases import campaign_if, gives_wrenches

@@ -7,8 +7,8 @@ import numpy as np
 from flexarm.accuracy.constants import HIGHER_ORDERS, SHEAR_RATIO
 from flexarm.accuracy.richer import can_grow
 from flexarm.arm.section import Section, shear_coefficient
+from flexarm.links.base import Span
 from flexarm.links.basis import MOTIONS, BeamDirection
-from flexarm.links.span import Span
 from flexarm.model import Model
 from flexarm.spatial import Array
 

@@ -7,7 +7,6 @@ import numpy as np
 from flexarm.arm import Arm, FreeBase
 from flexarm.check.constants import SEARCHED_AMPLITUDES
 from flexarm.check.cost import costs
-from flexarm.check.damping_notice import arm_damping_notice
 from flexarm.check.description_notices import (
     contact_notices,
     curve_notices,
@@ -19,14 +18,16 @@ from flexarm.check.description_notices import (
     section_notices,
 )
 from flexarm.check.excitation import unexcited
-from flexarm.check.held import held_notices
+from flexarm.check.held import held_notices, unheld_notices
 from flexarm.check.mode_notices import (
+    arm_damping_notice,
+    flexible_report,
+    frequency,
     slender_notices,
     step_notices,
     unexcited_notices,
     unstable_notice,
 )
-from flexarm.check.own_modes import flexible_report, frequency
 from flexarm.check.refusals import refusal_notices
 from flexarm.check.report import (
     ArmMode,
@@ -38,16 +39,14 @@ from flexarm.check.report import (
     StepReport,
     Vector,
 )
-from flexarm.check.unheld import unheld_notices
 from flexarm.errors import ModelError, SimulationError
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.mission.event_functions import require_quantities
 from flexarm.io.model_file import validated
 from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
 from flexarm.linear_model import ElasticModes, LinearModel
-from flexarm.links.end_loads import body_inertia, link_length, own_inertia
-from flexarm.links.joint_boundary import reflected_rotor
-from flexarm.links.span import Span
+from flexarm.links.base import Span
+from flexarm.links.end_loads import body_inertia, link_length, own_inertia, reflected_rotor
 from flexarm.mechanics.weightless import total_mass, weightless
 from flexarm.model import Model, build, link_shapes, start_state, undeformed
 from flexarm.model.joints import JOINTS

@@ -20,10 +20,10 @@ from flexarm.check.constants import (
     WAVE_SPEED,
 )
 from flexarm.check.report import LinkReport, Notice, axis_place
+from flexarm.links.base import Span
 from flexarm.links.end_loads import central_inertia
-from flexarm.links.span import Span
-from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import frames
+from flexarm.mechanics.point_forces import touches
 from flexarm.model import Axis, LinkModel, Model
 from flexarm.model.curve import start_curve
 from flexarm.spatial import Array

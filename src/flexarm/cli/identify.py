@@ -23,7 +23,7 @@ from flexarm.cli.arguments import (
 from flexarm.cli.console import print_json, progress, warnings_in_a_line
 
 if TYPE_CHECKING:
-    from flexarm.fitting.sensor import Sensor
+    from flexarm.fitting.recording import Sensor
 
 SUMMARY = "fit numbers of a model file to measured runs"
 
@@ -170,7 +170,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
-    from flexarm.fitting.sensor import ADJUSTED, Sensor
+    from flexarm.fitting.recording import ADJUSTED, Sensor
 
     outputs = once("--output", args.output)
     options = ("adjust", "poles", "noise", "valid")

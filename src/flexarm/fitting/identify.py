@@ -42,9 +42,8 @@ from flexarm.fitting.constants import (
     SHORTER_STEPS,
 )
 from flexarm.fitting.fit import Estimate, Fit, fitted_arm
-from flexarm.fitting.pieces import pieces
-from flexarm.fitting.problem import FitProblem, measured, read_recordings, tests_of
-from flexarm.fitting.sensor import Sensor
+from flexarm.fitting.problem import FitProblem, measured, pieces, read_recordings, tests_of
+from flexarm.fitting.recording import Sensor
 from flexarm.fitting.statistics import combinations, covariance, left_to_go, moved_by
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.runs import differentiable
@@ -94,7 +93,7 @@ def identify(
         mapping from keys to bounds, ``{"payload.mass": (0.1, 2.0)}``, in which None stands for
         bounds of a thousandth and a thousand times the initial value.
     outputs
-        Measured quantities or sensors, keyed by column; see `flexarm.fitting.sensor.Sensor`.
+        Measured quantities or sensors, keyed by column; see `flexarm.fitting.recording.Sensor`.
     inputs
         Column of the measured input, keyed by joint; inputs are interpolated linearly between
         samples. All other joints have the inputs of the model file.

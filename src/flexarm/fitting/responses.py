@@ -6,8 +6,7 @@ import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.fitting.constants import RESPONSE_FLOOR
-from flexarm.fitting.recording import Recording
-from flexarm.fitting.sensor import Readings, Sensor
+from flexarm.fitting.recording import Readings, Recording, Sensor
 from flexarm.integrate.actuators import actuators_of
 from flexarm.linear.state_space import linearise
 from flexarm.model import Model

@@ -9,7 +9,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.formulations.element_jacobian import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.kinematic_influence import KinematicInfluence

@@ -24,10 +24,10 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.loads import outer_loads
 from flexarm.mechanics.orbit.hill import gradient_force, rotor_gradient
+from flexarm.mechanics.point_forces import touches
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant

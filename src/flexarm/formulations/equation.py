@@ -23,16 +23,17 @@ from flexarm.formulations.batches import (
     within_range,
 )
 from flexarm.formulations.constants import ANCHOR_DIGITS
-from flexarm.formulations.numbers.parameters import (
+from flexarm.formulations.numbers import (
+    Make,
     Nearby,
     changed_model,
     derivatives,
+    kernel,
     nearby,
     parameter_keys,
     parameter_values,
     pattern_elsewhere,
 )
-from flexarm.formulations.numbers.structures import Make, kernel
 from flexarm.formulations.quantities import (
     QUANTITIES,
     Contacts,

@@ -28,9 +28,18 @@ from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, unstiffened
 from flexarm.formulations.moving_frames import MovingFrame
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach, rigid_terms, turning_terms
 from flexarm.mechanics.kinematics import LinkFrames, frames, tip_section
-from flexarm.mechanics.sections import Local, own_values, picked, selection
+from flexarm.mechanics.sections import (
+    Local,
+    SectionMotion,
+    Terms,
+    attach,
+    own_values,
+    picked,
+    rigid_terms,
+    selection,
+    turning_terms,
+)
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 

@@ -16,7 +16,6 @@ from flexarm.formulations.composite import (
     momentum_expression,
     outer_wrench_expression,
 )
-from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.mechanics.loads import (
     applied_force,
@@ -27,7 +26,7 @@ from flexarm.mechanics.loads import (
     wrench_force,
     wrench_list,
 )
-from flexarm.mechanics.point_forces import lines
+from flexarm.mechanics.point_forces import lines, touches
 from flexarm.model import NUMBERS, Model
 from flexarm.spatial import Array, Expr, Inertia, constant
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from flexarm.engine.once import once
 from flexarm.mechanics.bodies import LinkBody, body_of
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.orbit.hill import feel_gradient, frame_acceleration, rigid_gradient
 from flexarm.mechanics.riding import RailStation, riding_columns, station
-from flexarm.mechanics.sections import picked
+from flexarm.mechanics.sections import SectionMotion, Terms, attach, picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, Scalar, base_rotation, constant
 

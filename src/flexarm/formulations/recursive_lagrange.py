@@ -59,7 +59,7 @@ from flexarm.mechanics.bodies.points import (
     turning,
     without_first,
 )
-from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.sections import Terms
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
 

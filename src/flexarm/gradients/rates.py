@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.numbers.structures import BoundKernel, kernel
+from flexarm.formulations.numbers import BoundKernel, kernel
 from flexarm.integrate.actuators import Actuators, actuators_of, matrices_of, motion_of
 from flexarm.integrate.mission.event_functions import EventFunction
 from flexarm.model import NUMBERS, Model

@@ -15,7 +15,7 @@ from flexarm.arm.profile import Table
 from flexarm.engine.compile import real_numbers
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers.parameters import (
+from flexarm.formulations.numbers import (
     Nearby,
     changed_model,
     nearby,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import SimulationError
-from flexarm.formulations.numbers.parameters import Nearby, directions_of
-from flexarm.formulations.numbers.structures import BoundKernel
+from flexarm.formulations.numbers import BoundKernel, Nearby, directions_of
 from flexarm.gradients.adjoint import Adjoint, pull
 from flexarm.gradients.events.phases import looks
 from flexarm.gradients.plan import StepSequence, roundings

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass
 from flexarm.errors import FlexarmError
+from flexarm.links.base import Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.end_loads import clamped_ends, outboard_inertia
-from flexarm.links.span import Span
 from flexarm.spatial import Array
 
 Path = Callable[[float], Mapping[str, float]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.accuracy.frequencies import FrequencyErrors
-from flexarm.accuracy.refined import refine, why_not_refined
+from flexarm.accuracy.richer import refine, why_not_refined
 from flexarm.accuracy.slender import section_errors
 from flexarm.accuracy.stated import RestErrors
 from flexarm.constants import NEGLIGIBLE

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Discretisation
-from flexarm.links.families.assumed import ASSUMED
-from flexarm.links.families.craig_bampton import CraigBamptonShapes
-from flexarm.links.families.elements import ElementShapes
-from flexarm.links.families.lumped import LumpedShapes
-from flexarm.links.families.polynomials import PolynomialShapes
+from flexarm.links.families.spans import (
+    ASSUMED,
+    CraigBamptonShapes,
+    ElementShapes,
+    LumpedShapes,
+    PolynomialShapes,
+)
 from flexarm.links.families.tabulated import TabulatedShapes
 
 DISCRETISATIONS: Mapping[str, Discretisation] = {

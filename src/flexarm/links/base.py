@@ -1,17 +1,248 @@
-"""Shape functions of a link, and the abstract class of the discretisations that build them."""
+"""Flexible spans of links, functions along them, shape functions and their families."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from functools import cache, cached_property
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.polynomial import legendre
 
+from flexarm.arm.section import Properties, Section, shape_properties
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.errors import ShapeError
-from flexarm.links.curves import SpanCurves
-from flexarm.links.span import Span
+from flexarm.links.constants import POLYNOMIAL_TABLES
 from flexarm.spatial import Array
+
+DERIVATIVES = 4  # series stored: the function itself and its first three derivatives
+# Legendre polynomials, by the positions at which they are evaluated.
+_tables: dict[bytes, Array] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class SpanCurves:
+    """n functions of the distance along a span, each a combination of k series per panel.
+
+    At a jump on a panel edge, the value is that of the panel beyond the edge.
+    """
+
+    edges: Array  # panel edges [m], (p + 1,)
+    # Legendre coefficients on each panel, (p, degree + 1, k), of the k series and of their
+    # derivatives up to the third. Each is stored, because differentiating a series of high degree
+    # loses digits and integrating one does not.
+    series: tuple[Array, ...]
+    weights: Array  # weights of the series in the functions, (k, n)
+
+    @classmethod
+    def from_values(cls, edges: Array, values: Array) -> Self:
+        """Return functions from Legendre coefficients, shape (p, degree + 1, k), on p panels.
+
+        Derivatives are computed by differentiating the series, which is accurate for low degrees.
+        """
+        half = np.diff(edges)[:, None, None] / 2
+        return cls(edges, tuple(_derivatives(values, half, DERIVATIVES)), np.eye(values.shape[2]))
+
+    def times(self, columns: Array) -> Self:
+        """Return linear combinations of the functions, one per column of an (n, r) matrix."""
+        return replace(self, weights=self.weights @ columns)
+
+    def __call__(self, x: Array, nu: int = 0) -> Array:
+        """Evaluate the ``nu``-th derivative (0 to 3), one-sided at panel edges, (len(x), n)."""
+        panel = self.edges[1:-1].searchsorted(x, side="right")
+        left, right = self.edges[panel], self.edges[panel + 1]
+        series = self.series[nu]
+        table = polynomials((2 * x - left - right) / (right - left), series.shape[1] - 1)
+        has_one_panel = len(series) == 1
+        values = (
+            table @ series[0] if has_one_panel else np.einsum("gd,gdk->gk", table, series[panel])
+        )
+        return np.asarray(values @ self.weights)
+
+    @property
+    def degree(self) -> int:
+        """Degree of the Legendre series of the functions."""
+        return int(self.series[0].shape[1]) - 1
+
+    @property
+    def count(self) -> int:
+        """Number of functions n."""
+        return int(self.weights.shape[1])
+
+
+def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
+    """Integrate strains from the root to displacement curves of a span.
+
+    Parameters
+    ----------
+    edges
+        Panel edges [m], (p + 1,).
+    strain
+        Legendre coefficients on each panel, (p, degree + 1, k), of k strains: the curvature (second
+        derivative) of beams, the first derivative of rods.
+    root
+        Values of the curves at the first edge and, for beams, slopes there, (order, k).
+    """
+    half = np.diff(edges)[:, None, None] / 2
+    series = _derivatives(strain, half, DERIVATIVES - len(root))
+    for start in root[::-1]:
+        integral = half * legendre.legint(series[0], lbnd=-1, axis=1)
+        rise = integral.sum(axis=1)  # every Legendre polynomial is 1 at a panel's end
+        integral[:, 0] += start + np.cumsum(rise, axis=0) - rise
+        series.insert(0, integral)
+    return SpanCurves(edges, tuple(series), np.eye(strain.shape[2]))
+
+
+def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
+    """Return panelwise Legendre series and their first ``count - 1`` derivatives."""
+    series = [values]
+    for _ in range(count - 1):
+        series.append(legendre.legder(series[-1], axis=1) / half)
+    return series
+
+
+def polynomials(positions: Array, degree: int) -> Array:
+    """Return Legendre polynomials at positions in (-1, 1), shape (len(positions), degree + 1).
+
+    The table is cached and shared by all curves of a link: callers must not modify it.
+    """
+    key = positions.tobytes()
+    table = _tables.pop(key, None)
+    if table is None or table.shape[1] <= degree:
+        table = np.asarray(legendre.legvander(positions, degree))
+        table.flags.writeable = False  # several callers share it
+    _tables[key] = table  # most recently used last
+    if len(_tables) > POLYNOMIAL_TABLES:
+        _tables.pop(next(iter(_tables)), None)
+    return table[:, : degree + 1]
+
+
+PROPERTIES = ("mass_per_length", "EIy", "EIz", "GJ", "EA", "GAy", "GAz", "Jx", "Jy", "Jz")
+
+
+@dataclass(frozen=True)
+class Span:
+    """A flexible span of given length [m], with section properties linear between stations.
+
+    ``table[name]`` is the array of a property at ``stations`` [m]; a stiffness that the section
+    omits is absent from the table, and the span is rigid in that direction.
+    """
+
+    length: float
+    stations: Array
+    table: dict[str, Array]
+
+    @classmethod
+    def of(cls, section: Section, length: float) -> "Span":
+        """Build a span of a given length [m] from the section of a model file."""
+        if section.stations is not None:
+            rows: tuple[Properties, ...] = section.stations
+            stations = np.array([s.at for s in section.stations])
+            stations[-1] = length
+        else:
+            uniform: Properties = section
+            if section.material is not None and section.shape is not None:
+                uniform = shape_properties(
+                    section.material,
+                    section.shape,
+                    rotary=section.rotary_inertia,
+                    shear=section.shear,
+                )
+            rows, stations = (uniform, uniform), np.array([0.0, length])
+        names = [n for n in PROPERTIES if getattr(rows[0], n) is not None]
+        table = {n: np.array([getattr(r, n) for r in rows]) for n in names}
+        return cls(length, stations, table)
+
+    @cached_property
+    def contents(self) -> tuple[object, ...]:
+        """All numerical values of the span as a hashable tuple, to compare spans."""
+        columns = tuple((name, values.tobytes()) for name, values in self.table.items())
+        return (self.length, self.stations.tobytes(), *columns)
+
+    @cached_property
+    def edges(self) -> Array:
+        """Panel edges [m] between which all properties are smooth."""
+        return union(self.stations)
+
+    @property
+    def uniform(self) -> bool:
+        """Return whether every property is constant along the span."""
+        return all(bool(np.all(v == v[0])) for v in self.table.values())
+
+    @cached_property
+    def tapers(self) -> tuple["Span", ...]:
+        """Sections T_k over 0 to 1: the outer l metres of the span have ``sum l^k T_k(x/l)``.
+
+        T_0 is the section at the tip; T_1, of a span that tapers, is its rise per metre towards
+        the root times ``1 - x/l``.  Sections between the ends are assumed to be linear.
+        """
+        ends, table = np.array([0.0, 1.0]), self.table
+        tip = Span(1.0, ends, {name: np.full(2, float(v[-1])) for name, v in table.items()})
+        if self.uniform:
+            return (tip,)
+        rise = {name: np.array([(v[0] - v[-1]) / self.length, 0.0]) for name, v in table.items()}
+        return tip, Span(1.0, ends, rise)
+
+    def outer(self, length: float) -> "Span":
+        """Return the part of a linear span that ends at its tip and has a given length [m]."""
+        powers = [length**k for k in range(len(self.tapers))]
+        table = {n: powers @ np.stack([t.table[n] for t in self.tapers]) for n in self.table}
+        return Span(length, np.array([0.0, length]), table)
+
+    def has(self, name: str) -> bool:
+        """Return whether the section gives a property."""
+        return name in self.table
+
+    def at(self, name: str, x: Array, nu: int = 0) -> Array:
+        """Evaluate a property, or its first derivative, at x [m]; at a jump just beyond it."""
+        values = self.table[name]
+        if np.all(values == values[0]):
+            return np.full(np.shape(x), 0.0 if nu else values[0])
+        left = np.clip(np.searchsorted(self.stations, x, side="right") - 1, 0, None)
+        left = np.minimum(left, len(self.stations) - 2)
+        x0, x1 = self.stations[left], self.stations[left + 1]
+        width = np.where(x1 > x0, x1 - x0, 1.0)
+        if nu:
+            return np.asarray(np.where(x1 > x0, (values[left + 1] - values[left]) / width, 0.0))
+        t = np.where(x1 > x0, (x - x0) / width, 0.0)
+        return np.asarray(values[left] * (1 - t) + values[left + 1] * t)
+
+    def quadrature(self, points: int, edges: Array | None = None) -> tuple[Array, Array]:
+        """Return Gauss-Legendre points [m] and weights [m] on all panels of the span.
+
+        Parameters
+        ----------
+        points
+            Number of points per panel.
+        edges
+            Additional panel edges [m], merged with the edges of the properties.
+        """
+        edges_of_panels = self.edges if edges is None else union(self.edges, edges)
+        is_distinct = np.concatenate(([True], np.diff(edges_of_panels) > 1e-12 * self.length))
+        edges_of_panels = edges_of_panels[is_distinct]
+        node, weight = gauss_points(points)
+        half = np.diff(edges_of_panels) / 2
+        centres = edges_of_panels[:-1] + half
+        return (centres[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
+
+
+def union(*edges: Array) -> Array:
+    """Return the sorted union of panel edges.
+
+    For few edges `numpy.union1d` takes ten times as long.
+    """
+    positions = sorted(x for array in edges for x in array.tolist())
+    return np.array(
+        [x for x, previous in zip(positions, [None, *positions], strict=False) if x != previous]
+    )
+
+
+@cache
+def gauss_points(count: int) -> tuple[Array, Array]:
+    """Return Gauss-Legendre points and weights on (-1, 1), cached: callers must not modify them."""
+    node, weight = np.polynomial.legendre.leggauss(count)
+    return node, weight
+
 
 Direction = Literal["x", "y", "z", "twist"]
 DIRECTIONS: tuple[Direction, ...] = ("y", "z", "twist", "x")

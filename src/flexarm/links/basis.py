@@ -8,10 +8,17 @@ import numpy.typing as npt
 
 from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
 from flexarm.errors import ShapeError
-from flexarm.links.base import DIRECTIONS, LABELS, Counts, Direction, Shapes
+from flexarm.links.base import (
+    DIRECTIONS,
+    LABELS,
+    Counts,
+    Direction,
+    Shapes,
+    Span,
+    SpanCurves,
+    union,
+)
 from flexarm.links.constants import DEPENDENT, EQUAL_VALUES
-from flexarm.links.curves import SpanCurves
-from flexarm.links.span import Span, union
 from flexarm.spatial import Array
 
 

@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 
 from flexarm.constants import ACCUMULATED
-from flexarm.links.base import Direction, Shapes
+from flexarm.links.base import Direction, Shapes, Span, polynomials
 from flexarm.links.constants import LARGEST_AMPLIFICATION, LARGEST_COMBINATION
-from flexarm.links.curves import polynomials
 from flexarm.links.fields import AXES, Functions
 from flexarm.links.node_spaces import Fine, axis_slopes, chosen_spaces, gauss_nodes
-from flexarm.links.span import Span
 from flexarm.spatial import Array, settled
 
 # Stiffness names per row, each with the substitute if the section omits the first.

@@ -12,7 +12,7 @@ from numpy.polynomial import legendre
 
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import ShapeError
-from flexarm.links.base import Direction, Shapes
+from flexarm.links.base import Direction, Shapes, Span, gauss_points, union
 from flexarm.links.constants import (
     COMPLETION_WEIGHT,
     FINE_POINTS,
@@ -25,7 +25,6 @@ from flexarm.links.constants import (
     TRIPLE_WEIGHT,
 )
 from flexarm.links.fields import AXES
-from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import Array, settled
 
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, ClampedMass, Counted, Loaded
-from flexarm.links.base import DIRECTIONS, Counts
+from flexarm.links.base import DIRECTIONS, Counts, Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.constants import SHAPES_WITHOUT_BENDING, WEIGHT_STRAIN
-from flexarm.links.end_loads import loaded_ends, outboard_inertia, rides
-from flexarm.links.joint_boundary import hold
-from flexarm.links.span import Span
+from flexarm.links.end_loads import hold, loaded_ends, outboard_inertia, rides
 
 KEYS = tuple(MOTIONS[direction].key for direction in DIRECTIONS)
 BENDING = {"bending_y": "EIz", "bending_z": "EIy"}  # a direction's key, and its stiffness

@@ -6,12 +6,11 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import FreeBase, Wrench
-from flexarm.mechanics.attached import attach, place
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import axis_loss, gear_gain, hub_row, spring_energy, windup_energy
 from flexarm.mechanics.kinematics import LinkFrames, base_frame, frames
 from flexarm.mechanics.orbit.hill import orbit_energy
-from flexarm.mechanics.point_forces import point_energy, point_forces
+from flexarm.mechanics.point_forces import attach, place, point_energy, point_forces
 from flexarm.mechanics.sections import picked
 from flexarm.mechanics.stops import stop_energy, stop_loss
 from flexarm.model import Model, prescribed_motion

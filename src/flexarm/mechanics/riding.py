@@ -14,8 +14,7 @@ from flexarm.links.amounts import Amounts
 from flexarm.links.rails.rail import Rail
 from flexarm.mechanics.bodies.base import section_spin
 from flexarm.mechanics.bodies.exact.motion import AxisMotion, AxisPoint, section_motion
-from flexarm.mechanics.bodies.terms import SectionMotion
-from flexarm.mechanics.sections import Local, own_values, picked, section_rotation
+from flexarm.mechanics.sections import Local, SectionMotion, own_values, picked, section_rotation
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
 

@@ -1,7 +1,7 @@
 """Model of an arm: the constant arrays and coordinates from which equations are traced."""
 
 from flexarm.model.build import build
-from flexarm.model.elastic.part import link_shapes
+from flexarm.model.elastic import link_shapes
 from flexarm.model.numbers import NUMBERS
 from flexarm.model.parts import (
     BASE_COORDINATES,

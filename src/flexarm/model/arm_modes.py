@@ -29,14 +29,13 @@ from numpy.typing import NDArray
 from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
 from flexarm.constants import DIGITS, SINGULAR
-from flexarm.links.base import Counts, Direction, Shapes
+from flexarm.links.base import Counts, Direction, Shapes, Span
 from flexarm.links.basis import blocks, requested_directions
 from flexarm.links.beams.finite import Conditions, require_modes
 from flexarm.links.end_loads import loaded_ends
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
 from flexarm.links.remembered import remembered
 from flexarm.links.shape_counts import counts
-from flexarm.links.span import Span
 from flexarm.model.assemble import ShapesOf, assemble
 from flexarm.model.constants import (
     BASIS_FUNCTIONS,
@@ -46,7 +45,7 @@ from flexarm.model.constants import (
     LOCKED_WEIGHT,
     RIDER_POSITIONS,
 )
-from flexarm.model.elastic.part import Theory, link_shapes, naming_link
+from flexarm.model.elastic import Theory, link_shapes, naming_link
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state

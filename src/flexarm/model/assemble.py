@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.arm import Arm, FreeBase, Link, MovedBase
 from flexarm.arm.shapes import CraigBampton, Lumped
 from flexarm.errors import ModelError
-from flexarm.links.base import Shapes
+from flexarm.links.base import Shapes, Span
 from flexarm.links.body_data import BodyData, RigidData
 from flexarm.links.end_loads import (
     body_inertia,
@@ -18,20 +18,19 @@ from flexarm.links.end_loads import (
     joint_poses,
     link_length,
     own_inertia,
+    reflected_rotor,
     rides,
     tip_inertia,
 )
-from flexarm.links.joint_boundary import reflected_rotor
 from flexarm.links.rails.rail import Rail
-from flexarm.links.span import Span
-from flexarm.model.elastic.part import (
+from flexarm.model.elastic import (
     Theory,
     check_amplitudes,
     flexible_part,
     naming_link,
     reduced_part,
+    sliding_beam,
 )
-from flexarm.model.elastic.sliding import sliding_beam
 from flexarm.model.joints import JointMotion, motion_of
 from flexarm.model.parts import (
     BASE_COORDINATES,

@@ -12,8 +12,8 @@ from flexarm.io.model_file import validated
 from flexarm.model.arm_modes import chosen_shapes
 from flexarm.model.assemble import assemble
 from flexarm.model.constants import MOST_NODES
-from flexarm.model.contents import freeze
-from flexarm.model.elastic.part import Theory
+from flexarm.model.elastic import Theory
+from flexarm.model.numbers import freeze
 from flexarm.model.parts import Model, TipRotation
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped
 from flexarm.constants import NEGLIGIBLE
-from flexarm.links.base import Shapes
+from flexarm.links.base import Shapes, Span
 from flexarm.links.end_loads import (
     joint_poses,
     kept,
@@ -21,7 +21,6 @@ from flexarm.links.end_loads import (
     outboard_mass,
     own_inertia,
 )
-from flexarm.links.span import Span
 from flexarm.model.constants import (
     HINGED_MOMENT,
     LARGE_SLOPE,
@@ -62,7 +61,7 @@ def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], excess: 
         Function that builds nodes, given their number in excess of the number of shape functions.
     error
         Function of the built nodes that returns their relative error of rotary inertia, as
-        `flexarm.links.rotary.rotary_error` does.
+        `flexarm.links.integrals.rotary_error` does.
     excess
         Smallest number of nodes in excess of the number of shape functions.
     """

@@ -12,22 +12,28 @@ import numpy as np
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.arm.link import QuadraticShape
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import Shapes
+from flexarm.links.base import Shapes, Span, union
 from flexarm.links.body_data import BodyData, StraightBody, along_x
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.fields import (
+    GrowingNodes,
     SlidingMotion,
     chebyshev_series,
     exposed_stiffness,
     parent_amplitudes,
 )
-from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.integrals import Displacements, Integrals, Points, integrate, section_tables
+from flexarm.links.integrals import (
+    Displacements,
+    Integrals,
+    Points,
+    Rotary,
+    constant_rotary,
+    integrate,
+    section_tables,
+)
 from flexarm.links.rails.rail import Rail
-from flexarm.links.rotary import Rotary, constant_rotary
-from flexarm.links.span import Span, union
 from flexarm.model.constants import NAMED_COORDINATES, SMOOTHING
 from flexarm.model.joints.base import JointMotion, Stroke
 from flexarm.model.points import ArmPoints

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.body_data import StraightBody
-from flexarm.links.joint_boundary import relaxed_stiffness
+from flexarm.links.end_loads import relaxed_stiffness
 from flexarm.model.parts import LinkModel, Model
 from flexarm.spatial import CROSS, Array
 

@@ -7,8 +7,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
-from flexarm.model.contents import is_frozen, write
 from flexarm.model.curve import start_curve
+from flexarm.model.numbers import is_frozen, write
 from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.model.profiles import AnyProfile, evaluate, trace
 from flexarm.spatial import NO_INERTIA, Array, Expr

@@ -15,10 +15,9 @@ from flexarm.arm.shapes import (
     Tabulated,
 )
 from flexarm.errors import ModelError
-from flexarm.links.base import DIRECTIONS, Counts, Direction
+from flexarm.links.base import DIRECTIONS, Counts, Direction, Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.shape_counts import counts
-from flexarm.links.span import Span
 from flexarm.model import build
 from flexarm.studies.constants import REFERENCE_MODES
 

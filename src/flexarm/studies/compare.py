@@ -22,7 +22,7 @@ from flexarm.engine.lower import lower
 from flexarm.engine.stream import OperationCounts, counts
 from flexarm.errors import FlexarmError
 from flexarm.formulations import FORMULATIONS, formulation
-from flexarm.formulations.element_jacobian.formulation import ElementJacobian, refuse_points
+from flexarm.formulations.element_jacobian import ElementJacobian, refuse_points
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.simulate import simulate_whole

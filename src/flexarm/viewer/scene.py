@@ -15,11 +15,11 @@ from flexarm.arm.shapes import Lumped
 from flexarm.arm.side_files import Mesh
 from flexarm.errors import ModelError
 from flexarm.io.meshes import coarser, read_mesh
+from flexarm.links.base import Span
 from flexarm.links.collocation import Collocation
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.integrals import section_tables
 from flexarm.links.rails.rail import Rail, stacked
-from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed

@@ -9,10 +9,8 @@ import numpy as np
 from flexarm.arm.forces import Plane, Sphere
 from flexarm.arm.mission import PAYLOAD
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
-from flexarm.mechanics.attached import Attached
-from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import frames
-from flexarm.mechanics.point_forces import lines
+from flexarm.mechanics.point_forces import Attached, lines, touches
 from flexarm.model import ArmPoint, Model
 from flexarm.runs.contents import equation_of
 from flexarm.runs.data import RunData

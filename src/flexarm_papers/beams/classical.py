@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.errors import ShapeError
-from flexarm.links.span import gauss_points
+from flexarm.links.base import gauss_points
 from flexarm_papers.beams.frequency import SERIES_BELOW, Array, beam_products, inertia_determinant
 from flexarm_papers.beams.roots import bracketed_root
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.formulations.element_jacobian import ElementJacobian
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, build

@@ -14,7 +14,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.formulations.element_jacobian import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.io.overrides import change_arm
 from flexarm.mechanics.kinematics import frames

@@ -9,8 +9,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.gibbs_appell import steps
-from flexarm.formulations.gibbs_appell.chain import ChainLink, paper_chain
-from flexarm.formulations.gibbs_appell.terms import tilde
+from flexarm.formulations.gibbs_appell.chain import ChainLink, paper_chain, tilde
 from flexarm.model import Model, build
 from flexarm.spatial import Array, Expr
 from flexarm_papers.errata.base import STATES, wrong_by

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from flexarm.formulations import formulation
-from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.formulations.element_jacobian import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import example_arm
 from flexarm.model import build

@@ -9,9 +9,8 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell import steps
-from flexarm.formulations.gibbs_appell.chain import paper_chain
+from flexarm.formulations.gibbs_appell.chain import link_constants, paper_chain
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
-from flexarm.formulations.gibbs_appell.terms import link_constants
 from flexarm.model import TipRotation, build
 from flexarm.spatial import Array
 from flexarm_papers.base import Found, Item, Table

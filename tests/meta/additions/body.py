@@ -9,8 +9,16 @@ import numpy as np
 from flexarm.links.body_data import BodyData, StraightBody, along_x
 from flexarm.links.integrals import Integrals
 from flexarm.mechanics.bodies.base import LinkBody
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach, rigid_terms
-from flexarm.mechanics.sections import Local, beyond, own_values, rigid_section
+from flexarm.mechanics.sections import (
+    Local,
+    SectionMotion,
+    Terms,
+    attach,
+    beyond,
+    own_values,
+    rigid_section,
+    rigid_terms,
+)
 from flexarm.spatial import Expr, Inertia, turn_z
 
 

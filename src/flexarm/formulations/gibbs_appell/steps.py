@@ -9,8 +9,7 @@ from itertools import pairwise
 
 import casadi as ca
 
-from flexarm.formulations.gibbs_appell.chain import ChainLink
-from flexarm.formulations.gibbs_appell.terms import tilde
+from flexarm.formulations.gibbs_appell.chain import ChainLink, tilde
 from flexarm.spatial import Expr
 
 Table = list[list[Expr]]  # (3, 3) matrices jX_k at [j][k]

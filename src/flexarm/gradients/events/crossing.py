@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from flexarm.engine.compile import real_numbers
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers.parameters import Nearby
+from flexarm.formulations.numbers import Nearby
 from flexarm.gradients.constants import COMPLEX_STEP, EVENT_TIME_ERROR, LEAST_OVERSHOOT
 from flexarm.gradients.events.kinetics import ComplexKinetics
 from flexarm.gradients.events.phases import carried, carrying, caught_again, value_of

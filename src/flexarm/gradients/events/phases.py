@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.arm.mission import ACTIONS, PAYLOAD, When
 from flexarm.errors import SimulationError
-from flexarm.formulations.numbers.parameters import Nearby
+from flexarm.formulations.numbers import Nearby
 from flexarm.gradients.constants import CARRIED_STEP
 from flexarm.gradients.plan import StepSequence
 from flexarm.integrate.drivetrain import holders

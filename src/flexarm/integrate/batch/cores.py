@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from flexarm.engine.compile import native_width
-from flexarm.formulations.numbers.structures import BoundKernel, abreast
+from flexarm.formulations.numbers import BoundKernel, abreast
 from flexarm.integrate.batch.runs import RunArrays
 from flexarm.integrate.batch.series import (
     COUNTS,

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.engine.gpu.cuda import Borrowed, GpuArray, GpuKernel, gpu
 from flexarm.engine.gpu.dlpack import DeviceArray
-from flexarm.formulations.numbers.structures import BoundKernel
+from flexarm.formulations.numbers import BoundKernel
 from flexarm.integrate.problem import system_of
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates
 from flexarm.integrate.task import InitialValueProblem

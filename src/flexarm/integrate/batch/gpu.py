@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, GpuMemory, gpu
 from flexarm.engine.gpu.ptx import GROUP
 from flexarm.errors import SimulationError
-from flexarm.formulations.numbers.structures import BoundKernel
+from flexarm.formulations.numbers import BoundKernel
 from flexarm.integrate.batch.runs import COUNTED, RunArrays
 from flexarm.integrate.batch.series import VALUE
 from flexarm.integrate.batch.variations import Variations, distinct, equal_groups

@@ -33,7 +33,7 @@ from flexarm.integrate.task import (
     tangent_pays,
 )
 from flexarm.mechanics.drives import coulomb_frictions
-from flexarm.model.contents import write
+from flexarm.model.numbers import write
 from flexarm.model.state import fingerprint
 
 

@@ -17,7 +17,7 @@ from flexarm.integrate.mission.bodies import FreeBodyState
 from flexarm.integrate.system import instant
 from flexarm.links.end_loads import central_inertia, tip_inertia
 from flexarm.model import Axis, Model
-from flexarm.model.contents import freeze
+from flexarm.model.numbers import freeze
 from flexarm.spatial import IDENTITY, Array, Inertia, Pose
 
 FOLLOWED = {"target", "rate"}  # keys of a servo, of which at most one is set

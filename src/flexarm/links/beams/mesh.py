@@ -14,10 +14,9 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.constants import ROUNDING
+from flexarm.links.base import Span, SpanCurves, gauss_points, integrate_strain
 from flexarm.links.basis import BeamDirection
 from flexarm.links.constants import FEW_PANELS, PANEL_RATIO
-from flexarm.links.curves import SpanCurves, integrate_strain
-from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import Array
 
 

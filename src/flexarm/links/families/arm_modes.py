@@ -6,7 +6,16 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.arm.shapes import Counted
-from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
+from flexarm.links.base import (
+    DIRECTIONS,
+    Counts,
+    Direction,
+    Shapes,
+    Span,
+    SpanCurves,
+    gauss_points,
+    integrate_strain,
+)
 from flexarm.links.basis import (
     BeamDirection,
     diagonalise,
@@ -18,9 +27,7 @@ from flexarm.links.basis import (
     strain_matrix,
 )
 from flexarm.links.constants import RATIONAL_DEGREES
-from flexarm.links.curves import SpanCurves, integrate_strain
-from flexarm.links.families.static import add_static
-from flexarm.links.span import Span, gauss_points
+from flexarm.links.families.spans import add_static
 from flexarm.spatial import Array
 
 

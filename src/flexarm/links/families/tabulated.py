@@ -8,12 +8,11 @@ from flexarm.arm.shapes import ShapeChoice, Tabulated
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ShapeError
 from flexarm.io.model_file import dumps, write_text
-from flexarm.links.base import Counts, Discretisation, Ends, Shapes
+from flexarm.links.base import Counts, Discretisation, Ends, Shapes, Span
 from flexarm.links.imported.file import inspect_stations
 from flexarm.links.imported.readers.stations import ModalFile, StationMode, Units
 from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import integrate
-from flexarm.links.span import Span
 from flexarm.spatial import Array
 
 

@@ -17,11 +17,9 @@ from numpy.polynomial import chebyshev, legendre
 
 from flexarm.constants import DUST, ROUNDING
 from flexarm.errors import ShapeError
-from flexarm.links.base import DIRECTIONS, Direction, Shapes
+from flexarm.links.base import DIRECTIONS, Direction, Shapes, Span, SpanCurves, polynomials
 from flexarm.links.basis import family, join, own_stiffness
 from flexarm.links.constants import SERIES_DEGREE, SERIES_END, SERIES_POINTS
-from flexarm.links.curves import SpanCurves, polynomials
-from flexarm.links.span import Span
 from flexarm.spatial import Array, Expr, Scalar
 
 

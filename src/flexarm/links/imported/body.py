@@ -4,6 +4,12 @@ With N nodes at positions ``X_a``, shapes ``phi_j(a)`` and the mass matrix m of 
 ``W = [1, X, phi_1 .. phi_m]`` and the Gram matrix ``G = W^T m W`` contain all mass moments of a
 body with positions ``X + sum q_j phi_j``, for any geometry and mass distribution (Shabana 2020,
 chapter 5).
+
+Under load, points move by ``Phi q + 1/2 q^T X q``.  The work of a load f on the second term is a
+stiffness ``K_f = -int f X`` of the amplitudes: the sum of K_sigma, due to the stress caused by the
+load, and K_u, due to the displacement caused by the load.  The 18 matrices per unit load, of
+inertia forces and tip loads, are the first moments of X and its values at the tip, and nothing else
+of X is needed to second order in the amplitudes (Wallrapp & Schwertassek 1991).
 """
 
 from dataclasses import dataclass, field, replace
@@ -11,11 +17,151 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexarm.constants import NEGLIGIBLE, ROUNDING
+from flexarm.linear_model import undamped
 from flexarm.links.body_data import BodyData, StraightBody
-from flexarm.links.imported.constants import DIGITS
-from flexarm.links.imported.second_order import SecondOrder
+from flexarm.links.imported.constants import (
+    AXIS_POINTS,
+    AXIS_WINDOW,
+    DIGITS,
+    INNER_POINTS,
+    NOTE_ABOVE,
+    SPIN_STIFFENING,
+    SPIN_SYMMETRY,
+    SURFACE_POINTS,
+)
+from flexarm.links.imported.data import Integers, ModalData, no_lines
+from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Array, Expr, Pose, constant
+from flexarm.spatial import IDENTITY, Array, Expr, Pose, constant
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOrder:
+    """Mass moments and tip values of second-order displacements X, m amplitudes, in hub axes."""
+
+    first: Array  # ``int X dm``, (3, m, m)
+    second: Array  # ``int X_a r_b dm`` at ``[a, b]``, (3, 3, m, m)
+    tip: Array  # X of the tip's origin, (3, m, m)
+    tip_angle: Array  # X of the tip's angles, (3, m, m)
+
+    def changed(self, transform: Array) -> "SecondOrder":
+        """Return the matrices for new amplitudes, ``d = transform d_new`` with transform (m, k)."""
+        return SecondOrder(
+            *(transform.T @ matrices @ transform for matrices in vars(self).values())
+        )
+
+    def cleaned(self, threshold: float) -> "SecondOrder":
+        """Return a copy with entries up to ``threshold`` times their array's largest set to 0."""
+        arrays = vars(self).values()
+        return SecondOrder(
+            *(np.where(np.abs(x) <= threshold * np.abs(x).max(), 0.0, x) for x in arrays)
+        )
+
+    @property
+    def pairs(self) -> Array:
+        """Moments ``int r_a X_b dm`` in the layout of `Integrals.shape_shape`, (m, m, 3, 3)."""
+        return self.second.transpose(2, 3, 1, 0)
+
+    def spin_stiffness(self, axis: int) -> Array:
+        """Return the stiffness (m, m) per squared angular velocity about an axis of the hub."""
+        a, b = (axis + 1) % 3, (axis + 2) % 3
+        return np.asarray(-(self.second[a, a] + self.second[b, b]))
+
+
+def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
+    """Convert stiffness per unit load, (18, m, m), to second-order displacements in hub axes.
+
+    Parameters
+    ----------
+    loads
+        Stiffness in axes of the data per unit of: acceleration and angular acceleration of the hub,
+        products of its angular velocities ``xx, yy, zz, yz, zx, xy``, force and moment on the tip.
+    hub
+        Axes of the hub as columns, (3, 3).
+    """
+    first, angular, spin, tip, moment = np.split(loads, (3, 6, 12, 15))
+    second = np.zeros((3, 3, *loads.shape[1:]))
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        # int X_a r_b is weighted by w~ w~ and alpha~
+        second[a, a] = (spin[a] - spin[b] - spin[c]) / 2
+        second[b, c] = (spin[3 + a] - angular[a]) / 2
+        second[c, b] = (spin[3 + a] + angular[a]) / 2
+    second = np.einsum("ka,lb,klij->abij", hub, hub, second)
+    return SecondOrder(
+        np.tensordot(hub.T, first, 1), second, -np.tensordot(hub.T, tip, 1),
+        -np.tensordot(hub.T, moment, 1),
+    )  # fmt: skip
+
+
+def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondOrder | None:
+    """Check K_sigma and K_u; return second-order displacements, None if K_sigma is not given.
+
+    Errors are added to the findings.
+    """
+    if data.k_sigma is None:
+        if data.k_u is not None:
+            findings.refuse(("K_u",), "is of use beside K_sigma alone. Give that too.")
+        return None
+    for key, matrices in (("K_sigma", data.k_sigma), ("K_u", data.k_u)):
+        if matrices is None:
+            continue
+        asymmetry = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2))
+        worst = int(np.argmax(asymmetry / np.maximum(np.abs(matrices).max(axis=(1, 2)), 1e-300)))
+        if asymmetry[worst] > SPIN_SYMMETRY * np.abs(matrices[worst]).max():
+            findings.refuse(
+                (key, worst),
+                "must be symmetric. Give its symmetric part, which is the stiffness of "
+                "forces that have an energy.",
+            )
+    if not held:
+        findings.refuse(
+            ("K_sigma",), "needs shapes in which the hub is at rest. Hold the hub and reduce again."
+        )
+    loads = data.k_sigma + (0.0 if data.k_u is None else data.k_u)
+    return of_unit_loads((loads + loads.transpose(0, 2, 1)) / 2, (data.hub or IDENTITY).rotation)
+
+
+def check_second_order(
+    findings: Findings, x: SecondOrder, i: Integrals, tip: Pose, *, complete: bool
+) -> None:
+    """Report how spin changes the first frequency; add errors for implausible values.
+
+    Parameters
+    ----------
+    x, i, tip
+        Second-order displacements, mass integrals and tip frame of the body.
+    complete
+        Whether K_u is included in x.
+    """
+    direction = tip.position / max(float(np.linalg.norm(tip.position)), 1e-300)
+    centre = i.first / i.mass
+    offset = float(np.linalg.norm(np.cross(centre, direction)))
+    if not complete and offset > NOTE_ABOVE * float(np.linalg.norm(tip.position)):
+        findings.refuse(
+            ("K_u",),
+            f"is required, since the centre of mass is {offset:.3g} m off the line from hub "
+            "to tip. Off the axis K_sigma alone is wrong, even in sign. Give the "
+            "stiffness of the preload's displacement (K_u) too, or leave K_sigma out.",
+        )
+    slopes = [_slope(x, i, axis) for axis in range(3)]
+    text = ", ".join(f"{axis} {slope:.3g}" for axis, slope in zip("xyz", slopes, strict=True))
+    findings.fact("spin", f"changes the first squared frequency by its square times {text}")
+    if max(map(abs, slopes)) > SPIN_STIFFENING:
+        findings.refuse(
+            ("K_sigma",),
+            f"changes the first squared frequency by {max(slopes, key=abs):.3g} times "
+            "the squared spin, where about 1 is usual for a link. Is it per unit load, "
+            "in the units of the file?",
+        )
+
+
+def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
+    """Return the change of the first mode's squared frequency per squared spin about an axis."""
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    shape = undamped(i.modal_mass, i.stiffness)[1][:, 0]
+    softening = i.shape_shape[:, :, a, a] + i.shape_shape[:, :, b, b]
+    return float(shape @ (x.spin_stiffness(axis) - softening) @ shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,3 +343,101 @@ def cleaned(body: ReducedBody) -> ReducedBody:
         tip_angle=tip_angle,
         second_order=body.second_order and body.second_order.cleaned(NEGLIGIBLE),
     )  # fmt: skip
+
+
+_TETRA = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
+# Nodes 0 to 3 of a brick are the corners of its bottom, with these edges; 4 to 7 are above them.
+RING = [(0, 1), (1, 2), (2, 3), (3, 0)]
+_BRICK = [[0, 3, 2, 1], [a + 4 for a, _ in RING], *([a, b, b + 4, a + 4] for a, b in RING)]
+SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}  # faces by the count of nodes
+
+
+def drawn_points(
+    positions: Array, shapes: Array, lines: Integers, faces: Integers, tip: Pose, tips: Array
+) -> Drawn:
+    """Select display points of a mesh (N, 3) with shapes (m, N, 3) and tip motions (m, 6).
+
+    With surface faces, if not too many, the surface is displayed; otherwise a selection of nodes,
+    with the lines between them or the triangles of their convex hull.
+    """
+    axis, axis_shapes = _axis(positions, shapes, tip, tips)
+    nodes = np.unique(faces)
+    if 0 < len(nodes) <= SURFACE_POINTS:
+        edges, surface = no_lines(), np.searchsorted(nodes, faces)
+    else:
+        nodes, edges = _selected_nodes(len(positions), lines)
+        surface = no_lines(3) if len(edges) else _hull_triangles(positions[nodes])
+    return Drawn(
+        np.vstack([axis, positions[nodes]]),
+        np.concatenate([axis_shapes, shapes[:, nodes].transpose(1, 2, 0)]),
+        edges + AXIS_POINTS,
+        AXIS_POINTS,
+        surface + AXIS_POINTS,
+    )
+
+
+def triangles(faces: Integers) -> Integers:
+    """Return triangles (., 3), with each quadrangle of faces (f, 4) divided into two triangles."""
+    if faces.shape[1] == 3:
+        return faces
+    return np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
+
+
+def outer_faces(elements: Integers) -> Integers:
+    """Return the surface triangles of solid elements (E, n), from faces of one element only."""
+    sides = SOLID_CORNERS[elements.shape[1]]
+    all_faces = elements[:, sides].reshape(-1, len(sides[0]))
+    _, first_index, count = np.unique(
+        np.sort(all_faces, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    return triangles(all_faces[first_index[count == 1]])
+
+
+def _hull_triangles(positions: Array) -> Integers:
+    """Return the triangles of the convex hull of points (n, 3), none if coplanar or too few."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(ConvexHull(positions).simplices, dtype=np.int64)
+    except (QhullError, ValueError):
+        return no_lines(3)
+
+
+def straight_axis(tip: Pose, tips: Array) -> Drawn:
+    """Return the display axis of a body without nodes: a cubic from hub to tip."""
+    s = np.linspace(0.0, 1.0, AXIS_POINTS)[:, None]
+    length = float(np.linalg.norm(tip.position))
+    direction = tip.position / length
+    rotations = np.cross(tips[:, 3:], direction) * length
+    displacement_share, slope_share = 3 * s**2 - 2 * s**3, s**3 - s**2
+    shapes = [
+        displacement_share * tips[j, :3] + slope_share * rotations[j] for j in range(len(tips))
+    ]
+    no_line = np.zeros((0, 2), dtype=np.int64)
+    return Drawn(s * tip.position, np.stack(shapes, axis=2), no_line, AXIS_POINTS)
+
+
+def _axis(positions: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Array, Array]:
+    """Return S points on the axis from hub to tip, (S, 3), and their shapes, (S, 3, m).
+
+    Each inner point is a weighted mean of the nodes near a cross-section.
+    """
+    length = float(np.linalg.norm(tip.position))
+    fraction = positions @ tip.position / length**2
+    points, axis_shapes = [np.zeros(3)], [np.zeros((3, len(shapes)))]
+    width = AXIS_WINDOW / (AXIS_POINTS - 1)
+    for s in np.linspace(0.0, 1.0, AXIS_POINTS)[1:-1]:
+        weights = np.exp(-(((fraction - s) / width) ** 2)) + 1e-30
+        weights = weights / weights.sum()
+        points.append(weights @ positions)
+        axis_shapes.append(np.einsum("n,jna->aj", weights, shapes, optimize=True))
+    return np.array([*points, tip.position]), np.stack([*axis_shapes, tips[:, :3].T])
+
+
+def _selected_nodes(count: int, lines: Integers) -> tuple[Integers, Integers]:
+    """Return indices of at most INNER_POINTS of ``count`` nodes, and the lines between them."""
+    nodes = np.linspace(0, count - 1, min(count, INNER_POINTS)).astype(np.int64)
+    index = np.full(count, -1)
+    index[nodes] = np.arange(len(nodes))
+    pairs = index[lines] if len(lines) else np.zeros((0, 2), dtype=np.int64)
+    return nodes, pairs[(pairs >= 0).all(axis=1)].astype(np.int64)

@@ -8,10 +8,18 @@ from numpy.polynomial import legendre, polynomial
 from flexarm.arm.constants import MOST_AMPLITUDES
 from flexarm.constants import NEGLIGIBLE
 from flexarm.io.source import Path
-from flexarm.links.base import Direction, Shapes
+from flexarm.links.base import Direction, Shapes, Span, SpanCurves, gauss_points
 from flexarm.links.basis import own_stiffness
-from flexarm.links.curves import SpanCurves
-from flexarm.links.imported.body import ReducedBody, cleaned, orthogonal, rigid_mass
+from flexarm.links.imported.body import (
+    ReducedBody,
+    check_second_order,
+    cleaned,
+    drawn_points,
+    examine_loads,
+    orthogonal,
+    rigid_mass,
+    straight_axis,
+)
 from flexarm.links.imported.checks import (
     check_frequencies,
     check_hertz,
@@ -46,12 +54,9 @@ from flexarm.links.imported.data import (
     shifted,
     spans_a_frame,
 )
-from flexarm.links.imported.drawing import drawn_points, straight_axis
 from flexarm.links.imported.readers.plain import TIP_NAMES
 from flexarm.links.imported.report import Findings, percent
-from flexarm.links.imported.second_order import check_second_order, examine_loads
 from flexarm.links.integrals import Integrals, integrate
-from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import IDENTITY, Array, Pose
 
 

@@ -14,8 +14,8 @@ from flexarm.arguments import require_path
 from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import ModelError
 from flexarm.io.whole_file import write_whole
-from flexarm.links.base import Shapes
-from flexarm.links.imported.body import Drawn, ReducedBody
+from flexarm.links.base import Shapes, Span
+from flexarm.links.imported.body import Drawn, ReducedBody, SecondOrder
 from flexarm.links.imported.constants import BODIES_IN_MEMORY, LARGEST
 from flexarm.links.imported.data import Integers, ModalData
 from flexarm.links.imported.examine import (
@@ -54,10 +54,8 @@ from flexarm.links.imported.readers.superelements import (
 )
 from flexarm.links.imported.readers.universal import read_universal
 from flexarm.links.imported.report import Findings
-from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.imported.standard import examine_sid, read_sid
 from flexarm.links.integrals import Integrals
-from flexarm.links.span import Span
 
 VERSION = 1
 MODAL: Shape = ("shapes", "shapes")

@@ -7,15 +7,19 @@ import numpy as np
 
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import ModelError
-from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.body import (
+    ReducedBody,
+    SecondOrder,
+    check_second_order,
+    drawn_points,
+    straight_axis,
+)
 from flexarm.links.imported.checks import check_matrix
 from flexarm.links.imported.constants import NOTE_ABOVE
 from flexarm.links.imported.data import no_lines
-from flexarm.links.imported.drawing import drawn_points, straight_axis
 from flexarm.links.imported.examine import finished
 from flexarm.links.imported.readers.superelements import number, whole_number
 from flexarm.links.imported.report import Findings, percent
-from flexarm.links.imported.second_order import SecondOrder, check_second_order
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import Array, Pose
 

@@ -8,10 +8,9 @@ from numpy.polynomial import legendre
 
 from flexarm.constants import ACCUMULATED, DUST
 from flexarm.errors import ShapeError
-from flexarm.links.base import Direction, Shapes
+from flexarm.links.base import Direction, Shapes, Span, gauss_points, union
 from flexarm.links.collocation import Collocation
 from flexarm.links.constants import JUMP_SIZE, RAIL_POINTS
-from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import Array, settled
 
 

@@ -4,7 +4,7 @@ from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.exact.body import Exact
 from flexarm.mechanics.bodies.growing import Growing
 from flexarm.mechanics.bodies.modal import Modal
-from flexarm.mechanics.bodies.reduced.body import Reduced
+from flexarm.mechanics.bodies.reduced import Reduced
 from flexarm.mechanics.bodies.rigid import Rigid
 from flexarm.model import LinkModel, Model
 

@@ -12,16 +12,22 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Tabulated
 from flexarm.links import discretisation
 from flexarm.links.amounts import Amounts
-from flexarm.links.base import DIRECTIONS, LABELS, Direction, Shapes
+from flexarm.links.base import DIRECTIONS, LABELS, Direction, Shapes, Span
 from flexarm.links.families.tabulated import modal_data_report
-from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Along, Deformed
-from flexarm.mechanics.bodies.elements import CUBIC, STIFFENED, ElementSection, Vector
-from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, no_terms
+from flexarm.mechanics.bodies.material import (
+    CUBIC,
+    STIFFENED,
+    ElementSection,
+    MaterialPoints,
+    Vector,
+)
 from flexarm.mechanics.constants import SHAPE_STATIONS
 from flexarm.mechanics.sections import (
     Local,
+    SectionMotion,
+    Terms,
+    no_terms,
     own_values,
     quadratic_section,
     second_rates,

@@ -7,10 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from flexarm.arm.link import QuadraticShape
-from flexarm.links.base import Direction, Shapes
+from flexarm.links.base import Direction, Shapes, Span
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import quadratic_displacement
-from flexarm.links.span import Span
 from flexarm.mechanics.bodies.exact.tangents import Entire
 from flexarm.model import BeamData
 from flexarm.spatial import Array

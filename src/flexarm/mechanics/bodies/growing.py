@@ -15,8 +15,7 @@ from flexarm.links.fields import evaluate
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.bodies.beam import BeamBody
 from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.bodies.terms import SectionMotion
-from flexarm.mechanics.sections import Local, own_values
+from flexarm.mechanics.sections import Local, SectionMotion, own_values
 from flexarm.spatial import Array, Expr
 
 

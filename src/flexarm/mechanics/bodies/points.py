@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.sections import Terms
 from flexarm.spatial import Array, Expr, Inertia, Pose, Scalar, constant
 
 

@@ -3,8 +3,7 @@
 from typing import final
 
 from flexarm.mechanics.bodies.base import LinkBody
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, rigid_terms
-from flexarm.mechanics.sections import Local, rigid_section
+from flexarm.mechanics.sections import Local, SectionMotion, Terms, rigid_section, rigid_terms
 from flexarm.spatial import Expr
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import casadi as ca
 
-from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.sections import Terms
 from flexarm.spatial import Expr, Inertia, Scalar, constant
 
 

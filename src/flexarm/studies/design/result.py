@@ -1,25 +1,208 @@
 """Results of a study: rows, data frame, dataset, Sobol indices, figures."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexarm.arguments import refused, require_path
+from flexarm.arguments import refused, require_count, require_number, require_path
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
+from flexarm.figures import COLOURS, drawable, panels
 from flexarm.io.whole_file import write_figure
-from flexarm.studies.constants import LISTED_REASONS
+from flexarm.spatial import Array
+from flexarm.studies.constants import (
+    DRAWN_DESIGNS,
+    LEAST_GROUP,
+    LEAST_SOBOL_POINTS,
+    LISTED_REASONS,
+    MOST_MEANS,
+)
 from flexarm.studies.design.evaluate import FINISHED, Columns
-from flexarm.studies.design.sensitivity import SobolIndices, sobol_indices
 from flexarm.studies.design.table import StudyTable
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
     import xarray
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class SobolIndices:
+    """First-order and total Sobol indices of one quantity, with bootstrap bounds.
+
+    Attributes
+    ----------
+    parameters
+        Names of the parameters.
+    first, total
+        First-order and total index of each parameter, shape (k,): its share of the variance without
+        and with interactions.
+    first_bounds, total_bounds
+        Bootstrap bounds, low and high, (2, k).
+    """
+
+    parameters: tuple[str, ...]
+    first: Array
+    total: Array
+    first_bounds: Array
+    total_bounds: Array
+
+
+def sobol_indices(
+    name: str,
+    values: Array,
+    parameters: Sequence[str],
+    count: int,
+    *,
+    confidence: float,
+    resamples: int,
+) -> SobolIndices:
+    """Estimate the Sobol indices of a quantity from the designs of a Saltelli sampling.
+
+    Parameters
+    ----------
+    name
+        Name of the quantity.
+    values
+        Values of the quantity at the points of A, of B, and of A with each column in turn replaced
+        by that of B, shape (count (k + 2),).
+    parameters
+        Names.
+    count
+        Points of A.
+    confidence, resamples
+        Confidence level and number of resamples of the bootstrap bounds.
+
+    Notes
+    -----
+    First order by Saltelli et al. 2010, total by Jansen 1999.  A design without a number excludes
+    its group of k + 2 designs.
+    """
+    require_number("confidence", confidence, least=0.5, largest=0.9999)
+    require_count("resamples", resamples, 10)
+    blocks = np.asarray(values, dtype=float).reshape(-1, count)
+    whole = blocks[:, np.isfinite(blocks).all(axis=0)]
+    if whole.shape[1] < LEAST_SOBOL_POINTS:
+        raise FlexarmError(
+            f"sobol: '{name}' is a number at {whole.shape[1]} points, and {LEAST_SOBOL_POINTS} are "
+            "needed. Take more points."
+        )
+    drawn = np.random.default_rng(0).integers(0, whole.shape[1], (resamples, whole.shape[1]))
+    again = np.array([_estimate(whole[:, which]) for which in drawn])
+    edges = [(1 - confidence) / 2, (1 + confidence) / 2]
+    bounds = np.quantile(again, edges, axis=0)
+    first, total = _estimate(whole)
+    return SobolIndices(tuple(parameters), first, total, bounds[:, 0], bounds[:, 1])
+
+
+def _estimate(blocks: Array) -> Array:
+    """Return first-order and total Sobol indices, shape (2, k); 0 if the quantity is constant.
+
+    ``blocks`` has one row each for A, B and the k mixed matrices of Saltelli's design.
+    """
+    a, b, ab = blocks[0], blocks[1], blocks[2:]
+    variance = float(np.var(blocks[:2]))
+    if not variance:
+        return np.zeros((2, len(ab)))
+    middle = blocks[:2].mean()
+    first = np.mean((b - middle) * (ab - a), axis=1)
+    total = np.mean((a - ab) ** 2, axis=1) / 2
+    return np.stack([first, total]) / variance
+
+
+def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
+    return panels((min(2.6 * columns + 0.6, 20), min(2.2 * rows + 0.6, 20)), rows, columns)
+
+
+def _numbers(values: Any) -> Array:
+    """Return a result column as floats; texts are replaced by their alphabetical rank."""
+    if values.dtype.kind in "iuf":
+        return np.asarray(values, dtype=float)
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=float)
+
+
+def _some(columns: Columns) -> Columns:
+    """Return the columns thinned to about 4000 evenly spaced designs for drawing."""
+    count = len(columns["index"])
+    which = np.arange(0, count, max(1, count // DRAWN_DESIGNS))
+    return {name: values[which] for name, values in columns.items()}
+
+
+def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
+    """Draw each quantity over each parameter, with group means that show the main effects."""
+    figure, axes = _axes(len(quantities), len(parameters))
+    few = _some(columns)
+    for i, quantity in enumerate(quantities):
+        for k, parameter in enumerate(parameters):
+            at: Axes = axes[i, k]
+            at.plot(_numbers(few[parameter]), few[quantity], ".", ms=4, alpha=0.5, color="#9aa5b1")
+            x, y = means(_numbers(columns[parameter]), columns[quantity])
+            at.plot(x, y, "-o", ms=3, color=COLOURS[0])
+            at.set_xlabel(drawable(parameter) if i == len(quantities) - 1 else "")
+            at.set_ylabel(drawable(quantity) if k == 0 else "")
+    return figure
+
+
+def means(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return the means of x and y over groups of about equal size along x.
+
+    Entries with non-finite y are left out; up to 12 distinct values of x form one group each.
+    """
+    from scipy.stats import rankdata
+
+    finite = np.isfinite(y)
+    x, y = x[finite], y[finite]
+    if not len(x):
+        return x, y
+    kinds, group = np.unique(x, return_inverse=True)
+    if len(kinds) > MOST_MEANS:
+        count = max(2, min(MOST_MEANS, len(x) // LEAST_GROUP))
+        group = count * rankdata(x, "ordinal").astype(int) // (len(x) + 1)
+    sizes = np.bincount(group)
+    return np.bincount(group, x) / sizes, np.bincount(group, y) / sizes
+
+
+def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
+    """Draw a scatter matrix of all parameters and quantities, with histograms on the diagonal."""
+    names = [*parameters, *quantities]
+    figure, axes = _axes(len(names), len(names))
+    few = _some(columns)
+    for i, row in enumerate(names):
+        for k, column in enumerate(names):
+            at: Axes = axes[i, k]
+            x, y = _numbers(few[column]), _numbers(few[row])
+            if i == k:
+                at.hist(x[np.isfinite(x)], bins=24, color=COLOURS[0])
+            else:
+                at.plot(x, y, ".", ms=2, alpha=0.5, color=COLOURS[0])
+            at.set_xlabel(drawable(column) if i == len(names) - 1 else "")
+            at.set_ylabel(drawable(row) if k == 0 else "")
+    return figure
+
+
+def indices(indices_by_quantity: Mapping[str, SobolIndices]) -> "Figure":
+    """Draw first-order and total Sobol indices of each quantity as bars with bootstrap bounds."""
+    figure, axes = _axes(len(indices_by_quantity), 1)
+    for row, (name, sobol_indices) in enumerate(indices_by_quantity.items()):
+        at: Axes = axes[row, 0]
+        places = np.arange(len(sobol_indices.parameters))
+        for shift, label, value, bounds in (
+            (-0.2, "first order", sobol_indices.first, sobol_indices.first_bounds),
+            (0.2, "total", sobol_indices.total, sobol_indices.total_bounds),
+        ):
+            error = np.abs(bounds - value)
+            colour = COLOURS[0 if shift < 0 else 1]
+            at.bar(places + shift, value, 0.38, yerr=error, label=label, color=colour, capsize=3)
+        at.set_xticks(places, [drawable(parameter) for parameter in sobol_indices.parameters])
+        at.set_ylabel(f"share of the variance of\n{drawable(name)}")
+    axes[0, 0].legend()
+    return figure
+
 
 Kind = Literal["effects", "scatter", "sobol"]
 
@@ -149,12 +332,10 @@ class StudyResult(Summarised):
         Figure
             The Matplotlib figure.
         """
-        from flexarm.studies.design import plot
-
         self._require_numbers()
-        drawings = {"effects": plot.effects, "scatter": plot.scatter}
+        drawings = {"effects": effects, "scatter": scatter}
         if kind == "sobol":
-            figure = plot.indices(self.sobol())
+            figure = indices(self.sobol())
         elif kind in drawings:
             figure = drawings[kind](self.columns, self.parameters, self.quantities)
         else:

@@ -28,7 +28,6 @@ from flexarm.integrate.mission.transitions import commanded
 from flexarm.integrate.problem import Channel
 from flexarm.linear_model import undamped
 from flexarm.links.end_loads import body_inertia, end_pose, tip_inertia
-from flexarm.mechanics.attached import attach
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import gear_gain, hub_row
 from flexarm.mechanics.kinematics import base_frame, end_frame, frames, section
@@ -39,6 +38,7 @@ from flexarm.mechanics.loads import (
     wrench_force,
     wrench_list,
 )
+from flexarm.mechanics.point_forces import attach
 from flexarm.model import Axis, LinkModel, Model, start_state
 from flexarm.model.numbers import common_pattern, numbers_of, opened
 from flexarm.spatial import Array, Expr, Inertia, base_rotation, constant, rebased

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import ModelError
+from flexarm.links.imported.body import RING, outer_faces
 from flexarm.links.imported.data import Integers
-from flexarm.links.imported.drawing import RING, outer_faces
 from flexarm.links.imported.readers.superelements import number, whole_number
 from flexarm.spatial import Array
 

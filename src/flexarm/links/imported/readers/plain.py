@@ -20,6 +20,7 @@ from flexarm.arm.constants import NAME_LENGTH
 from flexarm.arm.part import control_character, name_fault
 from flexarm.arm.side_files import SideFile, read_at_most
 from flexarm.errors import ModelError
+from flexarm.links.imported.body import SOLID_CORNERS, outer_faces, triangles
 from flexarm.links.imported.constants import (
     DIGITS,
     LARGEST,
@@ -36,7 +37,6 @@ from flexarm.links.imported.data import (
     Units,
     no_nodes,
 )
-from flexarm.links.imported.drawing import SOLID_CORNERS, outer_faces, triangles
 from flexarm.links.imported.report import Findings
 from flexarm.spatial import Array, Pose
 from flexarm.units import quantity

@@ -15,19 +15,16 @@ from flexarm.links.amounts import Amounts
 from flexarm.links.base import Direction
 from flexarm.links.collocation import Collocation
 from flexarm.links.fields import AXES, evaluate
-from flexarm.links.growing.nodes import GrowingNodes
+from flexarm.links.growing.fields import GrowingNodes
 from flexarm.mechanics.bodies.beam import BeamBody
-from flexarm.mechanics.bodies.elements import CUBIC, Vector
 from flexarm.mechanics.bodies.exact.material import material_basis, section_vectors, vector_masses
 from flexarm.mechanics.bodies.exact.motion import AxisMotion, AxisPoint, section_motion
-from flexarm.mechanics.bodies.exact.plane import plane_terms
 from flexarm.mechanics.bodies.exact.rotary import grown_rotary_terms, rotary_terms
-from flexarm.mechanics.bodies.exact.space import space_terms
+from flexarm.mechanics.bodies.exact.space import plane_terms, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy
 from flexarm.mechanics.bodies.exact.tangents import Angles
-from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, scaled
-from flexarm.mechanics.sections import Local, own_values
+from flexarm.mechanics.bodies.material import CUBIC, MaterialPoints, Vector
+from flexarm.mechanics.sections import Local, SectionMotion, Terms, add, own_values, scaled
 from flexarm.spatial import Array, Expr, constant, settled
 
 SLOPES: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))  # section angles

@@ -22,8 +22,7 @@ from flexarm.mechanics.bodies.exact.tangents import (
     tangents,
     turned,
 )
-from flexarm.mechanics.bodies.terms import SectionMotion
-from flexarm.mechanics.sections import Local
+from flexarm.mechanics.sections import Local, SectionMotion
 from flexarm.spatial import Array, Expr, constant
 
 XYZ = range(3)

@@ -21,7 +21,7 @@ import numpy as np
 from flexarm.links.amounts import Amounts
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies.exact.tangents import Angles, Bent, Rows, tangents, turned
-from flexarm.mechanics.bodies.terms import Terms, turning_terms
+from flexarm.mechanics.sections import Terms, turning_terms
 from flexarm.spatial import Array, Expr, constant
 
 

@@ -1,1 +1,0 @@
-"""Element mass matrices from Jacobians (Chu et al.)."""

@@ -1,0 +1,380 @@
+"""Families of shape functions of a span: modes, static shapes, elements, polynomials, springs."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.arm import shapes as choices
+from flexarm.arm.shapes import ShapeChoice
+from flexarm.links.base import (
+    LABELS,
+    Counts,
+    Direction,
+    Discretisation,
+    Ends,
+    Shapes,
+    Span,
+    SpanCurves,
+    integrate_strain,
+    union,
+)
+from flexarm.links.basis import (
+    MOTIONS,
+    BeamDirection,
+    diagonalise,
+    family,
+    join,
+    normalisation,
+    normalise,
+    orthonormal_columns,
+    own_mass,
+    requested_directions,
+    slowest_first,
+    strain_matrix,
+)
+from flexarm.links.beams.finite import Conditions, SpanModes, Support, constraint_shapes, modes
+from flexarm.spatial import Array
+
+
+@dataclass(frozen=True)
+class Assumed(Discretisation):
+    """Family of modes of a span with given boundary conditions in each direction."""
+
+    name: str
+    summary: str
+    citation: str
+    # Function that returns the boundary conditions in a direction from the inertia at the link's
+    # ends.
+    conditions: Callable[[Ends, BeamDirection], Conditions]
+    keep_root: bool = False  # whether bending shapes keep their root slope, which turns the hub
+    with_body: bool = False  # whether the boundary conditions depend on the inertia at the ends
+    # Whether the rotary inertia Jy, Jz of the sections enters the eigenproblem of bending, as it
+    # does the mass matrix of the amplitudes.
+    rotary: bool = False
+
+    def loaded(self, choice: ShapeChoice) -> bool:
+        """Return whether the shapes depend on the inertia at the link's ends."""
+        return self.with_body
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the mode shapes of a span in all directions."""
+        parts = []
+        for motion, count in requested_directions(span, counts):
+            elastic = self._modes(span, ends, motion, count)
+            curves = elastic.raw if self.keep_root else elastic.curves
+            parts.append(family(motion.direction, curves, elastic.stiffness, span.edges))
+        return normalise(join(parts, span), normalisation(choice), span)
+
+    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
+        """Return the static tip shapes of a direction, orthogonal to its first ``count`` modes."""
+        return self._modes(span, ends, MOTIONS[direction], count).rest
+
+    def _modes(self, span: Span, ends: Ends, motion: BeamDirection, count: int) -> SpanModes:
+        if not self.rotary:
+            table = {n: v for n, v in span.table.items() if n not in ("Jy", "Jz")}
+            span = replace(span, table=table)
+        return modes(span, motion, self.conditions(ends, motion), count)
+
+
+def _clamped(ends: Ends, motion: BeamDirection) -> Conditions:
+    """Return the boundary conditions of a clamped root and a rigid body at the tip.
+
+    The tip load is mass, inertia and offset along the link for bending, inertia about the link's
+    axis for torsion, mass for stretch.  The inertia at the root is ignored.
+    """
+    return Conditions.of(replace(ends, root_inertia=(math.inf, math.inf, math.inf)), motion)
+
+
+def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
+    """Return a function that gives beams a support; rods have a clamped root and a free tip."""
+    return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
+
+
+# Modes of the span between the inertia at its root and the body at its tip. The root slope (of a
+# twisted rod: the root's value) is subtracted, so that the joint coordinate is the root's angle.
+# The rigid-body mode that a finite inertia at the root permits is left out. The root of stretch
+# shapes is fixed.
+LOADED = Assumed(
+    "loaded",
+    "modes with the inertia at the root and the body at the tip",
+    "interface-loaded component modes: Benfield & Hruda 1971",
+    Conditions.of,
+    with_body=True,
+    rotary=True,
+)
+ASSUMED = (
+    # `flexarm.model.arm_modes` replaces these in an arm by the shapes of the arm's own modes; for a
+    # link alone they are its loaded modes.
+    replace(
+        LOADED,
+        name="arm-modes",
+        summary="curves into which the modes of the arm at its start bend the link",
+        citation="this project: proper orthogonal decomposition of the arm's modes",
+    ),
+    LOADED,
+    Assumed(
+        "clamped-free",
+        "modes of the bare link, clamped at its root",
+        "Korayem & Shafei 2009; Chen, Zhang & Liu 2012",
+        _beams("clamped-free"),
+    ),
+    Assumed(
+        "clamped-mass",
+        "modes of the link clamped at its root with a body at its tip",
+        "De Luca & Siciliano 1991; Theodore & Ghosal 1995, eqs 9-11",
+        _clamped,
+        with_body=True,
+    ),
+    Assumed(
+        "pinned-free",
+        "modes of the bare link on a pin, with their root slope",
+        "Cannon & Schmitz 1984",
+        _beams("pinned-free"),
+        keep_root=True,
+    ),
+    # Zero at root and tip, so that x is the chord.
+    Assumed(
+        "pinned-pinned",
+        "modes between two pins; the x axis is the chord",
+        "Asada, Ma & Tokumaru 1990",
+        _beams("pinned-pinned"),
+        keep_root=True,
+    ),
+    # Without their root displacement and slope: the root stays in its joint and tangent to x.
+    Assumed(
+        "free-free",
+        "modes of the floating link, root displacement and slope taken out",
+        "Meirovitch 1986",
+        _beams("free-free"),
+    ),
+)
+
+
+class CraigBamptonShapes(Discretisation):
+    """Constraint shapes of the tip, and ``count`` fixed-interface modes in each direction.
+
+    Bending: ``y1`` is the static shape of unit tip displacement [m] at zero tip slope, ``y2`` the
+    static shape of unit tip slope [rad] (dy/dx, dz/dx) at zero tip displacement, ``y3`` and on are
+    the modes with both ends clamped.  Torsion and stretch: ``twist1`` is the static shape of unit
+    tip motion, the others have both ends fixed.  Constraint shapes are never rescaled.  A direction
+    with count 0 has no shapes at all.
+
+    The stiffness matrix couples neither constraint shapes with modes nor modes with each other.
+    Statics under any force and moment at the tip are exact.
+    """
+
+    name = "craig-bampton"
+    summary = "static tip shapes and modes with the tip held"
+    citation = "Craig & Bampton 1968"
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the constraint shapes and fixed-interface modes of a span."""
+        parts = []
+        for motion, count in requested_directions(span, counts):
+            curves, stiffness = constraint_shapes(span, motion)
+            parts.append(family(motion.direction, curves, stiffness, span.edges))
+            fixed_modes = modes(span, motion, Conditions("clamped-clamped"), count)
+            mode_shapes = family(
+                motion.direction,
+                fixed_modes.curves,
+                fixed_modes.stiffness,
+                span.edges,
+                first=curves.count + 1,
+            )
+            parts.append(normalise(mode_shapes, normalisation(choice), span))
+        return join(parts, span)
+
+
+# Legendre coefficients on an element, by the displacement and slope of its right node; those of its
+# left node are mirrored.  Slopes are per half element length.
+HERMITE = ((0.5, 0.6, 0.0, -0.1), (-1 / 6, -0.1, 1 / 6, 0.1))
+LINEAR = ((0.5, 0.5),)
+
+
+def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
+    """Build the shape functions of nodal coordinates in one direction, with a clamped root node."""
+    edges, order = np.linspace(0.0, span.length, count + 1), motion.order
+    factors = (span.length / count / 2) ** np.arange(order)
+    right_functions = np.array(HERMITE if order == 2 else LINEAR)
+    mirror_signs = (-1.0) ** np.add.outer(np.arange(order), np.arange(2 * order))
+    right, left = right_functions.T * factors, (mirror_signs * right_functions).T * factors
+    values = np.zeros((count, 2 * order, count * order))
+    for element in range(count):
+        columns = slice(element * order, (element + 1) * order)
+        values[element, :, columns] = right
+        values[element + 1 :, :, columns][:1] = left
+    curves = SpanCurves.from_values(edges, values)
+    stiffness = strain_matrix(curves, span, motion, edges)
+    kinds = ("", "slope_")[:order]
+    names = [f"node{k}.{kind}{LABELS[motion.direction]}" for k in range(1, count + 1)
+             for kind in kinds]  # fmt: skip
+    return Shapes(tuple(names), {motion.direction: (curves,)}, edges, stiffness)
+
+
+def _reduced(
+    nodal: Shapes, span: Span, motion: BeamDirection, conditions: Conditions, count: int
+) -> Shapes:
+    """Return the first ``count`` modes of the nodal shapes with the tip body attached."""
+    (curves,) = nodal.curves[motion.direction]
+    tip = np.array([span.length])
+    tip_motion = np.vstack([curves(tip, nu) for nu in range(motion.order)])
+    body = conditions.tip_factor(motion) @ tip_motion
+    mass = own_mass(nodal, span) + body.T @ body
+    orthonormal = orthonormal_columns(nodal.stiffness, nodal.names)
+    modes = curves.times(orthonormal @ slowest_first(orthonormal.T @ mass @ orthonormal)[:, :count])
+    return family(motion.direction, modes, np.ones(modes.count), nodal.edges)
+
+
+class ElementShapes(Discretisation):
+    """Finite elements of equal length, as many as the counts; the root node is clamped.
+
+    Coordinates are the values at node k, k L/n from the root: ``node1.y``, ``node1.slope_y``
+    (dy/dx), ``node2.y``, ...; then ``node1.z``, ``node1.slope_z`` (dz/dx), ...; ``node1.twist``,
+    ...; ``node1.stretch``, ...  Sections that vary inside an element are integrated as they are.
+
+    With ``reduce`` = r the coordinates of each direction are instead the first r modes of the
+    elements, clamped at the root and carrying the tip body of the ends: ``y1``, ``y2``, ... (all
+    modes where the elements have fewer).
+    """
+
+    name = "elements"
+    summary = "Hermite beam elements, linear in twist and stretch"
+    citation = "Theodore & Ghosal 1995, eqs 12-15"
+
+    def loaded(self, choice: ShapeChoice) -> bool:
+        """Return whether the shapes are modes of the elements, which depend on the tip body."""
+        return isinstance(choice, choices.Elements) and choice.reduce is not None
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the nodal shapes of a span, or with ``reduce`` their modes."""
+        parts = [
+            nodal_shapes(span, motion, count)
+            for motion, count in requested_directions(span, counts)
+        ]
+        reduce = choice.reduce if isinstance(choice, choices.Elements) else None
+        if reduce is None:
+            return join(parts, span)
+        motions = [motion for motion, _ in requested_directions(span, counts)]
+        modal = [
+            _reduced(part, span, motion, Conditions.of(ends, motion), reduce)
+            for part, motion in zip(parts, motions, strict=True)
+        ]
+        return normalise(join(modal, span), normalisation(choice), span)
+
+
+def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
+    """Return the shapes of the spring deflections in one direction."""
+    segments = np.linspace(0.0, span.length, count + 1)
+    centres = (segments[:-1] + segments[1:]) / 2
+    edges = np.concatenate(([0.0], centres, [span.length]))
+    half = np.diff(edges)[:, None] / 2
+    is_outboard = np.where(np.arange(count + 1)[:, None] > np.arange(count), 1.0, 0.0)
+    series = [is_outboard]
+    if motion.order == 2:
+        series = [is_outboard * (edges[:-1, None] + half - centres), is_outboard * half]
+    curves = SpanCurves.from_values(edges, np.stack(series, axis=1))
+    return family(motion.direction, curves, 1 / _compliance(span, motion, segments), edges)
+
+
+def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
+    """Return the compliance of each segment, ``int dx/E``, with E linear between stations."""
+    edges = union(segments, span.edges)
+    width = np.diff(edges)
+    left = span.at(motion.stiffness, edges[:-1])
+    growth = 2 * (span.at(motion.stiffness, edges[:-1] + width / 2) / left - 1)
+    # ln(1 + g)/g, whose limit 1 is the uniform panel's.
+    is_uniform = np.abs(growth) < 1e-12
+    factor = np.where(is_uniform, 1.0, np.log1p(growth) / np.where(is_uniform, 1.0, growth))
+    starts = np.searchsorted(edges, segments[:-1])
+    return np.asarray(np.add.reduceat(width / left * factor, starts))
+
+
+class LumpedShapes(Discretisation):
+    """Rigid straight pieces connected by springs at the centres of equal segments.
+
+    Coordinates are the deflections of the springs: in bending the angle between the two pieces
+    [rad] (a jump of the slope dy/dx, dz/dx), in torsion the jump of the twist [rad], in stretch the
+    jump of the displacement [m].  A spring has the compliance of its segment: ``1/k = int dx/EI``.
+    Only the springs deform, so the curves' second derivatives are zero.
+    """
+
+    name = "lumped"
+    summary = "rigid pieces with springs between them"
+    citation = "Yoshikawa & Hosoda 1996"
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the shapes of the spring deflections of a span."""
+        parts = [
+            _springs(span, motion, count) for motion, count in requested_directions(span, counts)
+        ]
+        return join(parts, span)
+
+
+class PolynomialShapes(Discretisation):
+    """Polynomials up to a given degree, clamped at the root, combined into modes.
+
+    n shapes span x^2 to x^(n + 1) for beams, x to x^n for rods; ``y1`` is the slowest mode in the
+    span of the polynomials with a free tip.  Convergence is fastest where rotation or loads change
+    the modes of a uniform or smoothly tapered span; at a step of the section the curvature jumps,
+    which polynomials do not represent.
+    """
+
+    name = "polynomials"
+    summary = "polynomials up to a degree, clamped at the root"
+    citation = "Ritz 1909"
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the polynomial shapes of a span, diagonalised in each direction."""
+        edges = np.array([0.0, span.length])
+        parts = []
+        for motion, count in requested_directions(span, counts):
+            # Strains are Legendre polynomials: from degree ten on, powers of x would be linearly
+            # dependent.
+            root = np.zeros((motion.order, count))
+            curves = integrate_strain(edges, np.eye(count)[None], root)
+            # Exact for properties that are linear along the span.
+            stiffness = strain_matrix(curves, span, motion, edges, points=count + 1)
+            part = family(motion.direction, curves, stiffness, edges)
+            parts.append(diagonalise(part, span))
+        return normalise(join(parts, span), normalisation(choice), span)
+
+
+def add_static(
+    shapes: Shapes,
+    span: Span,
+    counts: Counts,
+    remaining_shapes: Callable[[BeamDirection, int], SpanCurves],
+) -> Shapes:
+    """Return modes with static shapes of tip loads added, orthogonal to the modes in strain energy.
+
+    Parameters
+    ----------
+    shapes
+        Modes, each in a single direction.
+    span, counts
+        The span, and the number of modes in each direction.
+    rest
+        Function of a direction and its number of modes.  It returns the static shapes minus their
+        projection on the modes, as curves with an identity stiffness matrix.
+
+    Returns
+    -------
+    Shapes
+        In each direction the unchanged modes, then two shapes for a beam (for a uniform beam they
+        complete x^2 and x^3) or one for a rod (x), not coupled with the modes in strain energy;
+        none where the modes span the static shapes.
+    """
+    parts: list[Shapes] = []
+    for motion, count in requested_directions(span, counts):
+        own_modes, curves = (
+            shapes.some(shapes.moving(motion.direction)),
+            remaining_shapes(motion, count),
+        )
+        unit_stiffness = np.ones(curves.count)
+        static_shapes = family(
+            motion.direction, curves, unit_stiffness, shapes.edges, first=own_modes.count + 1
+        )
+        parts += [own_modes, diagonalise(static_shapes, span)]
+    return join(parts, span)

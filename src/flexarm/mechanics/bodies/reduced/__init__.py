@@ -1,1 +1,0 @@
-"""Body of any shape, reduced from a finite-element model to modal amplitudes."""
