@@ -77,6 +77,7 @@ def at_rest(text: str) -> Run:
     return run
 
 
+@pytest.mark.campaign
 def test_the_reference_has_circles_tip_loads_and_vibrations_of_cantilevers() -> None:
     arc = Chain((Rod(1.0, 1.0, 10.0, 0.0, 15.0),), 0.0, 0.0)
     circle = [np.sin(1.5) / 1.5 - 1, (1 - np.cos(1.5)) / 1.5]

@@ -66,6 +66,7 @@ def test_half_of_all_stated_errors_are_within_twice_the_true_ones() -> None:
     assert np.median(ratios) < 2
 
 
+@pytest.mark.campaign
 def test_twist_that_bending_both_ways_causes_is_judged() -> None:
     """Linear theory has none: in a beam of two stiffnesses it is of their difference."""
     text = (
@@ -123,6 +124,7 @@ def test_damping_of_a_link_is_no_error_of_its_shapes() -> None:
     assert true <= computed(run) < 2 * true
 
 
+@pytest.mark.campaign
 def test_an_impact_excites_more_shapes() -> None:
     arm = loads(
         "flexarm: 1\nname: stopped\ngravity: [0, -9.81, 0]\npayload: {mass: 1}\nlinks:\n"
@@ -158,6 +160,7 @@ def test_what_is_said_of_one_link_is_not_said_of_another() -> None:
     assert "lumped" not in model
 
 
+@pytest.mark.campaign
 def test_nodes_of_limp_links_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     one = (
         "  - {joint: {kind: revolute, actuation: free}, length: 0.6,"
@@ -300,6 +303,7 @@ def test_the_integration_of_a_rigid_arm_is_unknown_if_it_is_not_repeated() -> No
     assert 0 < run.errors.integration < run.rtol
 
 
+@pytest.mark.campaign
 def test_directions_without_shapes_count_as_the_models_error() -> None:
     arm = loads(
         "flexarm: 1\nname: strip\ngravity: [0, -9.81, 0]\nlinks:\n"
@@ -360,6 +364,7 @@ links:
 """
 
 
+@pytest.mark.campaign
 def test_a_rubber_rod_that_falls_states_the_error_of_its_shapes() -> None:
     *coarse, exact = (
         flexarm.simulate(loads(RUBBER.replace("COUNT", str(n))), t_end=0.5, dt=5e-3, rtol=x)

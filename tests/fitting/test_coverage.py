@@ -48,6 +48,7 @@ def require_coverage(name: str, dt: float, seeds: range) -> None:
     assert np.all((least <= counts) & (counts <= most)), counts
 
 
+@pytest.mark.campaign
 def test_intervals_of_a_few_sets_hold_the_truth() -> None:
     require_coverage("pendulum", SAMPLES[0], range(6))
 

@@ -135,6 +135,7 @@ events:
 """
 
 
+@pytest.mark.campaign
 def test_where_a_brake_holds_what_is_stiff_vibrations_are_followed_by_another_method() -> None:
     arm = loads(STIFF)
     run, implicit, close = (

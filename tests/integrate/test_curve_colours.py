@@ -86,6 +86,7 @@ def test_no_two_of_many_curves_look_alike() -> None:
     assert len(set(looks)) == 96
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "name", [pytest.param("canadarm-free-base", marks=pytest.mark.campaign), "chain-30"]
 )

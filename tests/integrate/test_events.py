@@ -153,6 +153,7 @@ def test_the_path_of_a_tumbling_fixture_is_that_of_the_solved_spin(case: str) ->
             np.testing.assert_allclose(place, drift.at(t).pose.position, atol=2e-10)
 
 
+@pytest.mark.campaign
 def test_a_method_is_chosen_once_something_moves() -> None:
     """At rest until a capture, an arm on a hard servo would be taken for one of long steps."""
     joint = {"kind": "revolute", "name": "j", "servo": {"stiffness": 300, "damping": 100}}

@@ -176,18 +176,20 @@ def test_arrays_that_do_not_fit_are_refused_by_run(given: Any, said: str) -> Non
 
 
 def test_a_run_takes_no_memory_but_that_of_its_samples() -> None:
-    arm, count = change_arm(hub(1), {"stiffening": False}), 30_000
+    arm, count = change_arm(hub(1), {"stiffening": False}), 6_000
+
+    def simulated(count: int) -> Runs:
+        starts = {"joint1": np.zeros(count)}
+        return flexarm.simulate_many(arm, t_end=0.01, dt=0.0001, method="dop853", starts=starts)
 
     def peak(count: int) -> tuple[int, int]:
         tracemalloc.start()
-        found = flexarm.simulate_many(
-            arm, t_end=0.01, dt=0.0005, method="dop853", starts={"joint1": np.zeros(count)}
-        )
+        found = simulated(count)
         memory = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return memory, Runs.memory(found.variations, "samples")
 
-    peak(64)  # with what is compiled and kept
+    simulated(64)  # with what is compiled and kept
     (few, little), (most, large) = peak(64), peak(count)
     assert most - few == pytest.approx(large - little, rel=0.1)
 

@@ -15,6 +15,7 @@ def blade(shapes: str = "{kind: loaded, bending_y: 2, bending_z: 2}") -> object:
     return one_link(section="mass_per_length: 1, EIz: 1.7, EIy: 1", shapes=shapes)
 
 
+@pytest.mark.campaign
 def test_modes_keep_their_identity_where_frequencies_cross() -> None:
     """Flap starts below lag and stiffens faster; each is the mode of a link with one plane."""
     speeds = np.linspace(0, 8, 6)

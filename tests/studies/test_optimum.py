@@ -62,6 +62,7 @@ def test_a_sum_of_two_sides_is_least_for_a_square() -> None:
     assert (found.kept, found.refuted, found.limits) == (True, 0.0, ("area",))
 
 
+@pytest.mark.campaign
 def test_the_lightest_link_that_is_stiff_enough_in_a_run() -> None:
     # A tip force bends a damped link to F L^3 / (3 EI); its weight is free to be the least.
     arm = flexarm.change_arm(flexarm.load("beam.yaml"), {"links.1.damping": 0.7})

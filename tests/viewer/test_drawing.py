@@ -190,6 +190,7 @@ def test_between_samples_the_arm_is_between(run: Run, page: Page) -> None:
     )
 
 
+@pytest.mark.campaign
 def test_a_wide_arm_fills_a_phones_width(open_page: Opener) -> None:
     """A strip along x, which hardly turns: its way is all width."""
     run = swing(0.0)
@@ -202,6 +203,7 @@ def test_a_wide_arm_fills_a_phones_width(open_page: Opener) -> None:
     assert 0.8 < (sides[1] - sides[0]) / width < 0.88
 
 
+@pytest.mark.campaign
 def test_links_of_a_long_chain_are_seen_between_its_joints(open_page: Opener) -> None:
     link = {
         "joint": {"kind": "revolute"}, "length": 0.3,
@@ -222,6 +224,7 @@ def test_links_of_a_long_chain_are_seen_between_its_joints(open_page: Opener) ->
     assert links.sum() > 0.5 * joints.sum() > 100
 
 
+@pytest.mark.campaign
 def test_letters_of_the_compass_do_not_cover_each_other(open_page: Opener) -> None:
     """Looked at from above, where z points at the eye and lies under y."""
     page = open_page(run_page([swing(0.1)]))

@@ -292,6 +292,7 @@ def is_in_sight(page: Page) -> bool:
     return bool(0 < x - box["x"] < box["width"] and 0 < y - box["y"] < box["height"])
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "first",
     [pytest.param("", marks=pytest.mark.campaign), HURRIED],
@@ -308,6 +309,7 @@ def test_an_arm_that_falls_has_room_to_fall_in(open_page: Opener, first: str) ->
     assert is_in_sight(page)
 
 
+@pytest.mark.campaign
 def test_the_picture_opens_on_the_first_seconds_and_makes_room_once(open_page: Opener) -> None:
     """Where an arm comes to later would make it small at first."""
     page = open_page(falling(gravity=1.0), width=390)
@@ -326,6 +328,7 @@ def test_the_picture_opens_on_the_first_seconds_and_makes_room_once(open_page: O
     assert len(views) == 2
 
 
+@pytest.mark.campaign
 def test_words_of_a_plucked_mode_cover_no_part_of_the_arm(open_page: Opener) -> None:
     section = {"mass_per_length": 1.0, "EIy": 10.0, "EIz": 10.0}
     shapes = {"kind": "loaded", "bending_y": 1, "bending_z": 1}

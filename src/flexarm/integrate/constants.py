@@ -142,9 +142,9 @@ RECOMPILED_AFTER = 50_000  # step attempts after which equations are compiled at
 
 # Many runs at once
 ESTIMATED_RUNS = 32  # runs, at even distances, of which the CPU time is estimated
-# Runs whose states are stored before energies and tips are computed of them: jobs for the threads
-# of a processor, several runs for each thread of a GPU.
-PORTION_RUNS = {"cpu": 1024, "gpu": 131_072}
+# Runs that are computed together before energies and tips are computed of their states: jobs for
+# the threads of a processor, and enough runs to fill a GPU.
+PORTION_RUNS = {"cpu": 1024, "gpu": 65_536}
 JOB_GROUPS = 256  # groups of SIMD lanes that a thread takes at once: a job takes 0.2 ms of Python
 # Samples of which energies and tips are computed together, some 10 MB; initial states that are
 # checked together, about a megabyte.

@@ -14,7 +14,12 @@ from flexarm.integrate.batch.runs import COUNTED, RunArrays
 from flexarm.integrate.batch.series import VALUE
 from flexarm.integrate.batch.variations import Variations, distinct, equal_groups
 from flexarm.integrate.choice.halving import refinement
-from flexarm.integrate.constants import GPU_MEMORY_SHARE, LAUNCH_OPERATIONS, UPLOADED_RUNS
+from flexarm.integrate.constants import (
+    GPU_MEMORY_SHARE,
+    LAUNCH_OPERATIONS,
+    PORTION_RUNS,
+    UPLOADED_RUNS,
+)
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
@@ -283,11 +288,23 @@ class GpuRuns:
         self._groups: dict[tuple[int, ...], GpuGroup] = {}  # the last one, by its problems
 
     def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
-        """Compute the runs `rows` into their part of `results`; yield how many have ended."""
+        """Compute the runs `rows` into their part of `results`; yield how many have ended.
+
+        Adaptive runs are computed in portions, as initial states and indices of all runs at once
+        would take more memory than their last states.
+        """
         if not self._method.adaptive:
             yield from self._in_equal_steps(rows, results)
             return
-        variations, first = self._variations, rows.start
+        count, portion_size = rows.stop - rows.start, PORTION_RUNS["gpu"]
+        for first in range(0, count, portion_size):
+            part = slice(first, min(first + portion_size, count))
+            yield from self._adaptive(rows.start + first, results.part(part))
+
+    def _adaptive(self, first: int, results: RunArrays) -> Iterator[int]:
+        """Compute runs from number `first` on; yield how many have ended."""
+        variations = self._variations
+        rows = slice(first, first + len(results.samples))
         problems, which = np.unique(variations.problem_of[rows], return_inverse=True)
         firsts = [GpuRun(variations.problem(k), self._method) for k in problems.tolist()]
         for members in equal_groups(distinct(run.structure for run in firsts)):

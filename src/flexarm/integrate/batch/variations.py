@@ -264,7 +264,9 @@ class Variations:
         starts, or a link slides.
         """
         separate = np.array([bool(self.starts) and (_holds(x) or _slides(x)) for x in self.bases])
-        numbers = len(self.bases) + np.arange(self.count) if separate.any() else self.base_of
+        if not separate.any():
+            return self.base_of
+        numbers = len(self.bases) + np.arange(self.count)
         return np.where(separate[self.base_of], numbers, self.base_of)
 
     def problem(self, index: int) -> InitialValueProblem:
