@@ -29,7 +29,7 @@ Starter = Callable[[list[str]], Browser]
 
 # Every run draws other examples, and none of them has to be quick.
 settings.register_profile(
-    "suite", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "suite", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
 # Hypothesis would read all modules that are there, tests too, for numbers to try: in every worker,

@@ -93,8 +93,8 @@ LONG_EXAMPLES = (
     "how-to/shape-inputs.md", "how-to/telescoping-links.md", "how-to/touch-things.md",
     "papers/chu.md", "papers/theodore.md",
     # single blocks
-    "errors.md-0", "examples.md-4", "papers/graves.md-2",
-    "simulate.md-0",
+    "errors.md-0", "examples.md-4", "examples.md-8", "how-to/read-a-run.md-1", "papers/graves.md-2",
+    "simulate.md-0", "simulate.md-1",
 )  # fmt: skip
 
 

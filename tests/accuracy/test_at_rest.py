@@ -136,6 +136,7 @@ def test_bent_links_state_no_less_than_their_errors(seed: int) -> None:
         assert errors.total <= 2 * off + 0.01
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(40))
 def test_links_bent_in_space_state_no_less_than_their_errors(seed: int) -> None:
@@ -198,6 +199,7 @@ def test_joints_that_nothing_holds_settle_in_the_richer_arm_too() -> None:
     assert few.errors.shapes < 2 * true
 
 
+@pytest.mark.campaign
 def test_directions_without_shapes_count_at_rest() -> None:
     shapes = "shapes: {kind: arm-modes, stretch: 0}\n    wrenches"
     text = ARC.replace("EIz: 10", "EIz: 10, EA: 500").replace("wrenches", shapes)
@@ -281,6 +283,7 @@ def test_no_error_is_said_to_be_none_and_not_0() -> None:
     assert " 1.7 % of the deflections" in shapes
 
 
+@pytest.mark.campaign
 def test_joints_that_move_in_modes_are_held_at_the_state_that_they_are_about() -> None:
     text = (
         "flexarm: 1\nname: soft\ngravity: [0, -9.81, 0]\nlinks:\n"

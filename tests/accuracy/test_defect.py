@@ -32,6 +32,7 @@ def bent(model: Model, samples: int) -> Motion:
     )
 
 
+@pytest.mark.campaign
 def test_long_motions_take_memory_by_their_samples_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What couples their shapes is made for blocks of samples."""
     model = oblique(0.03, bending=6)
@@ -45,6 +46,7 @@ def test_long_motions_take_memory_by_their_samples_alone(monkeypatch: pytest.Mon
     assert peak < 6 * (1000 * made.model.size * 3 * 8)
 
 
+@pytest.mark.campaign
 def test_twist_that_moves_nothing_is_judged() -> None:
     """As one that moves next to nothing, of a section without ``Jx``: not refused."""
     text = (

@@ -65,6 +65,7 @@ def test_a_rigid_arm_and_a_wrong_wish_are_refused(
     assert main(["converge", arm, "--trials", "0"]) == 2
 
 
+@pytest.mark.campaign
 def test_the_model_file_with_the_shapes_that_were_wanted_is_written_once(
     arm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -166,6 +166,7 @@ def test_printed_python_returns_the_values_of_composite(
     assert worst(executed(text), model, Composite(model)) < 1e-12
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "arm",
@@ -242,6 +243,7 @@ def test_equations_of_a_link_that_bends_in_two_planes_have_their_values_and_name
     assert worst(executed(as_python(equations)), model, Composite(model)) < 1e-12
 
 
+@pytest.mark.campaign
 def test_equations_of_two_links_that_bend_in_two_planes_have_their_values_in_named_parts() -> None:
     model = build(flexarm.example_arm("count-3-2-2"), stiffening=True, nodes=1)
     equations = closed_form(model)

@@ -130,7 +130,7 @@ def test_every_command_has_help_of_its_own(capsys: pytest.CaptureFixture[str], n
 @pytest.mark.parametrize(
     ("unbuffered", "command"),
     [
-        ("", "modes driven-link"),  # by Rich
+        ("", "arms"),  # by Rich
         ("1", "--version"),  # by Python
         pytest.param("1", "modes driven-link", marks=pytest.mark.campaign),
         pytest.param("", "--version", marks=pytest.mark.campaign),

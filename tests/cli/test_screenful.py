@@ -38,6 +38,7 @@ def test_runs_fit_on_a_screen(capsys: pytest.CaptureFixture[str], name: str) -> 
     assert " finished at t = 0.05 s" in lines[0]
 
 
+@pytest.mark.campaign
 def test_convergence_and_plans_fit_on_a_screen(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def off(run: Run, wanted: Array, names: tuple[str, ...]) -> float:
     return float(np.abs(run.q - wanted)[:, chosen].max())
 
 
+@pytest.mark.campaign
 def test_a_base_turns_by_the_ratio_of_inertias_that_momentum_leaves() -> None:
     """A joint in the base's centre: two bodies about their common centre."""
     arm = loads(
@@ -232,6 +233,7 @@ MOVED = (
 )
 
 
+@pytest.mark.campaign
 def test_errors_of_joints_on_a_moved_base_are_those_of_an_oscillator() -> None:
     arm = flexible(MOVED)
     model = flexarm.build(arm)

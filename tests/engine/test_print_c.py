@@ -75,7 +75,7 @@ def named(a: Array) -> float:
     return first
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_kernels_do_the_same_in_c(seed: int, tmp_path: Path) -> None:
     text, file = program(seed, plain=True), tmp_path / f"program_{seed}.py"

@@ -148,6 +148,7 @@ def in_node(module: WasmModule, values: Sequence[np.ndarray], node: Call) -> Any
     return node(given)
 
 
+@pytest.mark.few(4)
 @every_sample
 def test_wasm_has_the_bits_of_the_processor(name: str, level: Level, node: Call) -> None:
     module = (

@@ -51,6 +51,7 @@ def test_the_command_line_writes_model_report_and_numbers(
     assert flexarm.load(tmp_path / "fitted.yaml").name == "pendulum"
 
 
+@pytest.mark.campaign
 def test_the_command_line_knows_filters_of_second_order(
     file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_terminal_is_told_how_far_a_search_is(
     assert re.search(r"whole runs, search \d: run \d+, residual ", err)
 
 
+@pytest.mark.campaign
 def test_a_measured_input_comes_on_top_of_a_servo_which_is_told(
     file: Path, exact: dict[str, Any]
 ) -> None:

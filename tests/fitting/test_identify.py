@@ -151,6 +151,7 @@ def test_combinations_count_correlation() -> None:
     assert counted[1].error == pytest.approx(plain[1].error, rel=0.2)
 
 
+@pytest.mark.campaign
 def test_outliers_count_less_in_a_robust_fit(file: Path, exact: dict[str, Any]) -> None:
     data = noisy(exact, 3)
     data["angle_deg"] = data["angle_deg"].copy()
@@ -198,6 +199,7 @@ def test_progress_names_what_residuals_are_relative_to(file: Path, exact: dict[s
     assert lines[-1].endswith(" % of the noise")  # which the search before has estimated
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize("more", [(), ("links.1.body.mass",)])
 def test_a_number_without_an_effect_is_unknown(

@@ -164,6 +164,7 @@ payload: {BODY}
 """
 
 
+@pytest.mark.campaign
 def test_three_points_converge_with_order_four_to_the_beam_and_six_to_its_elements() -> None:
     counts = [4, 6, 8, 12]
     errors, apart = [], []
@@ -195,6 +196,7 @@ def measured_orders(kind: str, *, paper: bool = False, points: int | None = None
     return [exponent([1 / n for n in counts], list(errors[:, mode])) for mode in range(2)]
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind",

@@ -101,6 +101,7 @@ def test_adjoint_is_the_transpose_of_the_sensitivities(runs: Differentiable) -> 
     np.testing.assert_allclose(gradient.parameters, expected, rtol=1e-9)
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 def test_gradients_by_start_and_inputs_are_differences(runs: Differentiable) -> None:
     rng = np.random.default_rng(2)

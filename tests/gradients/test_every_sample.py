@@ -133,6 +133,7 @@ def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, 
     yield "transpose", float(np.max(apart, initial=0.0))
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",

@@ -150,6 +150,7 @@ def checked_runs(arm: flexarm.Arm, keys: list[str], **options: Any) -> tuple[Any
     return runs, run, slopes
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("again", [False, pytest.param(True, marks=pytest.mark.campaign)])
 def test_a_rod_that_is_captured(again: bool) -> None:
     """It has no inertia about its axis, and no spin: numbers that change must leave it so."""
@@ -164,6 +165,7 @@ def test_a_rod_that_is_captured(again: bool) -> None:
     np.testing.assert_allclose(gradient.parameters, slopes.sum(axis=(0, 1)), rtol=1e-9)
 
 
+@pytest.mark.campaign
 def test_a_flexible_link_that_catches_and_brakes() -> None:
     arm = loads(MISSION)
     change = {"links": arm.links[:1], "payload": None, "bodies.1.spin": [0, 0, 0]}

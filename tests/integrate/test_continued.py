@@ -13,6 +13,7 @@ from tests.integrate.mission_arms import flexible_arm, one_joint
 FREE = {"kind": "free", "body": {"mass": 4.0, "inertia": [0.6, 0.7, 0.8]}, "spin": [0.5, 2.0, 1.0]}
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("base", [pytest.param(None, marks=pytest.mark.campaign), FREE])
 def test_two_runs_are_one(base: dict[str, object] | None) -> None:
     """On a free base too, whose angles are counted from where it was."""

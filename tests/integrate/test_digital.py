@@ -56,6 +56,7 @@ def fine(t: float, q: float, v: float) -> float:
     return 4 * (1 - q) - v
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize(
     ("delay", "resolution"), [(0.0, None), (0.03, None), (0.12, None), (0.01, 0.01)]

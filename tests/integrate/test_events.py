@@ -137,7 +137,7 @@ TUMBLING = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", TUMBLING)
 def test_the_path_of_a_tumbling_fixture_is_that_of_the_solved_spin(case: str) -> None:
     """A Fourier series over one period against the spin solved over many."""

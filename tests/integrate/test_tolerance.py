@@ -98,6 +98,7 @@ def exact(text: str, t_end: float) -> Run:
     return flexarm.simulate(loads(text), t_end=t_end, method="dop853", rtol=1e-8)
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("text", "t_end", "method"),
@@ -171,7 +172,7 @@ def closely(make: Callable[..., Motion], *numbers: int) -> tuple[Motion, Run]:
     return moved, moved.run(*REFERENCES[0])
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("number", "method", "rtol"),
     [pytest.param(*case, marks=campaign_if(case[0] in REPEATED)) for case in CASES],
@@ -241,6 +242,7 @@ def held_by_an_integral() -> Motion:
     return Motion(0, changed("driven-link-payload", changes), {}, None)
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("make", "rtol"),
@@ -261,6 +263,7 @@ def swung_past_a_corner() -> Motion:
     return Motion(0, arm, {}, held(build(arm)))
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("make", "method", "rtol"),

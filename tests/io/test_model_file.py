@@ -206,6 +206,7 @@ def test_an_arm_survives_saving_and_loading(tmp_path: Path, text: str) -> None:
     assert dumps(again) == dumps(arm)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", example_arm_names())
 def test_a_sample_survives_writing_and_reading(name: str) -> None:
     arm = load(sample_path(name))

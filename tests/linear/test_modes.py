@@ -335,6 +335,7 @@ STATES: dict[str, tuple[float, str, dict[str, float]]] = {
 }
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("state", "kind"),

@@ -81,6 +81,7 @@ def test_a_mode_that_ceases_to_oscillate_is_still_followed() -> None:
     assert found.damping_ratio == pytest.approx([0, 0, -1, -1])
 
 
+@pytest.mark.campaign
 def test_figures_show_what_was_followed() -> None:
     found = sweep(blade(), speeds={"joint1": [0.0, 4.0, 8.0]})  # type: ignore[arg-type]
     (panel,) = found.plot().axes

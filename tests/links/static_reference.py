@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import mpmath as mp  # type: ignore[import-untyped]
 
 DIGITS = 40
-SIZE = 36  # polynomials
+SIZE = 24  # polynomials
 
 
 def integrated(series: Sequence[mp.mpf]) -> list[mp.mpf]:

@@ -75,6 +75,7 @@ def test_tapered_span_agrees_with_numerical_integration_of_the_beam_equation(
         assert omega == pytest.approx(root, rel=1e-9)
 
 
+@pytest.mark.campaign
 def test_tapered_span_has_no_mode_between_those_found() -> None:
     span, conditions = tapered(), ended(0.25, 0.4, 0.08, -0.2)
     last = modes(span, Y, conditions, 4).frequencies[-1]

@@ -53,7 +53,7 @@ def test_none_are_added_where_only_rounding_is_left_of_them() -> None:
 
 
 def test_they_are_right_to_rounding() -> None:
-    count = 8
+    count = 4
     arm = one_link(
         section="mass_per_length: 0.5, EIz: 30",
         shapes=f"{{kind: clamped-mass, bending_y: {count}, static: true}}",

@@ -201,6 +201,7 @@ def test_jacobian_of_an_inner_section(joint: str, stiffening: bool) -> None:
     assert_derivative(model, jacobian(model, ca.DM(q), 1, 0.37), pose, q)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("shapes", "stiffening"),
     [

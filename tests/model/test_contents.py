@@ -150,7 +150,7 @@ for sample in sys.argv[1:]:
 
 def test_the_fingerprint_is_the_same_in_every_process() -> None:
     """Of this one, the order of sets is by chance; of the other, it is another."""
-    samples = SAMPLES[:2]
+    samples = SAMPLES[:1]
     expected = [fingerprint(build(flexarm.example_arm(sample))) for sample in samples]
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
     command = [sys.executable, "-c", "import flexarm.model\n" + PRINT, *samples]

@@ -136,6 +136,7 @@ def test_many_coordinates_per_link_stay_cheap(
     assert max(exponents(coordinates, stiffening=stiffening)) < most
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("kind", "counts"),
     [

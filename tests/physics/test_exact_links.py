@@ -165,6 +165,7 @@ def limp(shapes: str) -> Arm:
     return loads(f"flexarm: 1\nname: limp\ngravity: [0, -9.81, 0]\nlinks:\n{one}{one}")
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "kind", ["clamped-free", pytest.param("loaded", marks=pytest.mark.campaign)]
 )

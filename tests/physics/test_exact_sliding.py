@@ -217,6 +217,7 @@ def test_sliding_link_is_the_continuum(name: str, slope: float) -> None:
     assert not {part: error for part, error in found.items() if not error < TOLERANCE}
 
 
+@pytest.mark.few(1)
 @every_arm
 def test_straight_sliding_link_has_the_inertia_of_the_linear_theory(name: str) -> None:
     model = both(name)[0].model

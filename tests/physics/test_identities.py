@@ -87,13 +87,13 @@ def check(name: str, arm: str) -> None:
     assert not bad
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("name", "arm"), checks([*LIGHT, BALLS]))
 def test_sample_obeys(name: str, arm: str) -> None:
     check(name, arm)
 
 
-@pytest.mark.few(24)
+@pytest.mark.few(16)
 @pytest.mark.parametrize(("name", "arm"), checks(RANDOM))
 def test_random_arm_obeys(name: str, arm: str) -> None:
     check(name, arm)

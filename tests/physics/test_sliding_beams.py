@@ -139,6 +139,7 @@ def test_section_forces_of_a_tapered_beam_are_those_of_the_link_of_its_length() 
         assert np.abs(one - other).max() < 1e-8 * np.abs(other).max()  # third derivatives of fits
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "motion",
     [

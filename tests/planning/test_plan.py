@@ -44,6 +44,7 @@ def planned() -> Plan:
     return flexarm.plan(ARM, TO, duration=2.0)
 
 
+@pytest.mark.campaign
 def test_plan_of_two_links_leaves_nothing_though_its_intervals_are_longer_than_a_period(
     planned: Plan,
 ) -> None:

@@ -164,6 +164,7 @@ def test_links_that_stretch_are_found_out_by_one_shape() -> None:
     assert any("Set 'stretch' in the shapes one higher" in line for line in found.advice)
 
 
+@pytest.mark.campaign
 def test_large_slopes_are_no_error_of_exact_links() -> None:
     arm = one_link(
         section="mass_per_length: 1, EIz: 3", gravity="[0, -9.81, 0]",

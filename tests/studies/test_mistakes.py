@@ -112,6 +112,7 @@ def test_a_gpu_that_is_not_there_or_fails_is_no_fault_of_designs(
         Evaluator(read_study(plan(device="gpu"))).rows(0, 6)
 
 
+@pytest.mark.campaign
 def test_a_design_that_would_take_hours_is_a_row_with_that_reason(tmp_path: Path) -> None:
     given = plan(parameters={EIZ: {"values": [50, 1e19]}}, sampling={"kind": "grid"},
                  run={"t_end": 2, "dt": 1, "method": "dop853"})  # fmt: skip

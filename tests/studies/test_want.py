@@ -84,6 +84,7 @@ def one_less(arm: Arm) -> list[Arm]:
     return found
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "seed", [pytest.param(seed, marks=campaign_if(seed != QUICK)) for seed in ARMS]
 )
@@ -178,6 +179,7 @@ def test_shapes_of_a_link_that_slides_are_found() -> None:
     assert error(flexarm.change_arm(arm, answer.changes), answer.rtol, truth) <= answer.estimate
 
 
+@pytest.mark.campaign
 def test_amplitudes_that_the_file_names_keep_their_shapes() -> None:
     arm = one_link(
         joint=SWUNG, shapes="{kind: clamped-free, bending_y: 3}", rest="    start: {y1: 0.01}\n"

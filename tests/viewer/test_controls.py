@@ -154,6 +154,7 @@ def now_at(page: Page, key: str, part: float, within: float = 1.5) -> None:
     assert now["x"] + 1 == pytest.approx(area["x"] + part * area["width"], abs=within)
 
 
+@pytest.mark.campaign
 def test_curves_say_their_values_show_a_part_of_the_time_and_go_there(run: Run, page: Page) -> None:
     page.evaluate("flexarm.seek(0.8)")
     for key in ("angles", "deflections", "tip", "energy"):
@@ -334,6 +335,7 @@ def test_on_a_phone_the_legend_lies_in_the_margin_under_the_arm(swinging: Page) 
     assert legend["x"] + legend["width"] <= stage["x"] + stage["width"]
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("mode", "phase"), [(0, 0.0), (1, 0.0), (1, 0.75)])
 def test_a_mode_swings_along_its_vector(mode: int, phase: float, swinging: Page) -> None:

@@ -421,6 +421,7 @@ springs: [{between: [{link: link1, at: 0.5}, {world: [0.5, 0, 1]}], stiffness: 2
 """
 
 
+@pytest.mark.campaign
 def test_sections_arrows_where_the_arm_touches_and_coils_between_points_are_where_they_are(
     open_page: Opener,
 ) -> None:

@@ -124,6 +124,7 @@ def test_of_a_payload_that_is_all_that_has_mass_a_hundredth_stays(tmp_path: Path
     assert last == pytest.approx(first)
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("exponent", "damping"), [(1.0, 0.5), (1.0, 5.0), (1.5, 0.5)])
 def test_steps_are_short_enough_for_contacts(

@@ -62,6 +62,7 @@ def test_the_page_carries_the_licences_of_what_it_bundles(html: str) -> None:
     assert html.count("The above copyright notice and this permission notice") == 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("told", "first", "change"),
     [
