@@ -190,14 +190,14 @@ def require_count(
 
 
 def is_word(value: object, words: Iterable[str]) -> bool:
-    """Return whether a value is one of some strings; False for arrays, which ``in`` rejects."""
+    """Return whether a value is one of given strings; False for arrays, which ``in`` rejects."""
     return isinstance(value, str) and value in words
 
 
 def require_word(
     name: str, value: object, words: Iterable[str], error: Kind = FlexarmError
 ) -> None:
-    """Raise an error unless a value is one of some strings."""
+    """Raise an error unless a value is one of given strings."""
     choices = list(words)
     if not is_word(value, choices):
         raise refused(name, value, f"one of {', '.join(choices)}", error)

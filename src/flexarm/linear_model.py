@@ -67,7 +67,7 @@ class LinearModel:
     inputs: Array | None = None  # B, (n, k); None if nothing is driven
 
     def along(self, kept: Sequence[int], columns: Array | None = None) -> "LinearModel":
-        """Return the model reduced to some coordinates, with all others locked.
+        """Return the model reduced to given coordinates, with all other coordinates locked.
 
         Parameters
         ----------

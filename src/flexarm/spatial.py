@@ -1,6 +1,6 @@
 """Rotations, frames and rigid-body inertia as pure functions.
 
-Functions of ``Array`` compute constants when a model is built; those of ``Expr`` accept symbols
+Functions of ``Array`` compute constants when a model is built; functions of ``Expr`` accept symbols
 (``casadi.SX``) and numbers (``casadi.DM``).
 """
 
@@ -23,7 +23,7 @@ Scalar: TypeAlias = Expr | float  # an expression or number of shape (1, 1), or 
 
 
 def settled(values: Array, size: Array | float | None = None) -> Array:
-    """Return values with rounding differences from 0, from integers and from each other removed.
+    """Snap values that differ only by rounding from 0, from an integer or from each other.
 
     Traced equations skip zeros and compute equal numbers once. Without this, the processor's
     rounding would decide which numbers are zero or equal. Numbers of opposite sign get the same
@@ -156,7 +156,7 @@ class Inertia:
 
     @property
     def weighs(self) -> bool:
-        """Whether the body has any mass or inertia."""
+        """Whether the body has mass or inertia."""
         return bool(self.mass) or bool(np.any(self.second))
 
     @property
@@ -173,12 +173,12 @@ class Inertia:
 
     @classmethod
     def of_symbols(cls, numbers: ca.SX) -> "Inertia":
-        """Return a body from ten symbols in the order of `numbers`; it counts as having mass."""
+        """Build a body from ten symbols in the order of `numbers`; its mass counts as nonzero."""
         return cls.of_numbers(np.array(as_numbers(numbers), dtype=object))
 
     @classmethod
     def of_numbers(cls, numbers: npt.NDArray[Any]) -> "Inertia":
-        """Return a body from ten numbers in the order of `numbers`."""
+        """Build a body from ten numbers in the order of `numbers`."""
         mass, *first, xx, xy, xz, yy, yz, zz = numbers.tolist()
         second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
         return cls(mass, np.array(first, numbers.dtype), np.array(second, numbers.dtype))
@@ -204,7 +204,7 @@ class Inertia:
         return tuple(float(entry) for entry in (xx, yy, zz, xy, xz, yz))
 
     def moved(self, pose: Pose) -> "Inertia":
-        """Return the body's inertia in a frame A in which ``pose`` places the body's frame B."""
+        """Return the inertia in a frame A, given the pose of the body's own frame B in A."""
         if not self.weighs:
             return self
         rotation, p = pose.rotation, pose.position
@@ -275,7 +275,7 @@ def base_rotation_matrix(angles: Array) -> Array:
 def rotations_between(
     reference_attitudes: Array, angles: Array, others: Array, other_angles: Array
 ) -> Array:
-    """Return the rotation vectors [rad] from attitudes to other attitudes, (T, 3).
+    """Return the rotation vectors [rad] from given attitudes to other attitudes, (T, 3).
 
     Each attitude is a reference attitude, one of T rotations (T, 3, 3), rotated by angles, (T, 3).
     """
@@ -291,7 +291,7 @@ def rotations_between(
 
 
 def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
-    """Return the current attitude as new reference attitude, and the angles' rates after reset.
+    """Make the current attitude the reference; return the reference and the angles' rates.
 
     A reset keeps the angles away from gimbal lock.
 
@@ -307,7 +307,7 @@ def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
 
 
 def rebase(reference: Array, angles: Array, rates: Array) -> None:
-    """Reset reference attitude, angles and rates in place, as `rebased` computes them."""
+    """Re-base reference attitude, angles and rates in place, by `rebased`."""
     rebased_state = rebased(*map(ca.DM, (reference, angles, rates)))
     reference[:], rates[:] = np.array(rebased_state[0]), np.array(rebased_state[1]).ravel()
     angles[:] = 0.0

@@ -168,7 +168,7 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
 
 
 def _in_range(number: float, unit: str, name: str) -> float:
-    """Return a number; raise an error if its magnitude is beyond any arm's size."""
+    """Return a number; raise an error if it is too large for any arm."""
     if number and not SMALLEST_NUMBER <= abs(number) <= LARGEST_NUMBER:
         raise ModelError(f"{number:g} is beyond the size of any arm; {_expected(unit, name)}")
     return number
@@ -278,7 +278,7 @@ def _suggestion(name: str, dimension: Dimension) -> str:
 
 
 def _pieces(name: str) -> list[str]:
-    """Return the ways to split a name into two units of different dimensions, as texts."""
+    """Return the ways to split a name into two units of different dimensions."""
     return [
         f"{name[:i]} {name[i:]}"
         for i in range(1, len(name))

@@ -303,7 +303,7 @@ class RicherArm:
     def _load(
         self, motion: Motion, phase: MotionPhase, loads: Array, stored: set[int]
     ) -> dict[int, Array]:
-        """Compute the loads on the added shapes in a phase, and mass matrices at some samples.
+        """Compute the loads on the added shapes in a phase, and mass matrices at given samples.
 
         ``loads`` (T, n, 3) is filled in place; mass matrices are returned at samples ``stored``.
         """

@@ -100,8 +100,9 @@ def relative_differences(
 ) -> Array:
     """Return the largest difference of two motions of an arm at each of S common samples, (S,).
 
-    Differences of tip deflections and wind-ups are relative to their ranges; those of joint and
-    base coordinates to the scale of their tolerance (1 rad, the length) or their range, if larger.
+    Differences of tip deflections and wind-ups are relative to their ranges; differences of joint
+    and base coordinates are relative to the scale of their tolerance (1 rad, the length) or their
+    range, if larger.
     """
     q, other_q = motion.q, _coordinates(model, motion, rows, other, other_rows)
     differences = [np.zeros(len(rows))]
@@ -140,7 +141,7 @@ def _coordinates(
 ) -> Array:
     """Return the coordinates of another motion at common samples, (S, n).
 
-    Attitude angles are replaced by those of the first motion plus the rotation vector between the
+    Attitude angles are replaced by the first motion's angles plus the rotation vector between the
     two attitudes.
     """
     q = other.q[other_rows].copy()

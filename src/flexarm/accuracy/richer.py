@@ -119,7 +119,7 @@ def enriched(
 
 
 def _joined(shapes_before: Shapes, added: Shapes, span: Span) -> Shapes:
-    """Return shapes of a link and those added to it, with their common strain energy."""
+    """Return a link's shapes joined with added shapes, with their common strain energy."""
     shapes, m = join([shapes_before, added], span), shapes_before.count
     shapes.stiffness[:] = own_stiffness(shapes, span)
     shapes.stiffness[:m, :m] = shapes_before.stiffness

@@ -1,4 +1,4 @@
-"""Forces other than those at joints: wrenches, contacts, springs between points."""
+"""Forces that do not act at joints: wrenches, contacts, springs between points."""
 
 from typing import Annotated, Literal, Self
 

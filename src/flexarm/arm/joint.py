@@ -278,8 +278,8 @@ class Sliding(LinearJoint):
 class Carriage(LinearJoint):
     """A link that rides along the bent previous link; the coordinate is its position [m].
 
-    Positions count along the previous link from its root; the joint's frame is that of the section
-    there.
+    Positions count along the previous link from its root; the joint's frame is fixed to the rail's
+    section at that position.
     """
 
     rides: ClassVar[bool] = True

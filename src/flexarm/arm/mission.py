@@ -126,9 +126,9 @@ ACTIONS = ("brake", "release", "servo", "capture", "let_go", "attach", "detach",
 class FreeBody(Part):
     """A body that drifts freely until the arm's tip captures it.
 
-    ``position`` and ``rotation`` place its fixture, in whose frame ``body`` is given, in the world
-    at time 0; ``velocity`` is that of the fixture in world axes, ``spin`` in the body's own.  It
-    can be captured when its fixture is within ``reach`` of the tip.
+    ``position`` and ``rotation`` are the pose of its fixture in the world at time 0; ``body`` is
+    given in the fixture's frame. ``velocity`` is the fixture's velocity in world axes, ``spin`` is
+    in body axes.  It can be captured when its fixture is within ``reach`` of the tip.
     """
 
     name: Name

@@ -35,7 +35,7 @@ class SideFiles:
 
     @classmethod
     def beside(cls, folder: Path, other_folders: tuple[Path, ...] = ()) -> Self:
-        """Return a source that permits files in or below a model file's folder and others."""
+        """Return a source that permits files below a model file's folder and in given folders."""
         return cls(folder, (folder, *other_folders))
 
     def read(self, name: str) -> "SideFile":

@@ -182,7 +182,7 @@ def heartbeat(command: str, first: float = FIRST_PROGRESS) -> Iterator[None]:
 
 
 def work_of(worker: int) -> str:
-    """Return a text that says what a thread computes, by the innermost package of its call stack.
+    """Return a text on a thread's activity, by the innermost package in its call stack.
 
     The text is empty if the activity is unknown.
     """

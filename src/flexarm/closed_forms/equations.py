@@ -559,7 +559,7 @@ def _equations(
 def _linear_and_nonlinear(
     force: Polynomial, lengths: set[int], n: int
 ) -> tuple[dict[int, Polynomial], Polynomial]:
-    """Return the terms of an elastic force that are linear in one coordinate, and the others.
+    """Split an elastic force into terms linear in one coordinate, and all other terms.
 
     Coordinates and generators listed in ``lengths`` count as parameters. The linear terms are
     returned as coefficients by coordinate, the others as a polynomial.

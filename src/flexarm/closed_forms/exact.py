@@ -72,7 +72,7 @@ def name_angles(
 def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Array, Array]]:
     """Return each section's name, description, and shapes of slope (y, z) and twist, (m,) each.
 
-    The sections are those at the tip and at the collocation nodes of an exact link.
+    The sections are at the tip and at the collocation nodes of an exact link.
     """
     sections = [("tip", "at its tip", *nodes.tip_bend, nodes.tip_twist)]
     for g, x in enumerate(nodes.x):
@@ -161,7 +161,7 @@ Key = tuple[str, str]  # t, ryy, ryz or rzz, and a derivative
 
 
 def _keys(lowest: int, highest: int) -> list[Key]:
-    """Return the keys of tangents and rotation entries and of their derivatives of some orders."""
+    """Return the keys of tangents, rotation entries and their derivatives of given orders."""
     named = [("t", d) for d in DERIVATIVES if lowest + 1 <= len(d) <= highest + 1]
     return named + [(e, d) for e in ENTRIES for d in DERIVATIVES if lowest <= len(d) <= highest]
 

@@ -304,7 +304,7 @@ def _has_entire(equations: Equations, definitions: dict[str, str]) -> bool:
 
 
 def _meanings(equations: Equations) -> dict[str, str]:
-    """Return the descriptions of those generators that have one, by name."""
+    """Return descriptions by name, for generators that have a description."""
     return {g.name: g.about for g in equations.generators if g.about}
 
 
@@ -331,7 +331,7 @@ def _generators_in(equations: Equations, entries: list[Polynomial]) -> set[int]:
 def _definitions_for(
     equations: Equations, entries: list[Polynomial], write: Write
 ) -> Iterator[tuple[str, str]]:
-    """Iterate over names and formatted definitions of all generators that some entries use."""
+    """Iterate over names and formatted definitions of the generators in given entries."""
     used_indices = _generators_in(equations, entries)
     for place, generator in enumerate(equations.generators):
         if place not in used_indices:

@@ -124,6 +124,6 @@ def drives(model: Model) -> Drives:
 
 
 def solve_input(output: Expr, u: Expr, target: Expr) -> Expr:
-    """Solve an affine equation symbolically for the inputs that give a target output, (k,)."""
+    """Solve an affine equation symbolically for the inputs of a target output, (k,)."""
     rest = ca.substitute(output, u, ca.SX.zeros(u.shape[0]))
     return ca.solve(ca.jacobian(output, u), target - rest)

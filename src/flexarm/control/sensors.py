@@ -167,7 +167,7 @@ def limited_law(
 def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array:
     """Return the largest input of each driven joint, shape (k,), infinite if unlimited.
 
-    The limits are those of the model file if ``limits`` is None.
+    If ``limits`` is None, the limits of the model file apply.
     """
     driven = drives(model)
     if limits is not None:

@@ -230,8 +230,8 @@ def tip_move(
     Notes
     -----
     On a free base at rest, joints move by the generalised Jacobian (Umetani & Yoshida 1989), and
-    the tip follows the path in the world.  On a moved base the world is that of time 0, and the
-    path moves with the base.
+    the tip follows the path in the world.  On a moved base the path is given in the world at time
+    0, and moves with the base.
     """
     model = untouched(model)
     statics = Statics(model, sag=sag)

@@ -153,7 +153,7 @@ class Cache:
         )
 
     def check_private(self) -> None:
-        """Raise an error for a cache folder that is ignored because others could write to it."""
+        """Raise an error for a cache folder that is ignored because others can write to it."""
         try:
             check_is_private(self.folder, REMEDY)
         except PermissionError as error:

@@ -226,7 +226,7 @@ def compile_stream_recipe(
 
 
 def noted(recipe: str) -> str | None:
-    """Return the text stored in the cache under a recipe; None if the cache has no such text.
+    """Return the text stored in the cache under a recipe; None if there is none.
 
     A recipe is a text that determines the note, such as all parameters of a computation.
     """

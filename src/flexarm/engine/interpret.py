@@ -1,4 +1,4 @@
-"""Traced functions that CasADi evaluates, if compilation would take longer than it saves.
+"""Traced functions evaluated by CasADi, where compilation would cost more than it saves.
 
 An evaluation takes about seven times as long as machine code.
 """

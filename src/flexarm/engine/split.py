@@ -12,7 +12,7 @@ CONSTANTS = "constants"
 
 
 def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
-    """Return two streams: operations that depend on the last input alone, and all others.
+    """Split a stream: operations that depend on the last input alone, and all others.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _part(
     stores: Iterable[Store],
     extra_constants: Sequence[float] = (),
 ) -> Stream:
-    """Return a stream with some operations of another; it stores ``extra_constants`` first."""
+    """Return a stream of selected operations; it stores ``extra_constants`` first."""
     operations_ = [stream.operations[k - stream.first_operation] for k in operations]
     stores = list(stores)
     used_values = _operands(operations_) | {store.value for store in stores}

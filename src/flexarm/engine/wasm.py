@@ -45,7 +45,7 @@ class WasmModule:
 def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
     """Return a stream of operations compiled to WebAssembly.
 
-    Results are bitwise those of a processor without fused multiply-add.
+    Results are bitwise equal to results on a processor without fused multiply-add.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def read(text: str, target: llvm.TargetMachine) -> llvm.ModuleRef:
 def link(
     modules: Sequence[llvm.ModuleRef], entries: Iterable[str], target: llvm.TargetMachine
 ) -> tuple[bytes, int]:
-    """Link LLVM modules into one WebAssembly module that exports some functions.
+    """Link LLVM modules into one WebAssembly module that exports given functions.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Search for a C compiler: the system's compiler, or that of the package ziglang."""
+"""Search for a C compiler: the system's, or the one in the package ziglang."""
 
 import importlib.util
 import platform

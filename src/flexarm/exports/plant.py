@@ -1,11 +1,11 @@
 """Export of an arm as ``x' = f(t, x, u)``, ``y = g(t, x)`` with names, units and initial values.
 
 The state x consists of the coordinates that are not prescribed, their rates, and the states of
-servos and drives. Inputs u are added to those of the model file. Functions of time are piecewise:
-``since``, the time of the last jump that the motion has passed, selects the piece, so that a step
-ending at a jump uses the piece before the jump. All other discontinuous quantities are in
-the vector d: reference attitudes, efforts of brakes and dry friction, and outputs of sampled servos
-(`flexarm.exports.switches`).
+servos and drives. Inputs u are added to the inputs of the model file. Functions of time are
+piecewise: ``since``, the time of the last jump that the motion has passed, selects the piece, so
+that a step ending at a jump uses the piece before the jump. All other discontinuous quantities are
+in the vector d: reference attitudes, efforts of brakes and dry friction, and outputs of sampled
+servos (`flexarm.exports.switches`).
 """
 
 import math
@@ -204,7 +204,7 @@ class Plant:
 
     @property
     def indicators(self) -> list[str]:
-        """Names of the event indicators, those of bounds first."""
+        """Names of the event indicators: bounds first."""
         return [
             *(f"bound: {description}" for _, _, description in self.bounds),
             *self.switches.names,

@@ -127,7 +127,9 @@ def identify(
     FlexarmError
         If data or names are invalid, or the arm cannot be simulated with the initial parameters.
 
-    Notes ----- If the noise of a sensor is not given, it is estimated from the residuals, and the
+    Notes
+    -----
+    If the noise of a sensor is not given, it is estimated from the residuals, and the
     fit is repeated with the estimate. Integration steps are shortened until discretisation errors
     shift the fitted values by at most a tenth of a standard error; confidence intervals include the
     remaining shift. Derivatives are exact for the discretised run (`flexarm.differentiable`).

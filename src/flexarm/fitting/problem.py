@@ -485,7 +485,7 @@ def _piece(run: MeasuredRun, begin: int, end: int, q: Array | None, v: Array | N
 def _states(
     run: MeasuredRun, sensors: list[Sensor], places: list[int]
 ) -> list[tuple[Array, Array]]:
-    """Return the estimated state (q, v) at each sample of ``places``, shape (n,) each.
+    """Return the estimated state (q, v) at given samples, shape (n,) each.
 
     The estimate is the minimum-norm change of the initial posture that agrees with the sensors,
     found by Newton's method.
@@ -516,7 +516,7 @@ def _states(
 
 
 def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
-    """Return the smallest motion (n,), among combinations of ``ways``, that explains a reading.
+    """Return the smallest motion (n,) in the basis ``ways`` that explains a reading.
 
     ``slopes`` are the derivatives of the sensor readings by the coordinates.
     """

@@ -40,7 +40,7 @@ from flexarm.spatial import Expr, constant
 class _Outboard:
     """Articulated inertia (6, 6) and bias force (6,) of all bodies outboard of a tip.
 
-    ``rotation`` transforms from their axes to those of the link.
+    ``rotation`` transforms from their axes to the axes of the link.
     """
 
     inertia: Expr
@@ -119,7 +119,7 @@ class _Sweep:
         effort: Expr,
         outboard: tuple[Expr, Expr],
     ) -> tuple[_Eliminated, Expr, Expr]:
-        """Eliminate the accelerations of some coordinates, given the motion of their frame.
+        """Eliminate the accelerations of given coordinates from the motion of their frame.
 
         Parameters
         ----------

@@ -85,7 +85,7 @@ class Formulation(ABC):
 
     @property
     def guarded(self) -> bool:
-        """Whether an approximation may make M singular or indefinite at some coordinates."""
+        """Whether an approximation may make M singular or indefinite."""
         return self.paper or self.model.tip_rotation == "first-order"
 
     def options(self) -> str:

@@ -218,7 +218,7 @@ class ElementJacobian(Formulation):
     Raises
     ------
     FlexarmError
-        If ``points`` is no number of points, or not the paper's.
+        If ``points`` is not a valid number of points, or not the paper's.
     """
 
     name: ClassVar[str] = "element-jacobian"

@@ -107,7 +107,7 @@ class Equation:
 
     @classmethod
     def of(cls, formulation: Formulation, parameters: Sequence[str] = ()) -> "Equation":
-        """Build the equation of a formulation, with some numbers of the model file as inputs."""
+        """Build the equation of a formulation, with given numbers of the model file as inputs."""
         reference_attitude = formulation.model.start_references
         if not parameters:
             return cls(formulation, reference_attitude)

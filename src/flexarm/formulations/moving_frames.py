@@ -15,7 +15,7 @@ class MovingFrame:
     """A frame along the arm in the world: axes A, origin r, and Jacobians J_T, J_R, (3, n) each.
 
     J_T belongs to the origin's velocity and J_R to the angular velocity, in world axes. Equation
-    numbers are those of Chu et al., of `element_jacobian`.
+    numbers refer to Chu et al., see `element_jacobian`.
     """
 
     A: Expr

@@ -77,7 +77,7 @@ class Structure:
 
     @cached_property
     def streams(self) -> tuple[Stream, Stream]:
-        """Two streams: operations that depend on the arm's numbers alone, and the others."""
+        """Two streams: operations that depend on the arm's numbers alone, and all others."""
         with direct_operators():
             function, read = self.make()
             streams = split(lower(function), NUMBERS)
@@ -228,7 +228,7 @@ def parameter_values(arm: Arm, keys: Sequence[str]) -> Array:
 
 
 def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | Array) -> Model:
-    """Build a model with other values of some numbers and the same build options.
+    """Build a model with changed numbers of the model file and unchanged build options.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
 
 
 def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
-    """Return a pattern of constants and symbols that stays valid for other values of some numbers.
+    """Return a pattern of constants and symbols that stays valid if given numbers change.
 
     None if the values tried are not valid in a model file.
     """

@@ -128,7 +128,7 @@ def symbol(model: Model, key: str) -> ca.SX:
 
 
 def with_reference(model: Model) -> tuple[Model, list[ca.SX]]:
-    """Return the model with symbols as reference attitudes, and a list of those symbols.
+    """Return the model with symbols as reference attitudes, and a list of the symbols.
 
     A model without reference attitudes is returned unchanged, with an empty list.
     """

@@ -180,7 +180,7 @@ def _motions(factors: Factors, symbols: Expr, q: Expr) -> Iterator[Motion]:
 
 
 def _substituted(results: Sequence[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
-    """Return expressions with values substituted for some symbols; other symbols remain."""
+    """Return expressions with values in place of given symbols; other symbols remain."""
     hashes = {sym.element_hash() for expression in symbols for sym in ca.symvar(expression)}
     all_symbols = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(expression)) for expression in results]))
     remaining = ca.vertcat(*[sym for sym in all_symbols if sym.element_hash() not in hashes])

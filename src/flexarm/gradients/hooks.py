@@ -115,7 +115,7 @@ def _arguments(runs: TracedRuns, values: Any, q: Any, v: Any, inputs: Any) -> di
 
 
 def _at(runs: TracedRuns, names: tuple[str, ...], arrays: tuple[Any, ...]) -> HybridTrajectory:
-    """Simulate the arm with arguments given by name, the others at their defaults."""
+    """Simulate the arm with named arguments; omitted arguments have their defaults."""
     numbers = (np.asarray(array, dtype=float) for array in arrays)
     return runs.at(**dict(zip(names, numbers, strict=True)))
 

@@ -16,7 +16,7 @@ from flexarm.loops.language import Array
 def responses_along(square: float, loss: float, t: float, out: Array, by_square: Array) -> None:
     """Compute an oscillator's responses to polynomial forcing, and their frequency derivatives.
 
-    The responses are those of `flexarm.integrate.methods.oscillator.responses`.
+    `flexarm.integrate.methods.oscillator.responses` defines the responses.
     """
     tau = t
     halvings = 0
@@ -31,7 +31,7 @@ def responses_along(square: float, loss: float, t: float, out: Array, by_square:
 
 @kernel
 def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, by: Array) -> None:
-    """Compute derivatives of an oscillator's responses by damping from those by frequency.
+    """Convert derivatives of an oscillator's responses by frequency to derivatives by damping.
 
     A change of the damping rate acts as a force that is minus the response's rate, and a change of
     the squared frequency as one that is minus the response: the derivative of a response by the

@@ -61,7 +61,7 @@ class StepSequence:
         return np.append(np.unique(able[places[places < len(able)]]), count)
 
     def between(self, begin: float, end: float) -> "StepSequence":
-        """Return the sequence from ``begin`` to ``end`` [s], with one more step at a new boundary.
+        """Return the steps from ``begin`` to ``end`` [s]; a step is split at a new boundary.
 
         The additional steps lead from the new start to the old one, and from the old end to the new
         one.

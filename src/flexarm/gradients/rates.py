@@ -83,7 +83,7 @@ class RateFunctions:
     def _picked(
         self, formulation: Formulation, actuators: Actuators, output_names: tuple[str, ...]
     ) -> ca.Function:
-        """Return a symbolic function of those requested outputs that are not empty."""
+        """Return a symbolic function of the requested outputs, without empty outputs."""
         motion = motion_of(formulation, self.law, actuators)
         symbols = motion.sx_in()
         outputs = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))

@@ -428,7 +428,7 @@ class Differentiable:
         inputs: Array | Mapping[str, Array] | None,
         offsets: Mapping[str, float],
     ) -> InitialValueProblem:
-        """Return the problem with sampled inputs in place of its inputs, and offsets added."""
+        """Return the problem with sampled inputs instead of its own, and with offsets added."""
         names, count = [channel.name for channel in task.groups[0]], len(self.times)
         if inputs is None:
             samples = {}

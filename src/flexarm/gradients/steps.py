@@ -278,7 +278,7 @@ def begin_step(s: GivenSteps, j: int, parts: int) -> None:
 
 @kernel
 def take_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
-    """Compute the state at stage i of step j into ``place``, and evaluate the rates there."""
+    """Compute the state at stage i of step j into ``place``, and its rates."""
     mix(s, 0, i, s.x, s.g, s.modal)
     unfold(s, i, s.modal, s.y, s.p, place)
     rates(s.system, s.times[j] + s.c[i] * s.table_h, place, s.k)

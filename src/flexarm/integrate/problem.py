@@ -110,7 +110,7 @@ class StateLimit:
 
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
-    """Return the pointer table that compiled equations take, and the arrays pointed to."""
+    """Return the pointer table for calls of compiled equations, and the arrays it points to."""
     arguments = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
     arrays = [buffers[port.name] for port in arguments]
     arrays += [*compiled.constants, *(buffers[port.name] for port in compiled.outputs)]

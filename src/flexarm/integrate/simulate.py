@@ -343,7 +343,7 @@ class Simulation:
         return run, solution
 
     def _repeatable(self, run: Run) -> Run:
-        """Return the run with its counted cost, and a function that repeats it, if possible."""
+        """Return the run with counted operations, and a function that repeats it, if possible."""
         fixed = self.law is not None or self.options.step is not None or run.status != "finished"
         if fixed or self.tolerance / CLOSER_FACTOR < TIGHTEST_RTOL:
             return run
@@ -438,7 +438,7 @@ def parts_of(
 
 
 def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
-    """Return a solution without samples that straight lines between the others represent.
+    """Return a solution without samples that lie on straight lines between its other samples.
 
     `parts` is the number of parts that each sample interval was split into.  A solution in progress
     keeps the samples at the ends of the intervals.

@@ -73,7 +73,7 @@ def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Eq
 
 @dataclass(frozen=True)
 class State:
-    """State of a run at the beginning of a phase."""
+    """State at the start of a phase: time, coordinates, rates, actuator states."""
 
     q: Array  # coordinates, (n,)
     v: Array  # rates, (n,)

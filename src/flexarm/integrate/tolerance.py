@@ -1,7 +1,7 @@
 """Tolerance per step at which a method meets the tolerance of a run, and step size bounds.
 
-Errors of undamped vibrations accumulate over a run; those of damped vibrations decay.  The share of
-a run's tolerance that a step may take was measured, by method and by properties of the arm.
+Errors of undamped vibrations accumulate over a run; errors of damped vibrations decay.  The share
+of a run's tolerance that a step may take was measured, by method and by properties of the arm.
 """
 
 import math

@@ -58,7 +58,7 @@ def read_change(text: str) -> Change:
 
 
 def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str | Path] = ()) -> Arm:
-    """Load an arm from a model file with some of its values changed.
+    """Load an arm from a model file, with changed values.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
         The arm, which is not changed.
     values
         New values as in a model file, by key; None removes the key.  Links, contacts and springs
-        have their names or numbers from 1, and joints too: ``joints.elbow.drive.stiffness`` is that
-        of ``links.2.joint.drive``.
+        have their names or numbers from 1, and joints too: ``joints.elbow.drive.stiffness`` equals
+        ``links.2.joint.drive.stiffness``.
 
     Returns
     -------

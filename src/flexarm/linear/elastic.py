@@ -60,7 +60,7 @@ def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
 
 
 def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
-    """Compute the motions that remain when some joints are locked and prescribed joints at rest.
+    """Compute the motions that remain with given joints locked and prescribed joints at rest.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Summarised):
-    """A state of rest of an arm, or of steady motion of some of its joints.
+    """State of rest of an arm, or of steady motion of its joints.
 
     Attributes
     ----------

@@ -111,7 +111,7 @@ def mode_names(
 ) -> list[str]:
     """Return the names of modes, whose shapes are the columns of ``shapes`` (n, k).
 
-    Modes are in the order of frequencies. ``energies`` (groups, k) are those of `place_energies`. A
+    Modes are in the order of frequencies. `place_energies` computes ``energies`` (groups, k). A
     mode of links is numbered among all modes whose name contains one of its links.
     """
     titles = [

@@ -83,7 +83,7 @@ class RefinedArm:
             self.push = lambda _: (force, no_stiffness)
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
-        """Return the free coordinates without some amplitudes, and the motion per coordinate.
+        """Return the free coordinates without given amplitudes, and the motion per coordinate.
 
         The motion matrix (n, r) has all n coordinates as rows and r free coordinates as columns.
         """
@@ -92,7 +92,7 @@ class RefinedArm:
         return [coordinates[k] for k in selected], columns[:, selected]
 
     def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
-        """Return the refined arm's state with some amplitudes set to 0.
+        """Return the refined arm's state with given amplitudes set to 0.
 
         The state is an equilibrium if ``balanced``, else the fit of the given state.
         """

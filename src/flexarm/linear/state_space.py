@@ -74,7 +74,7 @@ def linearise(
     -------
     StateSpace
         Linear model of the deviations from the state.  Prescribed coordinates, and joints whose
-        brakes are closed at the start, are no states.
+        brakes are closed at the start, are left out of the states.
 
     Raises
     ------

@@ -22,9 +22,9 @@ _tables: dict[bytes, Array] = {}
 
 @dataclass(frozen=True, eq=False)
 class SpanCurves:
-    """n functions of the distance along a span, each a combination of k series per panel.
+    """n functions of the distance along a span, as combinations of k Legendre series per panel.
 
-    At a jump on a panel edge, the value is that of the panel beyond the edge.
+    At a jump on a panel edge, the value on the outboard panel is returned.
     """
 
     edges: Array  # panel edges [m], (p + 1,)
@@ -155,7 +155,7 @@ class Span:
 
     @cached_property
     def contents(self) -> tuple[object, ...]:
-        """All numerical values of the span as a hashable tuple, to compare spans."""
+        """All numbers of the span as a hashable tuple, for comparison of spans."""
         columns = tuple((name, values.tobytes()) for name, values in self.table.items())
         return (self.length, self.stations.tobytes(), *columns)
 
@@ -190,11 +190,11 @@ class Span:
         return Span(length, np.array([0.0, length]), table)
 
     def has(self, name: str) -> bool:
-        """Return whether the section gives a property."""
+        """Return whether the section specifies a property, such as ``EA``."""
         return name in self.table
 
     def at(self, name: str, x: Array, nu: int = 0) -> Array:
-        """Evaluate a property, or its first derivative, at x [m]; at a jump just beyond it."""
+        """Evaluate a property or its first derivative at x [m]; at a jump, just outboard."""
         values = self.table[name]
         if np.all(values == values[0]):
             return np.full(np.shape(x), 0.0 if nu else values[0])

@@ -51,12 +51,12 @@ class BodyData(ABC):
 
     @property
     def stiffens(self) -> bool:
-        """Return whether loads stiffen a non-beam body through second-order displacements."""
+        """Return whether loads stiffen the body, as second-order data from a file describe."""
         return False
 
     @property
     def tip_slopes(self) -> Array:
-        """Tip rotations per amplitude, (k, m), that simulations limit; k = 0 if not constant."""
+        """Tip rotations per amplitude, (k, m), that a run limits; k = 0 if not constant."""
         return np.zeros((0, len(self.names)))
 
     @property
@@ -89,18 +89,18 @@ class BodyData(ABC):
         return self
 
     def amounts(self, own: Expr, rates: Expr) -> Amounts:
-        """Return the variables of which the deformation is a linear function, (K,)."""
+        """Return the variables, (K,), of which the deformation is a linear function."""
         return Amounts.fixed(own, rates)
 
     def stiffness_at(self, length: Expr) -> list[tuple[Expr, Array]]:
-        """Return stiffness matrices of the variables of `amounts`, (K, K), whose sum is theirs.
+        """Return stiffness matrices of the section-angle variables, (K, K), to be summed.
 
         With each stand the powers of the exposed length that its rows scale with, (K,).
         """
         return [(constant(self.integrals.stiffness), np.zeros(len(self.names)))]
 
     def damping_at(self, own: Expr) -> Expr | None:
-        """Return the damping matrix of the amplitudes at own coordinates, (m, m), or None."""
+        """Return the damping matrix, (m, m), at own coordinates; None without damping."""
         return None
 
     def span_length(self, whole: float, own: Array) -> float:

@@ -71,7 +71,7 @@ class Collocation:
 
     @property
     def powers(self) -> "tuple[Collocation, ...]":
-        """Collocation data by the power of the exposed length that their energies have."""
+        """Collocation data by the power of the exposed length to which their energies scale."""
         return (self,)
 
     @cached_property
@@ -108,7 +108,7 @@ class Collocation:
 
     @cached_property
     def basis(self) -> Array | None:
-        """Change of amplitudes (m, m) after which each amplitude acts at few nodes, or None.
+        """Change of amplitudes, (m, m), after which each acts at few nodes; None if not worth it.
 
         None means that the change would not reduce the number of nonzero entries at the nodes.
         """
@@ -144,7 +144,7 @@ class Collocation:
 
     @cached_property
     def spaces(self) -> tuple[int, ...]:
-        """For each axis x, y, z, the index of the first axis with the same interpolation space."""
+        """For each axis x, y, z, the first axis that has the same interpolation functions."""
         gram, result = self.gram, list[int]()
         for a in range(3):
             equal_axes = [
@@ -155,7 +155,7 @@ class Collocation:
 
     @cached_property
     def even(self) -> bool:
-        """Return whether sums of tangent products over node pairs are free of large cancellation.
+        """Return whether sums of tangent products over node pairs are free of cancellation.
 
         Where nodes barely distinguish functions, the entries of `gram` are large and cancel, losing
         digits that `factor` and `cross` retain.
@@ -320,7 +320,7 @@ def _along_y_and_z(y: Array, z: Array) -> Array:
 
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
-    """Return the J positions [m] where x displacements jump, shape (J,), and the jumps (J, m)."""
+    """Return J positions [m] at which x displacements jump, shape (J,), and the jumps, (J, m)."""
     inner_edges = fine.edges[1:-1]
     step = 1e-9 * fine.edges[-1]
     jumps = shapes.values("x", inner_edges + step) - shapes.values("x", inner_edges - step)
@@ -334,7 +334,7 @@ def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
 def _rotary(
     inertia: Array, bend: Array, twist: Array, *, unit_tangents: bool
 ) -> tuple[Array, Array]:
-    """Split sections' rotary inertia about their own axes, (3, G), into `rotary` and `point`.
+    """Split sections' rotary inertia, (3, G), into `rotary` and `point` of `Collocation`.
 
     In a plane ``point`` is the inertia about the axis of bending, else the smaller one of the two.
     Where sections shear or the axis stretches, its derivative is not a unit normal of the sections
@@ -386,5 +386,5 @@ def _factor(gram: Array, mean: Array) -> Array:
 
 
 def _stiffness(span: Span, names: tuple[str, ...], x: Array) -> Array:
-    """Evaluate at x the first of the named stiffnesses that the section has, or 0 if none."""
+    """Evaluate at x the first named stiffness that the section has; 0 if it has none."""
     return next((span.at(name, x) for name in names if span.has(name)), 0 * x)

@@ -47,7 +47,7 @@ from flexarm.spatial import (
 
 @dataclass(frozen=True)
 class Hold:
-    """Boundary condition that a joint imposes on a link, with the reason."""
+    """Boundary condition that a joint imposes on a link, and the reason for it."""
 
     state: Literal["free", "geared", "held"]  # ``free``, ``geared`` or ``held``
     reason: str  # why, in words
@@ -55,7 +55,7 @@ class Hold:
 
 
 def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold:
-    """Return the boundary condition at a joint, by model file, actuation, spring and drive.
+    """Return a joint's boundary condition, by model file, actuation, spring and drive.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def reflected_rotor(link: Link) -> float:
 
 
 def _spring_ratio(joint: AnyActuated, link: Link) -> float:
-    """Return the stiffness of a joint's springs, drive included, divided by EI/L of a link."""
+    """Return a joint's spring stiffness, drive included, divided by a link's EI/L."""
     if link.section is None:
         return math.inf
     span = Span.of(link.section, link.span)
@@ -127,7 +127,7 @@ T = TypeVar("T")
 
 
 def kept(make: Callable[[S], T]) -> Callable[[S], T]:
-    """Return a cached version of a function of a link or an arm, keyed by object identity."""
+    """Return a cached version of a function of a link or an arm; objects are keyed by identity."""
     return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))
 
 
@@ -205,7 +205,7 @@ def joint_frame(link: Link) -> Pose:
 
 @kept
 def own_inertia(link: Link) -> Inertia:
-    """Return the inertia of an undeformed link, from joint to flexible tip, about the link's root.
+    """Return the inertia of an undeformed link, between joint and flexible tip, about its root.
 
     A sliding link is taken at full extension.
     """
@@ -270,7 +270,7 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
 
 
 def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
-    """Return the inertia of a link and all links beyond about the frame before the link's joint."""
+    """Return the inertia of a link and all outboard links about the frame before its joint."""
     link = arm.links[index]
     pose, after, _ = joint_poses(link)
     values = [configuration.get(name, 0.0) for name in arm.axis_names(index)]
@@ -305,7 +305,7 @@ def clamped_ends(body: Inertia) -> Ends:
 
 
 def loaded_ends(arm: Arm, index: int) -> Ends:
-    """Return the end inertia for a link's loaded modes, by the rule of the module docstring."""
+    """Return the end inertia for a link's loaded modes, by the rule in the module's docstring."""
     link = arm.links[index]
     tip = tip_inertia(arm, index)
     mass, inertia = _distal(arm, index)
@@ -339,7 +339,7 @@ def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
 
 
 def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
-    """Return the outboard inertia felt by a link's tip about one tip axis across the next joint."""
+    """Return the outboard inertia [kg m^2] about one tip axis that the next joint transmits."""
     if following >= len(arm.links):
         return 0.0
     link = arm.links[following]
@@ -355,7 +355,7 @@ def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
 
 
 def _distal(arm: Arm, index: int) -> tuple[float, float]:
-    """Return mass [kg] and bend-averaged inertia about the tip [kg m^2] of all outboard links."""
+    """Return mass [kg] and inertia about the tip [kg m^2] of all outboard links."""
     return (0.0, 0.0) if rides(arm, index + 1) else _from_link_on(arm)[index + 1]
 
 
@@ -366,7 +366,7 @@ def outboard_mass(arm: Arm, index: int) -> float:
 
 @kept
 def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
-    """Return mass [kg] and inertia about the joint [kg m^2] of each link with all links beyond.
+    """Return mass [kg] and inertia about the joint [kg m^2] of each link with its outboard links.
 
     The inertia is averaged over the bends of the arm.  The last entry, past the last link, is zero.
     """

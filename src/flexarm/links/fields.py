@@ -38,7 +38,7 @@ class Field:
 
 @dataclass(frozen=True)
 class MovingField:
-    """A field with its partial velocities and velocity-dependent acceleration.
+    """A vector field with its partial velocities and its velocity-dependent acceleration.
 
     ``columns`` has one field per own coordinate of the link; ``bias`` is the acceleration at zero
     second derivatives of the coordinates.
@@ -49,7 +49,7 @@ class MovingField:
     bias: Field
 
     def speed(self, rates: Expr) -> Field:
-        """Return the velocity field: the sum of the columns times rates, shape (k,)."""
+        """Return the velocity field at rates of the own coordinates, (k,)."""
         total = self.bias * 0
         for k, column in enumerate(self.columns):
             total = total + column * rates[k]
@@ -99,7 +99,7 @@ class Basis:
         )
 
     def weighed(self, f: Field) -> "Weighed":
-        """Return the products of a field's coefficients with the Gram matrix of each axis pair."""
+        """Return a field's coefficients times the Gram matrix of each pair of axes."""
         return Weighed({(a, b): constant(self.gram[a, b].T) @ f.of(a) for a in AXES for b in AXES})
 
     def moment(self, f: Field, g: Field) -> Expr:

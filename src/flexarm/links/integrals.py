@@ -89,7 +89,7 @@ class Points:
 
     @cached_property
     def used(self) -> "Displacements":
-        """Displacements that are not identically zero, as a basis with mass integrals."""
+        """Basis of the displacements that are not identically zero, with mass integrals."""
         amplitudes, pairs = list[tuple[int, ...]](), list[Pairs]()
         functions: dict[Axis, Array] = {}
         for n, axis in enumerate(AXES):
@@ -287,7 +287,7 @@ def _at(
     stiffening: bool = False,
     extra: Sequence[QuadraticShape] = (),
 ) -> tuple[Integrals, Points]:
-    """Return integrals and point values for one quadrature rule (points [m], weights [m])."""
+    """Return integrals and point values for one quadrature rule: points [m], weights [m]."""
     (x, weight), angle = rule, shapes.rotation(rule[0])
     quadratic = np.zeros((len(x), 3, shapes.count, shapes.count))
     if stiffening or extra:
@@ -350,7 +350,7 @@ def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> 
 
 
 def _fourth_order(points: Points) -> Array:
-    """Return the integrals of highest degree for three fixed amplitude vectors, scaled to 1."""
+    """Return the highest-degree integrals at three fixed amplitude vectors, scaled to 1."""
     m = points.shape.shape[2]
     probes = np.sin(np.arange(1.0, 3 * m + 1) ** 2).reshape(3, m)  # in no order
     linear = np.einsum("gai,pi->gpa", points.shape, probes)
@@ -365,7 +365,7 @@ def _fourth_order(points: Points) -> Array:
 
 
 def cleaned(integrals: Integrals) -> Integrals:
-    """Return integrals with entries that equal 0 or each other up to rounding made exactly so."""
+    """Return integrals in which entries equal up to rounding are made exactly equal, or 0."""
     contents = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
     arrays = {name: value for name, value in contents.items() if np.ndim(value) and np.any(value)}
     if not arrays:
@@ -391,7 +391,7 @@ def cleaned(integrals: Integrals) -> Integrals:
 
 
 def settled_pairs(form: Array, whole: Array | None = None) -> Array:
-    """Return a matrix over modes whose entries equal up to rounding are exactly equal, or 0.
+    """Return a modal matrix in which entries equal up to rounding are made exactly equal, or 0.
 
     Rounding is relative to `pair_sizes` of the matrix, or of a ``whole`` of which it is a part.
     """
@@ -399,7 +399,7 @@ def settled_pairs(form: Array, whole: Array | None = None) -> Array:
 
 
 def pair_sizes(form: Array) -> Array:
-    """Return the scale of rounding of a matrix's entries, which grows with the number of modes."""
+    """Return the rounding level of each matrix entry, which grows with the mode numbers."""
     size = np.sqrt(np.abs(np.diag(form)))
     return max(1.0, len(size) ** 2 / 10) * np.outer(size, size)
 
@@ -479,5 +479,5 @@ def _sections(nodes: Collocation, length: float = 1.0) -> tuple[Array, Array]:
 
 
 def _snap_difference(difference: Array, size: Array) -> Array:
-    """Return the difference of two sums, each snapped, with rounding errors set to 0."""
+    """Return the difference of two sums in which rounding errors are set to 0."""
     return np.where(np.abs(difference) <= 3 * ROUNDING * size, 0.0, difference)

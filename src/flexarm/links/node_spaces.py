@@ -1,4 +1,4 @@
-"""Selection of collocation nodes along a bent span, and of the interpolation spaces between nodes.
+"""Selection of collocation nodes along a bent span, and of functions to interpolate with.
 
 A space contains 1 and the slopes of the shapes, then dominant singular vectors of the slopes'
 products.
@@ -30,7 +30,7 @@ from flexarm.spatial import Array, settled
 
 @dataclass(frozen=True)
 class Fine:
-    """Fine quadrature points that resolve functions along a span; p points in n panels."""
+    """Quadrature points that resolve a span's functions finely: p points in n panels."""
 
     edges: Array  # panels [m], (n + 1,)
     # Points [m], quadrature weights [m], and weights times mass per length [kg], (p,) each.
@@ -42,7 +42,7 @@ class Fine:
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, excess: int) -> "Fine":
-        """Sample the slopes of shape functions at more points than there will be nodes."""
+        """Sample the slopes of shapes at more points than there will be nodes."""
         edges = union(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
@@ -98,7 +98,7 @@ class Fine:
 
 @cache
 def _panel_matrices(order: int) -> tuple[Array, Array]:
-    """Return the matrices of Legendre fit and running integral on one panel, from -1 to 1.
+    """Return matrices for Legendre fit and running integral on a panel from -1 to 1.
 
     Returns
     -------
@@ -121,12 +121,12 @@ Choice = tuple[list[int], Array, list[Array]]
 
 
 def chosen_spaces(fine: Fine, excess: int) -> Choice:
-    """Select nodes and interpolation spaces, with ``excess`` nodes beyond the number of shapes."""
+    """Select nodes, ``excess`` more than shapes, and interpolation functions per axis."""
     return _by_panels(fine, excess) or _by_span(fine, excess)
 
 
 def _by_panels(fine: Fine, excess: int) -> Choice | None:
-    """Return nodes and spaces selected panel by panel, or None.
+    """Select nodes and interpolation functions panel by panel; None if that is impossible.
 
     None for a single panel, and where the panels' spaces have too many functions per shape.
     """
@@ -154,7 +154,7 @@ def _by_panels(fine: Fine, excess: int) -> Choice | None:
 
 
 def _by_span(fine: Fine, excess: int) -> Choice:
-    """Return nodes and spaces for the whole span: one common space in a plane, else three."""
+    """Select nodes and interpolation functions for the whole span, per axis unless planar."""
     stretch, *bends = fine.slopes
     constant = np.ones((len(stretch), 1))
     s, a, b = _scaled_slopes(stretch), *(_scaled_slopes(bend) for bend in bends)
@@ -197,7 +197,7 @@ def _by_span(fine: Fine, excess: int) -> Choice:
 
 
 def _nodes_per_panel(fine: Fine, count: int) -> list[int]:
-    """Return the number of nodes per panel in proportion to panel length, or one total count.
+    """Return the number of nodes per panel, in proportion to panel length, or one total.
 
     The total is returned if there is one panel or fewer than two nodes per panel.
     """
@@ -242,7 +242,7 @@ def _orthonormal(functions: Array, weights: Array) -> Array:
 
 
 def _extended_space(space: Array, candidates: Array, weights: Array, count: int) -> Array:
-    """Return an orthonormal space extended to ``count`` functions by dominant singular vectors.
+    """Return orthonormal functions, extended to ``count`` functions by singular vectors.
 
     The added functions are the left singular vectors, with the largest singular values, of the
     part of ``candidates`` orthogonal to ``space``.
@@ -271,19 +271,19 @@ def _products(a: Array, b: Array, factor: float = 1.0) -> list[Array]:
 
 
 def _squares(a: Array) -> list[Array]:
-    """Return the products of all pairs of columns; products of distinct columns times sqrt(2)."""
+    """Return products of all pairs of columns; unequal columns are weighted by sqrt(2)."""
     pairs = zip(*np.triu_indices(a.shape[1]), strict=True)
     return [(1.0 if i == j else 2**0.5) * a[:, i] * a[:, j] for i, j in pairs]
 
 
 def fine_points(shapes: Shapes) -> int:
-    """Return the number of points per panel that resolves a product of three slopes."""
+    """Return the number of points per panel that resolves products of three slopes."""
     degrees = [curves.degree for axis in AXES for curves in shapes.curves.get(axis, ())]
     return min(3 * max(degrees, default=0) + 1, FINE_POINTS)
 
 
 def live(slopes: Array) -> Array:
-    """Return the columns that are not zero up to rounding."""
+    """Return the columns that are nonzero beyond rounding."""
     snapped = settled(slopes)
     return np.asarray(snapped[:, np.any(snapped != 0, axis=0)])
 

@@ -1,4 +1,4 @@
-"""Cache of computed results by their inputs, since arms often have links in common."""
+"""Cache of computed results by input, since arms often have equal links."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast

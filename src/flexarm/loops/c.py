@@ -69,7 +69,7 @@ def print_c(
 
 
 class _CModule:
-    """The C functions printed so far, with the helpers and record fields that they use."""
+    """The C functions printed so far, with the helper functions and record fields they use."""
 
     def __init__(self, kernels: Sequence[LoopSource], outside: Mapping[Any, str]) -> None:
         self.outside, self.reader = outside, KernelReader({})
@@ -95,7 +95,7 @@ class _CModule:
         self.records = list(dict.fromkeys(filter(is_record, kinds)))
 
     def record(self, kind: type[Record]) -> type[Record]:
-        """Return the record type printed for ``kind``: the most derived subclass in use."""
+        """Return the record type printed for ``kind``: the most derived subclass that is used."""
         derived = [other for other in self.records if issubclass(other, kind)]
         most_derived = max(derived, key=lambda other: len(other.__mro__), default=kind)
         if any(not issubclass(most_derived, other) for other in derived):
@@ -142,7 +142,7 @@ class _CModule:
         return "\n\n".join(texts.values()) + "\n"
 
     def function(self, kernel: LoopSource) -> str:
-        """Return the C name of a kernel, whose function is printed at the first request."""
+        """Return the C name of a kernel; print its function at the first request."""
         name = self.outside.get(kernel) or self.names.get(id(kernel))
         if name is None:
             name = self.names[id(kernel)] = f"kernel_{kernel.name}"
@@ -199,7 +199,7 @@ class _CKernel(KernelWalk):
         return "\n".join([*comment, signature, "{", *_indented([*lines, *self.lines]), "}"])
 
     def effect(self, codes: Sequence[_Text]) -> int:
-        """Return the strongest side effect of operands that C may evaluate in any order.
+        """Return the strongest side effect among operands that C may evaluate in any order.
 
         Raises an error if the order could change the result.
         """

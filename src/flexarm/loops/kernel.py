@@ -72,7 +72,7 @@ class Kernel(LoopSource):
         return code
 
     def _parts(self, visited: dict[int, "Kernel"]) -> list[list[str]]:
-        """Return the data, besides flexarm's source, on which the kernel's machine code depends.
+        """Return the data, besides flexarm's source code, that determine the kernel's machine code.
 
         For the kernel and all kernels that it calls: the source text (a line number in flexarm's
         own files), the constants that the code may read and the layouts of the records that it
@@ -109,7 +109,7 @@ def object_of(text: str) -> bytes:
 
 
 def tidy(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
-    """Run the few LLVM passes that gain most, in a tenth of the time of the full pipeline."""
+    """Run a few effective LLVM passes, in a tenth of the time of the full pipeline."""
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=0))
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()

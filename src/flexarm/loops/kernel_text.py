@@ -89,7 +89,7 @@ class KernelText:
         return list(self.thread.records[path.record].layout().types).index(path.name)
 
     def _place(self, place: int, name: str) -> list[str]:
-        """Return the LLVM lines that compute the address of a number of the image."""
+        """Return LLVM lines that compute the address of a number in the image of all threads."""
         return [
             f"{name}.at = add i64 %start, {place * GROUP}",
             f"{name}.p = getelementptr double, ptr addrspace(1) %image, i64 {name}.at",
@@ -144,7 +144,7 @@ class KernelText:
                 self.loads.append(f"store ptr {pointer}, ptr {name}")
 
     def _copy(self, k: int, part: SharedValue) -> None:
-        """Append the LLVM lines that copy an array from the image and, if it changes, back."""
+        """Append LLVM lines that copy an array from the image and, if it changes, back to it."""
         if part.size > COPIED_ELEMENTS:
             self.loads += self._place(part.place, f"%e{k}")
             arguments = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"
@@ -169,7 +169,7 @@ class KernelText:
 
 
 def _mover(name: str, *, back: bool) -> str:
-    """Return the LLVM function that copies an array from the image or, if ``back``, to it."""
+    """Return the LLVM function that copies an array from the image, or with ``back`` to it."""
     pointers = ("ptr %near", "ptr addrspace(1) %far")
     source, target = pointers if back else pointers[::-1]
     return f"""

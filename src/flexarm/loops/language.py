@@ -84,7 +84,7 @@ class Record:
 
     @functools.cached_property
     def _memory(self) -> tuple["ctypes.Array[ctypes.c_int64]", list[Any], list[Any]]:
-        """Slots of 8 bytes that compiled code accesses, one per field, and what they contain.
+        """Slots of 8 bytes for compiled code, one per field, and their contents.
 
         These are the values last packed and, for slots with an address, the array there.
         """
@@ -92,17 +92,17 @@ class Record:
         return (ctypes.c_int64 * count)(), [0] * count, [None] * count
 
     def adopt(self, other: "Record") -> None:
-        """Copy the packed array addresses of ``other``, whose fields begin this record's fields."""
+        """Copy the packed array addresses of ``other``, a record with the same first fields."""
         for own_lists, other_lists in zip(self._memory[1:], other._memory[1:], strict=True):
             own_lists[: len(other_lists)] = other_lists
 
     def move_to(self, memory: Any) -> None:
-        """Place the slots in an array with as many elements of 8 bytes as the record has fields."""
+        """Move the slots to an array with one element of 8 bytes per field of the record."""
         slots = (ctypes.c_int64 * len(memory)).from_buffer(memory)
         self.__dict__["_memory"] = (slots, *self._memory[1:])
 
     def pack(self) -> int:
-        """Copy the fields into the slots that compiled code reads, and return their address.
+        """Copy the fields into the slots for compiled code, and return the slots' address.
 
         Inner records are included.
         """
@@ -120,7 +120,7 @@ class Record:
         return ctypes.addressof(slots)
 
     def unpack(self) -> None:
-        """Copy the numbers that compiled code may have changed from the slots to the fields."""
+        """Copy numbers that compiled code may have changed from the slots to the fields."""
         layout, own_fields = self.layout(), self.__dict__
         values = layout.format.unpack_from(self._memory[0])
         for k, name in layout.numbers:
@@ -211,14 +211,14 @@ class LoopSource:
         return tree
 
     def at(self, line: int) -> str:
-        """Return the kernel's name, file and line for messages; line 1 is the function's first."""
+        """Return the kernel's name, file and line for messages; line 1 is the ``def`` line."""
         code = self.python.__code__
         place = f"{code.co_filename}, line {code.co_firstlineno + line - 1}"
         return f"kernel '{self.name}' ({place})"
 
 
 def address_of(value: Any, kind: Any, name: str) -> int:
-    """Return the memory address of an array; raise an error if a kernel cannot take the array."""
+    """Return the memory address of an array; raise an error if kernels cannot use the array."""
     dtype = DOUBLE if kind is Array or kind == Array else INTEGER  # == of these is slow
     if not isinstance(value, np.ndarray) or value.dtype != dtype or not value.flags.c_contiguous:
         raise FlexarmError(f"kernel argument '{name}': must be a contiguous array of {dtype}")

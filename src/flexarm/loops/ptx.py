@@ -1,4 +1,4 @@
-"""GPU program of a kernel and the equations that it calls: one simulation run per thread.
+"""GPU program of a kernel and its equations: one simulation run per thread.
 
 Each thread has a private copy of the kernel's record and of the arrays to which the record points.
 All kernels are inlined, so that LLVM finds the record's fields in registers; fields and arrays
@@ -117,7 +117,7 @@ class GpuProgram:
         return module
 
     def place(self, name: str, entry: int = -1) -> slice:
-        """Return the columns of the image's rows with a number or an array of the records.
+        """Return the image columns that contain a number or an array of the records.
 
         ``name`` is a field; ``entry`` selects an array of a pointer table, -1 the field itself.
         The slice is empty if the value is not stored in the image.
@@ -128,7 +128,7 @@ class GpuProgram:
         raise KeyError(name)
 
     def row(self, thread: ThreadRecord) -> Array:
-        """Return the numbers of a run as a row of the image, shape (size,)."""
+        """Return a run's numbers as a row of the image, shape (size,)."""
         row = np.zeros(self.size)
         for part in self.parts:
             if part.stored:
@@ -138,7 +138,7 @@ class GpuProgram:
         return row
 
     def take(self, row: Array, thread: ThreadRecord) -> None:
-        """Copy the changed numbers of an image row back into the record and arrays of a run."""
+        """Copy changed numbers from a row of the image to a run's record and arrays."""
         for part in self.parts:
             if part.storage != "kept":
                 continue
@@ -154,12 +154,12 @@ class GpuProgram:
 
 @functools.cache
 def _dissolve_records() -> None:
-    """Raise LLVM's limit on the uses of a record that LLVM splits into registers."""
+    """Raise the number of uses up to which LLVM splits a record into registers."""
     llvm.set_option("", "--sroa-max-alloca-slices=1000000")
 
 
 def interleaved(rows: Array) -> Array:
-    """Return the image of rows of shape (runs, size), one row per run.
+    """Convert rows (runs, size) to the image in which threads' numbers are interleaved.
 
     The image is flat; groups of `GROUP` runs are interleaved.
     """
@@ -170,7 +170,7 @@ def interleaved(rows: Array) -> Array:
 
 
 def rows_of(image: Array, count: int) -> Array:
-    """Return the rows of an image, shape (count, size), one row per run."""
+    """Convert the image to rows, shape (count, size), one per run."""
     groups = image.reshape(-(-count // GROUP), -1, GROUP).transpose(0, 2, 1)
     return np.ascontiguousarray(groups.reshape(-1, groups.shape[2])[:count])
 
@@ -184,7 +184,7 @@ def gpu_program(
     outside: Sequence[str] = (),
     near: int = 0,
 ) -> GpuProgram:
-    """Return the GPU program of a kernel that takes one record and returns an int.
+    """Build the GPU program of a kernel with one record as argument and an int as result.
 
     Parameters
     ----------
@@ -261,14 +261,14 @@ def _loops(
     names: tuple[tuple[str, LoopSource | str], ...],
     unrolled: frozenset[str] | None,
 ) -> str:
-    """Return the LLVM code of a kernel, see `translate`; a second call takes no time."""
+    """Return the LLVM code of a kernel by `translate`, cached."""
     return translate(kernel, dict(names), unrolled=unrolled)
 
 
 def _common(
     parts: Sequence[SharedValue], thread: ThreadRecord, equations: CalledEquations
 ) -> dict[int, Array]:
-    """Return the inputs of equations that are equal in all runs, by entry of the pointer table."""
+    """Return the inputs of equations that all runs share, by entry of the pointer table."""
     return {
         path.entry: np.asarray(thread.array(path), dtype=float)
         for part in parts
@@ -298,7 +298,7 @@ ret ptr addrspace(3) %mine
 def with_work_size(
     part: SharedValue, tables: Mapping[str, TableEntries], work_sizes: Mapping[str, int]
 ) -> SharedValue:
-    """Return the value, enlarged if it is a work array too small for the GPU code of equations.
+    """Return the array, enlarged if it is a work array too small for the equations' GPU code.
 
     Work arrays are the last entries of pointer tables.  The processor's code is divided differently
     and may need smaller ones.

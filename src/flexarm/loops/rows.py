@@ -57,7 +57,7 @@ def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tu
 def bind_rows(
     compiled: Compiled, count: int, arrays: Sequence[ArrayLike]
 ) -> tuple[tuple[Array, ...], Callable[[int], None]]:
-    """Return the output arrays of `call_rows`, and a function that recomputes their first rows.
+    """Return `call_rows`'s output arrays, and a function that recomputes their first rows.
 
     The function takes the number of rows.  Input arrays of floats with contiguous rows are not
     copied, so that every call reads their current elements.

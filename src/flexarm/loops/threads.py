@@ -79,7 +79,7 @@ class SharedValue:
 
     @property
     def count(self) -> int:
-        """Number of elements that the value occupies where it is stored in the image."""
+        """Number of elements of the value in the image; 0 if it is not stored there."""
         return max(self.size, 1)
 
 
@@ -122,7 +122,7 @@ def storage_of(
 def paths_to(
     record: Record, r: int, name: str, tables: Mapping[str, TableEntries]
 ) -> list[RecordPath]:
-    """Return the path to an array or, for a pointer table, the paths to the arrays it refers to."""
+    """Return the paths to an array, or to all arrays that a pointer table refers to."""
     array = getattr(record, name)
     if name not in tables or not array[0]:  # no equations: its pointers are 0
         return [RecordPath(r, name)]
@@ -151,7 +151,7 @@ def _storage(
 
 
 def _with_offsets(parts: Sequence[SharedValue]) -> list[SharedValue]:
-    """Return the values, with image offsets assigned to the values stored in the image."""
+    """Return the values with image offsets assigned where they are stored in the image."""
     placed, place = [], 0
     for part in parts:
         placed.append(replace(part, place=place) if part.stored else part)

@@ -293,7 +293,7 @@ class _LlvmKernel(KernelWalk):
         self.b.position_at_end(after)
 
     def turn_back(self, block: ir.Block, test: ast.expr) -> None:
-        """Emit the jump to a loop's test, marked `KNOWN` if the number of iterations is fixed."""
+        """Emit the jump back to a loop's test; mark it `KNOWN` if the iteration count is fixed."""
         jump, changing = self.b.branch(block), self.module.unrolled
         if changing is None:
             return

@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """Bounds and step of a ``for`` loop over ``range``."""
+    """Start, stop and step of a ``for`` loop over ``range``."""
 
     # first, stop: first value of the counter, and the excluded end.
     first: Value
@@ -99,7 +99,7 @@ class KernelWalk(ABC):
 
     @abstractmethod
     def hold(self, kind: Any, code: Any) -> Any:
-        """Return code for the current value of an expression, unaffected by later assignments."""
+        """Return code for an expression's current value, unaffected by later assignments."""
 
     @abstractmethod
     def operate(self, op: str, kind: Any, *codes: Any) -> Any:
@@ -112,7 +112,7 @@ class KernelWalk(ABC):
 
     @abstractmethod
     def decide(self, parts: Iterator[Any], count: int, *, until: bool) -> Any:
-        """Return the code of a short-circuit ``or`` (if ``until``) or ``and`` of conditions."""
+        """Return code for ``or`` (with ``until``) or ``and`` of conditions, evaluated on demand."""
 
     @abstractmethod
     def choose(self, test: Callable[[], Any], yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
@@ -152,7 +152,7 @@ class KernelWalk(ABC):
 
     @abstractmethod
     def give(self, code: Any) -> None:
-        """Emit a return statement; ``code`` is None in a kernel without a result."""
+        """Emit a return statement; ``code`` is None if the kernel has no result."""
 
     @abstractmethod
     def branch(
@@ -185,7 +185,7 @@ class KernelWalk(ABC):
         raise FlexarmError(f"{self.kernel.at(getattr(node, 'lineno', 1))}: {reason}")
 
     def refuse_part(self, node: ast.AST, operator: ast.AST | None = None, of: str = "") -> NoReturn:
-        """Raise an error: the kernel language lacks a syntax node, or ``operator`` in it."""
+        """Raise an error: the kernel language does not support a syntax node or its operator."""
         word = type(operator or node).__name__
         self.refuse(node, f"{word}{of} is not part of a kernel's language")
 
@@ -207,7 +207,7 @@ class KernelWalk(ABC):
         return self.as_type(node, value, float)
 
     def typed(self, node: ast.expr, kind: Any) -> Any:
-        """Return the code of an expression, or raise an error if the type is not ``kind``."""
+        """Return an expression's code; raise an error if its type is not ``kind``."""
         return self.as_type(node, self.value(node), kind)
 
     def truth(self, node: ast.expr) -> Any:
@@ -231,7 +231,7 @@ class KernelWalk(ABC):
         return self.number(node, node.value)
 
     def number(self, node: ast.AST, value: Any) -> Value:
-        """Return the code and the kernel type of a literal or of a constant of the module."""
+        """Return code and type of a literal or a constant of the module."""
         if not isinstance(value, int | float):
             self.refuse(node, f"{value!r} is no number")
         kind = bool if isinstance(value, bool) else int if isinstance(value, int) else float
@@ -368,7 +368,7 @@ class KernelWalk(ABC):
         return self.refuse(node, f"'{ast.unparse(node.func)}' is no kernel")
 
     def called(self, node: ast.expr) -> Any:
-        """Return the function that a call names, or the name of a `math` function; else None."""
+        """Return the kernel that a call names, or the name of a `math` function; else None."""
         name = node.value if isinstance(node, ast.Attribute) else node
         if not isinstance(name, ast.Name) or name.id in self.locals:
             return None
@@ -378,7 +378,7 @@ class KernelWalk(ABC):
         return function
 
     def arguments(self, node: ast.Call, values: list[Value], kinds: list[Any]) -> list[Any]:
-        """Return the codes of a call's arguments after a check of number and types."""
+        """Return the codes of a call's arguments; raise an error for wrong number or types."""
         if len(values) != len(kinds):
             self.refuse(node, f"takes {len(kinds)} arguments, got {len(values)}")
         return [self.as_type(node, value, kind) for value, kind in zip(values, kinds, strict=True)]
@@ -535,7 +535,7 @@ class KernelWalk(ABC):
         return self.meet(assigned_at_ends)
 
     def meet(self, assigned_at_ends: list[frozenset[str]]) -> bool:
-        """Return whether any branch reaches a joining point, and update the assigned locals.
+        """Return whether any branch continues after the statement; merge the assigned locals.
 
         After the joining point a local counts as assigned only if all joining branches assign it.
         """
@@ -604,7 +604,7 @@ def is_record(kind: Any) -> bool:
 
 
 def word_of(kind: Any) -> str:
-    """Return the name of a kernel type for error messages."""
+    """Return a kernel type's name for error messages."""
     if kind in (Array, Ints):
         return "Array" if kind == Array else "Ints"
     return getattr(kind, "__name__", str(kind))

@@ -8,7 +8,7 @@ from flexarm.loops.language import LoopSource, run_equations, run_kernel
 
 
 def written_fields(kernel: LoopSource, bound: Mapping[str, LoopSource | str]) -> frozenset[str]:
-    """Return the names of record fields that a kernel may change, or change an element of.
+    """Return the names of record fields of which a kernel may change the value or an element.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _function(node: ast.Call, kernel: LoopSource) -> object:
 
 
 def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
-    """Return the expressions assigned to names that may refer to a field or a view, by name."""
+    """Return expressions, by name, of local names that may refer to a field or a view."""
     aliases: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -66,7 +66,7 @@ def _body_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Ar
 
 
 def _static(stiffness: Array, load: Array) -> Array:
-    """Return static amplitudes (m,) under a load, of least norm if the stiffness is singular."""
+    """Return the static amplitudes (m,) under a load; of least norm if K is singular."""
     root = np.sqrt(np.diag(stiffness))
     scale = np.where(root > 0, root, 1.0)
     solved = np.linalg.lstsq(stiffness / np.outer(scale, scale), load / scale, rcond=None)[0]
@@ -74,11 +74,11 @@ def _static(stiffness: Array, load: Array) -> Array:
 
 
 def _size(moved: dict[Direction, Array], amplitudes: Array, length: float) -> float:
-    """Return the largest of deflection and stretch, divided by the length, and twist [rad]."""
+    """Return the largest of deflection over length, stretch over length, and twist [rad]."""
     y, z, twist, x = (moved[d] @ amplitudes for d in DIRECTIONS)
     return max(_tip(np.hypot(y, z)), _tip(np.abs(x)), length * _tip(np.abs(twist))) / length
 
 
 def _tip(along: Array) -> float:
-    """Return the value at the tip, or the maximum along the link if at least twice as large."""
+    """Return the value at the tip, or the maximum along the link if it is twice as large."""
     return float(along[-1] if 2 * along[-1] > along.max() else along.max())

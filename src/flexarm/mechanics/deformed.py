@@ -47,7 +47,7 @@ def flexible_links(model: Model) -> list[LinkModel]:
 
 
 def blocks(samples: int, places: int) -> Iterator[slice]:
-    """Return slices that divide a run's samples into blocks of limited memory."""
+    """Return slices that divide samples of a run into blocks which fit into memory."""
     size = max(BLOCK_VALUES // max(places, 1), 1)
     for start in range(0, samples, size):
         yield slice(start, min(start + size, samples))
@@ -77,7 +77,7 @@ def _refuse_many(stations: int) -> None:
 
 
 def tip_rows(model: Model, name: str, q: Array) -> Array:
-    """Return the Jacobian of a link's tip in x, y, z and twist times length, without zero rows.
+    """Return the Jacobian of a link's tip in x, y, z and twist times length; zero rows omitted.
 
     Rows have shape (n,), in metres per unit of q.
     """
@@ -112,10 +112,12 @@ def tip_deflection(model: Model, part: LinkModel, q: Array) -> Array:
 def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> SectionForces:
     """Compute section forces from stiffness times curvature, twist and stretch.
 
-    Notes ----- Accuracy is that of the second (for shear: third) derivatives of the shape
-    functions, which converge more slowly than deflections do.  Shear forces balance the moments,
-    without rotary inertia of the sections.  A reduced body of any shape has no sections: its forces
-    are NaN, and its strain at every station is the largest of all strains that its file defines.
+    Notes
+    -----
+    Section forces are as accurate as second (for shear: third) derivatives of the shapes, which
+    converge more slowly than deflections.  Shear forces balance the moments, without rotary inertia
+    of the sections.  A reduced body of any shape has no sections: its forces are NaN, and its
+    strain at every station is the largest of all strains that its file defines.
     """
     body = body_of(model, part)
     link = body.deformed(q)

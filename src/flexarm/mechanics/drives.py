@@ -1,4 +1,4 @@
-"""Drive, friction and transmission along the axis of a joint.
+"""Drive, friction and transmission along one joint axis.
 
 Elements with internal states, and friction that sticks, are in `flexarm.integrate.drivetrain`.
 """
@@ -33,7 +33,7 @@ def gear_gain(axis: Axis) -> float:
 
 
 def input_limit(axis: Axis) -> float:
-    """Return the largest input that an axis's controller commands; infinite without limit."""
+    """Return the largest input that the controller of an axis commands; infinite if unlimited."""
     servo, limits, drive = axis.acts.servo, axis.acts.limits, axis.acts.drive
     most = math.inf
     if servo is not None and servo.effort:
@@ -48,7 +48,7 @@ def input_limit(axis: Axis) -> float:
 
 
 def input_limits(model: Model) -> Array:
-    """Return the largest input of each of the k driven axes, infinite without limit, (k,)."""
+    """Return the largest input of each of the k driven axes, (k,); infinite if unlimited."""
     largest = []
     for axis in model.axes:
         if axis.driven:
@@ -59,7 +59,7 @@ def input_limits(model: Model) -> Array:
 
 
 def hub_row(model: Model, axis: Axis) -> Array:
-    """Return the row (n,) whose product with q is the hub's coordinate: joint plus root slope."""
+    """Return the row (n,) for which row @ q is the hub's coordinate: joint plus root slope."""
     row: Array = np.eye(model.size)[axis.index]
     part = model.links[axis.link]
     if not np.any(part.body.root_turn):
@@ -70,7 +70,7 @@ def hub_row(model: Model, axis: Axis) -> Array:
 
 
 def motor_row(model: Model, axis: Axis) -> Array:
-    """Return the row (n,) whose product with q is the motor's coordinate.
+    """Return the row (n,) for which row @ q is the motor's coordinate.
 
     For a rigid drive it is the row of the hub.
     """
@@ -78,7 +78,7 @@ def motor_row(model: Model, axis: Axis) -> Array:
 
 
 def rubbing(model: Model, axis: Axis) -> dict[str, tuple[Array, AnyFriction]]:
-    """Return the friction on the link side and on the motor side of an axis, by name of the side.
+    """Return the frictions of an axis, on its link side and motor side, by name of the side.
 
     Each friction is paired with the row (n,) that selects the coordinate on which it acts.
     """
@@ -194,7 +194,7 @@ def windup(model: Model, axis: Axis, q: Expr) -> Expr:
 
 
 def slack(axis: Axis, wound: Expr) -> Expr:
-    """Return the deformation of a transmission's spring: the wind-up beyond the backlash."""
+    """Return the deformation of a transmission's spring: wind-up less backlash."""
     drive = axis.acts.drive
     if drive is None or drive.backlash is None:
         return wound
@@ -243,7 +243,7 @@ def _lever(axis: Axis, q: Expr) -> Scalar:
 
 
 def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
-    """Return the force or torque of the damper in parallel with a transmission's spring.
+    """Return the effort of the damper parallel to a transmission's spring.
 
     With backlash the damper acts in contact only and never pulls.  Its force rises gradually with
     contact depth, because integrators fail at a discontinuous force.
@@ -263,7 +263,7 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
 
 
 def rubbed(model: Model, axis: Axis, q: Expr, v: Expr) -> dict[str, Expr]:
-    """Return the power [W] lost in each friction and in the gear of an axis, without stiction.
+    """Return the power [W] lost in each friction and in the gear of an axis, stiction excluded.
 
     Keys are the names of the motor side, link side and gear.
     """

@@ -21,12 +21,12 @@ Load = tuple[int, Expr, Expr, Expr]  # index of a link; point, force and torque 
 
 
 def input_names(model: Model) -> tuple[str, ...]:
-    """Return the names of the inputs, the axes with a commanded torque or force."""
+    """Return the names of the inputs: the axes with a commanded force or torque."""
     return tuple(axis.name for axis in model.axes if axis.driven)
 
 
 def input_matrix(model: Model) -> Array:
-    """Return the matrix B that maps k inputs to generalised forces, (n, k).
+    """Return the matrix B from k inputs to generalised forces, (n, k).
 
     An input acts on the motor's coordinate of an elastic joint; amplitudes with a root slope also
     turn the hub and have entries in B.
@@ -55,10 +55,10 @@ def elastic_force(
 
 
 def elastic_stiffness(model: Model, q: Expr) -> Expr:
-    """Compute the elastic stiffness matrix (n, n), without geometric stiffness of point forces.
+    """Compute the elastic stiffness matrix (n, n); geometric stiffness of point forces is omitted.
 
     The force of a preloaded contact or point spring rotates with the arm; the derivative of its
-    direction is a geometric stiffness, like that of any load.
+    direction is a geometric stiffness.
     """
     result = ca.jacobian(_own_elastic_force(model, q, {}), q)
     for point_force in point_forces(model, q):
@@ -110,7 +110,7 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
 def dissipative_force(
     model: Model, q: Expr, v: Expr, *, coulomb: bool = True, ends: bool = True
 ) -> Expr:
-    """Compute the generalised force (n,) of damping and friction; times v it is dissipated power.
+    """Compute the generalised force (n,) of damping and friction; v times it is dissipated power.
 
     With ``ends`` false, contacts of the arm's tip are omitted.
     """

@@ -96,7 +96,7 @@ def attach(model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoin
 
 @dataclass(frozen=True)
 class Touch:
-    """Contact of a point with an obstacle at a given state; forces are 0 without penetration."""
+    """Contact of a point with an obstacle in a given state; forces are 0 without penetration."""
 
     # contact, attached: entry of the model file, and the arm's point in contact.
     contact: Contact
@@ -106,12 +106,12 @@ class Touch:
 
     @property
     def elastic(self) -> Expr:
-        """Elastic part of the normal force [N]."""
+        """Elastic part of the contact's normal force [N]."""
         return self.contact.stiffness * _power(self.depth, self.contact.exponent)
 
     @property
     def energy(self) -> Expr:
-        """Stored elastic energy [J]."""
+        """Elastic energy stored in the contact [J]."""
         exponent = self.contact.exponent
         return self.contact.stiffness * _power(self.depth, exponent + 1) / (exponent + 1)
 
@@ -186,7 +186,7 @@ def _distance_from_box(box: Box, out: Expr) -> tuple[Expr, Expr]:
 
 
 def _first_of(values: Expr, largest: Expr) -> tuple[Expr, Expr, Expr]:
-    """Return three indicators, 1 for the first value that equals the largest and 0 otherwise."""
+    """Return three indicators: 1 for the first of the values that is largest, else 0."""
     x = values[0] >= largest
     y = ca.logic_and(ca.logic_not(x), values[1] >= largest)
     return x, y, ca.logic_not(ca.logic_or(x, y))
@@ -210,7 +210,7 @@ class PointForce:
 
     @property
     def stored(self) -> Expr:
-        """Elastic force [N], (3,)."""
+        """Elastic part of the force [N], (3,)."""
         return self.elastic * self.direction
 
 
@@ -257,7 +257,7 @@ def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> li
 
 @dataclass(frozen=True)
 class Line:
-    """Spring between two points at a given state: its ends, direction (3,) and length [m]."""
+    """Spring between two points in a given state: its ends, direction (3,) and length [m]."""
 
     spring: PointSpring
     ends: tuple[Attached, Attached]
@@ -266,11 +266,11 @@ class Line:
 
     @property
     def tension(self) -> Expr:
-        """Elastic force that pulls the ends together [N]."""
+        """Elastic force [N] with which the spring pulls its ends together."""
         return self.spring.stiffness * (self.length - self.spring.length)
 
     def drag(self, v: Expr) -> Expr:
-        """Compute the damping force [N] that pulls the ends together at rates v."""
+        """Compute the damping force [N] that pulls the spring's ends together at rates v."""
         first, second = (end.velocity(v)[0] for end in self.ends)
         return self.spring.damping * ca.dot(self.direction, second - first)
 

@@ -44,7 +44,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
 
 
 def joint_columns(model: Model, index: int, q: Expr) -> Expr:
-    """Return the Jacobian (6, k) of a link's frame K by its joint coordinates, in axes of K."""
+    """Return the Jacobian (6, k) of a link's frame K by joint coordinates, in axes of K."""
     part = model.links[index]
     if part.rail is None:
         return part.motion.columns(picked(q, part.carried_by))
@@ -52,7 +52,7 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
 
 
 def riding_columns(part: LinkModel, at: RailStation) -> Expr:
-    """Return the Jacobian (6, 1) of a riding link's frame K by the station, in axes of K."""
+    """Return the Jacobian (6, 1) of a riding link's frame K by its station, in axes of K."""
     back = at.motion.local.rotation.T
     spin, speed = back @ at.along[:3], back @ at.along[3:]
     pose = part.pose_FJ
@@ -67,7 +67,7 @@ def mount(model: Model, index: int, q: Expr) -> Local:
 
 
 class _Curves:
-    """Legendre series along a rail, evaluated at a distance x [m] from the rail's root."""
+    """Legendre series along a rail, evaluated at a distance x [m] from its root."""
 
     def __init__(self, rail: Rail, x: Expr) -> None:
         self.rail, self.x = rail, x
@@ -100,7 +100,7 @@ class _Curves:
         return self.basis[k]
 
     def _panel(self, values: Array) -> Expr:
-        """Return the row of values (panels, m) that belongs to the panel containing x, (1, m)."""
+        """Return the row of values (panels, m) for the panel that contains x, (1, m)."""
         total = type(self.x)(constant(values[:1]))
         for here, step in zip(self.beyond, values[1:] - values[:-1], strict=True):
             if np.any(step):
@@ -109,7 +109,7 @@ class _Curves:
 
 
 def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
-    """Return the rail section at a station by linear theory, with first-order angles."""
+    """Return the rail section at a station by linear theory, rotated by first-order angles."""
     rail = at.rail
     x, y, z, twist = (at.rows(series) for series in (rail.x, rail.y, rail.z, rail.twist))
     shape = [ca.vertcat(x[n], y[n], z[n]) for n in range(3)]

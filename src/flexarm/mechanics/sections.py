@@ -46,7 +46,7 @@ def selection(indices: tuple[int, ...], n: int) -> Expr:
 
 
 def rigid_section(q: Expr, x: float, k: int) -> Local:
-    """Return the section at x [m] of a link that k own coordinates do not deform."""
+    """Return the section at x [m] of a link that does not deform by its k own coordinates."""
     none = type(q)(3, k)
     return Local(type(q)(constant(np.array([x, 0.0, 0.0]))), type(q).eye(3), none, none)
 
@@ -79,7 +79,7 @@ def second_rates(quadratic: Iterable[Array], rates: Expr) -> Expr:
 
 
 def section_rotation(model: Model, angle: Expr) -> tuple[Expr, Expr]:
-    """Return a section's rotation from first-order angles, and its angular Jacobian by them.
+    """Return a section's rotation from first-order angles, and its angular Jacobian.
 
     In the series theory the section's x axis is tangent to the deformed axis to third order: the
     Cayley vector is ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
@@ -146,20 +146,20 @@ def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
 
 
 def no_terms(rates: Expr) -> Terms:
-    """Return inertia terms that are all zero, for k own coordinates with rates (k,)."""
+    """Return zero inertia terms for k own coordinates with rates (k,)."""
     new, k = type(rates), rates.shape[0]
     return turning_terms(new(3, 3), new(3, k), new(k, k), new(3, 1), new(k, 1))
 
 
 def turning_terms(second: Expr, angular: Expr, modal: Expr, torque: Expr, effort: Expr) -> Terms:
-    """Return inertia terms of rotary inertia alone, with zero mass and linear momentum."""
+    """Return inertia terms with rotary inertia only: zero mass and linear momentum."""
     new = type(effort)
     none = new(*angular.shape)
     return Terms(0.0, new(3, 1), second, angular, none, modal, torque, new(3, 1), effort)
 
 
 def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> Terms:
-    """Return a link's inertia terms with a rigid body added, fixed in a section of the link."""
+    """Return a link's inertia terms with a rigid body added that is fixed in a section."""
     local = motion.local
     R, p, N, A = local.rotation, local.position, local.linear, local.angular
     spin = omega + motion.spin

@@ -10,13 +10,13 @@ from flexarm.spatial import Expr, Scalar
 
 
 def stop_energy(axis: Axis, place: Expr) -> Scalar:
-    """Return the elastic energy [J] of a joint's stops; ``place`` is the hub's coordinate."""
+    """Return the elastic energy [J] of a joint's stops at the hub coordinate ``place``."""
     stops = axis.acts.stops
     return sum(stops.stiffness * deep**2 / 2 for deep, _ in _ends(axis, place)) if stops else 0.0
 
 
 def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Scalar:
-    """Return the dissipative force of a joint's stops; ``place`` is the hub's coordinate.
+    """Return the dissipative force of a joint's stops at the hub coordinate ``place``.
 
     Notes
     -----
@@ -35,9 +35,11 @@ def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Scalar:
 
 
 def crossley(restitution: float) -> float:
-    """Compute Hunt and Crossley's loss factor times impact speed, for a coefficient of restitution.
+    """Compute Hunt and Crossley's damping times impact speed for a restitution coefficient.
 
-    Notes ----- With ``m v dv/dx = -k x^n (1 + c v)`` the integral of ``v/(1 + c v)`` is the same
+    Notes
+    -----
+    With ``m v dv/dx = -k x^n (1 + c v)`` the integral of ``v/(1 + c v)`` is the same
     during compression as during restitution: ``z - ln(1 + z) = -e z - ln(1 - e z)`` with z = c v
     and restitution e.
     """

@@ -21,7 +21,7 @@ def total_mass(model: Model) -> float:
 
 @dataclass(frozen=True)
 class Weightless:
-    """Motion without inertia: its entry in the model file, a description, and a remedy."""
+    """A motion without inertia: its entry in the model file, a description and a remedy."""
 
     place: str
     message: str
@@ -72,7 +72,7 @@ def weightless(
 def require_inertia(
     model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
 ) -> None:
-    """Raise an error if some motion of the arm has no inertia, see `weightless`.
+    """Raise an error if a motion of the arm has no inertia, see `weightless`.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def require_inertia(
 
 
 def place_of(model: Model, coordinate: str) -> str:
-    """Return the entry of the model file, such as ``links[1]``, that a coordinate belongs to."""
+    """Return the entry of the model file, such as ``links[1]``, that defines a coordinate."""
     index = model.names.index(coordinate)
     for i, part in enumerate(model.links):
         own = [k for axis in part.axes for k in (axis.motor, axis.index)]
@@ -101,7 +101,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _rounding(model: Model, names: Sequence[str]) -> Array:
-    """Return a bound of the rounding error of the inertia [kg m^2] about each joint's axis, (k,).
+    """Return a bound on the rounding error of the inertia [kg m^2] about each joint axis, (k,).
 
     Upper bounds of mass, first and second moments of everything a joint carries are accumulated
     from the arm's tip inwards.
@@ -119,7 +119,7 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
 
 
 def _carried(moments: Array, body: Inertia, distance: float) -> Array:
-    """Return bounds of mass, first and second moment with a body added, about a farther point."""
+    """Return bounds on mass, first and second moment after adding a body, about a farther point."""
     turned = np.trace(body.second)
     own = np.array([body.mass, np.sqrt(body.mass * turned), turned])
     zeroth, first, second = moments + own

@@ -107,7 +107,7 @@ def _arm_shapes(arm: Arm, indices: list[int]) -> dict[int, Shapes]:
 
 
 def bare_arm(arm: Arm, indices: list[int]) -> Arm:
-    """Return the arm without the entries of some links that do not affect the modes.
+    """Return the arm without the entries of given links that do not affect its modes.
 
     Removed are damping, start values, shear flexibility, nonlinear elasticity and quadratic
     shapes.
@@ -197,7 +197,7 @@ class SmallMotions:
         return cls(model, q, stiffness, free, locked)
 
     def ridden(self, index: int) -> "SmallMotions":
-        """Return the modes at this posture, extended by the modes at stations along a rail.
+        """Return the modes at this posture plus modes with the carriage at stations along a rail.
 
         ``index`` is the index of the rail's link.
         """
@@ -262,7 +262,7 @@ class SmallMotions:
 
 
 def _dominant(columns: NDArray[Any]) -> NDArray[Any]:
-    """Return the left singular vectors of a matrix as columns, by decreasing singular value."""
+    """Return the left singular vectors of a matrix as columns, largest singular value first."""
     if columns.shape[1] > columns.shape[0]:  # fewer columns, same left singular vectors
         columns = np.asarray(np.linalg.qr(columns.T, mode="r")).T
     vectors, _, _ = np.linalg.svd(columns, full_matrices=False)
@@ -316,7 +316,7 @@ def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:
-    """Return eigenvalues and eigenvectors of a symmetric matrix, solved per decoupled block."""
+    """Return eigenvalues and eigenvectors of a symmetric matrix, block by decoupled block."""
     values, vectors = np.zeros(len(matrix)), np.zeros_like(matrix)
     for indices in blocks(_coupling(matrix)):
         block = np.ix_(indices, indices)

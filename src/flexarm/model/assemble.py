@@ -132,7 +132,7 @@ def assemble(
 
 
 def _rail(arm: Arm, index: int, carrier: LinkModel, theory: Theory) -> Rail:
-    """Return the rail that the flexible link before a riding link is."""
+    """Return the rail that a riding link uses: the flexible link before it."""
     beam = carrier.beam
     if theory.stiffening and beam.nodes is None:
         raise ModelError(
@@ -197,7 +197,7 @@ def _build_link(
 def _axes(
     arm: Arm, index: int, motion: JointMotion, names: list[str], units: list[str]
 ) -> tuple[Axis, ...]:
-    """Return a joint's axes, and append their coordinate names and units to the lists.
+    """Return a joint's axes; append their coordinate names and units to the given lists.
 
     The motor coordinate of an elastic drive precedes the joint coordinate.
     """

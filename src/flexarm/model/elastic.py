@@ -121,7 +121,7 @@ def _damping_ratios(
 
 
 def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
-    """Return the stiffness matrix (m, m) of each direction; the sum is the whole stiffness matrix.
+    """Return the stiffness matrix (m, m) of each direction; they add up to the whole stiffness.
 
     A shape function belongs to one direction; coupling terms are shared equally between two.
     """
@@ -207,7 +207,7 @@ class Theory:
     nodes: int | None
 
     def bends(self, link: Link) -> bool:
-        """Return whether a link is modelled as a geometrically exact beam."""
+        """Return whether a link is modelled as an exact beam."""
         return self.stiffening and self.exact and not link.quadratic_shapes
 
 
@@ -246,7 +246,7 @@ def flexible_part(
 
 
 def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, excess: int) -> Flexible:
-    """Return the elastic part of a link without damping.
+    """Build the elastic part of a link, without damping.
 
     The number of nodes of an exact beam exceeds the number of its shape functions by ``excess``.
     """

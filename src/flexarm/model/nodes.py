@@ -53,7 +53,7 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
 
 
 def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], excess: int) -> T:
-    """Build nodes, as many as needed for an error of rotary inertia of at most 1 %.
+    """Build nodes until the error of the rotary inertia is at most 1 %.
 
     Parameters
     ----------

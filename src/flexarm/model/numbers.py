@@ -67,14 +67,14 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def unseen_fields(value: BaseModel) -> frozenset[str]:
-    """Return the names of the fields of a model-file object that no equation depends on."""
+    """Return the field names of a model-file object that do not affect the equations."""
     return next(
         (names for classes, names in NOT_IN_EQUATIONS if isinstance(value, classes)), frozenset()
     )
 
 
 def write(value: Any, put: Put) -> None:
-    """Serialise the content of a value on which equations depend, identically in every process.
+    """Serialise the part of a value that affects equations, identically in every process.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ Take = Callable[[Any, int, Path], Any]
 
 
 class Whole:
-    """Proxy of a model part that enters the equations as a constant; each access is recorded."""
+    """Proxy of a model part that enters equations as a constant; it records each access."""
 
     def __init__(self, value: Any, note: Callable[[], object]) -> None:
         vars(self).update(_value=value, _note=note)
@@ -178,7 +178,7 @@ class Whole:
 
 
 class _NumberWalk:
-    """Traversal of a model that visits each numeric parameter and returns a copy with replacements.
+    """Traversal of a model that visits each number and returns a copy with replacements.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class _NumberWalk:
         self._groups: dict[Path, int] = {}
 
     def read(self, value: Any, path: Path = (), *, whole: bool = False) -> Any:
-        """Return a copy of a model part in which ``take`` has replaced the numbers.
+        """Return a copy of a model part with its numbers replaced by the function ``take``.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ def _derived(kind: type) -> list[str]:
 
 @dataclass(frozen=True)
 class ModelNumbers:
-    """Numeric parameters of a model, and a digest of all else that its equations depend on."""
+    """Numbers of a model, and a digest of all else on which its equations depend."""
 
     values: Array  # (n, 1)
     groups: Ints  # index of the model part of each number, (n,)
@@ -335,7 +335,7 @@ def common_pattern(models: Sequence[Model]) -> Pattern | None:
 
 
 def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
-    """Replace a model's numbers by CasADi symbols, except for the constants of a pattern.
+    """Replace a model's numbers by CasADi symbols, except the constants of a pattern.
 
     Returns
     -------
@@ -373,7 +373,7 @@ def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
 
 
 def _bare(model: Model) -> Model:
-    """Return a model without its tip load if the tip load is an input of the equations."""
+    """Return a model without its tip load if equations have the tip load as an input."""
     return model.loaded(NO_INERTIA) if model.load_given else model
 
 

@@ -78,7 +78,7 @@ class BeamData(BodyData):
 
     @abstractmethod
     def sampled(self, own: Array) -> tuple[Array, Array]:
-        """Return the amplitudes of `parents`, (T, K), and the metres per unit of s, (T,).
+        """Return the amplitudes of the section-angle curves, (T, K), and metres per s, (T,).
 
         Both are evaluated at T samples of the link's own coordinates, (T, k).
         """
@@ -86,11 +86,11 @@ class BeamData(BodyData):
     @property
     @abstractmethod
     def parents(self) -> Shapes:
-        """Functions of s whose combinations are the section angles."""
+        """Functions of s of which section angles are linear combinations."""
 
     @property
     def tapers(self) -> tuple[Span, ...]:
-        """Sections over s, one per power of the exposed length by which they are multiplied."""
+        """Sections over s, one per power of the exposed length that multiplies it."""
         return (self.span,)
 
     @property
@@ -105,7 +105,7 @@ class BeamData(BodyData):
 
     @abstractmethod
     def at_length(self, length: float) -> "Flexible":
-        """Return the beam of constant length that equals this one at a length [m]."""
+        """Return the beam of constant length that equals this beam at a length [m]."""
 
 
 @dataclass(frozen=True)
@@ -175,11 +175,11 @@ class Flexible(BeamData):
 
     @cached_property
     def draws(self) -> bool:
-        """Whether displacements along the span have terms quadratic in the amplitudes."""
+        """Whether points of the span have displacements quadratic in the amplitudes."""
         return self.points.draws
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "Flexible":
-        """Return a copy with a tip linear in the amplitudes, without rotary inertia of sections.
+        """Return a copy whose tip is linear in the amplitudes, without rotary inertia of sections.
 
         With ``twists``, the rotary inertia of the sections' twist within the link is retained.
         """
@@ -203,12 +203,12 @@ class Flexible(BeamData):
         return StraightBody(self.integrals, along_x(length), self.tip_angle, self.tip_shape)
 
     def sampled(self, own: Array) -> tuple[Array, Array]:
-        """Return the amplitudes themselves, (T, m), and ones, (T,)."""
+        """Return the amplitudes, (T, m), and ones, (T,), since s is in metres."""
         return own, np.ones(len(own))
 
     @property
     def parents(self) -> Shapes:
-        """The shape functions."""
+        """The shape functions of the span."""
         return self.shapes
 
     def damping_at(self, own: Expr) -> Expr | None:
@@ -221,12 +221,12 @@ class Flexible(BeamData):
         return columns @ own, columns
 
     def at_length(self, length: float) -> "Flexible":
-        """Return the elastic part itself, whose length is constant."""
+        """Return this elastic part, since its length is constant."""
         return self
 
     @cached_property
     def displacements(self) -> Displacements | None:
-        """Displacement functions with their integrals; None of an exact beam."""
+        """Displacement functions with their integrals; None for an exact beam."""
         return self.points.used if self.nodes is None else None
 
     @cached_property
@@ -275,24 +275,24 @@ class SlidingBeam(BeamData):
 
     @property
     def tapers(self) -> tuple[Span, ...]:
-        """Sections over xi, one per power of the exposed length by which they are multiplied."""
+        """Sections over xi, one per power of the exposed length that multiplies it."""
         return self.shapes.span.tapers
 
     def sampled(self, own: Array) -> tuple[Array, Array]:
-        """Return the amplitudes of the parent curves, (T, K), and the exposed lengths, (T,)."""
+        """Return the amplitudes of the curves over xi, (T, K), and the exposed lengths, (T,)."""
         return parent_amplitudes(self.shapes, own[:, 0], own[:, 1:]), own[:, 0]
 
     @property
     def parents(self) -> Shapes:
-        """The parent curves."""
+        """Curves over xi that the shape functions combine."""
         return self.shapes.parent_shapes()
 
     def amounts(self, own: Expr, rates: Expr) -> Amounts:
-        """Return the parent curves' amplitudes in the section angles."""
+        """Return the amplitudes of the curves over xi in the section angles."""
         return SlidingMotion(self.shapes, own, rates).amounts()
 
     def stiffness_at(self, length: Expr) -> list[tuple[Expr, Array]]:
-        """Return stiffness matrices (K, K) of the parent curves at an exposed length [m]."""
+        """Return stiffness matrices (K, K) of the curves over xi at an exposed length [m]."""
         return exposed_stiffness(self.shapes, length)
 
     def damping_at(self, own: Expr) -> Expr | None:
@@ -420,21 +420,21 @@ class LinkModel:
 
     @property
     def beam(self) -> Flexible:
-        """Elastic part of a beam of constant length; other bodies raise an error."""
+        """Elastic part of a beam of constant length; raises an error for other bodies."""
         if not isinstance(self.body, Flexible):
             raise TypeError(f"{self.name} is not a beam of constant length")
         return self.body
 
     @property
     def imported(self) -> ReducedBody:
-        """Reduced body imported from a file; other bodies raise an error."""
+        """Flexible body imported from a file; raises an error for other bodies."""
         if not isinstance(self.body, ReducedBody):
             raise TypeError(f"{self.name} is not an imported body")
         return self.body
 
     @property
     def sliding_beam(self) -> SlidingBeam:
-        """Elastic part of a sliding beam; other bodies raise an error."""
+        """Elastic part of a sliding beam; raises an error for other bodies."""
         if not isinstance(self.body, SlidingBeam):
             raise TypeError(f"{self.name} is not a sliding beam")
         return self.body
@@ -470,7 +470,7 @@ class LinkModel:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Interval of the joint's coordinate [m] in which shape functions are known, or None."""
+        """Range of the joint's coordinate [m] for which shape functions exist, or None."""
         return (self.rail or self.body).range
 
     @property
@@ -628,7 +628,7 @@ class Model:
 
     @cached_property
     def drawn_axes(self) -> tuple[Axis, ...]:
-        """Joint coordinates without jumps, which excludes the angles of spherical joints."""
+        """Joint coordinates that change continuously; angles of spherical joints are left out."""
         return tuple(axis for axis in self.axes if not self.links[axis.link].motion.has_reference)
 
     @property
@@ -642,5 +642,5 @@ class Model:
 
     @cached_property
     def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:
-        """Index in q, minimum and maximum [m] of each exposed length and rail station."""
+        """Index in q, minimum and maximum [m] of each exposed length and each rail station."""
         return tuple((part.exposed, *part.range) for part in self.links if part.range is not None)

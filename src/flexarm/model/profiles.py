@@ -70,7 +70,7 @@ def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
 
 
 def _at(x: X, piece: Sequence[X], sin: Callable[[X], X], cos: Callable[[X], X]) -> tuple[X, X, X]:
-    """Return value, rate and acceleration of a piece at time x [s] after its origin.
+    """Return value, rate and acceleration of a profile's piece at x [s] after its start.
 
     The piece is given by its seven coefficients, in the order of `pieces`.
     """

@@ -62,7 +62,7 @@ def rigid(arm: Arm) -> Arm:
 
 
 def _stiffen(joint: dict[str, Any]) -> None:
-    """Remove transmission elasticity and motor start values from a joint's data, in place."""
+    """Remove the transmission's elasticity and motor start values from joint data, in place."""
     for key, value in joint.items():
         if key == "drive" and value is not None:
             for name in OF_ELASTIC:
@@ -75,7 +75,7 @@ def _stiffen(joint: dict[str, Any]) -> None:
 
 
 def _freeze(name: str, link: Link, link_data: dict[str, Any]) -> None:
-    """Replace a body with modes by a rigid body in a link's data, in place.
+    """Replace a flexible body by a rigid body in a link's data, in place.
 
     The root of the rigid link lies behind the body's tip, along the tip's x axis.
     """

@@ -56,7 +56,7 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
 
 
 def _carried(part: LinkModel, q: Array, jacobian: Array) -> Array:
-    """Return the Jacobian (6, n) of a link's root, from that of the previous link's tip.
+    """Return the Jacobian (6, n) of a link's root from the Jacobian of the previous tip.
 
     Rows are angular over linear velocity; columns of the link's joint coordinates are added.
     """
@@ -115,7 +115,7 @@ def _slide(part: LinkModel, body: StraightBody, jacobian: Array, mass: Array) ->
 
 
 def _couple(mass: Array, indices: slice, columns: Array) -> None:
-    """Add columns (n, k) to a symmetric matrix in place, and their transposes to the same rows."""
+    """Add columns (n, k) to a symmetric matrix in place, and their transposes as rows."""
     mass[:, indices] += columns
     mass[indices] += columns.T
 

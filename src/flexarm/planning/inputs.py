@@ -36,23 +36,23 @@ class Inputs:
 
     @property
     def steps(self) -> int:
-        """Number of integration parts in all intervals."""
+        """Number of integration steps in all intervals together."""
         return self.intervals * self.parts
 
     @property
     def fine(self) -> int:
-        """Number of table points per interval with which a table reproduces the spline exactly."""
+        """Number of table points per interval for which a table equals the spline exactly."""
         return 2 if self.degree else 1
 
     @cached_property
     def shares(self) -> Array:
-        """Normalised times at which the basis functions are largest, shape (count,)."""
+        """Normalised times at which each basis function is largest, shape (count,)."""
         middles = np.arange(self.count) + 0.5 - self.degree / 2
         return np.clip(middles / self.intervals, 0.0, 1.0)
 
     @cached_property
     def fixed(self) -> tuple[list[int], list[int]]:
-        """Indices of the control values that hold the arm at rest at the start and the end."""
+        """Indices of the control values that keep the arm at rest at start and end."""
         return list(range(self.degree)), list(range(self.intervals, self.count))
 
     @cached_property

@@ -56,11 +56,11 @@ class Limit:
     share: float = USED  # share of the allowed value that plans use; below 1 if samples miss peaks
 
     def peak(self, q: Array, v: Array, u: Array) -> float:
-        """Return the quantity's largest absolute value in a motion over the allowed value."""
+        """Return the quantity's largest absolute value in a motion over its allowed value."""
         return float(np.abs(self.measure(q, v, u)).max() / self.allowed)
 
     def tightened(self, peak: float) -> "Limit":
-        """Return a limit lowered by the amount that a peak between samples exceeds it."""
+        """Return the limit, lowered by as much as a peak between samples exceeds it."""
         return replace(self, share=self.share * min(1.0, 0.995 / peak))
 
     def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array, Array]:
@@ -127,7 +127,7 @@ def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array,
 
 
 def _positions(problem: MotionProblem) -> list[Limit]:
-    """Return the limits of joint positions, measured from the farther end of the motion.
+    """Return the limits of joint positions; each is measured from the motion's farther end.
 
     Joints with mechanical stops are not limited, since the stops may be touched.
     """
@@ -150,7 +150,7 @@ def _positions(problem: MotionProblem) -> list[Limit]:
 
 
 def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
-    """Raise an error if the start violates a joint limit, or if the goal is too close to it."""
+    """Raise an error if the start violates a joint limit, or if the goal is too near one."""
     room = 0.0 if axis.acts.stops is not None else max((1 - USED) * float(left.max()), NEGLIGIBLE)
     for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
         if rest < least - NEGLIGIBLE / 2:
@@ -240,7 +240,7 @@ def _part(measure: Measure, columns: slice) -> Measure:
 
 
 def _by_name(quantity: str, limit: ByName, names: tuple[str, ...], unit: str) -> dict[str, float]:
-    """Return a limit given as one number or by name as a mapping from names to numbers."""
+    """Return a limit, given as one number or by name, as a mapping from names to numbers."""
     if limit is None:
         return {}
     if is_number(limit) or isinstance(limit, str):

@@ -264,7 +264,8 @@ class Mpc(Summarised):
     def _recede(self, now: Array, goal: Goal, begun: int) -> None:
         """Shift the prediction by one interval and improve it by one iteration.
 
-        Linear models are shifted with their intervals; that of the last interval is computed anew.
+        Linear models are shifted with their intervals; only the last interval's model is computed
+        anew.
         """
         k = len(self.names)
         self._hessian -= self._ended
@@ -300,9 +301,9 @@ class Mpc(Summarised):
         self._pushed[first:] = whole[:, :, n:] @ slopes[:, :, 2 * n :]
 
     def _append(self, goal: Goal, j: int) -> None:
-        """Add the cost of interval j to the Hessian, and propagate the state derivatives over it.
+        """Add interval j's cost to the Hessian, and propagate state derivatives over it.
 
-        The derivatives are those of the states by all inputs.
+        These are the derivatives of the states by all inputs.
         """
         k, n = len(self.names), 2 * self._n
         own = slice(j * k, (j + 1) * k)
@@ -319,7 +320,7 @@ class Mpc(Summarised):
         self._hessian += self._ended
 
     def _improve(self, now: Array, goal: Goal, begun: int) -> None:
-        """Update the predicted states and inputs by solving one quadratic program from a state.
+        """Update predicted states and inputs by one quadratic program, from a given state.
 
         Violations of limits in the new prediction are recorded.
         """

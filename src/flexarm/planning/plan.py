@@ -237,9 +237,9 @@ def _pose(
     arm: Arm, to: Mapping[str, WithUnit], aim: Aim, duration: WithUnit | None,
     start: Mapping[str, WithUnit] | None, limits: Limits, intervals: int, joining: Joining,
 ) -> tuple[MotionProblem, NonlinearProgram, Iterate]:  # fmt: skip
-    """Return the motion problem, the nonlinear program and its initial guess.
+    """Build the motion problem, the nonlinear program and an initial guess.
 
-    Arguments are those of `plan` and are validated here.
+    Arguments are as for `plan`, and are validated here.
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_mapping("to", to, "positions of driven joints by name", optional=False)
@@ -288,7 +288,7 @@ def _rigid_inputs(
     problem: MotionProblem, to: Mapping[str, float], start: Mapping[str, float], length: float,
     shares: Array,
 ) -> Array:  # fmt: skip
-    """Return the inputs of the rigid arm in a smooth motion of ``length`` seconds, (T, k).
+    """Return the rigid arm's inputs in a smooth motion that lasts ``length`` seconds, (T, k).
 
     They are evaluated at ``shares`` of the duration.
     """
@@ -338,7 +338,7 @@ def _require_holds(problem: MotionProblem, most: Array) -> None:
 
 
 def _require_effort(problem: MotionProblem, values: Array, most: Array, length: float) -> None:
-    """Raise an error if even the rigid arm needs over five times an input limit.
+    """Raise an error if even the rigid arm needs over five times an input limit for the motion.
 
     ``values`` are the inputs of a motion of ``length`` seconds, and ``most`` their limits.
     """
@@ -367,7 +367,7 @@ class _Judged:
 
 
 def _judge(program: NonlinearProgram, plan: Iterate, after: float, count: int) -> _Judged:
-    """Return a motion with its verification by simulation at a tight tolerance.
+    """Verify a motion by simulation at a tight tolerance, and return both.
 
     Raise an error if the simulation stops early or misses the goal.
     """

@@ -94,7 +94,7 @@ class MotionProblem:
     def of(
         cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float] | None = None
     ) -> "MotionProblem":
-        """Return the problem of moving driven joints to the positions ``to`` [rad], [m].
+        """Build the problem of moving driven joints to positions ``to`` [rad], [m].
 
         Raise an error if no driven joint would move.
         """
@@ -107,7 +107,7 @@ class MotionProblem:
     def staying(
         cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float]
     ) -> "MotionProblem":
-        """Return the problem of moving driven joints to the positions ``to`` [rad], [m].
+        """Build the problem of moving driven joints to positions ``to`` [rad], [m].
 
         Unlike with `of`, these may be the positions at the start.
         """
@@ -177,7 +177,7 @@ class MotionProblem:
 
     @cached_property
     def kept(self) -> list[int]:
-        """Indices of the coordinates with a goal: all except those of a free base."""
+        """Indices of the coordinates with a goal: all, except the coordinates of a free base."""
         return remaining(self.model)
 
     @property
@@ -196,7 +196,7 @@ class MotionProblem:
         self, inputs: Inputs, values: Array, duration: float, *, rtol: float, after: float = 0.0,
         finer: int = 1,
     ) -> Run:  # fmt: skip
-        """Simulate the arm with control values (count, k), and for ``after`` seconds afterwards.
+        """Simulate the arm with control values (count, k), and ``after`` more seconds.
 
         Samples are at the beginnings, middles and ends of the inputs' parts, or ``finer`` times as
         dense.
@@ -213,5 +213,5 @@ class MotionProblem:
         return max(LESS_TIGHT * tight, ROUNDS) if many else tight
 
     def miss(self, run: Run, row: int = -1) -> Array:
-        """Return how far one sample of a run is from rest at the goal, in coordinates and rates."""
+        """Return how far a sample of a run is from rest at the goal, in coordinates and rates."""
         return np.concatenate([(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]])

@@ -41,7 +41,7 @@ class Iterate:
 
 @dataclass(frozen=True)
 class NonlinearProgram:
-    """The optimisation problem of a motion: minimal inputs subject to the goal and the limits."""
+    """Optimisation of a motion: least inputs that reach the goal within the limits."""
 
     # problem, inputs, limits: the motion, how its inputs are made, and what it must not exceed.
     problem: MotionProblem
@@ -107,7 +107,7 @@ class NonlinearProgram:
         )
 
     def used(self, run: Run) -> tuple[Array, Array]:
-        """Return limited quantities relative to their limits at the interval parts' ends.
+        """Return limited quantities relative to their limits, at the end of each integration step.
 
         The second array contains the share of each limit that may be used; both have shape (N,).
         """

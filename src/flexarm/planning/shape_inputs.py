@@ -200,7 +200,7 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def left(self) -> dict[str, float]:
-        """Amplitudes of the residual tip motion [m] by vibration mode and non-oscillating mode.
+        """Amplitude of each mode in the residual tip motion [m], oscillating or not.
 
         Notes
         -----
@@ -302,7 +302,7 @@ def shape_inputs(
 def _along(
     model: Model, named: dict[str, tuple[str, AnyProfile]], times: Array, *, every: bool
 ) -> list[Vibrations]:
-    """Return the vibrations at postures along a motion, sorted consistently by mode.
+    """Return the vibrations at postures along a motion, in the same order of modes.
 
     Unless ``every`` posture is needed, those without an equilibrium are left out, except the last.
     """
@@ -318,7 +318,7 @@ def _along(
 
 
 def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> None:
-    """Raise an error if damping alone suppresses the vibrations nearly as well as an EI shaper."""
+    """Raise an error if damping alone ends the vibrations nearly as well as an EI shaper."""
     z = max(damping for _, damping in modes)
     alone = float(np.exp(-2 * np.pi * z / np.sqrt(1 - z**2)))
     if vibration > WORTH * alone:
@@ -329,7 +329,7 @@ def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> 
 
 
 def _held(arm: Arm) -> Arm:
-    """Return the arm with motion tables extended to hold their last value, as shapers assume."""
+    """Return the arm with its motion tables extended at their last value."""
     changes = {
         key: _shaped(profile, np.zeros(1), [NOTHING], breakpoints(profile)[-1])
         for key, profile in motions(build(arm)).values()
@@ -339,7 +339,7 @@ def _held(arm: Arm) -> Arm:
 
 
 def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
-    """Return the model file key and the profile of each motion to shape, keyed by joint name.
+    """Return model-file key and profile of each motion to shape, by joint name.
 
     Raises
     ------

@@ -67,7 +67,7 @@ class Shaper(Summarised):
         return Shaper(times[apart], joined, f"{self.label} * {other.label}")
 
     def residual(self, frequency: ArrayLike, damping: ArrayLike = 0.0) -> Array:
-        """Return the residual vibration of a mode, relative to that after a single impulse.
+        """Return the vibration left in a mode, relative to that caused by a single impulse.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ def shaper(
 
 
 def _ei(half: float, damping: float, v: float) -> Shaper:
-    """Return an extra-insensitive shaper: residual vibration v at the frequency, 0 on either side.
+    """Return an extra-insensitive shaper: vibration v at the frequency, 0 at both sides of it.
 
     Half a damped period is ``half`` [s]. Without damping the amplitudes of the three impulses are
     (1 + v)/4, (1 - v)/2 and (1 + v)/4; with damping the equations are solved by continuation in the

@@ -32,7 +32,7 @@ class Vibrations:
 
     @property
     def excited(self) -> npt.NDArray[np.int_]:
-        """Indices of the modes excited by the motion, slowest first; all if none moves the tip."""
+        """Indices of the modes that the motion excites, slowest first; all if the tip rests."""
         most = self.swing.max(initial=0.0)
         return np.flatnonzero(self.swing >= (EXCITED * most if most > ACCUMULATED else 0.0))
 
@@ -62,7 +62,7 @@ class Vibrations:
 
 
 def line_up(at_postures: Sequence[Vibrations]) -> list[Vibrations]:
-    """Return vibrations at postures along a motion, with modes matched to those at the last one.
+    """Return vibrations at postures along a motion, with modes ordered as at the last posture.
 
     Modes are matched by the similarity of mode shapes and renamed accordingly; swings are the
     largest over all postures. A mode without a counterpart is copied from the next posture.
@@ -143,7 +143,7 @@ def vibrations(
 
 
 def _servo(tangent: Tangent, servo: Servoed) -> tuple[Array, float, float]:
-    """Return the direction of a servo's generalised force, (n,), its stiffness and its damping."""
+    """Return a servo's force direction, (n,), stiffness and damping."""
     push = tangent.inputs[:, servo.column] / servo.gain
     return push, servo.servo.stiffness or 0.0, servo.servo.damping or 0.0
 

@@ -118,7 +118,7 @@ def described(variable: Variable) -> dict[str, str]:
 def to_dataset(
     variables: Sequence[Variable], attrs: Mapping[str, str | int | float] = MappingProxyType({})
 ) -> "xarray.Dataset":
-    """Return variables as an xarray dataset; variables named as their axis become coordinates."""
+    """Return variables as an xarray dataset; a variable named like an axis is a coordinate."""
     import xarray
 
     data: Any = {
@@ -139,7 +139,7 @@ def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | flo
 
 
 def variable_checksum(values: NDArray[Any], unit: str, meaning: str) -> str:
-    """Return the SHA-256 of an array, its unit and meaning, independent of how a file stores it."""
+    """Return the SHA-256 of an array with its unit and meaning, however a file stores it."""
     digest = hashlib.sha256(repr((unit, meaning, values.shape)).encode())
     if values.dtype == object:
         digest.update(repr(values.tolist()).encode())
@@ -203,7 +203,7 @@ def main_variables(run: RunData) -> list[Variable]:
 
 
 def drive_variables(run: RunData) -> list[Variable]:
-    """Return the variables of energy losses by name, and of drive-train forces, energy and states.
+    """Return the variables of energy losses, and of drive-train forces, energies and states.
 
     Without losses or drive trains the list is empty.
     """
@@ -233,7 +233,7 @@ def drive_variables(run: RunData) -> list[Variable]:
 
 
 def reference_names(model: Model) -> list[tuple[str, str]]:
-    """Return name and owner of each reference attitude, of a free base and of spherical joints."""
+    """Return name and owner of each reference attitude: free base and spherical joints."""
     balls = [part.joint_name for part in model.links if part.motion.has_reference]
     base = [("reference_attitude", "the base")] if model.floats else []
     return base + [(f"anchor_{name}", name) for name in balls]
@@ -289,7 +289,7 @@ def force_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
 
 
 def _by_link(run: RunData, fractions: Array, rows: list[Array], *vector: int) -> Array:
-    """Return arrays of the flexible links as one array, (T, links, stations, ...), T samples."""
+    """Join arrays of the flexible links to one array (T, links, stations, ...)."""
     return np.stack(rows, axis=1) if rows else np.zeros((len(run.t), 0, len(fractions), *vector))
 
 
@@ -309,7 +309,7 @@ def wrench_variables(run: RunData) -> list[Variable]:
 
 
 def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
-    """Yield the columns of a run's table: header with unit, and values (T,), one per sample."""
+    """Yield the columns of a run's table: header with unit, and T values."""
     yield "time [s]", run.t
     pairs = list(zip(run.model.names, run.model.units, strict=True))
     for k, (name, unit) in enumerate(pairs):
@@ -344,7 +344,7 @@ def input_units(model: Model) -> dict[str, str]:
 
 
 def quaternions(rotations: Array) -> Array:
-    """Return rotations (T, 3, 3) as unit quaternions w, x, y, z (T, 4), without jumps of sign."""
+    """Return rotations (T, 3, 3) as unit quaternions w, x, y, z, (T, 4), with continuous signs."""
     from scipy.spatial.transform import Rotation  # takes long to import
 
     rows = np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
@@ -439,7 +439,7 @@ Rows = tuple[str, Array, str, str]
 
 
 def momentum_variables(run: RunData) -> list[Variable]:
-    """Return the variables of momentum, angular momentum and centre of mass of all that moves."""
+    """Return the variables of momentum, angular momentum and centre of mass of the moving parts."""
     rows_of_all = over_phases(run, lambda equation, rows: np.hstack([
         equation.linear_momentum(run.q[rows], run.v[rows]),
         equation.angular_momentum(run.q[rows], run.v[rows]),
@@ -531,7 +531,7 @@ def spring_variables(run: RunData) -> list[Variable]:
 
 
 def _over_time(run: RunData, rows: list[Rows]) -> list[Variable]:
-    """Return variables (T, 3) from names, values, units and meanings, with labels of their axes."""
+    """Return variables (T, 3) from names, values, units and meanings, with axis labels."""
     return time_and_axis(run) + [
         Variable(name, ("time", "axis"), values, unit, meaning)
         for name, values, unit, meaning in rows

@@ -33,7 +33,7 @@ class Curves:
     panel: npt.NDArray[np.int64]  # number of the panel that each is drawn in, (R,)
 
     def scales(self, values: Array) -> Array:
-        """Return the reference size of each curve for relative errors, (R,), from values (T, R).
+        """Return each curve's reference size for relative errors, (R,), from values (T, R).
 
         It is the range of the curve, but at least a tenth of the largest range in the same panel.
         """
@@ -120,7 +120,7 @@ def settling_time(t: Array, x: Array, band: float) -> Array:
 
 
 def motion_end(model: Model, events: Sequence[tuple[float, str]]) -> float:
-    """Return the time [s] at which all motions and loads that the model file prescribes are over.
+    """Return the time [s] at which all motions and loads of the model file have ended.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def motion_end(model: Model, events: Sequence[tuple[float, str]]) -> float:
 def _ends(
     name: str, profile: AnyProfile | None, begin: float = 0.0, *, to_zero: bool = False
 ) -> list[float]:
-    """Return the time [s] at which a profile ends, in a list; empty if it never changes.
+    """Return the time [s] at which a profile stops changing, in a list; empty if it never changes.
 
     ``to_zero`` requires that the profile ends at 0.
     """
@@ -206,7 +206,7 @@ def _commands(model: Model, events: Sequence[tuple[float, str]]) -> tuple[dict[s
 
 
 def split(times: Array, parts: int) -> Array:
-    """Return times [s] with every interval divided into equal parts."""
+    """Return times [s] in which every interval is divided into equal parts."""
     positions = np.arange(parts * (len(times) - 1) + 1) / parts
     return np.interp(positions, np.arange(len(times)), times)
 
@@ -269,7 +269,7 @@ def undersampling_note(model: Model, t: Array, q: Array, v: Array, remedy: str =
 
 
 def prediction_errors(curves: Curves, t: Array, q: Array, v: Array) -> Array:
-    """Return the relative error of samples predicted by cubics from their neighbours, per curve."""
+    """Return each curve's relative error of samples predicted by cubics from neighbours."""
     if len(t) < 3 or not len(curves.rows):
         return np.zeros(1)
     values, rates = q @ curves.rows.T, v @ curves.rows.T
@@ -277,7 +277,7 @@ def prediction_errors(curves: Curves, t: Array, q: Array, v: Array) -> Array:
 
 
 def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
-    """Return values and rates (T, n) at times t of cubic Hermite polynomials.
+    """Evaluate cubic Hermite polynomials at times t: values and rates (T, n).
 
     The cubics have values y and rates dy, (2, T, n), at the times t0 and t1, (T,) each.
     """
@@ -291,14 +291,14 @@ def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array,
 
 
 def off_lines(t: Array, values: Array, rows: npt.NDArray[np.int_]) -> Array:
-    """Return the largest error of linear interpolation between kept samples, per curve, (R,)."""
+    """Return the largest error of straight lines between kept samples, per curve, (R,)."""
     interpolated = [np.interp(t, t[rows], column[rows]) for column in values.T]
     errors = np.abs(np.array(interpolated).reshape(values.shape[::-1]).T - values)
     return np.asarray(errors.max(axis=0, initial=0.0))
 
 
 def off_cubics(t: Array, values: Array, rates: Array) -> Array:
-    """Return the largest error of samples predicted by cubics through both neighbours, (R,)."""
+    """Return the largest error of samples predicted by cubics from neighbours, per curve, (R,)."""
     ends = (np.stack([x[:-2], x[2:]]) for x in (values, rates))
     value, rate = hermite(t[:-2], t[2:], t[1:-1], *ends)
     half_step = (t[2:] - t[:-2])[:, None] / 2

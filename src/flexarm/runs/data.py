@@ -56,7 +56,7 @@ class PendingEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class RunPhase:
-    """A phase of a run in which held coordinates and the body at the tip do not change."""
+    """A phase of a run with constant locked coordinates and a constant body at the tip."""
 
     first: int  # index of its first sample
     held: tuple[int, ...]  # indices of the coordinates that are prescribed or held
@@ -66,7 +66,7 @@ class RunPhase:
     jump: tuple[float, ...] = ()  # jumps of the rates at its beginning, (n,); empty if none
 
     def model(self, model: Model) -> Model:
-        """Return the arm's model with the held coordinates and the tip body of this phase."""
+        """Return the arm's model with the locked coordinates and tip body of the phase."""
         model = replace(model, prescribed=self.held)
         return model if self.tip is None else model.loaded(self.tip)
 
@@ -80,7 +80,7 @@ class DriveData:
     states: dict[str, Array]  # bristle deflections, currents [A] by name, (T,); 0 if locked
 
     def joined(self, other: "DriveData") -> "DriveData":
-        """Return data of these and later instants together, without the repeated instant.
+        """Join the data with data at later instants, without repeating the common instant.
 
         The first of the later instants is the last of these.
         """
@@ -100,7 +100,7 @@ class DriveData:
 
 @dataclass(frozen=True)
 class Repetition:
-    """Recipe to simulate the motion of a run again."""
+    """A recipe for repeating the simulation of a run, with another tolerance or arm."""
 
     closer: "Callable[[], RunData]"  # by the same method at a 30th of the tolerance
     other: "Callable[[Model], RunData] | None"  # of an arm with other shapes, if that can be done
@@ -185,12 +185,12 @@ class RunData:
 
     @property
     def work(self) -> Array:
-        """Work on the arm so far, captured bodies included, less dissipated energy [J], (T,)."""
+        """Work done on the arm so far, less dissipated energy [J], (T,); captured bodies count."""
         return np.asarray(self.work_integrals @ np.array([1.0, 1.0, 1.0, -1.0, 1.0]))
 
     @property
     def balance(self) -> Array:
-        """Change of energy less work since the start [J], (T,); nonzero only by solver errors."""
+        """Change of energy less work since the start [J], (T,): nonzero only by solver errors."""
         error = self.energy.sum(axis=1) - self.energy[0].sum() - (self.work - self.work[0])
         if self.drives is not None:
             error = error + (self.drives.stored - self.drives.stored[0])
@@ -210,7 +210,7 @@ class RunData:
 
     @cached_property
     def momentum_errors(self) -> MomentumBalance | None:
-        """Errors of the momentum balance: change less impulse; None without a free base."""
+        """Errors of the momentum balance: change less impulse; None unless the base is free."""
         if not self.momentum.shape[1]:
             return None
         length = max(sum(part.length for part in self.model.links), 1e-3)
@@ -247,7 +247,7 @@ class RunData:
 
     @property
     def exchanged(self) -> float:
-        """Energy exchanged during the run [J], as far as the samples show it.
+        """Energy exchanged during the run [J], as far as the samples resolve it.
 
         This is the largest of the kinetic energy, the ranges of elastic and gravitational energy,
         and the ranges of all work integrals.
@@ -257,7 +257,7 @@ class RunData:
 
     @cached_property
     def validity(self) -> "Validity":
-        """Deflections, strains and the like, compared with the model's range of validity."""
+        """Largest slopes, strains and deflections, compared with the model's range of validity."""
         from flexarm.accuracy.validity import validity
 
         return validity(self.model, self.t, self.q, self.u)
@@ -275,7 +275,7 @@ class RunData:
 
     @cached_property
     def errors(self) -> "RunErrors":
-        """Errors of model, shapes and integration, found as the option ``errors`` says."""
+        """Errors of model, shapes and integration, by the method of the option ``errors``."""
         from flexarm.accuracy.stated import errors_off, run_errors
 
         if self.judged == "off":
@@ -291,7 +291,7 @@ class RunData:
         return estimates
 
     def _solved(self) -> "IntegrationError":
-        """Return the error of the integration, by the same run at a tighter tolerance."""
+        """Compute the integration error by the same run at a tighter tolerance."""
         from flexarm.accuracy.constants import REPEATED_SECONDS
         from flexarm.accuracy.integration import IntegrationError, integration_error
 
@@ -310,7 +310,7 @@ class RunData:
         )  # fmt: skip
 
     def _compared(self) -> "ShapeComparison | None":
-        """Return the error of the shapes by runs of richer arms; None if there are none."""
+        """Compute the error of the shapes by runs of richer arms; None if there are none."""
         from flexarm.accuracy.compared import compare
 
         repetition = self.repetition

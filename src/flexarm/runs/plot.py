@@ -45,7 +45,7 @@ ARRAYS = (
 
 
 def fill_in(run: RunData) -> RunData:
-    """Return a run with interpolated samples, dense enough to be drawn by straight lines.
+    """Return a run with samples added by interpolation, so that straight lines draw it.
 
     Coordinates and rates are cubic Hermite interpolants, from which the tip is computed; inputs,
     energies and work integrals are interpolated linearly; losses by name are left out. A run whose

@@ -96,7 +96,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _check_heaps(path: Path) -> None:
-    """Raise an error for a global heap of the HDF5 file that makes the library loop without end.
+    """Raise an error for an HDF5 global heap that would make the library loop endlessly.
 
     Raises
     ------
@@ -138,7 +138,7 @@ class Stored:
     size: int
 
     def refuse_ballast(self) -> None:
-        """Raise an error if a large part of the file is outside its variables.
+        """Raise an error if a large part of the file belongs to no variable.
 
         Texts are stored outside the variables, and are read before their size is known.
         """
@@ -179,7 +179,7 @@ class Stored:
         return values
 
     def rotations(self, name: str, count: int) -> Array:
-        """Return a variable of rotation matrices, (count, 3, 3); raise an error for others."""
+        """Return a variable of rotation matrices, (count, 3, 3); raise an error for any other."""
         matrices = self.numbers(name, (count, 3, 3))
         is_bounded = np.abs(matrices).max() <= 2  # so that nothing overflows
         deviation = matrices @ matrices.transpose(0, 2, 1) - np.eye(3) if is_bounded else np.ones(1)
@@ -188,7 +188,7 @@ class Stored:
         return matrices
 
     def count(self, name: str) -> int:
-        """Return the length of a list variable; raise an error if it is empty or too long."""
+        """Return the length of a list variable; raise an error if empty or too long."""
         shape = self._variable(name).shape
         if shape is None or len(shape) != 1 or shape[0] < 1:
             raise self.wrong(name, f"must be a list of at least one number, got {shape}")
@@ -213,7 +213,7 @@ class Stored:
         return bytes(np.asarray(variable[...]).tobytes())
 
     def require_words(self, name: str, words: Sequence[str]) -> None:
-        """Raise an error unless a variable is the given list of texts; read one text at a time."""
+        """Raise an error unless a variable equals a list of texts, which is read text by text."""
         variable = self._variable(name)
         if variable.shape != (len(words),) or h5py.check_string_dtype(variable.dtype) is None:
             raise self.wrong(
@@ -318,7 +318,7 @@ class Stored:
         return variable
 
     def _attribute(self, name: str, owner: str = "") -> tuple[Any, Any]:
-        """Return the attributes of the file or a variable, and the unread attribute of a name."""
+        """Return the attributes of the file or a variable, and a named attribute, still unread."""
         attrs = (self._variable(owner) if owner else self.file).attrs
         if name not in attrs:
             raise self.wrong(name, "is missing")
@@ -482,12 +482,12 @@ def _assemble(model: Model, stored: "Stored", options: _EquationOptions) -> Run:
 
 
 def _columns(stored: "Stored", name: str, samples: int, count: int) -> Array:
-    """Return a variable of numbers, (samples, count); empty if count is 0, which no file stores."""
+    """Return a variable of numbers, (samples, count); empty for count 0, which files omit."""
     return stored.numbers(name, (samples, count)) if count else np.zeros((samples, 0))
 
 
 def _momenta(stored: "Stored", samples: int, names: Iterable[str]) -> Array:
-    """Return momenta or impulses by sample, (samples, 3 k); (samples, 0) without a free base."""
+    """Return momenta or impulses per sample, (samples, 3 k); k = 0 without a free base."""
     if not stored.has("impulse"):
         return np.zeros((samples, 0))
     return np.hstack([stored.numbers(name, (samples, 3)) for name in names])
@@ -517,7 +517,7 @@ def _phases(stored: "Stored", model: Model, samples: int) -> tuple[RunPhase, ...
 def _drives(
     stored: "Stored", model: Model, samples: int
 ) -> tuple[dict[str, Array], DriveData | None]:
-    """Return energy losses by name, and forces, energies and states of drive trains or None."""
+    """Return energy losses by name, and forces, energies and states of drive trains, or None."""
     names = stored.listed("drives", list[str], "two lists of names")
     if len(names) != 2:
         raise stored.wrong("drives", "must be two lists of names")

@@ -72,7 +72,7 @@ class Run(RunData):
         return to_dataset(variables, attributes(self))
 
     def settling(self, after: WithUnit | None = None, *, band: float = SETTLING_BAND) -> Settling:
-        """Compute how much the tip swings after a motion, and when it has settled.
+        """Compute the tip's swing after a motion, and the times after which it has settled.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Run(RunData):
         return settling(self.t, self.tip, after, relative_band)
 
     def _motion_end(self) -> float:
-        """Return the time [s] when the last input, motion or event of the model file is over."""
+        """Return the time [s] at which the last input, motion or event has ended."""
         if not self.own:
             raise FlexarmError(
                 "after: must be given, since the run does not follow the inputs in the arm's file"
@@ -186,7 +186,7 @@ class Run(RunData):
         return to_dataset(spring_variables(self))
 
     def momenta(self) -> "xarray.Dataset":
-        """Compute momentum, angular momentum and centre of mass of all that moves, in the world.
+        """Compute momentum, angular momentum and centre of mass of the moving parts, in the world.
 
         Returns
         -------
@@ -338,7 +338,7 @@ OF_A_RUN = ("status", "reason", "method", "rtol", "steps", "rejections", "evalua
 def runs_dataset(
     runs: Sequence[Run], parameters: Sequence[Mapping[str, Any]] | None = None
 ) -> "xarray.Dataset":
-    """Combine runs of one arm, such as those of `flexarm.simulate_many`, in one dataset.
+    """Combine runs of one arm, such as results of `flexarm.simulate_many`, in one dataset.
 
     Parameters
     ----------

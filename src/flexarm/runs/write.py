@@ -85,7 +85,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
 
 
 def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> None:
-    """Raise an error unless model file, times and states read back unchanged from a run's file."""
+    """Raise an error unless model file, times and states can be read back unchanged."""
     import h5netcdf
 
     with h5netcdf.File(memory, "r") as file:
@@ -152,7 +152,7 @@ class LiveFile:
         self._begun = self._last = self._cost = self._spent = 0.0
 
     def __call__(self, so_far: Callable[[], RunData]) -> None:
-        """Write a snapshot of the run, if enough time has passed since the last."""
+        """Write a snapshot of the run if enough time has passed since the previous snapshot."""
         now = time.perf_counter()
         first = self._written is None
         if not first and not self._due(now):
@@ -240,7 +240,7 @@ def export_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
 
 
 def require_export(path: str | Path) -> str:
-    """Return the ending of a file name that selects an export format.
+    """Return a file name's ending, which selects the format of an export.
 
     Raises
     ------
@@ -280,7 +280,7 @@ NEEDED = {
 
 
 def optional_module(name: str, purpose: str) -> Any:
-    """Return an optional package; raise an error with the command to install it if missing."""
+    """Import an optional package; if it is missing, raise an error with the install command."""
     try:
         return import_module(name)
     except ImportError:

@@ -24,7 +24,7 @@ def example_arm_names() -> tuple[str, ...]:
 
 
 def shown_names() -> tuple[str, ...]:
-    """List the samples other than those on which operations are counted."""
+    """List the samples, without samples that only serve to count operations."""
     return tuple(name for name in example_arm_names() if not name.startswith(COUNTED))
 
 

@@ -31,7 +31,7 @@ def next_member(arm: Arm) -> Arm:
 
 
 def grown(arm: Arm, more: int = 1) -> Arm:
-    """Return the arm with ``more`` further shape functions per elastic direction in use.
+    """Return the arm with ``more`` additional shapes in each direction that has shapes.
 
     In links discretised by finite elements or lumped masses, the number of elements is doubled
     instead.
@@ -49,7 +49,7 @@ def fewer(arm: Arm) -> Arm | None:
 
 
 def enriched(arm: Arm) -> Arm:
-    """Return the arm with a larger basis: one more shape function per direction, and static shapes.
+    """Return the arm with a larger basis: one more shape per direction, and static shapes.
 
     The existing shape functions are retained, so that initial amplitudes stay valid. Meshes get
     twice as many elements. Families that cannot include static shapes, such as those of sliding
@@ -83,7 +83,7 @@ def recounted(arm: Arm, shape_counts: Mapping[int, Counts]) -> Arm:
 
 
 def stretched(arm: Arm) -> Arm | None:
-    """Return the arm with one more axial shape function in each link that states EA.
+    """Return the arm with one more axial shape in each link whose section has EA.
 
     Return None if no link with counted shape functions states EA.
     """
@@ -92,7 +92,7 @@ def stretched(arm: Arm) -> Arm | None:
 
 
 def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
-    """Return the arm with at least one shape function per direction with a stated stiffness.
+    """Return the arm with at least one shape in each direction of given stiffness.
 
     Directions given in ``still`` as (link index, direction) are not extended.
     """
@@ -105,7 +105,7 @@ def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
 
 
 def by_rule(arm: Arm) -> Arm:
-    """Return the arm with loaded modes, in the number that the automatic rule chooses.
+    """Return the arm with loaded modes, as many as the automatic rule chooses.
 
     Loaded modes are the mode shapes of a link with the inertia at its root and tip. An arm whose
     model file refers to individual modal amplitudes is returned unchanged.
@@ -165,12 +165,12 @@ def can_enrich(link: Link) -> bool:
 
 
 def of_family(link: Link) -> bool:
-    """Return whether shape functions of the link can be added singly, unlike those of a mesh."""
+    """Return whether the link's shapes can be added singly, unlike elements of a mesh."""
     return can_enrich(link) and not isinstance(link.shapes, MESHES)
 
 
 def _buildable(*arms: Arm) -> Arm:
-    """Return the first arm for which a model can be built, or the last arm if there is none."""
+    """Return the first arm for which a model can be built; the last arm if none can."""
     for arm in arms[:-1]:
         try:
             build(arm, stiffening=False)
@@ -181,7 +181,7 @@ def _buildable(*arms: Arm) -> Arm:
 
 
 def _counted(arm: Arm, change: Callable[[Counted, int], int], *, static: bool = False) -> Arm:
-    """Return the arm with n replaced by ``change(shapes, n)`` shape functions per direction.
+    """Return the arm with the number n of shapes per direction replaced by ``change(shapes, n)``.
 
     Directions without shape functions are unchanged. With ``static``, static shapes are added to
     the families that have such an option.
@@ -214,7 +214,7 @@ def _changed(
 
 
 def _stiff(link: Link) -> Counts:
-    """Return 1 for each direction in which the link's section states a stiffness, else 0."""
+    """Return 1 for each direction in which the link's section has a stiffness, else 0."""
     assert link.section is not None
     span = Span.of(link.section, link.span)
     return Counts(*(int(span.has(MOTIONS[direction].stiffness)) for direction in DIRECTIONS))
@@ -226,7 +226,7 @@ def _keys(number: Counts) -> dict[str, int]:
 
 
 def _less(number: Counts) -> Counts:
-    """Return the counts of Craig-Bampton fixed-interface modes for ``number`` functions in total.
+    """Return how many fixed-interface modes leave ``number`` Craig-Bampton shapes in total.
 
     The static shapes of the tip, two per bending direction and one for twist and stretch, make up
     the difference; at least one fixed-interface mode is left.

@@ -261,7 +261,7 @@ def _compared(
 
 
 def _errors(values: Array | list[float]) -> Errors:
-    """Convert an array of three relative errors to `Errors`, with None for non-finite values."""
+    """Convert three relative errors to `Errors`; non-finite values become None."""
     return Errors(*(float(value) if np.isfinite(value) else None for value in values))
 
 
@@ -284,7 +284,7 @@ def _largest_errors(traced: ca.Function, states: list[_ComparedState], free: lis
 
 
 def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedState]]) -> str | None:
-    """Return why accelerations are undefined at the start or at a compared state, else None."""
+    """Return why accelerations are undefined at a compared state; None if they are defined."""
     start = start_state(eq.model)
     for q, v in (start, *((state.q, state.v) for group in groups for state in group)):
         if eq.guarded and not np.all(np.isfinite(_values(traced, q, v).a)):
@@ -305,8 +305,8 @@ def _exponent(deflections: Sequence[float], errors: Array, allowed: float) -> fl
 def _traced(eq: Equation) -> ca.Function:
     """Return a CasADi function (q, v) -> mass matrix, Coriolis force, gravity force, acceleration.
 
-    The accelerations are those under inertia and gravity forces alone, with unit accelerations of
-    the prescribed coordinates.
+    The accelerations follow from inertia and gravity forces alone, with unit accelerations of the
+    prescribed coordinates.
     """
     model, form = eq.model, eq.formulation
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
@@ -328,7 +328,7 @@ def _relative(difference: Array, *wholes: Array) -> float:
 
 
 def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
-    """Return the state with rates scaled so that Coriolis forces are as large as gravity forces.
+    """Return the state with rates for which Coriolis forces are as large as gravity.
 
     Otherwise gravity could mask errors of the Coriolis forces. Rates are unchanged if gravity or
     Coriolis forces vanish.

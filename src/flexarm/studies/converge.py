@@ -340,7 +340,7 @@ def _stretch(arm: Arm, given_run: Run, runs: ShapeRuns) -> float | None:
 
 
 def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:
-    """Return the variant with the least run error and at most as many coordinates as given.
+    """Return the variant with the least run error that has no more coordinates.
 
     Candidates are ``listed`` by name; the first of ``rows`` belongs to the arm as given.
     """
@@ -377,7 +377,7 @@ def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
 
 
 def _same(arm: Arm) -> bytes:
-    """Return a key that is equal for two arms whose shape functions span the same space.
+    """Return a key that is equal for arms whose shapes span the same space.
 
     It is formed from modal stiffness matrices and tip rotations, rounded to six decimals.
     """
@@ -463,7 +463,7 @@ def advice_on_want(result: Convergence) -> list[str]:
 
 
 def _left(answer: Answer) -> str:
-    """Return the end of a sentence that reports a basis with more than the requested error."""
+    """Return the end of a sentence on a basis whose error exceeds the requested one."""
     if not math.isfinite(answer.estimate):
         return (
             "was run without a reference, so its error is unknown. Allow more trials, or a "

@@ -168,7 +168,7 @@ def optimise(
 
 
 def _first(study: Study) -> Array:
-    """Return the initial designs as points of the unit cube, shape (N, parameters), N <= 64.
+    """Return at most 64 initial designs as points of the unit cube, shape (N, parameters).
 
     They are the first designs of the sampling or, for a grid, designs at evenly spaced indices.
     """
@@ -276,7 +276,7 @@ class Designs:
 
 @dataclass(frozen=True)
 class Found:
-    """Result of a search: a point of the unit cube, margins to limits, possible improvement."""
+    """Result of a search: point of the unit cube, margins to limits, and possible improvement."""
 
     place: Array  # point of the unit cube, (parameters,)
     margins: Array  # relative margin to each limit, (limits,)
@@ -284,12 +284,12 @@ class Found:
 
     @property
     def kept(self) -> bool:
-        """Whether all limits are satisfied."""
+        """Whether the point satisfies all limits."""
         return bool(np.all(self.margins >= -SEARCH_ACCURACY))
 
 
 def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Found:
-    """Search for an optimum from a point of the unit cube and test it against nearby designs.
+    """Search for an optimum from a point of the unit cube, and compare it with nearby designs.
 
     The search is restarted from a better nearby design, up to three searches in total.
     """
@@ -308,7 +308,7 @@ def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Fou
 
 
 def _down_a_simplex(designs: Designs, place: Array) -> Array:
-    """Return the minimiser of the merit found by the Nelder-Mead method, shape (parameters,).
+    """Return the minimiser of the merit by the Nelder-Mead method, shape (parameters,).
 
     The search starts at ``place`` and, unlike gradient-based methods, tolerates kinks of the merit.
     """
@@ -330,7 +330,7 @@ def _around(place: Array, seed: int) -> Array:
 
 
 def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Array:
-    """Return the best design visited by SciPy's COBYQA, a derivative-free method.
+    """Return the best design that SciPy's COBYQA, a derivative-free method, has visited.
 
     The search begins at the point ``begin`` of the unit cube, shape (parameters,), and calls
     ``tell`` with the objective after each iteration.
@@ -364,7 +364,7 @@ def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> A
 
 
 def _result(study: Study, designs: Designs, begin: Array, result: Found) -> Optimum:
-    """Return the `Optimum` of a search, with the first and best design computed once more."""
+    """Return the `Optimum` of a search; its first and best design are computed once more."""
     columns = designs.at(np.stack([begin, result.place]))
     names = [axis.name for axis in study.axes]
     numbers = {name: float(columns[name][1]) for name in names}

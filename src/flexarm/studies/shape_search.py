@@ -51,7 +51,7 @@ class Answer:
 
 
 class ShapeRuns:
-    """Cached simulations of one motion with different bases of shape functions.
+    """Cache of simulations of one motion with different shape functions.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class ShapeRuns:
         self._made: list[tuple[Arm, float, Run]] = []
 
     def of(self, arm: Arm, rtol: float | None = None) -> Run:
-        """Return the run of an arm at relative tolerance ``rtol``; it is simulated only once."""
+        """Return the run of an arm at relative tolerance ``rtol``, simulated on first request."""
         rtol = rtol or self.tolerance
         for other, tolerance, run in self._made:
             if tolerance == rtol and other == arm:
@@ -78,9 +78,9 @@ class ShapeRuns:
 
 
 def differences(run: Run, best: Run) -> dict[str, float]:
-    """Return the largest tip deflection difference of two runs, relative to its range, by link.
+    """Return, by link, the largest tip deflection difference of two runs over its range.
 
-    The range is that of ``best``. Links that do not deflect are left out.
+    The range is taken from the run ``best``. Links that do not deflect are left out.
     """
     errors = {}
     for part, other in zip(run.model.links, best.model.links, strict=True):
@@ -164,7 +164,7 @@ class ShapeSearch:
         return max(differences(run, self.best).values(), default=0.0) + self.margin
 
     def _reference(self, start: Arm) -> tuple[Arm, Arm]:
-        """Return the last two bases of an enrichment that makes the reference run accurate.
+        """Return the last two bases of an enrichment that made the reference run accurate.
 
         Enrichment stops once the estimated error of the reference run is a fraction of the
         requested error, or when trials or coordinates are exhausted; the reference run and its
@@ -210,7 +210,7 @@ class ShapeSearch:
         return last
 
     def _first(self, base: Arm) -> Arm | None:
-        """Return the arm without shape functions of small contribution, within the requested error.
+        """Return the arm without shapes of small contribution; the error stays as requested.
 
         Fewer shape functions are removed until the error is acceptable; None if even the full basis
         exceeds the requested error.
@@ -227,7 +227,7 @@ class ShapeSearch:
             count, back = max(count - back, 0), 2 * back
 
     def _fewer(self, arm: Arm) -> Arm:
-        """Return the arm after removing shape functions one by one within the requested error.
+        """Return the arm after removing shapes one by one; the error stays as requested.
 
         In each step, the candidates are the last shape functions of all directions; the one with
         the smallest contribution is removed first.
@@ -266,7 +266,7 @@ class ShapeSearch:
         return rtol, error
 
     def _tails(self, arm: Arm) -> dict[Place, float]:
-        """Return the contribution of shape functions k, k+1, ... keyed by (link, direction, k).
+        """Return the contribution of shapes k and above, by (link, direction, k).
 
         The contribution is the largest tip displacement due to these shape functions in the
         reference run, relative to the range of the deflections.
@@ -327,7 +327,7 @@ def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
 
 
 def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float:
-    """Return the largest tip displacement in a run due to shape functions ``first`` and above [m].
+    """Return the largest tip displacement [m] in a run due to shapes ``first`` and above.
 
     Only one elastic direction is considered. A twist angle is converted to the displacement of a
     point at a distance of one link length from the axis.
@@ -341,7 +341,7 @@ def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float
 
 
 def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
-    """Return a link's shape functions and length [m] (the longest in the run of a sliding link)."""
+    """Return a link's shapes and its length [m]; of a sliding link the longest in the run."""
     q = run.q[-1].copy()
     if part.body.range is not None:
         q[part.exposed] = np.clip(run.q[:, part.exposed].max(), *part.body.range)

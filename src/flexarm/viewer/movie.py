@@ -124,7 +124,7 @@ def require_movie(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Film:
-    """Runs projected onto the F pictures of a movie."""
+    """Several runs projected onto the F pictures of a movie."""
 
     seen: Outlook  # view, with the enlargement of deformation
     times: Array  # times of the pictures [s], (F,)
@@ -169,7 +169,7 @@ class Film:
 
 
 def _at(run: RunData, times: Array) -> RunData:
-    """Return the samples of a run nearest to given times; after its end, the last sample."""
+    """Return a run's samples nearest to given times; after its end, the last sample."""
     dense = fill_in(run)
     next_sample = np.clip(np.searchsorted(dense.t, times), 1, max(len(dense.t) - 1, 1))
     next_sample = np.minimum(next_sample, len(dense.t) - 1)
@@ -179,7 +179,7 @@ def _at(run: RunData, times: Array) -> RunData:
 
 
 def _bodies(run: RunData, view: Outlook, tip: Array) -> list[Array]:
-    """Return the projected centres of free bodies, (F, 2) each; held bodies move with the tip."""
+    """Return the projected centres of free bodies, (F, 2) each; captured ones follow the tip."""
     centres = []
     for _, _, places in body_places(run):
         in_tip_frame = np.einsum("tij,tj->ti", run.tip_rotation, places[:, 3:6]) @ view.axes.T
@@ -209,7 +209,7 @@ def _draw(film: Film, path: Path, codec: str) -> None:
 
 
 def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
-    """Return a figure with all static elements, and a function that draws the i-th picture."""
+    """Return a figure with all static elements, and a function that draws picture i."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=FILM_SIZE, dpi=FILM_DPI)
@@ -233,7 +233,7 @@ def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
 def _moving_lines(
     film: Film, run: int, panel: "Axes"
 ) -> "Iterator[tuple[Line2D, Callable[[int], Array]]]":
-    """Yield the moving lines of a run, each with a function for its points in the i-th picture."""
+    """Yield a run's moving lines, each with a function for its points in picture i."""
     lines, bodies = film.lines[run], film.bodies[run]
     colour = COLOURS[run % len(COLOURS)]
     counts = [FILM_POINTS if part.flexible else 2 for part in film.runs[run].model.links]

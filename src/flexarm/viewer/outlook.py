@@ -71,12 +71,12 @@ def upward(model: Model) -> Array:
 
 
 def drawn_scale(runs: Sequence[RunData]) -> float:
-    """Return a round factor that makes the largest link deflection visible; 1 if none does."""
+    """Return a round enlargement factor that makes the largest deflection visible; else 1."""
     return shown_scale([(run.model, run.q[_view_rows(run)]) for run in runs])
 
 
 def shown_scale(states: Sequence[tuple[Model, Array]]) -> float:
-    """Return the drawing scale that makes deflections visible at coordinates (T, n) of models."""
+    """Return the enlargement that makes deflections visible at coordinates (T, n) of models."""
     sizes = [_largest_deflection(model, q) for model, q in states]
     deflection, slope = max(b for b, _ in sizes), max(s for _, s in sizes)
     sufficient = [f for f in SCALES if f * deflection >= VISIBLE_DEFLECTION]
@@ -100,7 +100,7 @@ def _largest_deflection(model: Model, q: Array) -> tuple[float, float]:
 
 
 def scaled(run: RunData, scale: float) -> RunData:
-    """Return a run with all elastic amplitudes multiplied by a factor; 0 gives a rigid arm."""
+    """Return a run with all elastic amplitudes multiplied by a factor; with 0 it is rigid."""
     q = run.q.copy()
     for part in flexible_links(run.model):
         q[:, part.modes] *= scale
@@ -142,7 +142,7 @@ def _view_rows(run: RunData) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 
 
 def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
-    """Return outlines of an arm at some samples [m], (samples, points, 3): deformed and rigid."""
+    """Return outlines of an arm at given samples [m], (samples, points, 3): deformed and rigid."""
     rows = _view_rows(run)
     bent, rigid = (scaled(run, factor) for factor in (scale, 0.0))
     both_runs = replace(
@@ -155,7 +155,7 @@ def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
 
 
 def _square(normal: Array, up: Array) -> Array:
-    """Return a viewing direction along a normal, slightly tilted; from above for a level plane."""
+    """Return a viewing direction along a normal, slightly tilted; from above for level planes."""
     towards = _front(normal, up)
     north = _level_axes(up)[1]
     return towards + VIEW_TILT * (-north if abs(normal @ up) > 1 - VIEW_TILT else up)
@@ -172,7 +172,7 @@ def _corner(normal: Array, up: Array) -> Array:
 
 
 def _front(normal: Array, up: Array) -> Array:
-    """Return a plane's normal as a unit vector, with the sign that suits a view of the plane.
+    """Return a plane's unit normal, pointing to the side from which it is viewed.
 
     For a level plane it points upwards; else the x axis, or the y axis, points to the right.
     """

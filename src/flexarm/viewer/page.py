@@ -43,7 +43,7 @@ class Panel:
 
 
 def page_samples(run: RunData) -> tuple[RunData, str]:
-    """Return the samples of a run that a page shows, and a warning if they miss vibrations."""
+    """Return the samples of a run that a page shows; warn if they miss vibrations."""
     stride = 1 + (len(run.t) - 1) // PAGE_SAMPLES
     if stride == 1:
         return fill_in(run), run.missed
@@ -169,7 +169,7 @@ def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 
 
 def _visible(curves: dict[str, Array]) -> dict[str, Array]:
-    """Return the curves by name, without curves negligibly small compared with the largest."""
+    """Return the curves by name, without curves that are negligible beside the largest."""
     sizes = {name: float(np.abs(values).max()) for name, values in curves.items()}
     threshold = FLAT_CURVE * max(sizes.values(), default=0.0)
     return {name: values for name, values in curves.items() if sizes[name] > threshold}
@@ -344,14 +344,14 @@ def _fingerprint(runs: Sequence[RunData]) -> str:
 
 
 def _state_derivative(model: Model, q: Array, reference_attitude: Array, direction: Array) -> Array:
-    """Return the derivative of the drawn states (see `states`) along a direction of q."""
+    """Return the derivative of the drawn `states` along a direction of q."""
     pair = np.stack([q + MODE_STEP * direction, q - MODE_STEP * direction])
     forward, backward = states(model, pair, np.stack([reference_attitude, reference_attitude]))
     return np.asarray((forward - backward) / (2 * MODE_STEP))
 
 
 def run_labels(runs: Sequence[RunData]) -> list[str]:
-    """Return labels made of arm names, keys and methods that differ between runs, or numbers."""
+    """Return run labels from arm names, keys and methods that differ, else numbers."""
     facts = [_values_of(run) for run in runs]
     labels = [run.model.arm.name for run in runs]
     if len(set(labels)) == 1 < len(runs):
@@ -391,7 +391,7 @@ def _numbered(labels: list[str]) -> list[str]:
 
 
 def _values_of(run: RunData) -> dict[str, str]:
-    """Return the values in a run's model file and its solver options by key, as short texts."""
+    """Return a run's model-file values and solver options as short texts, by key."""
     texts: dict[str, str] = {}
 
     def walk(key: str, value: Any) -> None:
@@ -410,7 +410,7 @@ def _values_of(run: RunData) -> dict[str, str]:
 
 
 def _facts(runs: Sequence[RunData]) -> str:
-    """Return text on the method and accuracy of a single run, or on the number of runs compared."""
+    """Return text on the method and accuracy of a run, or on the number of runs compared."""
     if len(runs) > 1:
         curves = "solid | dashed" if len(runs) == 2 else "each in its colour"
         return f"{len(runs)} runs compared: {curves}"
@@ -425,7 +425,7 @@ def _facts(runs: Sequence[RunData]) -> str:
 
 
 def _largest(maxima: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
-    """Return the maximum of each quantity over links or runs; None if it is always absent."""
+    """Return the maximum of each quantity over links or runs; None where all are absent."""
     return {
         name: max((size for sizes in maxima if (size := sizes.get(name)) is not None), default=None)
         for name in maxima[0]

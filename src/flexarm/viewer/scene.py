@@ -116,7 +116,7 @@ def _joint_width(part: LinkModel) -> int:
 
 
 def _bent(model: Model, part: LinkModel) -> Deformed:
-    """Return a flexible link's shape functions, for a sliding link over the fraction xi = x/l."""
+    """Return the shape functions of a flexible link; of a sliding link over xi = x/l."""
     return deformed(model, part, np.ones((1, model.size)))
 
 
@@ -164,7 +164,7 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 
 
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Return tables of shape functions at stations: over x [m], or xi = x/l for a sliding link."""
+    """Return tables of shapes at stations: over x [m], or over xi = x/l if the link slides."""
     link = _bent(model, part)
     shapes, points = link.shapes, np.linspace(0.0, link.end, STATIONS)
     curvatures = np.stack([shapes.values("y", points, 2), shapes.values("z", points, 2)], axis=1)
@@ -184,13 +184,13 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
 
 
 def rigidity(link: Deformed, points: Array) -> Array:
-    """Return EIz and EIy [N m^2] at points along a link, (S, 2); 0 where it does not bend."""
+    """Return EIz and EIy [N m^2] at points along a link, (S, 2); 0 in rigid directions."""
     span, names = link.span, ("EIz", "EIy")
     return np.stack([span.at(k, points) if span.has(k) else 0 * points for k in names], axis=1)
 
 
 def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Return tables of the shape series of a rail, and the column of its carriage's position."""
+    """Return tables of a rail's shape series, and the column with its carriage's position."""
     data: dict[str, Any] = {
         "column": column,
         "root": rail.root,

@@ -152,6 +152,6 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _message(text: str, hint: str, version: str) -> str:
-    """Return the data of a page that shows a message until the version changes."""
+    """Return page data with a message, shown until the version changes."""
     data = {"kind": "message", "title": text, "facts": hint, "live": version, "arrays": ""}
     return to_json(data)

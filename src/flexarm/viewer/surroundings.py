@@ -122,7 +122,7 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
 
 
 def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
-    """Return the link of a point on the arm, and the fraction of the link's length at the point.
+    """Return the link of a point on the arm, and its position as a fraction of the link.
 
     The result is None for a point of the base or the world.
     """
@@ -167,7 +167,7 @@ def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
 
 
 def _offset(attached: Attached, point: ArmPoint) -> Expr:
-    """Return the offset of a point from its link's axis [m]; its position if on base or world."""
+    """Return a point's offset from its link's axis [m]; its position if on base or world."""
     if point.link < 0:
         return attached.position
     return type(attached.position)(3, 1) if attached.lever is None else attached.lever

@@ -31,7 +31,7 @@ NEAR = "flexarm_near"  # to be defined by the program: returns the address of a 
 
 @dataclass(frozen=True)
 class ThreadMemory:
-    """Numbers of registers and memory places for the values of a GPU thread."""
+    """Numbers of registers and memory slots for the values of a GPU thread."""
 
     near: int  # doubles per thread in the shared memory of the block
     registers: int = 104  # values in registers at once; the driver needs some registers itself
@@ -46,7 +46,7 @@ class ThreadMemory:
         return f"declare ptr addrspace(3) @{NEAR}()" if self.near else ""
 
     def prologue(self, far: int) -> list[str]:
-        """Return LLVM lines that compute the addresses of near memory and of ``far`` far places."""
+        """Return LLVM lines that compute the addresses of near memory and of ``far`` far slots."""
         near = f"%near = call ptr addrspace(3) @{NEAR}()"
         return [
             *([near] if self.near else []),
@@ -69,7 +69,7 @@ class Move(NamedTuple):
 
     @property
     def offset(self) -> int:
-        """Return the distance [doubles] from the first place of the memory."""
+        """Return the distance [doubles] from the start of the memory."""
         return self.place * (WARP if self.memory == "near" else 1)
 
 
@@ -110,7 +110,7 @@ def _moves(stream: Stream, room: ThreadMemory) -> Moves:
 
 
 def near_places_left(near: int, table: int) -> int:
-    """Return the near-memory places of a thread that are free beside the table of constants.
+    """Return the near-memory slots of a thread that are free beside the table of constants.
 
     Some memory is left over even if every warp is a block of its own.
     """

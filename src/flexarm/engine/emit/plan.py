@@ -89,7 +89,7 @@ def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
 
 @dataclass(frozen=True)
 class CodeLayout:
-    """Division of a stream into functions: ranges of value numbers, and places in the work array.
+    """Division of a stream into functions: ranges of value numbers, and work array indices.
 
     `stream` has its operations in the order of the pieces; `stores` lists, by number of a value,
     the output elements to which the value is assigned.

@@ -236,7 +236,7 @@ def _polynomial(name: str, coefficients: tuple[float, ...], real: str, width: in
 
 
 def _turn(real: str, whole: str, truth: str, width: int) -> str:
-    """Return LLVM lines that turn sine and cosine of the remainder into those of the angle."""
+    """Return LLVM lines that convert sine and cosine of the remainder to the angle's."""
 
     def each(value: int) -> str:
         return _each(value, width)

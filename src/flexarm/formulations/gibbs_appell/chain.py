@@ -192,7 +192,7 @@ def widened(body: AccelerationEnergy, added: int) -> AccelerationEnergy:
 
 
 def shifted(body: AccelerationEnergy, offset: Expr) -> AccelerationEnergy:
-    """Return an acceleration energy about a new origin O; ``place`` points from O to the old."""
+    """Return an acceleration energy about a new origin; ``place`` points from it to the old."""
     cross_transpose = tilde(offset).T
     return replace(
         body,

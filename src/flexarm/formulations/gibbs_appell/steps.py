@@ -275,7 +275,7 @@ def _deflection_equations(
 ) -> None:
     """Add the deflection variables' coefficients in the deflection equations (eq. 85).
 
-    By the erratum, the sums are those with j+.
+    By the erratum, the sums with index j+ are used.
     """
     n = len(links)
     for j, link in enumerate(links):

@@ -51,7 +51,7 @@ class Crossing:
     gap: Array
 
     def pushed(self, slopes: Array) -> Array:
-        """Return derivatives after the event from those before the event, one per column."""
+        """Convert derivatives before the event to derivatives after it, one per column."""
         late, change = self.off_before @ slopes, self.by_before @ slopes
         count = len(self.off_number)
         late[:count] += self.off_number
@@ -59,7 +59,7 @@ class Crossing:
         return np.asarray(change + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Return adjoint derivatives before the event, and by parameters, from those after it.
+        """Convert adjoint derivatives after the event to derivatives before it and by parameters.
 
         ``by`` are derivatives by the values after the event.
         """

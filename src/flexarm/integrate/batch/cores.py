@@ -356,7 +356,7 @@ class CoreRuns:
         self, blocks: list[RunBlock], tasks: Sequence[InitialValueProblem], runs: Ints,
         results: RunArrays,
     ) -> Ints:  # fmt: skip
-        """Compute runs in compiled code; return the numbers of those that Python must finish."""
+        """Compute runs in compiled code; return the numbers of runs that Python must finish."""
         try:
             block = blocks.pop()
         except IndexError:  # other threads use all blocks

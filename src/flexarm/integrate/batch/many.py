@@ -298,7 +298,7 @@ def _require_memory(variations: Variations, keep: Keep, allow_long: bool) -> Non
 
 
 def _consider_time(variations: Variations, method: Method, allow_long: bool) -> None:
-    """Warn of runs that take long, or refuse them, by estimates of some runs."""
+    """Warn of runs that take long, or refuse them, by estimates for a few runs."""
     count = variations.count
     sampled_runs = np.unique(
         np.linspace(0, count - 1, min(count, ESTIMATED_RUNS)).astype(int)

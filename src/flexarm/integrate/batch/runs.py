@@ -58,7 +58,7 @@ class RunArrays:
         return cls(np.empty((count, rows, size)), status, statistics, seconds)
 
     def part(self, rows: slice, samples: Array | None = None) -> "RunArrays":
-        """Return the arrays of some of the runs, which share memory with all."""
+        """Return the arrays for a subset of the runs, in shared memory."""
         return RunArrays(
             self.samples[rows] if samples is None else samples, self.status[rows],
             self.statistics[rows], self.seconds[rows], self.special, self.first + rows.start,
@@ -243,7 +243,7 @@ class Runs(Sequence[Run]):
     def work_integrals(self) -> Array:
         """Work so far of inputs, wrenches and prescribed coordinates, and dissipated energy [J].
 
-        The array (count, T, 4) is no copy.
+        The array (count, T, 4) shares memory with the results.
         """
         n = 2 * len(self.names)
         return self._states[:, :, n : n + len(WORKS) - 1]

@@ -18,7 +18,7 @@ COUNTS = 4  # integers stored per run: return code of `march`, and three statist
 
 @dataclass
 class RunSeries(Record):
-    """Record of consecutive runs whose memory differs only in some of the first numbers."""
+    """Record of consecutive runs whose memory differs only in its first numbers."""
 
     m: IntegratorState  # integration of the present run
     restart: int  # address of the kernel that resets the memory for a run

@@ -374,7 +374,7 @@ def equal_groups(numbers: Ints) -> list[Ints]:
 
 
 class RunNumber:
-    """Context in which errors begin with the number of a run."""
+    """Context that prefixes the number of a run to error messages."""
 
     def __init__(self, k: int, count: int) -> None:
         self._words = f"run {k + 1} of {max(count, 1)}"

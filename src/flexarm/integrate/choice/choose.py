@@ -218,7 +218,7 @@ def race(
 
 
 def trial_duration(task: InitialValueProblem) -> float:
-    """Return the duration of trial runs [s]: some vibration periods, at most 1/10 of the run."""
+    """Return the duration of trial runs [s]: a few vibration periods, at most 1/10 of the run."""
     duration = float(task.times[-1] - task.times[0])
     vibrations = TRIAL_PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
     return float(min(duration / 10, max(vibrations, duration / 50)))
@@ -275,7 +275,7 @@ class TrialRun:
         return np.inf if self.failed else projected()
 
     def advance(self, target: float, steps: int = 50) -> bool:
-        """Advance by some trial steps towards a time [s]; return whether time is still left."""
+        """Advance by a few trial steps towards a time [s]; return whether time is still left."""
         m = self.march
         if m.t < target:
             m.t_end = min(target, self.begin + self.ticks * self.period)

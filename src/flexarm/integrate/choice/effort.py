@@ -226,7 +226,7 @@ def _rates(task: InitialValueProblem) -> dict[str, float]:
 def _steps_per_second(
     task: InitialValueProblem, method: Method, rtol: float, cause: str, rate: float
 ) -> float:
-    """Return estimated steps per second to resolve a rate [rad/s], fitted on some twenty arms."""
+    """Estimate the steps per second that resolve a rate [rad/s], by a fit to twenty arms."""
     ratio = method.rule.per_step(1e-3, task.damped) / step_tolerance(task, method, rtol)
     factor = float(ratio ** (1 / method.order))
     if cause == "elastic modes":

@@ -162,7 +162,7 @@ def explicit_step(m: RungeKuttaState) -> int:
 def prepare_dense(m: RungeKuttaState) -> None:
     """Compute the dense output of the last step: additional stages and polynomial.
 
-    The formulas are those of Hairer, Norsett & Wanner.
+    The formulas are from Hairer, Norsett & Wanner.
     """
     h = m.last_step
     width = m.stages + 1 + m.extra

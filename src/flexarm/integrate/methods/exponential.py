@@ -356,8 +356,8 @@ def finish(m: ExponentialState) -> None:
 def find_power_within(m: ExponentialState) -> None:
     """Evaluate the powers at a quarter of the last step, for samples within the step.
 
-    Powers become cubics through these values and those of `find_powers`, with the same integral
-    over the step, so that work integrals within the step are as accurate as at the end.
+    A cubic through these powers and the powers of `find_powers` has the same integral over the
+    step, so that work integrals within the step are as accurate as at its end.
     """
     n = m.system.n
     extra = m.size - 2 * n

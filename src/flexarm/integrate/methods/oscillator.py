@@ -69,7 +69,7 @@ def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def _series(square: float, loss: float, t: float, out: Array) -> None:
-    """Sum the power series of X4 and X5; compute the other responses by the equation of motion."""
+    """Sum the power series of the highest oscillator responses; derive the others from them."""
     loss_term = loss * t
     square_term = square * t * t
     a = 1.0
@@ -95,7 +95,7 @@ def _series(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def fill_in(square: float, loss: float, t: float, out: Array) -> None:
-    """Compute s, s' and X1 to X3 from X4 and X5 by the equation of motion."""
+    """Derive the lower oscillator responses from the two highest by the equation of motion."""
     out[4] = t * t * t * t / 24.0 - loss * out[5] - square * out[6]
     out[3] = t * t * t / 6.0 - loss * out[4] - square * out[5]
     out[2] = 0.5 * t * t - loss * out[3] - square * out[4]
@@ -105,7 +105,7 @@ def fill_in(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def add_time(square: float, loss: float, t: float, begin: Array, out: Array) -> None:
-    """Advance the responses in ``out`` by the time t; ``begin`` has the responses at t.
+    """Advance oscillator responses in ``out`` by the time t; ``begin`` has them at t.
 
     The state at t moves freely, and the polynomial force is expanded about t.  ``begin`` may be
     ``out``.

@@ -20,7 +20,7 @@ from flexarm.spatial import IDENTITY, Array, Inertia, Pose, rotation_from_angles
 
 @dataclass(frozen=True)
 class FreeBodyState:
-    """State of a rigid body under gravity alone: uniform gravity, or that of an orbit."""
+    """State of a rigid body under gravity alone, uniform or in an orbit."""
 
     inertia: Inertia  # about its fixture's frame
     begin: float  # time [s] of pose and velocities
@@ -87,7 +87,7 @@ class FreeBodyState:
     def inertial_momentum(self) -> Array:
         """Momentum [N s] and angular momentum about the world's origin [N m s] of the body, (6,).
 
-        Both are in inertial axes; in an orbit, those of the orbit's Hill frame at time 0.
+        Both are in inertial axes; in an orbit, these are the axes of the Hill frame at time 0.
         """
         turning = np.array([0.0, 0.0, self.orbit])
         linear = self.inertia.mass * (self.velocity + np.cross(turning, self.centre))
@@ -207,8 +207,8 @@ class FreeBodyState:
 def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
     """Return a, b, c, s, (3,) each, of a path ``a + b t + c cos n t + s sin n t`` in a Hill frame.
 
-    After Clohessy & Wiltshire 1960; n is the orbital rate [rad/s], place [m] and velocity [m/s] are
-    those of the point at t = 0.
+    After Clohessy & Wiltshire 1960; n is the orbital rate [rad/s], place [m] and velocity [m/s]
+    belong to the point at t = 0.
     """
     x, y, z = place
     u, v, w = velocity / rate

@@ -214,7 +214,7 @@ class HybridSimulation:
     def _event_function(self, guard: Guard) -> EventFunction:
         """Return a guard's event function; for a distance, with the free body's path.
 
-        If the event can no longer happen, the path is that of the body from the start of the run.
+        If the event can no longer happen, the path is the body's path from the start of the run.
         """
         if guard.event_function.kind != "distance":
             return guard.event_function
@@ -296,7 +296,8 @@ class HybridSimulation:
     def triggered(self, indices: Sequence[int], value: float, state: State) -> State:
         """Return the state after triggered guards: simultaneous events, or one stick or slip.
 
-        `indices` are those of the guards, `value` the value of the first guard's event function.
+        `indices` are the indices of the triggered guards, `value` is the first guard's event
+        function.
         """
         guard = self.guards[indices[0]]
         if guard.event >= 0:

@@ -34,8 +34,9 @@ def first_state(
 ) -> tuple[State, Array]:
     """Return a run's initial state, and the positions (n,) that servos without target hold.
 
-    The state is that of the model file, an equilibrium, or the end of another run.  Servos without
-    a target hold the initial coordinates; for the start ``equilibrium``, those of the model file.
+    The state comes from the model file, an equilibrium, or the end of another run.  Servos without
+    a target hold the initial coordinates; for the start ``equilibrium``, the coordinates of the
+    model file.
 
     Raises
     ------
@@ -227,7 +228,7 @@ def _force_function(
 ) -> Any:
     """Return a function of q for inputs, generalised forces (n,), and the forces' Jacobian by q.
 
-    The forces are those of inputs u and servos at rates v and targets r (target and rate by row).
+    The forces come from inputs u and servos, at rates v and targets r (target and rate by row).
     """
     q, actuators = ca.SX.sym("q", model.size), Actuators(acting_servos)
     targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if acting_servos else ca.DM(0, 1)

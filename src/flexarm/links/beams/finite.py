@@ -72,7 +72,7 @@ def sheared(shapes: Shapes, span: Span, scaling: Normalise) -> Shapes:
 def _with_shear(bending: SpanCurves, ratio: float) -> SpanCurves:
     """Return bending curves b plus shear deflection, ``b - ratio (b'' - b''(0))``.
 
-    The derivatives of the returned curves are those of b, which are the section rotations.
+    The returned curves have the derivatives of b, which are the section rotations.
     """
     deflection, curvature = bending.series[0].copy(), bending.series[2]
     deflection[:, : curvature.shape[1]] -= ratio * curvature

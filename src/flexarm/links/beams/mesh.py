@@ -1,4 +1,4 @@
-"""High-order finite elements (panels) along a span whose unknowns are strains.
+"""High-order finite elements (panels) along a span, with strains as unknowns.
 
 The strain (curvature of a beam, first derivative of a rod) is a Legendre series on each panel, free
 to jump between panels.  Displacements are integrals of the strain from the root, so every field is
@@ -87,7 +87,7 @@ def panel_edges(span: Span, motion: BeamDirection) -> Array:
 
 
 def _before(values: Array) -> Array:
-    """Return, for each panel, the sum of the values of all preceding panels."""
+    """Return, for each panel, the sum over the preceding panels."""
     return np.asarray(np.cumsum(values, axis=0) - values)
 
 
@@ -104,7 +104,7 @@ def _integrated_polynomials(nodes: Array, size: int, order: int) -> list[Array]:
 
 
 def _unit_strains(half: Array, middle: Array, start: Array, size: int) -> Array:
-    """Return the strains of unit stiffness on each panel as Legendre coefficients, (p, q, q).
+    """Return strains of unit stiffness on each panel, as Legendre coefficients, (p, q, q).
 
     Panels have half lengths [m], and stiffnesses in the middle and at the start, (p, 1) each.
     """
@@ -173,7 +173,7 @@ class PanelMesh:
         self.tip: Array = np.asarray(tip.reshape(len(rows), -1))
 
     def strains(self, z: Array) -> Array:
-        """Return the Legendre coefficients of the strains of coordinates z, (p, q, k)."""
+        """Return the strains at coordinates z as Legendre coefficients, (p, q, k)."""
         return np.asarray(self.unit @ z.reshape(len(self.half), self.size, -1))
 
     def fields(self, z: Array) -> list[Array]:

@@ -32,7 +32,7 @@ from flexarm.spatial import Array
 
 
 def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
-    """Return curves whose bending moments (for rods, forces) are Legendre polynomials in x.
+    """Return curves with Legendre polynomials of x as bending moments (of rods, forces).
 
     Loads at the tip and loads distributed along the span cause such moments in any section.
     """

@@ -40,7 +40,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Assumed(Discretisation):
-    """Family of modes of a span with given boundary conditions in each direction."""
+    """A family of modes of a span, defined by boundary conditions in each direction."""
 
     name: str
     summary: str
@@ -88,7 +88,7 @@ def _clamped(ends: Ends, motion: BeamDirection) -> Conditions:
 
 
 def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
-    """Return a function that gives beams a support; rods have a clamped root and a free tip."""
+    """Return a function that supports beams as given; rods get a clamped root and a free tip."""
     return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 
 
@@ -216,7 +216,7 @@ def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
 def _reduced(
     nodal: Shapes, span: Span, motion: BeamDirection, conditions: Conditions, count: int
 ) -> Shapes:
-    """Return the first ``count`` modes of the nodal shapes with the tip body attached."""
+    """Return the first ``count`` modes of the nodal shapes, with the body at the tip attached."""
     (curves,) = nodal.curves[motion.direction]
     tip = np.array([span.length])
     tip_motion = np.vstack([curves(tip, nu) for nu in range(motion.order)])
@@ -265,7 +265,7 @@ class ElementShapes(Discretisation):
 
 
 def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
-    """Return the shapes of the spring deflections in one direction."""
+    """Return the shape function of each spring's deflection in one direction."""
     segments = np.linspace(0.0, span.length, count + 1)
     centres = (segments[:-1] + segments[1:]) / 2
     edges = np.concatenate(([0.0], centres, [span.length]))

@@ -95,7 +95,7 @@ def write_modal_data(
 
 
 def _written_masses(span: Span, x: Array) -> dict[str, object]:
-    """Return mass and rotary inertia at stations x [m], per length or lumped, as keys of the file.
+    """Return mass and rotary inertia at stations x [m], as keys of a file of modal data.
 
     They are lumped where the section is not linear between the stations.  A lump is the mass around
     a station weighted by the hat function of the station: total mass and its centre are exact.

@@ -1,4 +1,4 @@
-"""Kinematics of a sliding link: displacement fields over xi = x/l, with l the exposed length.
+"""Displacement fields of a sliding link over xi = x/l, with l the exposed length.
 
 A material section moves out with the beam and so along the shapes, ``d xi/dt = (1 - xi) l'/l`` (the
 time derivative of Theodore & Ghosal 1995, eqs 19-21, at a fixed material point; primes of l and d
@@ -46,7 +46,7 @@ from flexarm.spatial import Array, Expr, constant, settled
 
 @dataclass(frozen=True)
 class ParentFactors:
-    """Factors A(l) of a direction's parent curves, times amplitudes d and rates d'."""
+    """Length factors of the curves over xi in one direction, times amplitudes d and rates d'."""
 
     matrix: Expr
     value: Expr  # A d
@@ -57,7 +57,7 @@ class ParentFactors:
 
 
 class SlidingMotion:
-    """Motion of a sliding link's material points in terms of the link's own coordinates.
+    """Motion of a sliding link's material points as a function of the link's own coordinates.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class SlidingMotion:
         return MovingField(value, tuple(columns), bias)
 
     def amounts(self) -> Amounts:
-        """Return the parent curves' amplitudes in the section angles: slopes over x, and twist."""
+        """Return the amplitudes of the curves over xi in section angles: slopes over x, twist."""
         parts = [self._plain[d] if d == "twist" else self._divided[d] for d in DIRECTIONS]
         slope = ca.vertcat(*[f.slope for f in parts])
         columns = ca.horzcat(slope, ca.vertcat(*[f.matrix for f in parts]))
@@ -146,7 +146,7 @@ class SlidingMotion:
         return ParentFactors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, scales)
 
     def _over_length(self, f: ParentFactors) -> ParentFactors:
-        """Return factors divided by the length, for slopes over x instead of slopes over xi."""
+        """Return factors divided by the exposed length, for slopes over x instead of xi."""
         l, out = self.length, self.out
         value = f.value / l
         slope = f.slope / l - value / l
@@ -155,7 +155,7 @@ class SlidingMotion:
         return ParentFactors(f.matrix / l, value, slope, rate, bend, 0 * f.scales)
 
     def _direction(self, f: ParentFactors) -> tuple[Expr, list[Expr], Expr]:
-        """Return the coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``: value, columns, bias.
+        """Return value, columns and bias as coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``.
 
         For factors proportional to the length, ``A = A' l``, the second function is
         ``(1 - xi) P' + P``.
@@ -191,7 +191,7 @@ def exposed_stiffness(shapes: SlidingShapes, length: Expr) -> list[tuple[Expr, A
 
 
 def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
-    """Compute the amplitudes of a sliding link's K parent curves at T lengths, (T, K)."""
+    """Compute the K amplitudes of a sliding link's curves over xi at T lengths, (T, K)."""
     low, high = shapes.range
     t = (2 * length - low - high) / (high - low)
     amounts = [np.zeros((len(d), 0))]
@@ -203,7 +203,7 @@ def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
 
 
 def length_factor(shapes: SlidingShapes, direction: Direction, length: Expr) -> Expr:
-    """Evaluate the factors of a direction's parent curves at an exposed length [m], (K, m)."""
+    """Evaluate the length factors of a direction's curves over xi at a length [m], (K, m)."""
     return chebyshev_series(shapes.factors[direction], shapes.range, length)
 
 
@@ -238,7 +238,7 @@ def _line(series: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
 
 
 def _scales(shapes: SlidingShapes, direction: Direction) -> Array:
-    """Return a vector (K,) with 1 for parents whose factors are multiples of the length, else 0."""
+    """Return 1 for each curve over xi whose factor is proportional to the length, else 0, (K,)."""
     series = shapes.factors[direction]
     if len(series) != 2:
         return np.zeros(series.shape[1])
@@ -255,7 +255,7 @@ def _moved_rows(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array
 
 
 def _rows(shapes: SlidingShapes, direction: Direction, nu: int, xi: Array) -> Array:
-    """Evaluate ``P, (1 - xi) P', (1 - xi)^2 P''`` for nu-th derivatives P of parents, (3 K, g)."""
+    """Evaluate ``P, (1 - xi) P', (1 - xi)^2 P''`` for nu-th derivatives P of curves, (3 K, g)."""
     left = 1 - xi
     return np.concatenate([left**k * shapes.values(direction, xi, nu + k) for k in range(3)])
 
@@ -288,7 +288,7 @@ def integrated(
 
 @dataclass(frozen=True)
 class GrowingNodes(Collocation):
-    """Collocation data of a sliding link's parent curves over xi, for unit length.
+    """Collocation data of a sliding link's curves over xi = x/l, for unit length.
 
     The mass per xi is ``w = (1 - xi)^power``; stiffness and rotary inertia are those of the section
     of this power in `Span.tapers`.
@@ -308,9 +308,9 @@ class GrowingNodes(Collocation):
 
     @classmethod
     def of(cls, shapes: SlidingShapes, excess: int, power: int = 0) -> "GrowingNodes":
-        """Select nodes, ``excess`` beyond the number of shapes, at least one beyond the parents.
+        """Select nodes, ``excess`` more than shapes and at least one more than curves over xi.
 
-        The data are those for a power, followed by those for the higher ones.
+        The data for ``power`` come first, then the data for higher powers.
         """
         further = max(
             len(curves) - int(np.any(shapes.factors[direction], axis=(0, 1)).sum())
@@ -344,7 +344,7 @@ class GrowingNodes(Collocation):
 
     @property
     def powers(self) -> "tuple[GrowingNodes, ...]":
-        """The same nodes for each section of `Span.tapers`."""
+        """Copies of the nodes, one per section of `Span.tapers`."""
         return (self, *self.further)
 
     def functions(self, xi: Array) -> Functions:

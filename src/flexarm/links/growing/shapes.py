@@ -38,16 +38,16 @@ class SlidingShapes:
     factors: dict[Direction, Array]
 
     def per_length(self, name: str) -> list[float]:
-        """Return a property's coefficients c_k: it is ``sum c_k s^k`` at s [m] from the tip."""
+        """Return coefficients c_k of a property ``sum c_k s^k``; s [m] is measured from the tip."""
         return [float(taper.table[name][0]) for taper in self.span.tapers]
 
     def masses(self, length: Expr) -> list[tuple[int, Expr]]:
-        """Return pairs k, m_k: an exposed length has masses ``m_k (1 - xi)^k`` per xi [kg]."""
+        """Return pairs (k, m_k) for which the mass per xi is the sum of ``m_k (1 - xi)^k`` [kg]."""
         every = enumerate(self.per_length("mass_per_length"))
         return [(k, mass * length ** (k + 1)) for k, mass in every if mass]
 
     def inside(self, name: str, length: Scalar) -> list[Scalar]:
-        """Return coefficients d_n: a property is ``sum d_n z^n`` in the hub, with z = 0 to 1.
+        """Return coefficients d_n: a property in the hub is ``sum d_n z^n``, with z from 0 to 1.
 
         z is the distance from the mouth over the length of beam in the hub.
         """
@@ -62,11 +62,11 @@ class SlidingShapes:
         return sum(later, first / (1 + order))
 
     def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
-        """Evaluate a direction's parent curves, or their nu-th derivative in xi, (K, len(xi))."""
+        """Evaluate a direction's curves over xi, or their nu-th derivatives, (K, len(xi))."""
         return _panel_values(self.parents[direction], self.edges, xi, nu)
 
     def parent_shapes(self) -> Shapes:
-        """Return the parent curves of all directions as shape functions over xi."""
+        """Return the curves over xi of all directions as shape functions of unit length."""
         every = [
             family(d, curves, np.zeros(curves.count), self.edges)
             for d in DIRECTIONS
@@ -75,12 +75,12 @@ class SlidingShapes:
         return join(every, Span(1.0, self.edges[[0, -1]], {}))
 
     def _curves(self, direction: Direction, length: float) -> SpanCurves:
-        """Return a direction's K parent curves stretched over an exposed length [m]."""
+        """Return a direction's K curves over xi, stretched to an exposed length [m]."""
         values = self.parents[direction].transpose(1, 2, 0)
         return SpanCurves.from_values(self.edges * length, values)
 
     def at(self, length: float) -> Shapes:
-        """Build the shape functions of a link of one exposed length [m]."""
+        """Build the shape functions at one exposed length [m]."""
         low, high = self.range
         if not low <= length <= high * (1 + 1e-12):
             raise ShapeError(
@@ -99,7 +99,7 @@ class SlidingShapes:
 def follow_length(
     build: Callable[[float], Shapes], span: Span, range_: tuple[float, float]
 ) -> SlidingShapes:
-    """Fit shapes that vary with the exposed length by series, to a relative error of 1e-13.
+    """Fit shapes that vary with the exposed length by series, with a relative error of 1e-13.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def follow_length(
 def fixed_shapes(
     shapes: Shapes, length: float, span: Span, range_: tuple[float, float]
 ) -> SlidingShapes:
-    """Build sliding shapes from the shapes of one exposed length [m] by stretching over xi."""
+    """Build sliding shapes from the shapes at one exposed length [m], stretched over xi."""
     edges = _panel_edges(shapes)
     places = _fit_places(shapes, 0.0, 2 * length, 0.0, edges)
     parents, factors = {}, {}
@@ -167,7 +167,7 @@ def _align_signs(samples: list[dict[Direction, Array]]) -> None:
 
 
 def _scaled(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array] | None:
-    """Return parents and factors of shapes that the length only scales, else None.
+    """Return curves and length factors if the length only scales the shapes; else None.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def _scaled(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Ar
 
 
 def _exact_scale(scale: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
-    """Return a scale sampled at Chebyshev nodes, exact where it is constant or a multiple of l.
+    """Return a scale sampled at Chebyshev nodes, exact if constant or proportional to the length.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def _exact_scale(scale: Array, node: Array, range_: tuple[float, float]) -> tupl
 
 
 def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
-    """Compute common parents of sampled shapes by a singular value decomposition.
+    """Compute common curves of shapes sampled at several lengths, by singular values.
 
     The samples have shape (nodes, panels, degree + 1, m), one per Chebyshev node of the length.
 
@@ -225,7 +225,7 @@ def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Arr
 
 
 def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
-    """Return a Chebyshev series without its converged tail; raise ShapeError if not converged."""
+    """Return a Chebyshev series without its negligible tail; raise ShapeError if it has none."""
     size = np.abs(fit).max(initial=0.0)
     tail = [float(np.abs(term).max(initial=0.0)) for term in fit]
     needed = 1 + max((r for r in range(len(tail)) if tail[r] > ROUNDING * size), default=0)
@@ -241,7 +241,7 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
 def _fit_places(
     shapes: Shapes, low: float, high: float, node: float, edges: Array
 ) -> dict[Direction, Array]:
-    """Return Legendre coefficients between edges in xi of shapes built at one Chebyshev node.
+    """Fit shapes built at one Chebyshev node by Legendre coefficients between edges in xi.
 
     They have the shape (panels, degree + 1, m) per direction.
     """
@@ -257,7 +257,7 @@ def _fit_places(
 
 
 def _panel_edges(shapes: Shapes) -> Array:
-    """Return the panel edges of shapes in xi, from 0 to 1."""
+    """Return the panel edges of the shapes in xi, from 0 to 1."""
     edges = shapes.edges / shapes.edges[-1]
     return np.asarray(edges[np.append(np.diff(edges) > ROUNDING, True)])  # two may be one
 
@@ -270,7 +270,7 @@ def _legendre_fit() -> tuple[Array, Array]:
 
 
 def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
-    """Return Legendre series with coefficients that are only rounding set to 0.
+    """Return Legendre series whose coefficients at rounding level are set to 0.
 
     A derivative would amplify the rounding by up to the square of the degree.
 

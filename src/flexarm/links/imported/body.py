@@ -63,7 +63,7 @@ class SecondOrder:
         return self.second.transpose(2, 3, 1, 0)
 
     def spin_stiffness(self, axis: int) -> Array:
-        """Return the stiffness (m, m) per squared angular velocity about an axis of the hub."""
+        """Return the added stiffness (m, m) per squared angular velocity about a hub axis."""
         a, b = (axis + 1) % 3, (axis + 2) % 3
         return np.asarray(-(self.second[a, a] + self.second[b, b]))
 
@@ -157,7 +157,7 @@ def check_second_order(
 
 
 def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
-    """Return the change of the first mode's squared frequency per squared spin about an axis."""
+    """Return the first mode's change of squared frequency per squared spin about an axis."""
     a, b = (axis + 1) % 3, (axis + 2) % 3
     shape = undamped(i.modal_mass, i.stiffness)[1][:, 0]
     softening = i.shape_shape[:, :, a, a] + i.shape_shape[:, :, b, b]
@@ -166,7 +166,7 @@ def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """P points of a body for display, with lines and surface triangles between the points."""
+    """P points of a flexible body that are drawn, with lines and triangles between them."""
 
     places: Array  # undeformed positions [m], (P, 3)
     moved: Array  # displacement per amplitude, (P, 3, m)
@@ -178,7 +178,7 @@ class Drawn:
     )
 
     def line(self, fractions: Array) -> tuple[Array, Array]:
-        """Interpolate the axis from hub to tip at S fractions: points (S, 3), shapes (S, 3, m)."""
+        """Interpolate the drawn axis at S fractions from hub to tip: (S, 3), shapes (S, 3, m)."""
         positions = np.linspace(0.0, 1.0, self.axis)
         weights = np.stack(
             [np.interp(fractions, positions, row) for row in np.eye(self.axis)], axis=1
@@ -221,7 +221,7 @@ class ReducedBody(BodyData):
         return self.tip_angle
 
     def straight(self, length: float) -> StraightBody:
-        """Return the undeformed body, whose tip is given by its file, not by ``length``."""
+        """Return the undeformed body; its tip is given by its file, so ``length`` has no effect."""
         return StraightBody(self.integrals, self.tip.position, self.tip_angle, self.tip_shape)
 
     def damping_at(self, own: Expr) -> Expr | None:
@@ -230,7 +230,7 @@ class ReducedBody(BodyData):
         return None if damping is None or not np.any(damping) else constant(damping)
 
     def largest_strain(self, d: Array) -> Array:
-        """Return the largest absolute strain per amplitude vector, d (T, m) to (T,), or NaN.
+        """Return the largest absolute strain at amplitudes d, (T, m): (T,); NaN if unknown.
 
         NaN means that the strains are unknown.
         """
@@ -241,7 +241,7 @@ class ReducedBody(BodyData):
     def changed(self, transform: Array, names: tuple[str, ...] | None = None) -> "ReducedBody":
         """Return the body for new amplitudes d_new, ``d = transform d_new`` with transform (m, k).
 
-        Names are those given, else unchanged.
+        Names are unchanged unless given.
         """
         integrals_before = self.integrals
         squares = ("rotary_modal", "quadratic", "position_quadratic", "modal_mass", "stiffness")
@@ -283,7 +283,7 @@ def rigid_mass(i: Integrals) -> Array:
 
 
 def orthogonal(body: ReducedBody) -> ReducedBody:
-    """Return a body with modes orthogonalised to rounding, if orthogonal to the digits of a file.
+    """Return a body with exactly orthogonal modes, if they are orthogonal to a file's precision.
 
     Orthogonal modes are eliminated at little cost.  Modes that are not orthogonal are unchanged.
     """
@@ -307,7 +307,7 @@ def orthogonal(body: ReducedBody) -> ReducedBody:
 
 
 def cleaned(body: ReducedBody) -> ReducedBody:
-    """Return a body with mass moments set to 0 that are rounding by Schwarz's inequality.
+    """Return a body in which mass moments at rounding level are set to 0.
 
     Symbolic equations then omit these terms.  Moments along each axis, and rotary inertia about the
     axis, have separate bounds, so that a slender body retains the inertia about its long axis.
@@ -355,7 +355,7 @@ SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}  # faces by the c
 def drawn_points(
     positions: Array, shapes: Array, lines: Integers, faces: Integers, tip: Pose, tips: Array
 ) -> Drawn:
-    """Select display points of a mesh (N, 3) with shapes (m, N, 3) and tip motions (m, 6).
+    """Select the points of a mesh (N, 3) to draw, with shapes (m, N, 3) and tip motions (m, 6).
 
     With surface faces, if not too many, the surface is displayed; otherwise a selection of nodes,
     with the lines between them or the triangles of their convex hull.

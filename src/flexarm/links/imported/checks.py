@@ -108,7 +108,7 @@ def coupled(matrix: Array) -> bool:
 
 
 def state_conventions(findings: Findings, data: ModalData) -> None:
-    """Report the units of the data and the pose of the hub frame."""
+    """Report the units of the data and the pose of the hub frame as facts."""
     (length, mass, time), hub = data.units, data.hub or IDENTITY
     findings.fact("units", f"length {length:g} m, mass {mass:g} kg, time {time:g} s; below in SI")
     angles = triple(math.degrees(angle) for angle in angles_from_rotation(hub.rotation))
@@ -119,7 +119,7 @@ def state_conventions(findings: Findings, data: ModalData) -> None:
 
 
 def check_units(findings: Findings, units: Units, mass: float) -> None:
-    """Add a note for a mass [kg] of grams in a file with units mm, kg: masses may be in tonnes."""
+    """Add a note if a mass [kg] in a file with units mm, kg suggests that masses are in tonnes."""
     if units == (1e-3, 1.0, 1.0) and mass < DOUBTFUL_MASS:
         findings.note(
             ("mass",),
@@ -181,7 +181,7 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
 
 
 def _fitting_unit(ratio: float, unit: float) -> str:
-    """Return a hint that names the unit of length for which a length ratio would be 1, or ""."""
+    """Return a hint that names the unit of length that would make a length ratio 1, or ""."""
     for unit_name in ("m", "mm", "cm", "in", "ft"):
         if abs(ratio * quantity(f"1 {unit_name}", "m") / unit - 1) < 1e-3:
             return f"; units.length: {unit_name} would fit"
@@ -277,7 +277,7 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
 
 
 def check_order(findings: Findings, places: Array, shapes: Array) -> None:
-    """Add a note for a node, or a mesh, whose displacements differ from those of neighbours.
+    """Add a note for a node or mesh whose displacements differ from its neighbours'.
 
     The displacement gradients between neighbours are compared with the median of all nodes, and
     with the size of shapes over the size of the body.
@@ -368,7 +368,7 @@ def check_totals(
 
 
 def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str) -> float:
-    """Compare a given modal mass matrix with the one computed from masses and shapes.
+    """Compare a given modal mass matrix with one computed from masses and shapes.
 
     Returns
     -------
@@ -440,7 +440,7 @@ def check_hertz(
 
 
 def check_stiffness(findings: Findings, path: Path, given: Array, section: Array) -> None:
-    """Compare the given stiffness matrix with the nonzero stiffness from the link's section."""
+    """Compare the given stiffness matrix with one computed from the link's section."""
     has_stiffness = np.diag(section) > 0
     ratio = np.diag(given)[has_stiffness] / np.diag(section)[has_stiffness]
     if not ratio.size:

@@ -220,7 +220,7 @@ def _rows(key: str, numbers: npt.ArrayLike, count: int) -> Integers:
 
 
 def _face(key: str, rows: Integers, positions: Array) -> Integers:
-    """Return the unique node indices of a face; raise ModelError for nodes that fix no frame."""
+    """Return the unique node indices of a face; raise ModelError if the nodes define no frame."""
     if not spans_a_frame(positions[rows]):
         raise ModelError(f"{key}: must be at least three nodes that are not on one line")
     return np.unique(rows)

@@ -1,4 +1,4 @@
-"""Modal data of a body at its nodes, the common form returned by the readers of all formats."""
+"""Modal data of a body at its nodes, in the form that the readers of all formats return."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -77,7 +77,7 @@ class ModalData:
     units: Units = (1.0, 1.0, 1.0)  # units of the file, in SI units
 
     def in_hub_frame(self) -> "ModalData":
-        """Return the data in the hub frame: the hub's axes, with the hub's position as origin."""
+        """Return the data in the hub frame: its axes, and its position as origin."""
         hub = self.hub or IDENTITY
         rotation, (total, centre, inertia) = hub.rotation, self.stated
         tip = self.tip
@@ -144,7 +144,7 @@ class ModalData:
 
 
 def _turned(vectors: Array, rotation: Array) -> Array:
-    """Return vectors (m, N, 3) of shapes in rotated axes, the columns of ``rotation``."""
+    """Return shape vectors (m, N, 3) in rotated axes, which are the columns of ``rotation``."""
     rotated = vectors @ rotation
     size = np.abs(rotated).max(axis=(1, 2), initial=0.0, keepdims=True)
     return np.where(np.abs(rotated) <= DUST * size, 0.0, rotated)

@@ -61,7 +61,7 @@ from flexarm.spatial import IDENTITY, Array, Pose
 
 
 def examine(data_of_file: ModalData, findings: Findings) -> ReducedBody | None:
-    """Check the modal data of a body and return it in its hub frame; None if refused."""
+    """Check the modal data of a body, and return the body in its hub frame; None if refused."""
     if not _has_mass(data_of_file, findings):
         return None
     state_conventions(findings, data_of_file)
@@ -124,7 +124,7 @@ def _has_mass(data: ModalData, findings: Findings) -> bool:
 
 
 def _with_mass(findings: Findings, body: ReducedBody, mass: Array) -> ReducedBody:
-    """Return a body with the modal mass of its file, unless inconsistent with the nodes."""
+    """Return a body with the modal mass of its file, unless this contradicts the nodes."""
     if check_modal_mass(findings, mass, body.integrals, "the nodes") < -NEGLIGIBLE:
         findings.note(
             ("M",),
@@ -176,7 +176,7 @@ def without_hub(data: ModalData, hub: Array) -> ModalData:
 
 
 def _judge_face(findings: Findings, key: str, worst: float) -> None:
-    """Add a note or an error if a face deforms by too much, relative to the shapes' size."""
+    """Add a note or an error if an interface face deforms too much to count as rigid."""
     findings.judge(
         worst,
         (f"{key}_nodes",),
@@ -217,7 +217,7 @@ def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
 
 
 def _deforming(data_of_file: ModalData, hub_fixed: ModalData, findings: Findings) -> Integers:
-    """Return the indices of the shapes that are more than a rigid motion of the hub."""
+    """Return the indices of the shapes that deform the body, not only move it rigidly."""
     reach = float(np.ptp(data_of_file.nodes, axis=0).max())
     sizes, sizes_without_hub = (
         np.abs(data.shapes).max(axis=(1, 2))
@@ -235,7 +235,7 @@ def _deforming(data_of_file: ModalData, hub_fixed: ModalData, findings: Findings
 def complete_matrices(
     data: ModalData, modal_mass: Array, deforming: Integers
 ) -> tuple[Array, Array | None]:
-    """Return K and D, computed from frequencies and damping ratios where these are given.
+    """Return K and D, computed from frequencies and damping ratios if these are given instead.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def complete_matrices(
 def finished(
     body: ReducedBody, findings: Findings, path: Path, *, modal: bool
 ) -> ReducedBody | None:
-    """Check mass, stiffness and interfaces of a body; return the body for dynamics, or None.
+    """Check mass, stiffness and interfaces of a body; return it for dynamics, or None if refused.
 
     ``modal`` says that the shapes are modes alone, without static shapes of the tip.
     """
@@ -331,7 +331,7 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
 
 
 def _state_effective_mass(findings: Findings, rigid_and_modal: Array) -> None:
-    """Report the effective modal mass along x, y, z as fractions of the body's mass."""
+    """Report the effective modal mass along x, y, z as shares of the body's mass."""
     linear, modal, total = rigid_and_modal[3:6, 6:], rigid_and_modal[6:, 6:], rigid_and_modal[3, 3]
     share = np.diag(linear @ np.linalg.solve(modal, linear.T)) / total
     text = ", ".join(f"{axis} {percent(float(s))}" for axis, s in zip("xyz", share, strict=True))
@@ -361,7 +361,7 @@ def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> N
 
 
 def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | None:
-    """Check a superelement and return it as a first-order body; None if refused."""
+    """Check a superelement, and return it as a body of first order; None if refused."""
     n = len(given.stiffness)
     if n < INTERFACES:
         findings.refuse(
@@ -429,7 +429,7 @@ def _check_free(findings: Findings, stiffness: Array) -> None:
 
 
 def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
-    """Return mass integrals from the mass matrix M over hub motion, tip motion and modes."""
+    """Return mass integrals from a mass matrix M of hub motion, tip motion and modes."""
     total = float(np.trace(mass[:3, :3]) / 3)
     first_moment = mass[3:6, :3]  # the first moment's skew matrix
     first = (
@@ -542,7 +542,7 @@ def examine_line(data_of_file: ModalData, findings: Findings, span: Span) -> Sha
 
 
 def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
-    """Return the mass integrals of shapes from the masses in the file, None if it has none."""
+    """Return the mass integrals of shapes from masses in the file; None if the file has none."""
     if data.node_mass is None or not data.per_length:
         return None if data.node_mass is None else data.integrals()
     node, weight = gauss_points(4)  # exact for a cubic squared times a line

@@ -77,7 +77,7 @@ DRAWN: dict[str, Shape] = {
 
 
 def read_body(file: str | Path | SideFile) -> ReducedBody:
-    """Return a body from a file, fully checked.
+    """Read a body from a file, and check it fully.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def read_body(file: str | Path | SideFile) -> ReducedBody:
 
 
 def inspect_body(file: str | Path | SideFile) -> tuple[Findings, ReducedBody | None]:
-    """Return the report on a file and the body, as `read_body`, but with errors in the report.
+    """Read a body as `read_body` does, and report errors instead of raising them.
 
     The body is None if refused.
     """
@@ -106,7 +106,7 @@ def inspect_body(file: str | Path | SideFile) -> tuple[Findings, ReducedBody | N
 
 
 def open_side(file: str | Path | SideFile) -> SideFile:
-    """Return a file with its contents, reading a path if necessary."""
+    """Return a side file with its contents, reading it if a path is given."""
     if isinstance(file, SideFile):
         return file
     path = require_path("file", file, ModelError)
@@ -192,7 +192,7 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
 
 
 def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
-    """Return a body from the arrays that `write_body` wrote; None if an array is invalid."""
+    """Return a body from the arrays of an NPZ file of `write_body`; None if one is invalid."""
     findings, keys = reader.findings, reader.keys
     if not np.array_equal(keys["flexarm_body"], VERSION):
         findings.refuse(("flexarm_body",), f"must be {VERSION}, the version of this form")
@@ -241,7 +241,7 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
 
 @dataclass(frozen=True)
 class Choices:
-    """Options of the import that supplement the file of a body; None where not given."""
+    """Import options that supplement a body's file; None means not given."""
 
     frames: Path | None = None  # JSON file with hub, tip, units, mass, centre
     hub_node: int | None = None  # interface node of a superelement's hub
@@ -391,7 +391,7 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
 
 
 def _set(deck: Deck, name: str | None, numbers: Integers, key: str, path: Path) -> Integers:
-    """Return the row indices of the nodes in a named node set of the .inp file."""
+    """Return the row indices of the nodes in a named node set of an .inp file."""
     names = ", ".join(filter(None, deck.sets)) or "none"
     if name is None or name.upper() not in deck.sets:
         raise ModelError(

@@ -20,7 +20,7 @@ def triple(values: Iterable[float]) -> str:
 
 @dataclass
 class Findings:
-    """Report on a file of modal data: facts, notes, and errors, for which the file is refused."""
+    """Facts, notes and errors on a file of modal data; with errors the file is refused."""
 
     file: str  # name of the file
     title: str = ""  # name of the body
@@ -33,7 +33,7 @@ class Findings:
     problems: list[tuple[Path, str]] = field(default_factory=list)  # reasons to refuse the file
 
     def fact(self, label: str, text: str) -> None:
-        """Add a line with a label and text to the report."""
+        """Add a line with a label and a text to the report."""
         self.facts.append((label, text))
 
     def refuse(self, path: Path, message: str) -> None:

@@ -49,7 +49,7 @@ class SidFile:
 
 
 class _Lines:
-    """Sequential reader of the non-empty lines of a file, which counts line numbers."""
+    """Sequential reader of the non-empty lines of a file, with line numbers."""
 
     def __init__(self, text: str, name: str) -> None:
         self.lines, self.at, self.name = text.splitlines(), 0, name
@@ -236,7 +236,7 @@ def _reach(sid: SidFile, number: int) -> float:
 
 
 def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | None) -> bool:
-    """Return whether the interface nodes exist, the hub is at rest and the tip is unambiguous."""
+    """Return whether interface nodes exist, the hub is at rest and the tip is unambiguous."""
     numbers = ", ".join(map(str, sorted(sid.nodes)[:12]))
     for key, node_number in (("--hub-node", hub), ("--tip-node", tip)):
         if node_number is not None and node_number not in sid.nodes:
@@ -318,7 +318,7 @@ def _shape_pairs(sid: SidFile, findings: Findings, total: Array) -> Array:
 
 
 def _agree(findings: Findings, key: str, block: Array, expected: Array, other: str) -> None:
-    """Add a note or an error if a nonzero block differs from values derived from another block."""
+    """Add a note or an error if a block contradicts values derived from another block."""
     size = max(float(np.abs(expected).max(initial=0.0)), 1e-300)
     difference = float(np.abs(block - expected).max(initial=0.0)) / size
     if np.any(block) and difference > NOTE_ABOVE:
@@ -337,7 +337,7 @@ def _product(cross: Array) -> Array:
 
 
 def _symmetric_parts(products: Array) -> Array:
-    """Return symmetric parts (q, m, 3, 3) from coefficients of velocity products, (q, m, 6)."""
+    """Convert coefficients of velocity products, (q, m, 6), to symmetric mass integrals."""
     symmetric_part = np.zeros((*products.shape[:2], 3, 3))
     xx, yy, zz = (products[:, :, k] for k in range(3))
     for k, others in enumerate((yy + zz, zz + xx, xx + yy)):
@@ -348,7 +348,7 @@ def _symmetric_parts(products: Array) -> Array:
 
 
 def _antisymmetric_parts(angular: Array) -> Array:
-    """Return antisymmetric parts (q, m, 3, 3) from angular momenta (q, m, 3)."""
+    """Convert angular momentum coefficients, (q, m, 3), to antisymmetric mass integrals."""
     antisymmetric_part = np.zeros((*angular.shape[:2], 3, 3))
     for axis in range(3):
         a, b = (axis + 1) % 3, (axis + 2) % 3
@@ -371,5 +371,5 @@ def _axial(moments: Array) -> Array:
 
 
 def _symmetric(x: Array) -> Array:
-    """Return the part of an array (.., m, m) that is symmetric in the amplitudes."""
+    """Return an array's part (.., m, m) that is symmetric in the amplitudes."""
     return np.asarray((x + x.swapaxes(-1, -2)) / 2)

@@ -73,7 +73,7 @@ def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
 
 
 def _reach(nodes: Collocation, edges: Array) -> Array:
-    """Return Legendre series of the integrated cardinal functions, (3, 3, p, terms, G).
+    """Return the integrated cardinal functions as Legendre series, (3, 3, p, terms, G).
 
     The first axis is the order of derivative, the second the axis x, y, z.
     """
@@ -89,7 +89,7 @@ def _reach(nodes: Collocation, edges: Array) -> Array:
 
 
 def _series(values: Callable[[Array], Array], edges: Array, threshold: float = DUST) -> Array:
-    """Return Legendre series on each panel of functions (len(x), m), shape (p, terms, m)."""
+    """Return functions (len(x), m) as Legendre series on each panel, (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in RAIL_POINTS:
         node, weight = gauss_points(count)
@@ -114,7 +114,7 @@ def stacked(series: list[Array], axis: int = 0) -> Array:
 
 
 def _jumps(series: Array, edges: Array) -> Array:
-    """Return the inner edges [m] at which functions with series (p, terms, m) jump."""
+    """Return the inner panel edges [m] at which functions (p, terms, m) jump."""
     sign = (-1.0) ** np.arange(series.shape[1])
     ends, starts = series.sum(axis=1), np.einsum("k,pkm->pm", sign, series)
     size = np.abs(series).sum(axis=1).max(initial=0.0)

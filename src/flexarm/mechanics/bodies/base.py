@@ -52,7 +52,7 @@ class LinkBody(ABC):
 
     @property
     def basis(self) -> Expr | None:
-        """Matrix (k, k) from combined to own coordinates, or None if they are the same."""
+        """Matrix (k, k) from combined to own coordinates; None if both are the same."""
         return None
 
     def amplitudes(self, q: Expr) -> Expr:
@@ -60,7 +60,7 @@ class LinkBody(ABC):
         return q[self.part.modes.start : self.part.modes.stop]
 
     def amounts(self, q: Expr, v: Expr) -> Amounts:
-        """Return the variables that the deformation is linear in, at coordinates and rates."""
+        """Return the variables of which the deformation is a linear function, with rates."""
         return self.part.body.amounts(own_values(self.part, q), own_values(self.part, v))
 
     def tip(self, q: Expr) -> Local:
@@ -92,11 +92,11 @@ class LinkBody(ABC):
         """
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the span at own coordinates and rates, (k,); empty if rigid."""
+        """Return the span's mass points at own coordinates and rates, (k,); none if rigid."""
         return []
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the inertia terms of the span beyond the translation of its mass points.
+        """Compute the span's inertia terms that do not come from translation of mass points.
 
         These are the rotary inertia of sections, and the momentum of material that passes the mouth
         of a hub.
@@ -109,7 +109,7 @@ class LinkBody(ABC):
         return STIFFENED if self.model.stiffening else CUBIC
 
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
-        """Return the mass points in the span's elements, ``count`` per element; empty if rigid."""
+        """Return the mass points of the span's elements, ``count`` per element; none if rigid."""
         return []
 
     def vectors(self, own: Expr) -> list[Vector]:
@@ -124,7 +124,7 @@ class LinkBody(ABC):
         return ca.SX(3, 1)
 
     def linear_tip(self) -> tuple[Array, Array] | None:
-        """Return the tip's rotation and displacement per amplitude, (3, m) each, or None.
+        """Return the tip's rotation and displacement per amplitude, (3, m) each; None if nonlinear.
 
         None means that they are not linear in the amplitudes.
         """
@@ -146,7 +146,7 @@ class LinkBody(ABC):
     def angled(
         self, moved: tuple[Expr, Expr, Expr], angles: tuple[Expr, Expr, Expr], rates: Expr
     ) -> SectionMotion:
-        """Return the motion of a section that turns by first-order angles.
+        """Return the motion of a section that is rotated by first-order angles.
 
         ``moved`` and ``angles`` are position and angles (3,), their Jacobians by own coordinates
         (3, k) with rates (k,), and their second rates at zero accelerations (3,).
@@ -160,7 +160,7 @@ class LinkBody(ABC):
     def tabled(
         self, q: Expr, v: Expr, start: Array, linear: Sequence[Array], quadratic: Sequence[Array]
     ) -> SectionMotion:
-        """Return the motion of a section whose motion per amplitude is constant or linear.
+        """Return the motion of a section whose motion per amplitude is tabulated.
 
         Its undeformed position is ``start``.  Displacement and first-order rotation per amplitude
         have shape (3, m), per product of two (3, m, m).
@@ -201,7 +201,7 @@ class LinkBody(ABC):
         return self.chained(e, self.strain_effort(e)) + self.given_effort(q)
 
     def chained(self, e: Amounts, strained: Expr) -> Expr:
-        """Return the gradient (k,) of linear energy and of one with gradient ``strained``, (K,)."""
+        """Return the gradient (k,) of linear energy plus one with gradient ``strained``, (K,)."""
         stiffness = self.part.body.stiffness_at(e.length)
         first, *rest = linear = [matrix @ e.value for matrix, _ in stiffness]
         if e.columns is None:
@@ -214,7 +214,7 @@ class LinkBody(ABC):
         return effort
 
     def given_effort(self, q: Expr) -> Expr:
-        """Compute the gradient (k,) of the elastic energy that the model file adds."""
+        """Compute the gradient (k,) of the elastic energy terms in the model file."""
         link, own = self.part.link, own_values(self.part, q)
         if not (link.elastic_energy or link.elastic_force):
             return type(q)(*own.shape)
@@ -226,11 +226,11 @@ class LinkBody(ABC):
         return self.part.body.damping_at(own_values(self.part, q))
 
     def deformed(self, q: Array) -> Deformed | None:
-        """Return a beam's shape functions and amplitudes at q, (T, n); None for other bodies."""
+        """Return a beam's shapes and amplitudes at q, (T, n); None for other bodies."""
         return None
 
     def along(self, q: Array, stations: Array) -> Along:
-        """Compute the deformed axis at fractions of the (exposed) span, at q, (T, n)."""
+        """Compute deflection, slope and twist at fractions of the (exposed) span, at q, (T, n)."""
         link = self.deformed(q)
         if link is None:
             none = np.zeros((len(q), len(stations), 3))
@@ -239,27 +239,27 @@ class LinkBody(ABC):
         return link.along(stations, stiffening=self.model.stiffening, extra=quadratic)
 
     def tip_angles(self, q: Array) -> Array:
-        """Return the slope of the tip relative to the root's axis at q, (T, n): (T,)."""
+        """Return the tip's slope relative to the root axis at q, (T, n): (T,)."""
         slope = self.along(q, np.ones(1)).slope[:, 0]
         return np.asarray(np.hypot(slope[:, 1], slope[:, 2]))
 
     def largest_strain(self, q: Array) -> Array:
-        """Return the largest strain defined by the body's file at q, (T, n): (T,), else NaN."""
+        """Return the largest strain by the body's file at q, (T, n): (T,); NaN without data."""
         return np.full(len(q), np.nan)
 
     def drawn_amplitudes(self, q: Array) -> Array:
-        """Return the amplitudes of the shape functions to be displayed at q, (T, n): (T, m)."""
+        """Return the amplitudes of the displayed shapes at q, (T, n): (T, m)."""
         link = self.deformed(q)
         return q[:, self.part.modes] if link is None else link.amplitudes
 
     def traced_amplitudes(self, q: Expr) -> Expr:
-        """Return the displayed amplitudes as expressions of the coordinates q, shape (m,)."""
+        """Return the amplitudes of the displayed shapes as expressions of q, shape (m,)."""
         return q[self.part.modes]
 
     def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
-        """Return the variables (K,) that section angles are linear in, and a unit of length.
+        """Return the variables (K,) on which section angles depend linearly, and a unit of length.
 
-        The unit is that of positions along the span: metres, or exposed lengths of a sliding link.
+        Positions along the span have the same unit: metres, or exposed lengths of a sliding link.
         """
         unit = "m" if self.part.body.range is None else "exposed lengths"
         return self.amounts(q, 0 * q).value, unit
@@ -269,11 +269,11 @@ class LinkBody(ABC):
         return None
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix at q, (m, m), for the damping data of another arm's link."""
+        """Return the damping matrix at q, (m, m), by the damping settings of another arm's link."""
         return np.zeros((0, 0))
 
     def mode_names(self, q: Array, strains: Array) -> list[str]:
-        """Return names of k modes at q: the direction of most strain energy, and a number.
+        """Name k modes at q by the direction with the most strain energy, and a number.
 
         ``strains`` are the shares of the amplitudes in the strain energy of each mode, (m, k).
         """
@@ -291,14 +291,14 @@ class LinkBody(ABC):
         return kind, discretisation(kind).summary
 
     def file_report(self) -> list[str]:
-        """Return the lines of a report on the file of the body's data; empty without a file."""
+        """Return report lines on the file that the body's data come from; empty without a file."""
         shapes = self.part.link.shapes
         if not isinstance(shapes, Tabulated):
             return []
         return list(modal_data_report(shapes.side_file, self.part.beam.span).lines())
 
     def directions(self, q: Array) -> list[Direction | None]:
-        """Return the direction of largest displacement of each amplitude; None for other bodies."""
+        """Return the main direction of each amplitude; None for bodies other than beams."""
         span, shapes = self.span_at(q), self.shapes_at(q)
         if span is None or shapes is None:
             return [None] * len(self.part.body.names)
@@ -311,7 +311,7 @@ class LinkBody(ABC):
         return None
 
     def span_at(self, q: Array) -> Span | None:
-        """Return the flexible span (of a sliding link the exposed part), or None."""
+        """Return the flexible span, exposed part only of a sliding link; None for other bodies."""
         return None
 
 
@@ -322,7 +322,7 @@ def shape_sizes(shapes: Shapes, span: Span) -> Array:
 
 
 def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
-    """Return the nonlinear elastic energy [J] from the model file: power products, force tables."""
+    """Return the elastic energy [J] that the model file adds: power products, force tables."""
     energy = type(d)(0)
     for term in part.link.elastic_energy:
         product = type(d)(term.coefficient)

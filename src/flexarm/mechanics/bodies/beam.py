@@ -1,4 +1,4 @@
-"""Base of beams: shape functions times amplitudes, of constant length or sliding out of a hub.
+"""Base class of beams: shapes times amplitudes; the beam may slide out of a hub.
 
 Positions along a beam have a coordinate s: the distance from the root of a beam of constant length,
 and that distance over the exposed length of a sliding one.
@@ -39,7 +39,7 @@ from flexarm.spatial import Array, Expr, Scalar, constant
 
 
 class BeamBody(LinkBody):
-    """Base of beams by linear theory, by the series and exact, whose length may be a coordinate."""
+    """Base class of linear, second-order and exact beams of constant or variable length."""
 
     @property
     def beam(self) -> BeamData:
@@ -54,7 +54,7 @@ class BeamBody(LinkBody):
 
     @abstractmethod
     def station(self, q: Expr, s: float) -> Local:
-        """Compute the pose of the section at s relative to the root (of a sliding link the hub)."""
+        """Compute the pose of the section at s in the root frame (of a sliding link, hub frame)."""
 
     @abstractmethod
     def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
@@ -71,7 +71,7 @@ class BeamBody(LinkBody):
         """
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Compute the pose of the section at a fraction of the (exposed) span, at 1 of the tip."""
+        """Compute the pose of the section at a fraction of the (exposed) span; 1 is the tip."""
         return self.tip(q) if fraction >= 1 else self.station(q, fraction * self.beam.span.length)
 
     def section(self, q: Expr, x: float) -> Local:
@@ -94,15 +94,15 @@ class BeamBody(LinkBody):
         return self.station(q, beyond / exposed)
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the (exposed) span, and of the straight part in a hub."""
+        """Return the mass points of the (exposed) span and of the straight part in the hub."""
         return [*self.material(own, rates), *self.hidden(own)]
 
     def hidden(self, own: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the part in a hub, if any."""
+        """Return the mass points of the part in the hub, if there is one."""
         return hidden_points(self.part, own) if self.slides else []
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Compute the inertia terms of the beam, the rigid bodies at the root and a turning hub."""
+        """Compute inertia terms of the beam, of rigid bodies at the root and of a rotating hub."""
         own, rates = own_values(self.part, q), own_values(self.part, v)
         terms = rigid_terms(self.part.root_body, omega, len(self.part.own))
         for points in self.hidden(own):
@@ -110,12 +110,12 @@ class BeamBody(LinkBody):
         return self.with_hub(add(terms, self.span_terms(own, rates, omega)), q, v, omega)
 
     def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the inertia terms of the (exposed) span and of the turning of sections."""
+        """Compute inertia terms of the (exposed) span and of rotating sections."""
         first, *further = (points.terms(rates, omega) for points in self.material(own, rates))
         return reduce(add, further, add(first, self.turning(own, rates, omega)))
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the rotary inertia of sections, and the momentum of material at a hub's mouth."""
+        """Compute rotary inertia of sections, and momentum of material passing a hub's mouth."""
         terms = self.rotary(own, rates, omega)
         if not self.slides:
             return terms
@@ -139,7 +139,7 @@ class BeamBody(LinkBody):
         return turning_terms(new(inertia), new(shape), new(modal), torque, new(k, 1))
 
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
-        """Return the mass points in the elements of the beam, ``count`` per element."""
+        """Return the mass points of the beam's elements, ``count`` per element."""
         beam, length, sections = self.beam, self.beam.amounts(own, 0 * own).length, []
         edges = beam.edges
         s, weight = element_points(edges, count)
@@ -155,7 +155,7 @@ class BeamBody(LinkBody):
         return [*sections, *([hidden_element(self.part, own, count)] if self.slides else [])]
 
     def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
-        """Return the motion of an outboard hub rotated by the root slopes of shapes, or None."""
+        """Return the motion of an outboard hub rotated by root slopes; None without a hub."""
         part = self.part
         if not np.any(part.body.root_turn):
             return None
@@ -175,7 +175,7 @@ class BeamBody(LinkBody):
         return SectionMotion(local, constant(axis) * (row @ rates), none, none, none)
 
     def with_hub(self, terms: Terms, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Return the terms with an outboard hub added, if it turns with the root."""
+        """Return the inertia terms with an outboard hub added, if the hub rotates with the root."""
         hub, motion = self.part.hub_body, self.hub_motion(q, v)
         if motion is not None and hub.weighs:
             if self.basis is not None:
@@ -189,7 +189,7 @@ class BeamBody(LinkBody):
         return Deformed(self.beam, *self.beam.sampled(q[:, list(self.part.own)]))
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix at q, (m, m), for the damping data of another arm's link."""
+        """Return the damping matrix at q, (m, m), by the damping settings of another arm's link."""
         return link_damping(arm, index, self.beam.at_length(self.part.span_length(q)))
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
@@ -199,7 +199,7 @@ class BeamBody(LinkBody):
         return bent if e.columns is None else bent @ e.columns[:, 1:]
 
     def traced_amplitudes(self, q: Expr) -> Expr:
-        """Return the amplitudes of shape functions, of a sliding link its parent curves', (K,)."""
+        """Return the amplitudes of the shapes; of a sliding link, of its curves over xi, (K,)."""
         d = self.amplitudes(q)
         if not self.slides:
             return d
@@ -216,7 +216,7 @@ class BeamBody(LinkBody):
 
 
 def hidden_points(part: LinkModel, own: Expr) -> list[MaterialPoints]:
-    """Return the mass points of the straight part in the hub, which moves with the length."""
+    """Return the mass points of the straight part in the hub, which slides with the beam."""
     new, k, hidden = type(own), own.shape[0], part.length - own[0]
     none, still = new(0, 1), new(2, 1)
     out = Field(new(ca.DM([1, 0])), none, none)
@@ -233,7 +233,7 @@ def hidden_points(part: LinkModel, own: Expr) -> list[MaterialPoints]:
 
 
 def hidden_element(part: LinkModel, own: Expr, count: int) -> ElementSection:
-    """Return the part in the hub as an element with ``count`` mass points."""
+    """Return the part in the hub as one element with ``count`` mass points."""
     shapes, hidden, new = part.sliding_beam.shapes, part.length - own[0], type(own)
     none, along = new(3, own.shape[0]), new(3, own.shape[0])
     along[0, 0] = 1.0

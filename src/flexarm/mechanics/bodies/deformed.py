@@ -45,17 +45,17 @@ class Deformed:
 
     @property
     def span(self) -> Span:
-        """The sections' properties, as functions of s."""
+        """Section properties as functions of s."""
         return self.beam.span
 
     def section(self, name: str, places: Array, nu: int = 0) -> Array:
-        """Compute a section property, or its first derivative by x, at P places, (T, P)."""
+        """Compute a section property, or its first derivative by x, at P positions, (T, P)."""
         table = np.stack([taper.at(name, places, nu) for taper in self.beam.tapers])
         return np.asarray(self.scale[:, None] ** (np.arange(len(table)) - nu) @ table)
 
     @property
     def end(self) -> float:
-        """The coordinate s of the tip."""
+        """Coordinate s of the tip."""
         return self.beam.span.length
 
     @property
@@ -64,7 +64,7 @@ class Deformed:
         return self.scale * self.end
 
     def values(self, direction: Direction, places: Array, nu: int = 0) -> Array:
-        """Compute a displacement or twist, or its nu-th derivative by x, at P places, (T, P)."""
+        """Compute a displacement or twist, or its nu-th derivative by x, at P positions, (T, P)."""
         columns = self.shapes.values(direction, places, nu)
         return np.asarray(self.amplitudes @ columns.T / self.scale[:, None] ** nu)
 
@@ -80,11 +80,11 @@ class Deformed:
         return np.asarray(np.einsum("ti,ij,tj->t", d, stiffness, d, optimize=True) / 2)
 
     def has(self, direction: Direction) -> bool:
-        """Return whether any shape function moves in a direction."""
+        """Return whether any shape has a component in a direction."""
         return bool(self.shapes.moving(direction))
 
     def curvatures(self, places: Array, *, stiffening: bool) -> tuple[Array, Array]:
-        """Compute the curvatures of the sections along y and z [1/m] at P places, (T, P) each.
+        """Compute the curvatures of sections along y and z [1/m] at P positions, (T, P) each.
 
         The series is expanded to third order, ``v'' + v' (v' v'' + w' w'')/2``, whose square is the
         integrand of the elastic energy.
@@ -155,7 +155,7 @@ class Deformed:
         return Along(moved, slope, twist)
 
     def axis(self, places: Array) -> tuple[Array, Array]:
-        """Compute axis points [m] and tangents of an exact beam at P places, (T, P, 3) each.
+        """Compute axis points [m] and tangents of an exact beam at P positions, (T, P, 3) each.
 
         The length of a tangent is the stretch ratio of the axis.
         """

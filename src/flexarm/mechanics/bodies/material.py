@@ -17,7 +17,7 @@ CUBIC, STIFFENED = 4, 6
 
 @dataclass(frozen=True)
 class ElementSection:
-    """Mass point of an element with its Jacobian by the link's own coordinates, in link axes."""
+    """A mass point of an element, with its Jacobian by own coordinates, in link axes."""
 
     mass: Scalar  # of the point [kg]
     # Inertia about the axes [kg m^2], (3,): of the whole element if it is its only point.
@@ -32,7 +32,7 @@ class ElementSection:
 
 @dataclass(frozen=True)
 class Vector:
-    """Vector fixed in a section with a point mass at its end, which represents rotary inertia.
+    """A vector fixed in a section with a point mass at its end, for rotary inertia.
 
     Own coordinates rotate and stretch the vector; translation does not affect it.  The mass may be
     negative.

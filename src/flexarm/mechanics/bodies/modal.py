@@ -67,7 +67,7 @@ def _bending(e: Flexible) -> int:
 
 
 def _clean(values: Array) -> Array:
-    """Return values with rounding errors set to 0, so that traced equations omit those terms."""
+    """Return values with rounding errors set to 0, so that traced equations omit their terms."""
     size = np.abs(values).max(initial=0.0)
     return np.where(np.abs(values) <= 1e-15 * size, 0.0, values)
 

@@ -34,7 +34,7 @@ def span_moments(points: list[MaterialPoints], sections: Terms) -> Moments:
 
 
 def _moved(points: MaterialPoints) -> Moments:
-    """Return the moments of mass points whose motion is a field."""
+    """Return the moments of mass points whose motion is a vector field."""
     h, s = points.moving.value, points.moving.columns
     mean, means = points.integral(h), [points.integral(c) for c in s]
     none = type(mean)(1, 1)
@@ -52,7 +52,7 @@ def _moved(points: MaterialPoints) -> Moments:
 
 
 def _turned(sections: Terms) -> Moments:
-    """Return the moments of the rotary inertia of sections about axes of the link."""
+    """Return the moments of the sections' rotary inertia about axes of the link."""
     k, new, S = sections.modal.shape[0], type(sections.modal), sections.second
     none = [new(4, 4)] * k
     spin = [turning(sections.angular[:, f]) for f in range(k)]
@@ -90,7 +90,7 @@ def moved_moments(body: Array, place: Expr, columns: list[Expr]) -> Moments:
 
 
 def joined(a: Moments, b: Moments) -> Moments:
-    """Return the sum of the moments of two parts of a link."""
+    """Return the sum of the moments of two parts of one link."""
     return Moments(
         a.G + b.G,
         [x + y for x, y in zip(a.H, b.H, strict=True)],
@@ -128,7 +128,7 @@ def turning(momentum: Expr) -> Expr:
 
 
 def congruent_trace(W: Expr, inner: Expr, *, orthogonal: bool) -> Expr:
-    """Return the trace of ``W inner W^T``; ``orthogonal`` states that W has an exact rotation."""
+    """Return the trace of ``W inner W^T``; ``orthogonal``: the rotation in W is exact."""
     return ca.trace(inner) if orthogonal else trace_of(W @ inner, W.T)
 
 
@@ -144,7 +144,7 @@ def pose_matrix(pose: Pose) -> Expr:
 
 
 def trace_of(a: Expr, b: Expr) -> Expr:
-    """Return the trace of the product a b without computing the product."""
+    """Return the trace of a product a b without the product itself."""
     return ca.sum1(ca.sum2(a * b.T))
 
 

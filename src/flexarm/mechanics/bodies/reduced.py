@@ -39,7 +39,9 @@ TWICE = (1, 1, 1, 2, 2, 2)  # multiplicity of a pair in the trace of a product o
 def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, omega: Expr) -> Terms:
     """Compute the inertia terms of a body at amplitudes d and their rates, (m,) each.
 
-    Notes ----- With second-order displacements, terms of third order in the amplitudes and their
+    Notes
+    -----
+    With second-order displacements, terms of third order in the amplitudes and their
     rates are omitted from the kinetic energy; all terms of lower order are included.
     """
     new = type(d)
@@ -85,7 +87,7 @@ def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, ome
 
 
 def _inertia(second: list[Expr]) -> Expr:
-    """Return ``tr(G) 1 - G`` (3, 3) of a symmetric matrix G given by its six entries."""
+    """Return ``tr(G) 1 - G``, (3, 3), for a symmetric matrix G given by six entries."""
     xx, yy, zz, yz, zx, xy = second
     rows = ((yy + zz, -xy, -zx), (-xy, zz + xx, -yz), (-zx, -yz, xx + yy))
     return ca.vertcat(*[ca.horzcat(*row) for row in rows])
@@ -104,7 +106,7 @@ def _odd(moments: Array, axis: int) -> Array:
 
 @final
 class Reduced(LinkBody):
-    """Body with the hub as root and the next joint at the tip.
+    """A flexible body with its hub as root, which carries the next joint at its tip.
 
     L and T have the axes of the hub; the rotation of the tip frame is part of the next link's
     frames.
@@ -112,12 +114,12 @@ class Reduced(LinkBody):
 
     @property
     def of(self) -> ReducedBody:
-        """Moments, matrices and interface data of the body."""
+        """Mass moments, matrices and interface data of the body."""
         return self.part.imported
 
     @property
     def drawn_in(self) -> SecondOrder | None:
-        """Second-order displacements if stiffening is on and they are known, else None."""
+        """Second-order displacements; None without stiffening, or if the file has none."""
         return self.of.second_order if self.model.stiffening else None
 
     def linear_tip(self) -> tuple[Array, Array] | None:
@@ -143,11 +145,11 @@ class Reduced(LinkBody):
         return self.tabled(q, v, of.tip.position, (of.tip_shape, of.tip_angle), quadratic)
 
     def section(self, q: Expr, x: float) -> Local:
-        """Compute a point of the line from hub to tip, at a distance x [m] along the chord."""
+        """Compute a point on the line from hub to tip, at a distance x [m] along the chord."""
         return self.at_fraction(q, x / self.part.length)
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Compute a point of the line that represents the body; at fraction 1 it is the tip."""
+        """Compute a point on the line from hub to tip at a fraction of it; 1 is the tip."""
         if fraction >= 1:
             return self.tip(q)
         (place,), (shape,) = self.of.drawn.line(np.array([fraction]))
@@ -163,7 +165,7 @@ class Reduced(LinkBody):
         return add(terms, reduced_terms(self.of.integrals, self.drawn_in, d, rates, omega))
 
     def along(self, q: Array, stations: Array) -> Along:
-        """Compute the deformed line from hub to tip at q, (T, n).
+        """Compute the deformed line from hub to tip at coordinates q, (T, n).
 
         Slopes are NaN, and so is the twist except at the tip.
         """
@@ -186,7 +188,7 @@ class Reduced(LinkBody):
         return self.of.largest_strain(q[:, self.part.modes])
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix, (m, m), of the body of another arm's link."""
+        """Return the damping matrix, (m, m), by the damping settings of another arm's link."""
         damping = reduced_part(arm, index).damping
         assert damping is not None
         return damping
@@ -201,6 +203,6 @@ class Reduced(LinkBody):
         return "modal body", f"a body of any shape{first}, by the modes of its file"
 
     def file_report(self) -> list[str]:
-        """Return the lines of a report on the body's file."""
+        """Return the report lines on the body's file."""
         modal = self.part.link.modal
         return [] if modal is None else list(inspect_body(modal.side_file)[0].lines())

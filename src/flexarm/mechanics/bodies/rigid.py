@@ -1,4 +1,4 @@
-"""Body of a rigid link."""
+"""Inertia and kinematics of a rigid link."""
 
 from typing import final
 

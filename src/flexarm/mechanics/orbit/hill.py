@@ -54,7 +54,7 @@ def gradient_force(
 
 
 def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Terms:
-    """Return a link's terms with gravity-gradient loads added, including on own coordinates."""
+    """Return a link's terms with gravity-gradient loads on body and own coordinates added."""
     torque, force = gradient_force(rate, R, p, terms.mass, terms.first, terms.second)
     x, square = R[0, :].T, rate * rate
     spread = square * (3 * ca.dot(x, terms.second @ x) - ca.trace(terms.second)) / 2
@@ -85,7 +85,7 @@ def orbit_energy(rate: float, R: Expr, p: Expr, mass: Scalar, first: Expr, secon
     """Compute the potential [J] of the gravity gradient and of the frame's rotation.
 
     The potential is ``-1/2 int r^T diag(3, 0, -1) n^2 r dm``; its sum with the kinetic energy in
-    the frame is the Jacobi integral.  Parameters are those of `gradient_force`.
+    the frame is the Jacobi integral.  Parameters are as for `gradient_force`.
     """
     moment = R @ first
     at_origin = mass * (3 * p[0] * p[0] - p[2] * p[2]) + 6 * p[0] * moment[0] - 2 * p[2] * moment[2]
@@ -102,5 +102,5 @@ def inertial_axes(rate: float, t: Expr, vectors: Expr) -> Expr:
 
 
 def _pull(square: float, x: Expr, along: Expr, r: Expr) -> Expr:
-    """Return ``n^2 (3 x x^T - 1) r``, with ``along`` equal to x^T r."""
+    """Return the tidal acceleration ``n^2 (3 x x^T - 1) r``, with ``along`` equal to x^T r."""
     return square * (3 * x * along - r)

@@ -13,7 +13,7 @@ from flexarm.spatial import Array, Expr, Pose, rotation_z_to
 
 @dataclass(frozen=True)
 class Stroke:
-    """Travel limits of a coordinate, with its name for messages."""
+    """Travel limits of a coordinate, with the coordinate's name for messages."""
 
     range: tuple[float, float]  # [m]
     name: str  # of the coordinate
@@ -82,7 +82,7 @@ class JointMotion(ABC):
     def mounted(
         self, link: Link, before: Link | None, joint: Pose, root: Pose
     ) -> tuple["JointMotion", Pose, Pose]:
-        """Return the kinematics for a link, and the constant frames before and after the joint.
+        """Return the kinematics for a link, and the constant frames before and after its joint.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class JointMotion(ABC):
         """Return the Jacobian (6, k) of K relative to J, angular over linear, in axes of K."""
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
-        """Return rotation (3, 3) and position (3,) of each successive factor of the motion."""
+        """Return rotation (3, 3) and position (3,) of each factor of the motion, in order."""
         return [self.place(q)]
 
     def bias(self, q: Expr, v: Expr) -> Expr:
@@ -125,12 +125,12 @@ class JointMotion(ABC):
 
 
 def still(q: Expr) -> tuple[Expr, Expr]:
-    """Return the identity rotation (3, 3) and zero position (3,), which make K coincide with J."""
+    """Return the identity rotation (3, 3) and zero position (3,), for K equal to J."""
     return type(q).eye(3), type(q)(3, 1)
 
 
 def along_x() -> Pose:
-    """Return the frame whose z axis is the link's x axis."""
+    """Return the rotation to a frame whose z axis is the link's x axis."""
     return Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
 
 

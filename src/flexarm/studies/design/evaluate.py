@@ -45,7 +45,7 @@ from flexarm.studies.design.read import ALLOWED, START, Study
 
 
 def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
-    """Return the total mass [kg] or a natural frequency [Hz] of an arm, as the quantity asks."""
+    """Return an arm's mass [kg] or a natural frequency [Hz], as the quantity specifies."""
     model: Model = task.equation.model
     if of.mass:
         return float(total_mass(model))
@@ -89,7 +89,7 @@ def row_keys(digest: str, values: Columns) -> list[str]:
 
 
 class Rows:
-    """Parameter values, results and statuses of consecutive designs during their computation.
+    """Parameter values, results and statuses of consecutive designs while they are computed.
 
     Attributes
     ----------
@@ -112,11 +112,11 @@ class Rows:
         self.reason = np.full(self.count, "", dtype=object)
 
     def design(self, k: int) -> dict[str, Any]:
-        """Return the parameter values of the k-th design, keyed by parameter name."""
+        """Return design k's parameter values by parameter name."""
         return {axis.name: axis.value(self.values[axis.name][k].item()) for axis in self._axes}
 
     def fail(self, k: int, reason: str, status: str = FAILED) -> None:
-        """Record that the k-th design has no results, with the reason and the status."""
+        """Record that design k has no results, with the reason and the status."""
         self.status[k], self.reason[k] = status, " ".join(reason.split())
 
     def columns(self, digest: str) -> Columns:
@@ -177,7 +177,7 @@ class Evaluator:
         return rows.columns(self.study.digest)
 
     def _ask(self, rows: Rows, k: int, argument: Any, functions: dict[str, Any]) -> None:
-        """Store the values of user functions for the k-th design, or the reason of failure."""
+        """Store the values of user functions for design k, or the reason why they failed."""
         for name, function in functions.items():
             try:
                 rows.found[name][k] = float(function(argument))
@@ -185,7 +185,7 @@ class Evaluator:
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
 
     def _reduce(self, rows: Rows, k: int, run: Run) -> None:
-        """Store the quantities of the k-th design's run, or the reason why the run ended early."""
+        """Store the quantities of design k's run, or the reason why the run ended early."""
         if run.status != FINISHED:
             rows.fail(k, run.reason, run.status)
             return
@@ -201,13 +201,13 @@ class Evaluator:
 
     @cached_property
     def _base(self) -> InitialValueProblem:
-        """Initial-value problem of the arm with the parameter values of its model file."""
+        """Initial-value problem of the arm with its model file's parameter values."""
         assert self.study.arm is not None
         return self._prepared(build(self.study.arm))
 
     @cached_property
     def _method(self) -> Method:
-        """Integration method of all designs, independent of how the designs are grouped."""
+        """Integration method of all designs; it does not depend on how they are grouped."""
         name = self._options.method
         if name != "auto":
             return METHODS[name]
@@ -220,7 +220,7 @@ class Evaluator:
         return prepare(model, self._times, equation=equation, rtol=self._options.rtol)
 
     def _variations(self, rows: Rows) -> tuple[Variations | None, Ints]:
-        """Return the initial-value problems of designs, and the indices of these designs.
+        """Return the initial-value problems of designs, and which designs these are.
 
         Designs with events or friction are simulated here, one by one; failures are recorded.
         """
@@ -261,7 +261,7 @@ class Evaluator:
         return (variations.some(left) if len(left) else None), which[left]
 
     def _arm(self, design: dict[str, Any]) -> tuple[Arm, InitialValueProblem]:
-        """Return the arm of a design and its initial-value problem, at the start of the arm."""
+        """Build the arm of a design, and its initial-value problem."""
         assert self.study.arm is not None
         if not self._numbers:
             return self.study.arm, self._base

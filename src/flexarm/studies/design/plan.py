@@ -33,7 +33,7 @@ def _value(value: Any) -> Any:
 
 
 def _range(value: Any) -> Any:
-    """Convert a pair ``[low, high]`` to the mapping of a range; return other values unchanged."""
+    """Convert a pair ``[low, high]`` to the mapping of a range; return other values as is."""
     if isinstance(value, list | tuple) and len(value) == 2:
         return {"low": value[0], "high": value[1]}
     return value

@@ -89,7 +89,7 @@ class Study:
         return {axis.name: axis.at(places[:, k]) for k, axis in enumerate(self.axes)}
 
     def function(self, of: DesignQuantity) -> Any:
-        """Return the callable that a user-defined quantity names or contains."""
+        """Return the function of a user-defined quantity, importing it if it is named."""
         return imported(of.function, self.folder) if isinstance(of.function, str) else of.function
 
     @cached_property
@@ -135,7 +135,7 @@ class Study:
         return hashlib.sha256(json.dumps(self.parts, sort_keys=True).encode()).hexdigest()
 
     def as_begun(self, chunk: int, parts: dict[str, str]) -> "Study":
-        """Return the study with the chunk size and digests stored in its result folder."""
+        """Return the study with the chunk size and digests that its result folder records."""
         study = replace(self, plan=self.plan.model_copy(update={"chunk": chunk}))
         study.__dict__["parts"] = parts
         return study
@@ -208,7 +208,7 @@ Problems = list[tuple[Place, str]]
 
 
 def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
-    """Return the study with arm loaded and ranges in SI units, and the list of mistakes found."""
+    """Return the study with its arm loaded and ranges in SI units, and a list of mistakes."""
     problems: Problems = []
     try:
         arm = _arm(plan.arm, folder)
@@ -255,7 +255,7 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
 
 
 def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None) -> Problems:
-    """Return a mistake for each parameter that sets the same entry as another parameter.
+    """Return a mistake for each parameter that sets an entry which another one sets too.
 
     A mistake is a path in the study file with a message.
     """
@@ -371,7 +371,7 @@ def _axis(name: str, parameter: Parameter, arm: Arm | None, model: Model | None)
 
 
 def _deviation(deviation_in_plan: Any, mean: float, number: Callable[[Any], float]) -> float:
-    """Return in SI units a standard deviation given with a unit or in % of the mean."""
+    """Return in SI units a standard deviation given with a unit, or in % of the mean."""
     if not isinstance(deviation_in_plan, str):
         return quantity(deviation_in_plan, "1")
     relative = deviation_in_plan.rstrip().endswith("%")
@@ -379,7 +379,7 @@ def _deviation(deviation_in_plan: Any, mean: float, number: Callable[[Any], floa
 
 
 def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
-    """Return a parameter value in SI units, after checking that all its keys convert it alike.
+    """Return a parameter value in SI units; raise an error if its keys convert it differently.
 
     Lists and mappings are returned unchanged.
     """
@@ -398,7 +398,7 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
-    """Return a parameter value in SI units, converted as its model-file entry or initial state.
+    """Return a parameter value in SI units, converted like the entry that it sets.
 
     Raise an error if the key or the value is invalid.
     """

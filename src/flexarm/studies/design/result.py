@@ -127,7 +127,7 @@ def _numbers(values: Any) -> Array:
 
 
 def _some(columns: Columns) -> Columns:
-    """Return the columns thinned to about 4000 evenly spaced designs for drawing."""
+    """Return the columns thinned out to about 4000 evenly spaced designs."""
     count = len(columns["index"])
     which = np.arange(0, count, max(1, count // DRAWN_DESIGNS))
     return {name: values[which] for name, values in columns.items()}

@@ -45,12 +45,12 @@ class ParameterValues:
 
     @property
     def _cells(self) -> NDArray[Any]:
-        """Return listed values as an array of one type; as JSON texts if the types differ."""
+        """Return listed values as an array of one type, or as JSON texts if their types differ."""
         plain = len({*map(type, self.values)}) == 1 and isinstance(self.values[0], CELLS)
         return np.array(self.values if plain else [json.dumps(v, default=str) for v in self.values])
 
     def value(self, cell: Any) -> Any:
-        """Return the parameter value for a cell of the result column, which may be JSON text."""
+        """Return the parameter value of a cell in a result column, which may be JSON text."""
         if self.kind != "values":
             return cell
         return self.values[self._cells.tolist().index(cell)]
@@ -111,7 +111,7 @@ def _sobol(size: int, seed: int, first: int, last: int) -> Array:
 def _saltelli(sampling: Sampling, size: int, first: int, last: int) -> Array:
     """Return points ``first`` to ``last - 1`` of Saltelli's design, one row per point.
 
-    The blocks are matrices A and B, then A with each column in turn replaced by that of B.
+    The blocks are matrices A and B, then A with each column in turn replaced by the column of B.
     """
     count, blocks = sampling.count or 0, []
     while first < last:

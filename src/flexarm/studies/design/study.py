@@ -103,7 +103,7 @@ def study(
 
 
 def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> Iterator[Made]:
-    """Return an iterator over chunk numbers and encoded result files, computed as consumed.
+    """Return an iterator over chunk numbers and encoded result files, computed on demand.
 
     Errors of the plan are raised before the first chunk.
     """

@@ -57,7 +57,7 @@ def to_bytes(columns: Columns, kind: str) -> bytes:
 
 
 def of_file(path: Path) -> tuple[Columns, str]:
-    """Return the columns stored in a file and the checksum it states, empty if it states none."""
+    """Return the columns in a file, and the checksum it states; an empty one if none."""
     if path.suffix == ".npz":
         with np.load(path) as file:
             stated = str(file[CHECKSUM]) if CHECKSUM in file.files else ""
@@ -188,7 +188,7 @@ class StudyTable:
         return cls(folder, about)
 
     def _holds(self) -> bool:
-        """Return whether the folder still contains this study with the same chunk size."""
+        """Return whether the folder still holds this study with the same chunk size."""
         there = self.open(self.folder).about
         return all(there[key] == self.about[key] for key in ("digest", "chunk"))
 

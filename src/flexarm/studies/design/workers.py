@@ -79,7 +79,7 @@ def compute_in_processes(
 
 
 class _Line:
-    """A worker process that computes chunks of a study one at a time."""
+    """A worker process that computes a study's chunks one at a time."""
 
     def __init__(self, packed: bytes, kind: str) -> None:
         self._task = packed, kind

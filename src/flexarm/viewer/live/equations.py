@@ -2,8 +2,8 @@
 
 The quantities with a slider are an input vector, ``settings``: gravity [m/s^2] along a fixed
 direction, payload [kg], a factor of all stiffnesses, and a damping ratio of the arm's modes at the
-start, which is added to the damping of the model file. Shape functions remain those of the model
-file. The servos of the model file and their timed targets are part of the motion.
+start, which is added to the damping of the model file. The shape functions of the model file are
+kept. The servos of the model file and their timed targets are part of the motion.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ from flexarm.viewer.constants import DAMPED_FREQUENCY, HELD_PLACES
 
 @dataclass(frozen=True)
 class ServoTargets:
-    """Targets of a servo in order of time; each is valid from the start of its channel on."""
+    """Targets of a servo in order of time; each applies from the start of its channel."""
 
     channels: tuple[Channel, ...]
 
@@ -64,7 +64,7 @@ class ServoTargets:
 
 @dataclass(frozen=True)
 class Programme:
-    """Servos of a model file that a page simulates, with the targets set by timed events."""
+    """Servos that a page simulates, with the targets that timed events set."""
 
     servos: tuple[Servoed, ...]  # simulated servos
     targets: tuple[ServoTargets, ...]  # target of each of these servos
@@ -107,7 +107,7 @@ def programme(model: Model, *, plays: bool = True) -> Programme:
 
 
 def _is_played(event: Event, names: set[str]) -> bool:
-    """Return whether an event only sets targets of given servos at a scheduled time."""
+    """Return whether an event only sets servo targets at a scheduled time."""
     actions = {action for action in ACTIONS if getattr(event, action)}
     changes = {key for change in event.servo.values() for key in change}
     is_timed = event.at is not None and actions == {"servo"}
@@ -191,13 +191,13 @@ class LiveArm:
 
     @property
     def _some(self) -> tuple[float, float]:
-        """Gravity and payload, replaced by 1 if zero, so that the equations contain both terms."""
+        """Gravity and payload with 1 in place of 0, so that the equations contain both terms."""
         gravity, payload = self.settings[:2].tolist()
         return gravity or 1.0, payload or 1.0
 
     @property
     def driven(self) -> tuple[Axis, ...]:
-        """Joint axes that take an input."""
+        """Joint axes that have an input."""
         return tuple(axis for axis in self.model.axes if axis.driven)
 
     @cached_property
@@ -217,7 +217,7 @@ class LiveArm:
 
     @cached_property
     def _bodies(self) -> tuple[Inertia, Inertia]:
-        """Inertia at the last link's tip without payload, and inertia of a payload of 1 kg."""
+        """Inertia at the last link's tip without payload, and inertia of a unit payload (1 kg)."""
         arm, last = self.model.arm, len(self.model.links) - 1
         without_payload = tip_inertia(arm.model_copy(update={"payload": None}), last)
         if arm.payload is None or not arm.payload.mass:
@@ -248,7 +248,7 @@ class LiveArm:
         return (*points, (len(self.model.links), 0.0))
 
     def motion(self) -> tuple[Stream, Stream]:
-        """Return two operation streams: for terms of the settings alone, and for the motion.
+        """Return two operation streams: terms of the settings alone, and the motion.
 
         The second computes accelerations (n,), powers (4,) and the rates dx of servo states. Its
         inputs are q, v, wrench factors w, prescribed accelerations ``prescribed_a``; the inputs u,
@@ -285,7 +285,7 @@ class LiveArm:
 
     @cached_property
     def grip(self) -> Stream:
-        """Operation stream for a point (3,) and its Jacobian (3, n).
+        """Operation stream for the pulled point (3,) and its Jacobian (3, n).
 
         The inputs are q and the weights of the points at which the arm can be pulled.
         """
@@ -322,7 +322,7 @@ class LiveArm:
         return np.array(jacobians).reshape(-1, 3, self.model.size)
 
     def turn(self) -> list[Stream]:
-        """Return an operation stream that resets the reference attitudes; an empty list if none.
+        """Return an operation stream that re-bases reference attitudes; empty if there are none.
 
         From q, v and attitudes (3 k, 3) it computes the same motion with angles 0, their rates,
         and the new attitudes, which equal the current attitudes.
@@ -380,7 +380,7 @@ class LiveArm:
         )
 
     def _numbers(self, pattern: Pattern, settings: Expr) -> Expr:
-        """Return the model's numeric parameters as expressions, linear in gravity and payload."""
+        """Return the model's numbers as expressions that are linear in gravity and payload."""
         g, m = self._some
         models = (self.at(g, m), self.at(2 * g, m), self.at(g, 2 * m))
         base, at_twice_gravity, at_twice_payload = (
@@ -407,7 +407,7 @@ def _motion(
 ) -> tuple[Expr, Expr, Expr]:
     """Return expressions of accelerations, powers and rates of the servo states.
 
-    The powers are those of inputs, pull and wrenches, prescribed motions, and damping.
+    There are four powers: of inputs, of pull and wrenches, of prescribed motions, and of damping.
     """
     q, v, w, prescribed_a, u, r, x, play, hand, servo, grip = symbols
     rows, n = ca.SX(constant(arm.rows)), arm.model.size

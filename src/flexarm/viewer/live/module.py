@@ -28,7 +28,7 @@ SLOTS = {"t": "t", "h": "next_step", "steps": "steps", "limit_reached": "limit_r
 
 @kernel
 def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
-    """Integrate up to a time [s], in at most ``budget`` steps; return why integration stopped.
+    """Integrate up to a time [s] in at most ``budget`` steps; return why integration ended.
 
     ``changed`` is 1 if inputs or state were changed since the last call, else 0.
     """
@@ -78,7 +78,7 @@ class LiveProblem(InitialValueProblem):
         return np.concatenate([start.q, start.v, np.zeros(more)])
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Return the system of equations, inputs, wrenches, motions and targets, and its arrays."""
+        """Return equations and channels as one system, and its arrays by name."""
         arm, buffers, groups = self.arm, self.buffers, self.groups
         input_channels, factors, motions = groups[:3]
         rows = [channel.pieces for channel in (*input_channels, *factors, *motions)]

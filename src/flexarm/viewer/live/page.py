@@ -73,8 +73,8 @@ def live(
 
     Notes
     -----
-    Equations and classical Runge-Kutta steps are those of `flexarm.simulate` with ``rk4``,
-    compiled to WebAssembly. Shapes stay those of the given arm for all positions of the sliders.
+    The page integrates the equations of `flexarm.simulate` with ``rk4``, compiled to WebAssembly.
+    The shapes of the given arm are kept for all positions of the sliders.
     """
     require_flag("all_shapes", all_shapes)
     if not isinstance(arm, Model):
@@ -220,7 +220,7 @@ def _joints(arm: LiveArm, tuning: Tuning, holding: list[float]) -> list[dict[str
 
 
 def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
-    """Return the lower and upper bound of a servo's target [rad or m]."""
+    """Return the lower and upper bound of a servo's target slider [rad or m]."""
     limits, half_range = axis.acts.limits, SERVO_TURN if axis.turns else max(0.5 * length, 0.05)
     low = start - half_range if limits is None or limits.lower is None else float(limits.lower)
     high = start + half_range if limits is None or limits.upper is None else float(limits.upper)
@@ -249,7 +249,7 @@ def _scale_states(rest_position: Array, plucked: list[dict[str, Any]]) -> Array:
 
 
 def _holding(arm: LiveArm, equilibrium_: Equilibrium | None) -> list[float]:
-    """Return the efforts that hold the arm at its start [N m or N], at the joints; else zeros."""
+    """Return the joint efforts [N m or N] that hold the arm at its start; zeros if unknown."""
     if equilibrium_ is None:
         return [0.0] * len(arm.driven)
     inputs = equilibrium_.point.u.tolist()
@@ -292,7 +292,7 @@ def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
 
 
 def _limits(model: Model) -> dict[str, float | None]:
-    """Return the initial ranges of the colour scales, which grow during the motion."""
+    """Return initial ranges of the colour scales; the page extends them during the motion."""
     flexible = flexible_links(model)
     if not flexible:
         return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}

@@ -188,7 +188,7 @@ def _contact_matrices(contacts: Sequence[Contact], M: Array, jacobians: Array) -
 
 
 def _decay(M: Array, K: Array, D: Array) -> float:
-    """Return the largest decay rate [1/s] of the motions that do not vibrate.
+    """Return the largest decay rate [1/s] of motions that do not oscillate.
 
     The rate is largest for the least stiffness K and the largest damping D.
     """
@@ -197,10 +197,10 @@ def _decay(M: Array, K: Array, D: Array) -> float:
 
 
 def _gains(inertia: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
-    """Return stiffness and damping of a servo that moves all bodies outboard of its joint.
+    """Return stiffness and damping of a servo for all bodies outboard of its joint.
 
-    At high frequencies the servo moves little more than the hub. The gains are limited so that its
-    frequency there is at most that of the fastest mode.
+    At high frequencies the servo moves little more than the hub. The gains are limited so that the
+    servo's frequency is at most the fastest mode's frequency.
     """
     stiffness, damping = inertia * rate**2, 2 * SERVO_DAMPING * inertia * rate
     return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
@@ -335,7 +335,7 @@ def _with_fewer_shapes(prepared: Prepared) -> Model:
 
 
 def _counts(model: Model, part: LinkModel, fast: np.ndarray) -> dict[str, int]:
-    """Return the numbers of shapes of a link below the frequency limit, by direction."""
+    """Return, by direction, how many shapes of a link are below the frequency limit."""
     counts: dict[str, int] = {}
     for direction, key in COUNTS.items():
         are_fast = [

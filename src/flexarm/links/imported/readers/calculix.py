@@ -78,7 +78,7 @@ SOLIDS = {
 
 
 def _monomials(points: Array, powers: Array, axis: int | None = None) -> Array:
-    """Evaluate n monomials, or their derivatives along an axis, at points: (points, n)."""
+    """Evaluate n monomials, or their derivatives along an axis, at points, (points, n)."""
     factor = np.ones(len(powers))
     if axis is not None:
         factor, powers = powers[:, axis].copy(), powers.copy()
@@ -129,13 +129,13 @@ class Results:
 
 @dataclass
 class NodeSet:
-    """Set of node numbers, with ranges stored unexpanded."""
+    """Set of node numbers, in which ranges are stored unexpanded."""
 
     nodes: set[int] = field(default_factory=set)
     ranges: set[range] = field(default_factory=set)
 
     def rows(self, numbers: Integers) -> Integers:
-        """Return the indices of the mesh nodes, with numbers (N,), that are in the set."""
+        """Return the indices, among mesh nodes numbered (N,), of the nodes in the set."""
         is_member = [n in self.nodes or any(n in interval for interval in self.ranges)
                   for n in numbers.tolist()]  # fmt: skip
         return np.flatnonzero(is_member).astype(np.int64)
@@ -143,7 +143,7 @@ class NodeSet:
 
 @dataclass
 class Deck:
-    """Node sets of an .inp file by name, and its densities [mass/length^3]."""
+    """Contents of an .inp file: node sets by name, and densities [mass/length^3]."""
 
     sets: dict[str, NodeSet] = field(default_factory=dict)
     densities: set[float] = field(default_factory=set)

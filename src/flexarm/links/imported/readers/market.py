@@ -1,4 +1,4 @@
-"""Reader of Matrix Market files, which checks heads against the file size before allocating memory.
+"""Reader of Matrix Market files that checks headers against the file size first.
 
 SciPy's own reader (1.17) is not used because damaged files crash the process.
 """
@@ -27,7 +27,7 @@ ENTRY = {"coordinate": 6, "array": 2}  # bytes of the shortest entry: "1 1 1" or
 
 @dataclass(frozen=True)
 class Head:
-    """Head of a Matrix Market file: shape and storage format of the matrix."""
+    """Header of a Matrix Market file: shape and storage format of the matrix."""
 
     shape: tuple[int, int]
     entries: int  # number of entries listed
@@ -42,7 +42,7 @@ def is_market(content: bytes) -> bool:
 
 
 def market_head(content: bytes, name: str) -> Head:
-    """Parse the head of a Matrix Market file.
+    """Parse the header of a Matrix Market file.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def read_market(content: bytes, name: str) -> Any:
 
 
 def _numbers(content: bytes, head: Head, name: str) -> Array:
-    """Return the numbers after the head, one row per entry: (entries, 3) or (entries, 1)."""
+    """Return the numbers after the header, one row per entry: (entries, 3) or (entries, 1)."""
     width = 3 if head.listed else 1
     if not content[head.end :].strip():
         numbers = np.zeros((0, width))
@@ -144,7 +144,7 @@ def _numbers(content: bytes, head: Head, name: str) -> Array:
 
 
 def _filled(values: Array, head: Head) -> Array:
-    """Return the dense matrix of values in column order, or of a symmetric lower triangle."""
+    """Return the dense matrix of values in column order, or in a symmetric lower triangle."""
     if not head.symmetric:
         return values.reshape(head.shape, order="F")
     matrix = np.zeros(head.shape)

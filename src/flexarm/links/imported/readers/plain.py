@@ -91,7 +91,7 @@ def _npz(content: bytes, name: str) -> dict[str, Any]:
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
-    """Return an array of an NPZ file, after a check of its head against the bytes present."""
+    """Return an array of an NPZ file after checking its header against the bytes present."""
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         heads = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
@@ -123,7 +123,7 @@ MASS: Powers = (0, 1, 0)
 
 @dataclass
 class ArrayReader:
-    """Reader of arrays from keys of the plain form, converted to SI units.
+    """Reader of arrays by key from the plain form of a body, with conversion to SI units.
 
     An invalid array adds an error to the findings and is replaced by zeros, which take no memory
     whatever shape the file states.
@@ -200,7 +200,7 @@ class ArrayReader:
         return self.read(key, shape, powers) if key in self.keys else None
 
     def _numbers(self, key: str, largest: float = LARGEST) -> Array | None:
-        """Return a key's finite numbers as an array, or None after adding an error."""
+        """Return a key's finite numbers as an array; add an error and return None if invalid."""
         if key not in self.keys:
             self.findings.refuse((key,), "is required. Was the file cut off?")
             return None
@@ -305,7 +305,7 @@ class ArrayReader:
         return csr_array((data, *indices), shape=(n, n))
 
     def stated(self) -> Stated:
-        """Return mass, centre and inertia about the origin stated in the file, None if absent."""
+        """Return mass, centre and inertia about the origin as the file states them, else None."""
         key = "total_mass" if "total_mass" in self.keys else "mass"
         is_stated = key in self.keys and is_single(self.keys[key])
         return (
@@ -335,7 +335,7 @@ class ArrayReader:
 
 
 def is_single(value: Any) -> bool:
-    """Return whether a value is a single number or text rather than a list or array."""
+    """Return whether a value is a single number or text, not a list or array."""
     return not isinstance(value, list) and np.ndim(value) == 0
 
 
@@ -381,7 +381,7 @@ ARRAYS: dict[str, tuple[str, Shape, Powers | tuple[Powers, ...]]] = {
 
 
 def arrays_beside(side: SideFile) -> SideFile | None:
-    """Return the NPZ file that belongs to a JSON file, None where one file contains all data."""
+    """Return the NPZ file that belongs to a JSON file; None if the JSON file is complete."""
     if side.content[:2] == b"PK":
         return None
     keys = read_arrays(side.content, side.name)

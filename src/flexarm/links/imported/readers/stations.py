@@ -37,7 +37,7 @@ KEYS = {
 
 
 def unit_of(symbol: str) -> AfterValidator:
-    """Return a validator that accepts units of the same quantity as `symbol`."""
+    """Return a validator that accepts units of the quantity of the unit `symbol`."""
 
     def check(value: str) -> str:
         try:
@@ -69,7 +69,7 @@ class Units(Part):
 
 
 class Interface(Part):
-    """Root frame of the link's flexible span, in the frame of the data.
+    """Root frame of the flexible span, given in the frame of the data.
 
     ``rotation`` contains the angles [rad] about the data's fixed x, then y, then z axis.
     """
@@ -113,12 +113,12 @@ class ModalFile(Part):
 
     @property
     def mode_names(self) -> tuple[str, ...]:
-        """Names of the modes, ``mode1`` and so on where the file gives none."""
+        """Names of the modes; ``mode1`` and so on for unnamed modes."""
         return tuple(mode.name or f"mode{i}" for i, mode in enumerate(self.modes, 1))
 
 
 def read_stations(side: SideFile) -> tuple[ModalData, Findings]:
-    """Read modal data at stations, including those of a station table.
+    """Read modal data at stations, also from a separate station table.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
 
 
 def _locate(source: text.Source, path: text.Path) -> text.Position:
-    """Return the position of a value in the file; for values of a table, of the table's name."""
+    """Return the position of a value in the file; for a table's value, of the table's name."""
     return source.locate(path if source.at(path[:1]) is not None else ("table",))
 
 
@@ -188,7 +188,7 @@ def _problems(
 
 
 def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
-    """Yield an error for each pair of alternative keys given both, or required and not given."""
+    """Yield an error per pair of alternative keys: both given, or a required one missing."""
     for first, second in (
         ("stations", "table"),
         ("station_mass", "mass_per_length"),
@@ -241,7 +241,7 @@ def _count_problems(
 
 
 def _plain_keys(file: ModalFile, stations: dict[str, Any]) -> dict[str, Any]:
-    """Return the contents of a file as keys of the plain form."""
+    """Convert the contents of a file to keys of the plain form."""
     n = len(stations["nodes"])
     keys = {
         "name": file.name,
@@ -264,7 +264,7 @@ def _plain_keys(file: ModalFile, stations: dict[str, Any]) -> dict[str, Any]:
 
 
 def _listed_keys(file: ModalFile) -> dict[str, Any]:
-    """Return stations, masses and shapes listed in the file itself, as keys of the plain form."""
+    """Convert stations, masses and shapes listed in the file to keys of the plain form."""
     stations = np.array(file.stations)
     if stations.ndim == 1:
         stations = np.stack([stations, 0 * stations, 0 * stations], axis=1)
@@ -280,7 +280,7 @@ def _listed_keys(file: ModalFile) -> dict[str, Any]:
 
 
 def _table_keys(file: ModalFile, columns: Mapping[str, Array]) -> dict[str, Any]:
-    """Return stations, masses and shapes of a station table; omitted columns are zero."""
+    """Convert a station table to keys of the plain form; missing columns are zero."""
     zeros = np.zeros(len(columns["x"]))
 
     def triples(names: tuple[str, ...], mode: str = "") -> Array:

@@ -23,13 +23,13 @@ KINDS = {
 
 @dataclass
 class Entries:
-    """Entries of a symmetric matrix by pair of unknowns; one triangle suffices."""
+    """Entries of a symmetric matrix by pair of unknowns; one triangle is enough."""
 
     title: str  # name in the file
     values: dict[tuple[Label, Label], float] = field(default_factory=dict)
 
     def add(self, row: Label, column: Label, value: float, location: str) -> None:
-        """Add an entry.
+        """Add an entry to the matrix.
 
         Raises
         ------
@@ -49,7 +49,7 @@ class Entries:
         return {label for pair in self.values for label in pair}
 
     def matrix(self, order: Mapping[Label, int]) -> Array:
-        """Return the symmetric matrix for a given order of unknowns."""
+        """Return the symmetric matrix with its unknowns in a given order."""
         matrix = np.zeros((len(order),) * 2)
         for (row, column), value in self.values.items():
             i, j = order[row], order[column]
@@ -60,7 +60,7 @@ class Entries:
 
 
 class Matrices(dict[str, Entries]):
-    """Matrices of a superelement by kind, a key of `KINDS`, at most one per kind."""
+    """Matrices of a superelement, at most one of each kind in `KINDS`."""
 
     def begin(self, kind: str, title: str, location: str) -> Entries:
         """Add an empty matrix of a kind and return it.
@@ -242,7 +242,7 @@ def read_dmig(text: str, name: str) -> Matrices:
 
 
 def _fields(line: str) -> list[str]:
-    """Return the name and fields of a line, fields of 16 characters after a star, else of 8."""
+    """Split a line into name and fields, of 16 characters after a star, else of 8."""
     size = WIDE if "*" in line[:8] else 8
     body = line[8:72]
     return [

@@ -115,7 +115,7 @@ def _nodes(datasets: list[dict[str, Any]], path: Path) -> tuple[list[int], Array
 def _shape(
     mode: dict[str, Any], row: dict[int, int], keys: tuple[str, str, str], path: Path
 ) -> Array:
-    """Return displacements or rotations of a mode at all nodes, (N, 3), 0 where not given."""
+    """Return a mode's displacements or rotations at all nodes, (N, 3); 0 where not given."""
     shape = np.zeros((len(row), 3))
     try:
         values = np.stack([np.ravel(mode[key]) for key in keys], axis=1)
@@ -145,7 +145,7 @@ def _require_bounded(values: Array) -> Array:
 
 
 def _real(values: Any) -> Array:
-    """Return complex shapes as real ones, rotated to the phase with the largest real part."""
+    """Return complex shapes as real ones, at the phase where the real part is largest."""
     if not np.iscomplexobj(values):
         return np.asarray(values, dtype=float)
     angle = np.angle(np.sum(values**2)) / 2
@@ -172,7 +172,7 @@ def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
 def fitted_masses(
     positions: Array, shapes: Array, modal: Array, keys: dict[str, Any], path: Path
 ) -> Array:
-    """Return nonnegative node masses (N,) fitted to a body's mass moments and modal masses.
+    """Fit nonnegative node masses, (N,), to a body's mass moments and modal masses.
 
     Total mass, centre and inertia have the highest weight in the least-squares fit; the other
     conditions are that modes are orthogonal and have the modal masses of the file.

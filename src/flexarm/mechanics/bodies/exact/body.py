@@ -46,12 +46,12 @@ class Exact(BeamBody):
 
     @property
     def _moved(self) -> Collocation:
-        """Collocation nodes whose shape functions refer to the (combined) amplitudes."""
+        """Collocation nodes whose shape functions refer to the combined amplitudes."""
         return self.nodes.combined if self.combined else self.nodes
 
     @property
     def basis(self) -> Expr | None:
-        """Matrix (m, m) from combined amplitudes to amplitudes, or None if they are the same."""
+        """Matrix (m, m) from combined amplitudes to amplitudes; None if both are the same."""
         basis = self.nodes.basis if self.combined else None
         return None if basis is None else constant(basis)
 
@@ -75,7 +75,8 @@ class Exact(BeamBody):
     def station(self, q: Expr, s: float) -> Local:
         """Compute the pose of the section at s in the root frame.
 
-        For a sliding link, the pose is that of the material at s, which moves along s.
+        For a sliding link, it is the pose of the material currently at s, which moves along the
+        link.
         """
         own, where, parents = own_values(self.part, q), np.array([s]), self.beam.parents
         m, functions = self.motion(own, 0 * own), self.nodes.functions(where)
@@ -115,7 +116,7 @@ class Exact(BeamBody):
         return add(terms, rotary)
 
     def rotary(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the rotary inertia of sections that `material` does not contain."""
+        """Compute the part of the sections' rotary inertia that `material` does not contain."""
         total, amounts = super().rotary(own, rates, omega), self.beam.amounts(own, rates)
         powers = enumerate(self.nodes.powers if self.slides else (), 1)
         turned = (grown_rotary_terms(nodes, k, amounts, rates, omega)
@@ -150,7 +151,7 @@ class Exact(BeamBody):
         return max(CUBIC, (self.nodes.degree + 3) // 2)
 
     def vectors(self, own: Expr) -> list[Vector]:
-        """Return the tangents at the nodes and the sections' unit vectors that have masses."""
+        """Return the tangents at the nodes, and the sections' unit vectors with point masses."""
         if self.slides:
             return []
         moving, vectors = self.material(own, 0 * own)[0].moving, list[Vector]()

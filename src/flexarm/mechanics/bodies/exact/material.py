@@ -1,4 +1,4 @@
-"""Mass points of an exact beam as a field of its tangents.
+"""Mass points of an exact beam as a vector field in terms of its tangents.
 
 The rotary inertia (Jx, Jy, Jz) of a section about its own axes equals that of masses
 ``(Jy + Jz - Jx)/2``, ... at the ends of unit vectors along the section's x, y and z axes; the
@@ -18,7 +18,7 @@ SHARES = np.array([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]) / 2
 
 
 def material_basis(nodes: Collocation, mass: float) -> Basis:
-    """Return the integrals over the mass [kg] of the functions of a span's position field."""
+    """Return the mass integrals [kg] of the functions in a span's position field."""
     weights = vector_masses(nodes)[nodes.count :]
     gram = {
         (p, q): _joined(nodes.gram[a, b], weights)
@@ -30,7 +30,7 @@ def material_basis(nodes: Collocation, mass: float) -> Basis:
 
 
 def section_vectors(nodes: Collocation, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Expr]]:
-    """Return the sections' unit vectors, in the form of the argument of `AxisMotion.field`."""
+    """Return the sections' unit vectors as an argument of `AxisMotion.field`."""
     places, gains, sweeps = list[Expr](), list[Expr](), list[Expr]()
     for g in range(nodes.count):
         bend, twist = nodes.turn[:, g : g + 1], nodes.twist[g : g + 1]

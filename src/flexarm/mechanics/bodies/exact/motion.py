@@ -97,7 +97,7 @@ class AxisMotion:
     def field(self, turning: Sequence[tuple[Expr, Expr, Expr]] = ()) -> MovingField:
         """Return the field of positions, as coefficients of ``I``, (G,) per axis.
 
-        Of a sliding link they are those of ``I, (1 - xi) l, (1 - xi)^2 dl/dxi``.  ``turning`` has
+        For a sliding link they multiply ``I, (1 - xi) l, (1 - xi)^2 dl/dxi``.  ``turning`` has
         values, biases and Jacobians, for each axis of the link, of further functions.
         """
         e, t, identity = self.e, self.t, np.eye(self.place.shape[1])
@@ -122,7 +122,7 @@ class AxisMotion:
 
 @dataclass(frozen=True)
 class AxisPoint:
-    """Position s on a beam: functions there, and how the section at s moves along the span.
+    """A position s on a beam: function values there, and motion of the section along the span.
 
     Functions are followed by their first and second derivatives in s where the section moves.
     """
@@ -141,7 +141,7 @@ def section_motion(
     rates: Expr | None = None,
     combined: Sequence[Expr] | None = None,
 ) -> tuple[SectionMotion, Expr]:
-    """Compute the motion of a section.
+    """Compute the motion of a section of an exact beam.
 
     Parameters
     ----------
@@ -183,5 +183,5 @@ def section_motion(
 
 
 def summed(weights: Array | Expr, vectors: Expr) -> Expr:
-    """Return the weighted sum of vectors at the nodes, (3,), with weights per axis, (3, G)."""
+    """Return a weighted sum of node vectors, (3,), with weights per axis, (3, G)."""
     return ca.sum2((constant(weights) if isinstance(weights, np.ndarray) else weights) * vectors)

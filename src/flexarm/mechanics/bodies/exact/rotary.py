@@ -28,7 +28,7 @@ from flexarm.spatial import Array, Expr, constant
 def rotary_terms(
     nodes: Collocation, moved: Collocation, d: Expr, rates: Expr, omega: Expr
 ) -> Terms:
-    """Compute the inertia terms of the rotary inertia ``nodes.rotary`` of the sections.
+    """Compute the inertia terms of the sections' rotary inertia ``nodes.rotary``.
 
     ``moved`` contains the shapes of the section angles per (combined) amplitude.
     """
@@ -79,7 +79,7 @@ def rotary_terms(
 def grown_rotary_terms(
     nodes: Collocation, power: int, e: Amounts, rates: Expr, omega: Expr
 ) -> Terms:
-    """Compute the inertia terms of a sliding link's sections beyond those of first-order angles.
+    """Compute a sliding link's rotary inertia terms beyond first-order section angles.
 
     Their rotary inertia ``nodes.rotary`` is multiplied by a power of the exposed length.
     """

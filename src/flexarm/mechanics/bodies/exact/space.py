@@ -106,7 +106,7 @@ Sums = dict[tuple[int, int], Expr]  # by axis and space of functions, (G,) each
 
 @dataclass(frozen=True)
 class Passing:
-    """Material that passes the nodes of a sliding link, at the velocity ``(1 - xi) l' P``.
+    """Material of a sliding link that passes the nodes at the velocity ``(1 - xi) l' P``.
 
     Its accelerations have terms in ``(1 - xi) l`` and in ``(1 - xi)^2 dl/dxi``.  The latter are
     integrated by parts; the boundary term at the mouth is combined with the momentum of the
@@ -124,7 +124,7 @@ class Passing:
 
     @cached_property
     def ahead(self) -> Expr:
-        """Square of the rate of the length over the length."""
+        """Squared rate of the exposed length, divided by the length."""
         return self.m.e.out**2 / self.m.e.length
 
     @cached_property
@@ -145,11 +145,11 @@ class Passing:
 
     @cached_property
     def slowed(self) -> Sums:
-        """Integrals of ``(1 - xi)^2 l`` times the tangents with the functions of each space."""
+        """Mass integrals of ``(1 - xi)^2 l`` times tangents and interpolation functions."""
         return self.integrated(self.nodes.passed, self.along)
 
     def integrated(self, table: Array, vectors: Sequence[Expr]) -> Sums:
-        """Return the integrals of node vectors with the functions of each space, (G,) each.
+        """Return mass integrals of node vectors times interpolation functions, (G,) each.
 
         ``table[s, a]`` is the matrix (G, G) of integrated products; keys are an axis and a space s.
         """
@@ -157,7 +157,7 @@ class Passing:
         return {(a, s): constant(table[s, own[a]]) @ vectors[a] for a in XYZ for s in own}
 
     def pull(self, axis: int) -> Expr:
-        """Return the generalised force (G,) of passing material on the vectors R along an axis."""
+        """Return the generalised force (G,) of passing material on the vectors R of one axis."""
         own, Y = self.nodes.spaces, self.accelerations
         felt = sum(
             constant(self.nodes.passing[own[axis], s]) @ Y[axis, s] for s in sorted(set(own))
@@ -165,9 +165,9 @@ class Passing:
         return felt - self.ahead * self.slowed[axis, own[axis]]
 
     def terms(self, accelerations: Sums) -> Terms:
-        """Compute the inertia terms of the passing material, without those of `pull`.
+        """Compute the inertia terms of passing material, except the force of `pull`.
 
-        ``accelerations`` are those in the functions of the nodes.
+        ``accelerations`` are coefficients of the node functions.
         """
         nodes, m, new, P = self.nodes, self.m, type(self.spin), self.along
         own, ahead, Y, w = nodes.spaces, self.ahead, self.accelerations, self.slowed

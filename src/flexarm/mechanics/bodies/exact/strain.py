@@ -2,8 +2,8 @@
 
 With ``w = a b' - b a'`` the curvatures in axes rotated by bending are ``k_a = a' + G w b`` and
 ``k_b = b' - G w a``, and the torsion is ``f' - w T``; the twist rotates the curvatures into the
-section's axes. In plane bending the energy is that of linear theory. A link without twist shapes
-has no torsional strain. If sections shear, the axis is inclined to the section normals by
+section's axes. In plane bending the energy equals the energy of linear theory. A link without twist
+shapes has no torsional strain. If sections shear, the axis is inclined to the section normals by
 ``(l_a, l_b)``, which are rotated into the section's axes like the curvatures ``(a', b')``.
 """
 
@@ -21,7 +21,7 @@ from flexarm.spatial import Array, Expr, constant
 
 @dataclass(frozen=True)
 class Measured:
-    """Strain measures of the sections at the nodes, with the associated stiffnesses."""
+    """Strain measures of the sections at the nodes, with the stiffnesses they belong to."""
 
     # a, b, f and a', b', f' (or the shear slopes along y and z, and 0) per amplitude, (G, m) each.
     rows: tuple[Array, ...]
@@ -40,7 +40,7 @@ class Measured:
 
     @property
     def used(self) -> tuple[bool, ...]:
-        """Six flags: which strain measures depend on the amplitudes; empty without interaction."""
+        """Six flags: whether each strain measure depends on the amplitudes; empty if uncoupled."""
         a, b, f, *strained = (bool(np.any(rows)) for rows in self.rows)
         if not ((a and b) or ((a or b) and f and not self.alike)) or not any(strained):
             return ()
@@ -53,7 +53,7 @@ class Measured:
 
 
 def strains(nodes: Collocation) -> bool:
-    """Return whether the elastic energy differs from that of linear theory.
+    """Return whether the elastic energy is more than linear theory's quadratic form.
 
     This requires bending in two planes, or bending in a plane together with twist.
     """

@@ -88,7 +88,7 @@ def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangen
 
 
 def scaled_rows(rows: Expr, factors: Expr) -> Expr:
-    """Return a matrix (3, n) with columns scaled by factors (1, n); zero rows stay structural."""
+    """Return a matrix (3, n) with columns scaled by (1, n); zero rows stay structural zeros."""
     return ca.vertcat(*[rows[k, :] * factors if rows[k, :].nnz() else rows[k, :] for k in range(3)])
 
 
@@ -186,7 +186,7 @@ def _series(x: E, k: int) -> E:
 
 @cache
 def _coefficients(k: int) -> tuple[float, ...]:
-    """Return the coefficients, lowest power first, of a polynomial close to the series.
+    """Return the coefficients, lowest power first, of a polynomial that approximates the series.
 
     The truncated Chebyshev expansion is accurate for angles up to pi.
     """
@@ -222,7 +222,7 @@ class Turned:
 
 
 def turned(at: Angles, rates: Angles) -> Turned:
-    """Compute a section's rotation: twist about x, then the smallest rotation onto the tangent."""
+    """Compute a section's rotation: twist about x, then the shortest rotation onto the tangent."""
     f, F, bent = at.twist, rates.twist, Bent.of(at, rates)
     rotation: Expr = ca.horzcat(*[ca.vertcat(*axis) for axis in bent.axes])
     # Bending turns about an axis across x, so vectors in bent axes differ from those in link axes
