@@ -58,7 +58,7 @@ def compare(
     """
     unloaded = RicherArm(model).unloaded_directions(motion, RESOLUTION * rtol)
     richer, richest = (
-        enriched(model, number, unloaded) for number in (ADDED_SHAPES, MORE_ADDED_SHAPES)
+        enriched(model, number, unloaded).model for number in (ADDED_SHAPES, MORE_ADDED_SHAPES)
     )
     runs = [(motion_, *simulate(motion_)) for motion_ in (richer, richest)]
     rows = [common_samples(motion.t, motion_.t) for _, motion_, _ in runs]

@@ -52,9 +52,9 @@ IDLE_PERIOD, FOLLOWING_PERIOD = 1e-6, 0.03
 CONVERGENT_RATIO = 0.5
 
 # Errors of frequencies
-# Shapes per direction beyond those of the arm, and how many of them are the last step, whose change
-# shows how far the first has converged.
-MORE_SHAPES, LAST_SHAPES = 4, 2
+# Shapes per direction beyond those of the arm, by order of the stiffness, and how many of them are
+# the last step, whose change shows how far the first has converged.
+MORE_SHAPES, LAST_SHAPES = {2: 5, 1: 4}, 2
 FIRST_FREQUENCIES, PRINTED_SUMS = 3, 12  # whose largest errors are printed; whose sums are
 
 # Printed errors, relative: the largest, since two motions within a range do not differ by more; the

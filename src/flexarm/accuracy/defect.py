@@ -150,7 +150,7 @@ class RicherArm:
     def __init__(self, model: Model) -> None:
         self.original, self.rich = model, richer(model)
         self.model = self.rich.model
-        self.kept = list(self.rich.kept)
+        self.kept = self.rich.kept
         # Of exact links: slice of their coordinates, and coupling of bending and twist.
         pairs = zip(self.original.links, self.model.links, strict=True)
         self.twisted = [
@@ -324,7 +324,7 @@ class RicherArm:
                     np.einsum("kit,ti->tk", torques, all_coordinates[:, modes]) / 2
                 )
             for k, group in enumerate((self.rich.more, self.rich.left_out)):
-                block_loads[:, list(group), k] = residual[:, list(group)]
+                block_loads[:, group, k] = residual[:, group]
             block_loads[:, self.kept, 2] = q @ shear_stiffness - a[:, self.kept] @ rotary_inertia
         return masses
 
@@ -333,7 +333,7 @@ class RicherArm:
         kick = np.zeros((self.model.size, 3))
         momenta = mass[:, self.kept] @ jump
         for k, group in enumerate((self.rich.more, self.rich.left_out)):
-            kick[list(group), k] = -momenta[list(group)]
+            kick[group, k] = -momenta[group]
         return kick
 
     def _intervals(

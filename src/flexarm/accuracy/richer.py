@@ -1,47 +1,64 @@
-"""Arms with more shapes than a given model: by linear theory, by its own theory, or refined."""
+"""Arms with more shapes than a given model, by linear theory or by the theory of the model."""
 
 from collections.abc import Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.accuracy.constants import (
     ADDED_SHAPES,
     CANDIDATES,
     DEPENDENT_ENERGY,
     LAST_SHAPES,
-    MORE_SHAPES,
 )
 from flexarm.arm import Arm
-from flexarm.arm.shapes import Lumped, Polynomials
+from flexarm.arm.shapes import Lumped
 from flexarm.errors import ModelError
-from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes, Span, SpanCurves
+from flexarm.links.base import DIRECTIONS, Direction, Shapes, Span, SpanCurves
 from flexarm.links.basis import MOTIONS, BeamDirection, join, own_stiffness
 from flexarm.links.body_data import BodyData
-from flexarm.links.families.arm_modes import moment_curves, moment_shapes
-from flexarm.mechanics.constants import SHAPE_STATIONS
+from flexarm.links.families.arm_modes import moment_curves
 from flexarm.mechanics.deformed import flexible_links
-from flexarm.mechanics.drives import hub_row
 from flexarm.model import LinkModel, Model
 from flexarm.model.arm_modes import chosen_shapes
 from flexarm.model.assemble import assemble
-from flexarm.model.elastic import Theory, link_damping, link_shapes
+from flexarm.model.elastic import Theory, link_damping
 from flexarm.model.numbers import freeze
-from flexarm.model.parts import Flexible
+from flexarm.model.parts import Flexible, TipRotation
 from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)
 class Richer:
-    """Linear-theory model of an arm with added shapes, and the indices of its coordinates."""
+    """An arm with added shapes, and the indices of its coordinates."""
 
-    model: Model  # the arm
-    kept: tuple[int, ...]  # index of each coordinate of the given arm in the richer arm, (n,)
-    more: tuple[int, ...]  # indices of shapes added in directions that have shapes already
-    left_out: tuple[int, ...]  # indices of shapes added in elastic directions without shapes
+    model: Model  # the arm with added shapes
+    kept: list[int]  # index of each coordinate of the given arm in the richer arm, (n,)
+    more: list[int]  # indices of shapes added in directions that have shapes already
+    left_out: list[int]  # indices of shapes added in elastic directions without shapes
+    last: list[int]  # indices of the last ``LAST_SHAPES`` shapes added in each direction
+
+    @classmethod
+    def of(cls, given: Model, model: Model, added: Mapping[int, Shapes]) -> "Richer":
+        """Find the coordinates of a given arm and of the shapes added to its links."""
+        more, left_out, last = list[int](), list[int](), list[int]()
+        for index, shapes in added.items():
+            part = given.links[index]
+            for direction in DIRECTIONS:
+                names = (f"{part.name}.{shapes.names[k]}" for k in shapes.moving(direction))
+                indices = [model.names.index(name) for name in names]
+                (more if part.beam.shapes.moving(direction) else left_out).extend(indices)
+                last += indices[-LAST_SHAPES:]
+        return cls(model, [model.names.index(name) for name in given.names], more, left_out, last)
+
+    def placed(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values by coordinates of the given arm, (n, ..), by those of the richer arm."""
+        result = np.zeros((self.model.size, *values.shape[1:]), dtype=values.dtype)
+        result[self.kept] = values
+        return result
 
 
 def can_grow(part: LinkModel) -> bool:
@@ -76,19 +93,16 @@ def richer(model: Model) -> Richer:
     rich = assemble(
         model.arm, theory, "cayley", lambda index, _: model.links[index].beam.shapes, body_of
     )
-    more, left_out = list[int](), list[int]()
-    for index, shapes in added.items():
-        shapes_before = model.links[index].beam.shapes
-        for name, direction in zip(shapes.names, shapes.directions, strict=True):
-            group = more if shapes_before.moving(direction) else left_out
-            group.append(rich.names.index(f"{model.links[index].name}.{name}"))
-    indices = tuple(map(rich.names.index, model.names))
-    return Richer(rich, indices, tuple(more), tuple(left_out))
+    return Richer.of(model, rich, added)
 
 
 def enriched(
-    model: Model, counts: Mapping[int, int], unloaded: Set[tuple[str, Direction]]
-) -> Model:
+    model: Model,
+    counts: Mapping[int, int],
+    unloaded: Set[tuple[str, Direction]] = frozenset(),
+    *,
+    exact: bool = False,
+) -> Richer:
     """Build an arm with added shapes in every elastic direction, by the beam theory of the model.
 
     Parameters
@@ -99,23 +113,26 @@ def enriched(
         Number of shapes to add, by the order of the direction's stiffness.
     unloaded
         Links and directions to which no shapes are added.
+    exact
+        Whether links are geometrically exact beams whatever the theory of the model.
     """
-    own_shapes = chosen_shapes(model.arm)
+    own_shapes, added = chosen_shapes(model.arm), dict[int, Shapes]()
+    for index, part in enumerate(model.links):
+        if can_grow(part):
+            still = {direction for name, direction in unloaded if name == part.name}
+            added[index] = _added(part, counts, still)
 
     def shapes_of(index: int, span: Span) -> Shapes:
-        part, shapes = model.links[index], own_shapes(index, span)
-        if not can_grow(part):
-            return shapes
-        return _joined(
-            shapes, _added(part, counts, {d for name, d in unloaded if name == part.name}), span
-        )
+        shapes = own_shapes(index, span)
+        return _joined(shapes, added[index], span) if index in added else shapes
 
-    exact = model.tip_rotation == "cayley" and not model.series
-    theory = Theory(model.stiffening, exact=exact, nodes=model.nodes)
-    rich = assemble(model.arm, theory, model.tip_rotation, shapes_of)
-    rich = replace(rich, series=model.series)
+    tip_rotation: TipRotation = "cayley" if exact else model.tip_rotation
+    own_theory = tip_rotation == "cayley" and not model.series
+    theory = Theory(exact or model.stiffening, exact=exact or own_theory, nodes=model.nodes)
+    rich = assemble(model.arm, theory, tip_rotation, shapes_of)
+    rich = replace(rich, series=model.series and not exact)
     freeze(rich)
-    return rich
+    return Richer.of(model, rich, added)
 
 
 def _joined(shapes_before: Shapes, added: Shapes, span: Span) -> Shapes:
@@ -217,48 +234,6 @@ def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes) -> Flexible:
     return replace(beam, integrals=integrals, root_angle=root, damping=damping)
 
 
-@dataclass(frozen=True)
-class Refined:
-    """A refined arm, whose additional shapes have polynomial bending moments.
-
-    Attributes
-    ----------
-    given, model
-        The given arm and the refined arm.
-    added, last
-        Indices of the amplitudes in directions without shapes in the given arm, and of the last
-        ``LAST_SHAPES`` in each direction.
-    """
-
-    given: Model
-    model: Model
-    added: frozenset[int]
-    last: frozenset[int]
-
-    @cached_property
-    def joints(self) -> Array:
-        """Matrix from base and joint coordinates of the refined arm to the given arm's, (n, r)."""
-        pairs = [(k, k) for k in range(6 if self.given.base_moves else 0)]
-        for axis, refined_axis in zip(self.given.axes, self.model.axes, strict=True):
-            pairs.append((axis.index, refined_axis.index))
-            if axis.motor is not None and refined_axis.motor is not None:
-                pairs.append((axis.motor, refined_axis.motor))
-        matrix = np.zeros((self.given.size, self.model.size))
-        matrix[tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)] = 1.0
-        return matrix
-
-    @cached_property
-    def fit(self) -> Array:
-        """Matrix from coordinates of the given arm to coordinates of the refined arm, (r, n)."""
-        fit = self.joints.T.copy()
-        for axis, refined_axis in zip(self.given.axes, self.model.axes, strict=True):
-            fit[refined_axis.index] = hub_row(self.given, axis)
-        for part, refined_part in zip(self.given.links, self.model.links, strict=True):
-            if part.flexible:
-                fit[refined_part.modes, part.modes] = _fitted(part, refined_part)
-        return fit
-
-
 def why_not_refined(model: Model) -> str:
     """Return why an arm cannot be refined; empty if it can be refined."""
     for part in flexible_links(model):
@@ -268,77 +243,3 @@ def why_not_refined(model: Model) -> str:
         if reason:
             return f"{part.name}: {reason}"
     return ""
-
-
-def refine(model: Model, *, exact: bool) -> Refined:
-    """Build a refined arm, with more shapes in every elastic direction of its sections.
-
-    Parameters
-    ----------
-    model
-        An arm that can be refined, for which `why_not_refined` returns an empty text.
-    exact
-        Whether links are geometrically exact beams; else the model's theory is used.
-    """
-    counts = {index: _counts(part) for index, part in enumerate(model.links) if part.flexible}
-
-    def shapes_of(index: int, span: Span) -> Shapes:
-        return (
-            moment_shapes(span, counts[index])
-            if index in counts
-            else link_shapes(model.arm, index, span)
-        )
-
-    theory = Theory(exact or model.stiffening, exact=exact or not model.series, nodes=None)
-    refined = assemble(_plain(model.arm, counts), theory, "cayley", shapes_of)
-    added, last = set[int](), set[int]()
-    for part, refined_part in zip(model.links, refined.links, strict=True):
-        for direction, indices in _by_direction(refined_part).items():
-            last.update(indices[-LAST_SHAPES:])
-            if not _by_direction(part)[direction]:
-                added.update(indices)
-    return Refined(model, refined, frozenset(added), frozenset(last))
-
-
-def _counts(part: LinkModel) -> Counts:
-    span, shapes_of = part.beam.span, _by_direction(part)
-    return Counts(
-        *(
-            len(shapes_of[d]) + MORE_SHAPES if span.has(MOTIONS[d].stiffness) else 0
-            for d in DIRECTIONS
-        )
-    )
-
-
-def _by_direction(part: LinkModel) -> dict[Direction, list[int]]:
-    """Return the coordinate indices of a link's amplitudes, by direction."""
-    shapes, first = part.beam.shapes if part.flexible else None, part.modes.start
-    return {d: [first + k for k in shapes.moving(d)] if shapes else [] for d in DIRECTIONS}
-
-
-def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
-    """Return the arm without start values and shape settings of links that get more shapes."""
-    update: dict[str, Any] = {"start": {}, "start_speed": {}, "start_curve": None,
-              "shapes": Polynomials(kind="polynomials", normalise="none")}  # fmt: skip
-    links = [
-        link.model_copy(update=update) if index in counts else link
-        for index, link in enumerate(arm.links)
-    ]
-    return arm.model_copy(update={"links": type(arm.links)(links)})
-
-
-def _fitted(part: LinkModel, refined: LinkModel) -> Array:
-    """Return the least-squares fit of a link's shapes by the refined link's shapes, (r, m).
-
-    Shapes are taken relative to their slope at the root.
-    """
-    x = np.linspace(0.0, part.beam.span.length, SHAPE_STATIONS)
-    points = np.stack([x, 0 * x, 0 * x], axis=1)
-    root = part.beam.root_angle
-    rotated_points = np.stack([np.cross(column, points) for column in root.T], axis=2)
-    pairs = []
-    for elastic, tilt, lift in ((refined.beam, 0.0, 0.0), (part.beam, root[None], rotated_points)):
-        displacement = (elastic.shapes.displacement(x) - lift) / elastic.span.length
-        pairs.append(np.concatenate([displacement, elastic.shapes.rotation(x) - tilt]))
-    columns, targets = (stack.reshape(-1, stack.shape[-1]) for stack in pairs)
-    return np.asarray(np.linalg.lstsq(columns, targets)[0])

@@ -25,11 +25,8 @@ class Summary:
     def text(self) -> str:
         """Return the summary as text for a terminal."""
         text = [self.title, *(f"  {line}" for line in self.lines)]
-        printed = [self.columns, *self.rows[: self.most]] if self.rows else []
-        widths = [max(map(len, column)) for column in zip(*printed, strict=True)]
-        for row in printed:
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-            text.append(f"  {'  '.join(cells).rstrip()}")
+        if self.rows:
+            text += [f"  {line}" for line in table_lines(self.columns, self.rows[: self.most])]
         if len(self.rows) > self.most:
             text.append(f"  ... {len(self.rows) - self.most} more")
         return "\n".join(text)
@@ -42,10 +39,9 @@ class Summary:
     def _table(self) -> str:
         if not self.rows:
             return ""
-        body = "".join(_row("td", row) for row in self.rows[:HTML_ROWS])
         hidden_rows = len(self.rows) - HTML_ROWS
         footer = f"<div>... {hidden_rows} more</div>" if hidden_rows > 0 else ""
-        return f"<table>{_row('th', self.columns)}{body}</table>{footer}"
+        return html_table(self.columns, self.rows[:HTML_ROWS]) + footer
 
 
 class Summarised(ABC):
@@ -61,6 +57,21 @@ class Summarised(ABC):
     @abstractmethod
     def _summary(self) -> Summary:
         """Return the summary of the object."""
+
+
+def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table with headers, in columns of equal width."""
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (columns, *rows)
+    ]
+
+
+def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table with headers as HTML."""
+    body = "".join(_row("td", row) for row in rows)
+    return f"<table>{_row('th', columns)}{body}</table>"
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:

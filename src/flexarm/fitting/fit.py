@@ -3,7 +3,7 @@
 import base64
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.arm.constants import NOTES_LENGTH
+from flexarm.arm.summary import html_table, table_lines
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.fitting.constants import NOTED_SHIFT, TONES, TRIAL_SAMPLES
@@ -179,24 +180,163 @@ class Fit:
         return tests_of(other, np.array([recording.value for recording in self.estimates]))
 
     def excitation(self) -> tuple[Excitation, ...]:
-        """Suggest sinusoidal inputs that would reduce the parameter uncertainty, best first."""
-        return suggest(self)
+        """Return sinusoidal inputs of the driven joints, by the information they would add.
+
+        Each input is simulated from the start of the first time history, with the fitted values.
+        """
+        run = next((run for run in self.problem.runs if not run.recording.is_response), None)
+        if run is None:
+            raise FlexarmError(
+                "excitation: is for time histories, and all data are frequency responses. Leave it "
+                "out."
+            )
+        values = np.array([estimate.value for estimate in self.estimates])
+        noise = np.array(list(self.noise.values()))
+        jacobian = self.problem.jacobian(values, noise)
+        noise = noise[: len(self.problem.sensors)]
+        errors = np.sqrt(np.diag(self.covariance))
+        sizes = np.maximum(np.abs(values), np.where(np.isfinite(errors), errors, 1.0))
+        information = jacobian.T @ jacobian
+        t = run.recording.t[:TRIAL_SAMPLES]
+        tones = np.geomspace(2 / float(t[-1]), 0.1 / float(np.median(np.diff(t))), TONES)
+        units = list(input_units(run.runs.equation.model))
+        trials = []
+        for k, joint in enumerate(units):
+            driven = np.concatenate([run.inputs[:, k] for run in self.problem.runs])
+            amplitude = float(np.sqrt(2) * driven.std()) or 1.0
+            for tone in tones:
+                inputs = np.zeros((len(t), len(units)))
+                inputs[:, k] = amplitude * np.sin(2 * np.pi * tone * t)
+                more = _information(self, run, t, inputs, values, noise)
+                if more is not None:
+                    trials.append(_compared(self, information, more, sizes,
+                                           (joint, float(tone), amplitude)))  # fmt: skip
+        return tuple(sorted(trials, key=lambda estimate: -estimate.gain))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the fitted arm to a model file, atomically."""
         save(self.arm, path, force=force)
 
     def plot(self) -> "Figure":
-        """Draw measured readings, simulated readings and residuals."""
-        return draw(self)
+        """Draw measured readings, simulated readings and residuals, by sensor and run."""
+        names, runs = list(self.problem.sensors), self.problem.runs
+        size = (5.5 * len(runs) + 1, 2.2 * len(names) + 1)
+        figure, axes = panels(size, len(names), len(runs), shared=True)
+        for r, (run, model) in enumerate(zip(runs, self.readings(), strict=True)):
+            t = run.recording.t
+            if run.recording.is_response:
+                _draw_response(axes[:, r], self, run, model)
+                continue
+            axes[0, r].set_title(drawable(Path(run.recording.name).name))
+            axes[-1, r].set_xlabel("time [s]")
+            for s, name in enumerate(names):
+                axis = axes[s, r]
+                axis.plot(t, run.outputs[:, s], color=COLOURS[7], linewidth=1.0, label="measured")
+                axis.plot(t, model[:, s], color=COLOURS[1], linewidth=1.0, label="model")
+                left = run.outputs[:, s] - model[:, s]
+                axis.plot(t, left, color=COLOURS[0], linewidth=0.7, label="residual")
+                axis.set_ylabel(drawable(name))
+                axis.grid(visible=True, alpha=0.3)
+        axes[0, 0].legend(loc="upper right", fontsize="small")
+        return figure
 
     def report(self, path: str | Path, *, force: bool = False) -> None:
-        """Write an HTML report of the fit with tables and a figure."""
-        write_report(self, path, force=force)
+        """Write an HTML report of the fit with tables and a figure, atomically."""
+        picture = io.BytesIO()
+        self.plot().savefig(picture, format="png", dpi=110)
+        image = base64.b64encode(picture.getvalue()).decode("ascii")
+        title = f"{self.arm.name}: fitted to measured runs"
+        text = "".join(f"<p>{escape(combination)}</p>" for combination in self.judgement())
+        combinations = [(combination.words(),) for combination in self.combinations]
+        page = (
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
+            "<style>body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
+            "tr{border-bottom:1px solid #ccc}img{max-width:100%}</style>"
+            f"<h1>{escape(title)}</h1>{text}<h2>Numbers</h2>"
+            f"{html_table(ESTIMATES, self._estimate_rows)}"
+            f"<h2>What is left</h2>{html_table(RESIDUALS, self._residual_rows)}"
+            f'<p><img alt="measured and fitted readings" src="data:image/png;base64,{image}"></p>'
+            f"<h2>What the data know, worst first</h2>"
+            f"{html_table(('combination',), combinations)}</html>\n"
+        )
+        write_whole(path, page.encode("utf-8"), force=force)
 
     def __str__(self) -> str:
-        """Return a text report: tables of estimates and residuals, and an assessment."""
-        return text(self)
+        """Return a text report of the fit: tables of estimates and residuals, and an assessment."""
+        count = len(self.problem.runs)
+        verdict, *notes = self.judgement()
+        lines = [f"{self.arm.name}: fitted to {count} measured run{'s' * (count > 1)}", verdict, ""]
+        lines += table_lines(ESTIMATES, self._estimate_rows)
+        lines += ["", *table_lines(RESIDUALS, self._residual_rows), "", *notes]
+        return "\n".join(lines)
+
+    def judgement(self) -> list[str]:
+        """Return sentences that assess the reliability of the fit."""
+        sentences = [
+            f"The search {'converged' if self.converged else 'did NOT converge'}: {self.message}"
+        ]
+        if not self.converged:
+            sentences.append(
+                "Continue from these numbers (most_evaluations, --most), start with short "
+                "pieces (horizon, --horizon), or fit fewer numbers, first those that the "
+                "data determine best."
+            )
+        without = [estimate.name for estimate in self.estimates if math.isinf(estimate.error)]
+        if without:
+            sentences.append(
+                f"These numbers have no effect on the readings: {', '.join(without)}. Leave them "
+                "out."
+            )
+        if self.unclear:
+            sentences.append("The data leave uncertain: " + "; ".join(self.unclear) + ".")
+        else:
+            worst = self.combinations[0].words()
+            sentences.append(
+                f"The data determine all numbers. The least certain combination is {worst}."
+            )
+        if self.correlated:
+            sentences.append(
+                "The residuals are correlated in time, so the model does not explain all of "
+                "the readings. The intervals include that correlation, but not that the "
+                "model may be wrong."
+            )
+        moved = [
+            (estimate.by_steps / estimate.error, estimate.name)
+            for estimate in self.estimates
+            if estimate.error > 0
+        ]
+        if moved and max(moved)[0] > NOTED_SHIFT:
+            sentences.append(
+                f"The steps of the runs may change {max(moved)[1]} by {max(moved)[0]:.2g} "
+                "standard errors. The intervals include that. Give a smaller step (step, "
+                "--step)."
+            )
+        bound = [estimate.name for estimate in self.estimates if estimate.at_bound]
+        if bound:
+            sentences.append(
+                "These numbers are at a bound, so their intervals are not valid: "
+                f"{', '.join(bound)}."
+            )
+        return sentences
+
+    @property
+    def _estimate_rows(self) -> list[tuple[str, ...]]:
+        """Return the table rows of the fitted values as texts."""
+        return [
+            (e.name, f"{e.before:.5g}", e.fitted, e.interval,
+             "at its bound" if e.at_bound else "")
+            for e in self.estimates
+        ]  # fmt: skip
+
+    @property
+    def _residual_rows(self) -> list[tuple[str, ...]]:
+        """Return the table rows of the residual tests, one per run and sensor, as texts."""
+        return [
+            (residual.run, residual.sensor, f"{residual.error:.3g}", f"{residual.rms:.3g}",
+             "noise" if residual.white else "correlated in time",
+             f"{residual.from_inputs:.2g}")
+            for residual in self.residuals
+        ]  # fmt: skip
 
 
 def fitted_arm(
@@ -214,40 +354,6 @@ def fitted_arm(
     notes = "\n".join(filter(None, [arm.notes.rstrip(), *lines]))
     changed = {estimate.name: estimate.value for estimate in estimates if estimate.name in keys}
     return change_arm(arm, {**changed, "notes": notes[-NOTES_LENGTH:] + "\n"})
-
-
-def suggest(fit: Fit) -> tuple[Excitation, ...]:
-    """Return sinusoidal inputs of the driven joints, ranked by the information they would add.
-
-    Each input is simulated from the start of the first time history, with the fitted values.
-    """
-    run = next((run for run in fit.problem.runs if not run.recording.is_response), None)
-    if run is None:
-        raise FlexarmError(
-            "excitation: is for time histories, and all data are frequency responses. Leave it out."
-        )
-    values = np.array([estimate.value for estimate in fit.estimates])
-    noise = np.array(list(fit.noise.values()))
-    jacobian = fit.problem.jacobian(values, noise)
-    noise = noise[: len(fit.problem.sensors)]
-    errors = np.sqrt(np.diag(fit.covariance))
-    sizes = np.maximum(np.abs(values), np.where(np.isfinite(errors), errors, 1.0))
-    information = jacobian.T @ jacobian
-    t = run.recording.t[:TRIAL_SAMPLES]
-    tones = np.geomspace(2 / float(t[-1]), 0.1 / float(np.median(np.diff(t))), TONES)
-    units = list(input_units(run.runs.equation.model))
-    trials = []
-    for k, joint in enumerate(units):
-        amplitude = float(np.sqrt(2) * np.concatenate(
-            [estimate.inputs[:, k] for estimate in fit.problem.runs]).std()) or 1.0  # fmt: skip
-        for tone in tones:
-            inputs = np.zeros((len(t), len(units)))
-            inputs[:, k] = amplitude * np.sin(2 * np.pi * tone * t)
-            more = _information(fit, run, t, inputs, values, noise)
-            if more is not None:
-                trials.append(_compared(fit, information, more, sizes,
-                                       (joint, float(tone), amplitude)))  # fmt: skip
-    return tuple(sorted(trials, key=lambda estimate: -estimate.gain))
 
 
 def _information(
@@ -289,116 +395,6 @@ def _compared(
     return Excitation(*sine, gain, dict(zip(names, errors.tolist(), strict=True)))
 
 
-def estimate_rows(fit: Fit) -> list[tuple[str, ...]]:
-    """Return the table rows of the fitted values as texts."""
-    return [
-        (e.name, f"{e.before:.5g}", e.fitted, e.interval,
-         "at its bound" if e.at_bound else "")
-        for e in fit.estimates
-    ]  # fmt: skip
-
-
-def residual_rows(fit: Fit) -> list[tuple[str, ...]]:
-    """Return the table rows of the residual tests, one per run and sensor, as texts."""
-    return [
-        (residual.run, residual.sensor, f"{residual.error:.3g}", f"{residual.rms:.3g}",
-         "noise" if residual.white else "correlated in time",
-         f"{residual.from_inputs:.2g}")
-        for residual in fit.residuals
-    ]  # fmt: skip
-
-
-def judgement(fit: Fit) -> list[str]:
-    """Return sentences that assess the reliability of a fit."""
-    sentences = [
-        f"The search {'converged' if fit.converged else 'did NOT converge'}: {fit.message}"
-    ]
-    if not fit.converged:
-        sentences.append(
-            "Continue from these numbers (most_evaluations, --most), start with short "
-            "pieces (horizon, --horizon), or fit fewer numbers, first those that the "
-            "data determine best."
-        )
-    without = [estimate.name for estimate in fit.estimates if math.isinf(estimate.error)]
-    if without:
-        sentences.append(
-            f"These numbers have no effect on the readings: {', '.join(without)}. Leave them out."
-        )
-    if fit.unclear:
-        sentences.append("The data leave uncertain: " + "; ".join(fit.unclear) + ".")
-    else:
-        worst = fit.combinations[0].words()
-        sentences.append(
-            f"The data determine all numbers. The least certain combination is {worst}."
-        )
-    if fit.correlated:
-        sentences.append(
-            "The residuals are correlated in time, so the model does not explain all of "
-            "the readings. The intervals include that correlation, but not that the "
-            "model may be wrong."
-        )
-    moved = [
-        (estimate.by_steps / estimate.error, estimate.name)
-        for estimate in fit.estimates
-        if estimate.error > 0
-    ]
-    if moved and max(moved)[0] > NOTED_SHIFT:
-        sentences.append(
-            f"The steps of the runs may change {max(moved)[1]} by {max(moved)[0]:.2g} "
-            "standard errors. The intervals include that. Give a smaller step (step, "
-            "--step)."
-        )
-    bound = [estimate.name for estimate in fit.estimates if estimate.at_bound]
-    if bound:
-        sentences.append(
-            f"These numbers are at a bound, so their intervals are not valid: {', '.join(bound)}."
-        )
-    return sentences
-
-
-def text(fit: Fit) -> str:
-    """Return a text report of a fit: tables of estimates and residuals, and an assessment."""
-    count = len(fit.problem.runs)
-    verdict, *notes = judgement(fit)
-    lines = [f"{fit.arm.name}: fitted to {count} measured run{'s' * (count > 1)}", verdict, ""]
-    lines += _columns(ESTIMATES, estimate_rows(fit))
-    lines += ["", *_columns(RESIDUALS, residual_rows(fit)), "", *notes]
-    return "\n".join(lines)
-
-
-def _columns(head: Sequence[str], rows: list[tuple[str, ...]]) -> list[str]:
-    table = [tuple(head), *rows]
-    widths = [max(len(row[k]) for row in table) for k in range(len(head))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
-
-
-def draw(fit: Fit) -> "Figure":
-    """Draw measured readings, simulated readings and residuals, by sensor and run."""
-    names, runs = list(fit.problem.sensors), fit.problem.runs
-    size = (5.5 * len(runs) + 1, 2.2 * len(names) + 1)
-    figure, axes = panels(size, len(names), len(runs), shared=True)
-    for r, (run, model) in enumerate(zip(runs, fit.readings(), strict=True)):
-        t = run.recording.t
-        if run.recording.is_response:
-            _draw_response(axes[:, r], fit, run, model)
-            continue
-        axes[0, r].set_title(drawable(Path(run.recording.name).name))
-        axes[-1, r].set_xlabel("time [s]")
-        for s, name in enumerate(names):
-            axis = axes[s, r]
-            axis.plot(t, run.outputs[:, s], color=COLOURS[7], linewidth=1.0, label="measured")
-            axis.plot(t, model[:, s], color=COLOURS[1], linewidth=1.0, label="model")
-            left = run.outputs[:, s] - model[:, s]
-            axis.plot(t, left, color=COLOURS[0], linewidth=0.7, label="residual")
-            axis.set_ylabel(drawable(name))
-            axis.grid(visible=True, alpha=0.3)
-    axes[0, 0].legend(loc="upper right", fontsize="small")
-    return figure
-
-
 def _draw_response(axes: Any, fit: Fit, run: MeasuredRun, model: Array) -> None:
     """Draw frequency response magnitudes by input: measured as points, simulated as lines."""
     axes[0].set_title(drawable(Path(run.recording.name).name))
@@ -415,31 +411,3 @@ def _draw_response(axes: Any, fit: Fit, run: MeasuredRun, model: Array) -> None:
         axes[s].set_ylabel(drawable(name))
         axes[s].grid(visible=True, alpha=0.3)
     axes[0].legend(loc="upper right", fontsize="small")
-
-
-def write_report(fit: Fit, path: str | Path, *, force: bool = False) -> None:
-    """Write an HTML report of a fit with tables and a figure, atomically."""
-    picture = io.BytesIO()
-    draw(fit).savefig(picture, format="png", dpi=110)
-    image = base64.b64encode(picture.getvalue()).decode("ascii")
-    title = f"{fit.arm.name}: fitted to measured runs"
-    text = "".join(f"<p>{escape(combination)}</p>" for combination in judgement(fit))
-    combinations = [(combination.words(),) for combination in fit.combinations]
-    page = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-        "<style>body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
-        "td,th{padding:.2em .8em;text-align:left;border-bottom:1px solid #ccc}"
-        "img{max-width:100%}</style>"
-        f"<h1>{escape(title)}</h1>{text}<h2>Numbers</h2>{_table(ESTIMATES, estimate_rows(fit))}"
-        f"<h2>What is left</h2>{_table(RESIDUALS, residual_rows(fit))}"
-        f'<p><img alt="measured and fitted readings" src="data:image/png;base64,{image}"></p>'
-        f"<h2>What the data know, worst first</h2>{_table(('combination',), combinations)}</html>\n"
-    )
-    write_whole(path, page.encode("utf-8"), force=force)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def line(tag: str, cells: Sequence[str]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"

@@ -1,6 +1,6 @@
 """Errors of equilibria and of natural frequencies, by comparison with a refined arm.
 
-The refined arm has four more shapes in every elastic direction. The error is the difference from
+The refined arm has more shapes in every elastic direction. The error is the difference from
 the refined arm plus the change due to its last two shapes. That bounds the changes due to all
 further shapes if every two shapes at least halve the change.
 """
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.accuracy.constants import MORE_SHAPES
 from flexarm.accuracy.frequencies import FrequencyErrors
-from flexarm.accuracy.richer import refine, why_not_refined
+from flexarm.accuracy.richer import enriched, why_not_refined
 from flexarm.accuracy.slender import section_errors
 from flexarm.accuracy.stated import RestErrors
 from flexarm.constants import NEGLIGIBLE
@@ -72,14 +73,14 @@ class RefinedArm:
         exact: bool,
         push: Array | None = None,
     ) -> None:
-        self.refined = refine(model, exact=exact)
+        self.refined = enriched(model, MORE_SHAPES, exact=exact)
         self.model = self.refined.model
         self.point, self.held = point, held
         self.base = frozenset(range(6 if model.floats else 0))  # coordinates of a free base, held
         self.tangent = Tangent(self.model)
         self.push: Push | None = None
         if push is not None:
-            force, no_stiffness = self.refined.joints.T @ push, np.zeros((self.model.size,) * 2)
+            force, no_stiffness = self.refined.placed(push), np.zeros((self.model.size,) * 2)
             self.push = lambda _: (force, no_stiffness)
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
@@ -94,11 +95,11 @@ class RefinedArm:
     def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
         """Return the refined arm's state with given amplitudes set to 0.
 
-        The state is an equilibrium if ``balanced``, else the fit of the given state.
+        The state is an equilibrium if ``balanced``, else the given state.
         """
-        q = self.refined.fit @ self.point.q
+        q = self.refined.placed(self.point.q)
         q[list(without)] = 0.0
-        rates = self.refined.fit @ self.point.v
+        rates = self.refined.placed(self.point.v)
         start = OperatingPoint(q, rates, self.point.u, self.point.t, self.point.reference_attitude)
         _, columns = self.columns(self.held, without | self.base)
         if not balanced or not columns.shape[1]:
@@ -107,7 +108,7 @@ class RefinedArm:
 
     def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
         """Evaluate a function of excluded amplitudes for each subset of shapes in `Steps`."""
-        added, last_amplitudes = self.refined.added, self.refined.last
+        added, last_amplitudes = frozenset(self.refined.left_out), frozenset(self.refined.last)
         active, active_coarser = value(added), value(added | last_amplitudes)
         if not added:
             return Steps(active, active_coarser, active, active_coarser)
@@ -191,7 +192,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
 
 def _shear_displacements(arm: RefinedArm, names: Sequence[str]) -> Array:
     """Estimate the shear displacement of each tip at rest, to first order [m], (links, 3)."""
-    without = arm.refined.added
+    without = frozenset(arm.refined.left_out)
     point = arm.state(without, balanced=True)
     _, columns = arm.columns(arm.held, without | arm.base)
     stiffness = arm.tangent.matrices(point, np.zeros(arm.model.size)).stiffness
@@ -285,7 +286,7 @@ class _RefinedModes:
 
     def __init__(self, arm: RefinedArm, locked: Set[str], shapes: Complex, balanced: bool) -> None:
         self.arm, self.locked, self.balanced = arm, locked, balanced
-        self.shapes = arm.refined.fit @ shapes
+        self.shapes = arm.refined.placed(shapes)
         self.sheared = np.zeros(shapes.shape[1])  # relative error of frequencies by shear, (k,)
 
     def frequencies(self, without: Set[int]) -> Array:
@@ -299,7 +300,7 @@ class _RefinedModes:
         if not len(values):
             return result
         shear_compliance, rotary_inertia = section_errors(self.arm.model)
-        estimates_shear = without == self.arm.refined.added
+        estimates_shear = without == set(self.arm.refined.left_out)
         for k, shape in enumerate(self.shapes.T):
             weight = np.abs(modes.conj().T @ linear.mass @ shape) ** 2
             weight[solution.values.imag <= 0] = 0.0
