@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.cli.arguments import seconds
+from flexarm.cli.console import seconds
 from flexarm.control import Timing, decoupling_law, hold, joint_move, pd_law
 from flexarm.control.statics import Statics
 from flexarm.errors import FlexarmError, SimulationError

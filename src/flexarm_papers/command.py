@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import Argument, arg, file_path
-from flexarm.cli.console import progress
+from flexarm.cli.console import Argument, arg, file_path, progress
 from flexarm_papers import PAPERS, choose_items, reproduce
 
 if TYPE_CHECKING:

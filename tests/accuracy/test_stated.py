@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.accuracy.compared import ShapeComparison
 from flexarm.accuracy.integration import IntegrationError
-from flexarm.accuracy.stated import RunErrors
+from flexarm.accuracy.stated import RunErrors, ShapeComparison
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
 from flexarm.runs.run import Run

@@ -8,7 +8,7 @@ import pytest
 import flexarm
 from docs.make_options import PAGE, page
 from flexarm.cli import main
-from flexarm.cli.arguments import RUN_OPTIONS
+from flexarm.cli.console import RUN_OPTIONS
 from flexarm.errors import SimulationError
 from flexarm.integrate.options import OPTIONS, RunOptions
 

@@ -15,11 +15,11 @@ import scipy.sparse
 from flexarm.arm.side_files import SideFiles
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.craig_bampton import reduced_data
+from flexarm.links.imported.data import Findings
 from flexarm.links.imported.file import Choices, import_body, inspect_data, read_body, write_body
 from flexarm.links.imported.readers.calculix import SOLIDS
 from flexarm.links.imported.readers.market import listed_nodes, market_keys
 from flexarm.links.imported.readers.plain import full_data, read_keys
-from flexarm.links.imported.report import Findings
 from tests.io.mutate import DAMAGES
 from tests.links.reduced_bodies import clamped, craig_bampton, lattice
 from tests.links.test_reduce_and_import import abaqus, dmig, frd, full_arrays, superelement

@@ -18,9 +18,10 @@ from flexarm.formulations import formulation
 from flexarm.linear_model import integral_of_exponential, undamped
 from flexarm.links.base import DIRECTIONS, Direction
 from flexarm.mechanics.constants import BLOCK_VALUES
-from flexarm.mechanics.drives import hub_row, motor_row
 from flexarm.mechanics.loads import (
+    hub_row,
     input_matrix,
+    motor_row,
     prescribed_accelerations,
     wrench_factors,
     wrench_list,

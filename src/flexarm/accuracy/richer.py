@@ -20,7 +20,7 @@ from flexarm.errors import ModelError
 from flexarm.links.base import DIRECTIONS, Direction, Shapes, Span, SpanCurves
 from flexarm.links.basis import MOTIONS, BeamDirection, join, own_stiffness
 from flexarm.links.body_data import BodyData
-from flexarm.links.families.arm_modes import moment_curves
+from flexarm.links.families.spans import moment_curves
 from flexarm.mechanics.deformed import flexible_links
 from flexarm.model import LinkModel, Model
 from flexarm.model.arm_modes import chosen_shapes

@@ -24,8 +24,7 @@ from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.constants import STEEPEST_SLOPE
 from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_links
-from flexarm.mechanics.drives import input_limits
-from flexarm.mechanics.loads import input_names
+from flexarm.mechanics.loads import input_limits, input_names
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array
 

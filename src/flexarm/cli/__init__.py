@@ -18,10 +18,9 @@ from flexarm.cli import (
     reproduce,
     simulate,
 )
-from flexarm.cli.arguments import Argument, Misuse, add_arguments
 from flexarm.cli.begin import completion, new
 from flexarm.cli.bodies import import_body, reduce
-from flexarm.cli.console import heartbeat
+from flexarm.cli.console import Argument, Misuse, add_arguments, heartbeat
 from flexarm.cli.exchange import export, import_urdf
 from flexarm.cli.exits import (
     EXIT_BROKEN_PIPE,
@@ -168,7 +167,7 @@ class Command(Protocol):
 
     @property
     def ARGUMENTS(self) -> Iterable[str | Argument]:
-        """Arguments of the command, for `flexarm.cli.arguments.add_arguments`."""
+        """Arguments of the command, for `flexarm.cli.console.add_arguments`."""
 
     def run(self, args: argparse.Namespace) -> int | None:
         """Run the command and return the exit status, None for 0."""

@@ -3,8 +3,7 @@
 import argparse
 import re
 
-from flexarm.cli.arguments import arg
-from flexarm.cli.console import print_json
+from flexarm.cli.console import arg, print_json
 
 SUMMARY = "list the arms that come with flexarm, or print one as a model file"
 NOTES = re.compile(r"^notes:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)  # notes up to the next key

@@ -2,8 +2,7 @@
 
 import argparse
 
-from flexarm.cli.arguments import arg
-from flexarm.cli.console import print_json
+from flexarm.cli.console import arg, print_json
 
 SUMMARY = "show or clear the compiled functions that are stored on disk"
 ARGUMENTS = (

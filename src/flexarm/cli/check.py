@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import ARM, arg, read_arm
-from flexarm.cli.console import open_console, print_json, print_line, print_table
+from flexarm.cli.console import (
+    ARM,
+    arg,
+    open_console,
+    print_json,
+    print_line,
+    print_table,
+    read_arm,
+)
 from flexarm.cli.constants import (
     LEAST_CHANGE,
     PRINTED_ESTIMATES,

@@ -3,8 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import ARM, STIFFENING, read_arm
-from flexarm.cli.console import open_console, print_json, print_table
+from flexarm.cli.console import ARM, STIFFENING, open_console, print_json, print_table, read_arm
 
 if TYPE_CHECKING:
     from flexarm.engine.stream import OperationCounts

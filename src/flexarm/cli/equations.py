@@ -3,15 +3,15 @@
 import argparse
 import sys
 
-from flexarm.cli.arguments import (
+from flexarm.cli.console import (
     ARM,
     STIFFENING,
     arg,
     file_path,
+    print_json,
     read_arm,
     require_outputs,
 )
-from flexarm.cli.console import print_json
 from flexarm.errors import FlexarmError
 
 SUMMARY = "write out the equation of motion of a small arm"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arguments import (
+from flexarm.cli.console import (
     ARM,
     Argument,
     Misuse,
@@ -15,12 +15,14 @@ from flexarm.cli.arguments import (
     given,
     named,
     once,
+    print_json,
+    progress,
     read_arm,
     require_outputs,
     seconds,
+    warnings_in_a_line,
     whole_number,
 )
-from flexarm.cli.console import print_json, progress, warnings_in_a_line
 
 if TYPE_CHECKING:
     from flexarm.fitting.recording import Sensor

@@ -5,17 +5,20 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arguments import (
+from flexarm.cli.console import (
     ARM,
     Misuse,
     arg,
     file_path,
     named,
     once,
+    open_console,
+    print_json,
+    print_line,
+    print_table,
     read_arm,
     require_outputs,
 )
-from flexarm.cli.console import open_console, print_json, print_line, print_table
 from flexarm.cli.constants import (
     PRINTED_COORDINATES,
     PRINTED_MODES,

@@ -2,7 +2,7 @@
 
 import argparse
 
-from flexarm.cli.arguments import arg
+from flexarm.cli.console import arg
 from flexarm.errors import FlexarmError
 
 try:

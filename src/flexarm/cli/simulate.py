@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.arguments import require_run_file
-from flexarm.cli.arguments import (
+from flexarm.cli.console import (
     ARM,
     RUN_OPTIONS,
     Argument,
@@ -18,15 +18,13 @@ from flexarm.cli.arguments import (
     arg,
     file_path,
     given_options,
-    read_arm,
-    require_outputs,
-)
-from flexarm.cli.console import (
     open_console,
     print_json,
     print_line,
     print_table,
     progress,
+    read_arm,
+    require_outputs,
     warnings_in_a_line,
 )
 from flexarm.cli.constants import PRINTED_EVENTS, PRINTED_JOINTS, PRINTED_NOTICES

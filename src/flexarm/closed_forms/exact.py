@@ -25,11 +25,10 @@ from flexarm.closed_forms.polynomials import (
 )
 from flexarm.constants import DIGITS
 from flexarm.engine.lower import lower
-from flexarm.links.amounts import Amounts
 from flexarm.links.collocation import Collocation
+from flexarm.links.fields import Amounts
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.exact.body import Exact
-from flexarm.mechanics.bodies.exact.material import material_basis
+from flexarm.mechanics.bodies.exact.body import Exact, material_basis
 from flexarm.mechanics.bodies.exact.motion import AxisMotion
 from flexarm.mechanics.bodies.exact.strain import strain_effort
 from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents

@@ -17,8 +17,7 @@ from flexarm.arguments import (
 )
 from flexarm.control.constants import LARGEST_ERROR
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.mechanics.drives import hub_row
-from flexarm.mechanics.loads import input_matrix, input_names
+from flexarm.mechanics.loads import hub_row, input_matrix, input_names
 from flexarm.model import Model
 from flexarm.spatial import Array, Expr
 

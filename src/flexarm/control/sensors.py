@@ -12,7 +12,7 @@ from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
 from flexarm.mechanics.bodies import LinkBody, body_of
-from flexarm.mechanics.drives import input_limits
+from flexarm.mechanics.loads import input_limits
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr
 

@@ -16,8 +16,8 @@ from flexarm.integrate.mission.event_functions import EventArguments, EventFunct
 from flexarm.integrate.mission.hybrid import HybridSimulation
 from flexarm.integrate.mission.slipping import OPEN
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.mechanics.drives import hub_row
 from flexarm.mechanics.kinematics import frames
+from flexarm.mechanics.loads import hub_row
 from flexarm.mechanics.point_forces import touches
 from flexarm.model import Model
 from flexarm.spatial import Array, Expr, constant

@@ -10,9 +10,8 @@ import numpy as np
 
 from flexarm.engine.once import once
 from flexarm.mechanics.bodies import LinkBody, body_of
-from flexarm.mechanics.kinematics import base_frame, frames
+from flexarm.mechanics.kinematics import RailStation, base_frame, frames, riding_columns, station
 from flexarm.mechanics.orbit.hill import feel_gradient, frame_acceleration, rigid_gradient
-from flexarm.mechanics.riding import RailStation, riding_columns, station
 from flexarm.mechanics.sections import SectionMotion, Terms, attach, picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, Scalar, base_rotation, constant

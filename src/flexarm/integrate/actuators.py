@@ -27,7 +27,7 @@ from flexarm.integrate.drivetrain import (
 )
 from flexarm.integrate.mission.event_functions import EventArguments, EventFunction
 from flexarm.integrate.system import IMPULSES, WORKS
-from flexarm.mechanics.drives import gear_gain, hub_row, input_limit, motor_row
+from flexarm.mechanics.loads import gear_gain, hub_row, input_limit, motor_row
 from flexarm.mechanics.orbit.hill import inertial_axes
 from flexarm.model import Model
 from flexarm.model.profiles import AnyProfile

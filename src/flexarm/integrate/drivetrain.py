@@ -13,7 +13,8 @@ from flexarm.arm import Friction
 from flexarm.arm.drive import Motor
 from flexarm.errors import SimulationError
 from flexarm.integrate.constants import CURRENT_FLOOR, LEAST_STRIBECK_RATIO, PRESLIDING_FLOOR
-from flexarm.mechanics.drives import (
+from flexarm.mechanics.kinematics import end_frame, end_jacobian
+from flexarm.mechanics.loads import (
     LINK_SIDE,
     MOTOR_SIDE,
     AnyFriction,
@@ -22,7 +23,6 @@ from flexarm.mechanics.drives import (
     rubbed,
     rubbing,
 )
-from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.model import Axis, Model
 from flexarm.spatial import Array, Expr, Scalar, constant
 

@@ -21,8 +21,7 @@ from flexarm.arguments import (
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import SimulationError
 from flexarm.integrate.constants import LONGEST_DELAY
-from flexarm.mechanics.drives import input_limits
-from flexarm.mechanics.loads import input_names
+from flexarm.mechanics.loads import input_limits, input_names
 from flexarm.model import Model
 from flexarm.spatial import Array
 

@@ -28,7 +28,7 @@ from flexarm.integrate.task import (
     has_strong_dampers,
     has_tables,
 )
-from flexarm.mechanics.drives import coulomb_frictions
+from flexarm.mechanics.loads import coulomb_frictions
 
 
 def _etd4(rtol: float, damped: bool) -> float:

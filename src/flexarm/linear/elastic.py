@@ -11,8 +11,7 @@ from flexarm.formulations.base import inertial_force, mass_of
 from flexarm.formulations.composite import momentum_expression
 from flexarm.formulations.quantities import symbol
 from flexarm.linear_model import LinearModel
-from flexarm.mechanics.drives import hub_row
-from flexarm.mechanics.loads import dissipative_force, elastic_force, elastic_stiffness
+from flexarm.mechanics.loads import dissipative_force, elastic_force, elastic_stiffness, hub_row
 from flexarm.model import Model, undeformed
 from flexarm.spatial import Array
 

@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arguments import WithUnit, require_positive, require_word
 from flexarm.errors import FlexarmError
 from flexarm.linear.constants import SECANT_SPEED
-from flexarm.mechanics.drives import Coulomb, coulomb_frictions
+from flexarm.mechanics.loads import Coulomb, coulomb_frictions
 from flexarm.model import Model
 from flexarm.spatial import Array
 

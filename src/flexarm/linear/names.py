@@ -10,7 +10,7 @@ from flexarm.linear.constants import SECOND_LINK_SHARE, SWING_SHARE
 from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Direction
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.drives import hub_row
+from flexarm.mechanics.loads import hub_row
 from flexarm.model import Axis, LinkModel, Model
 from flexarm.spatial import Array
 

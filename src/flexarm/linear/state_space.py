@@ -23,7 +23,7 @@ from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import Complex, transmission_zeros
-from flexarm.mechanics.drives import hub_row
+from flexarm.mechanics.loads import hub_row
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
 from flexarm.spatial import Array

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from flexarm.links.amounts import Amounts
 from flexarm.links.collocation import Collocation
+from flexarm.links.fields import Amounts
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import Array, Expr, Inertia, constant
 

@@ -1,4 +1,4 @@
-"""Vector fields along a link as combinations of basis functions, and their mass integrals."""
+"""Vector fields along a link, their mass integrals, and the variables of section angles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +8,32 @@ import casadi as ca
 import numpy as np
 
 from flexarm.spatial import Array, Expr, Scalar, constant, settled
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Variables (K,) whose linear combinations are the section angles of a beam.
+
+    They are the amplitudes of a beam of constant length.  Of a sliding beam, whose first own
+    coordinate is the exposed length, they are the amplitudes of its parent curves over that length.
+    """
+
+    value: Expr  # the variables, (K,)
+    rate: Expr  # their rates, (K,)
+    bias: Expr  # their second rates at zero accelerations, (K,)
+    k: int  # number of own coordinates
+    # Rate per rate of own coordinate, (K, k); None for a beam of constant length, whose own
+    # coordinates are the variables.
+    columns: Expr | None
+    length: Expr  # exposed length [m], which scales positions; 1 for constant length
+    out: Expr  # rate of the exposed length [m/s]; 0 for constant length
+
+    @classmethod
+    def fixed(cls, d: Expr, rates: Expr) -> "Amounts":
+        """Return the amplitudes of a beam of constant length with their rates, (m,) each."""
+        matrix_type, count = type(d), d.shape[0]
+        return cls(d, rates, matrix_type(count, 1), count, None, matrix_type(1), matrix_type(1, 1))
+
 
 Axis = Literal["x", "y", "z"]
 AXES: tuple[Axis, ...] = ("x", "y", "z")

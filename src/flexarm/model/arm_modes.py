@@ -33,7 +33,7 @@ from flexarm.links.base import Counts, Direction, Shapes, Span
 from flexarm.links.basis import blocks, requested_directions
 from flexarm.links.beams.finite import Conditions, require_modes
 from flexarm.links.end_loads import loaded_ends
-from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
+from flexarm.links.families.spans import combined_shapes, moment_shapes
 from flexarm.links.remembered import remembered
 from flexarm.links.shape_counts import counts
 from flexarm.model.assemble import ShapesOf, assemble

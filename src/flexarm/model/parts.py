@@ -11,10 +11,10 @@ import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.arm.link import QuadraticShape
-from flexarm.links.amounts import Amounts
 from flexarm.links.base import Shapes, Span, union
 from flexarm.links.body_data import BodyData, StraightBody, along_x
 from flexarm.links.collocation import Collocation
+from flexarm.links.fields import Amounts
 from flexarm.links.growing.fields import (
     GrowingNodes,
     SlidingMotion,

@@ -10,7 +10,7 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
-from flexarm.mechanics.drives import input_limits
+from flexarm.mechanics.loads import input_limits
 from flexarm.model import Axis, Model
 from flexarm.planning.constants import NUDGE, STRAIN_PLACES, USED
 from flexarm.planning.problem import MotionProblem

@@ -18,7 +18,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.mechanics.drives import coulomb_frictions
+from flexarm.mechanics.loads import coulomb_frictions
 from flexarm.model import Model, build, start_state
 from flexarm.planning.constants import BENT, LESS_TIGHT, ROUNDS, TURNS
 from flexarm.planning.inputs import Inputs

@@ -17,10 +17,9 @@ from flexarm.runs.curves import undersampling_note
 from flexarm.spatial import Array, Inertia
 
 if TYPE_CHECKING:
-    from flexarm.accuracy.compared import ShapeComparison
     from flexarm.accuracy.defect import Motion
     from flexarm.accuracy.integration import IntegrationError
-    from flexarm.accuracy.stated import RestErrors, RunErrors
+    from flexarm.accuracy.stated import RestErrors, RunErrors, ShapeComparison
     from flexarm.accuracy.validity import Validity
 
 CARRIED = "the tip captures or lets go of a body. Compare with a run of an arm with more shapes."
@@ -311,7 +310,7 @@ class RunData:
 
     def _compared(self) -> "ShapeComparison | None":
         """Compute the error of the shapes by runs of richer arms; None if there are none."""
-        from flexarm.accuracy.compared import compare
+        from flexarm.accuracy.stated import compare
 
         repetition = self.repetition
         if self.judged != "computed" or repetition is None or repetition.other is None:

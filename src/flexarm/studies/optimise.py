@@ -26,8 +26,8 @@ from flexarm.studies.constants import (
     SEARCHES,
 )
 from flexarm.studies.design.evaluate import FINISHED, Columns, Evaluator, Rows
+from flexarm.studies.design.plan import shares
 from flexarm.studies.design.read import START, Study, read_study
-from flexarm.studies.design.sampling import shares
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from shlex import quote
 
-from flexarm.cli.arguments import arg
+from flexarm.cli.console import arg
 from flexarm.samples import shown_names
 
 SUMMARY = "print a script by which bash, zsh or fish completes commands and options"

@@ -5,7 +5,7 @@ import json
 import math
 from pathlib import Path
 
-from flexarm.cli.arguments import Misuse, arg, file_path
+from flexarm.cli.console import Misuse, arg, file_path
 from flexarm.cli.constants import MOST_NEW_LINKS, SERVO_FREQUENCY
 from flexarm.errors import ModelError
 

@@ -4,12 +4,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import Misuse, arg, file_path, require_outputs
-from flexarm.cli.console import print_json
+from flexarm.cli.console import Misuse, arg, file_path, print_json, require_outputs
 
 if TYPE_CHECKING:
     from flexarm.links.imported.body import ReducedBody
-    from flexarm.links.imported.report import Findings
+    from flexarm.links.imported.data import Findings
 
 SUMMARY = "check the modes, or the superelement, of a finite-element program, and make a body of it"
 ARGUMENTS = (

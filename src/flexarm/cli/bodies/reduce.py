@@ -3,8 +3,8 @@
 import argparse
 from typing import Any
 
-from flexarm.cli.arguments import Misuse, arg, file_path, require_outputs
 from flexarm.cli.bodies.import_body import finish, require_npz
+from flexarm.cli.console import Misuse, arg, file_path, require_outputs
 
 SUMMARY = "reduce a finite-element model between two rigid faces to a body (Craig-Bampton)"
 ARGUMENTS = (
@@ -30,10 +30,10 @@ def run(args: argparse.Namespace) -> None:
 
     from flexarm.arm.side_files import SideFiles
     from flexarm.links.imported.craig_bampton import reduced_data
+    from flexarm.links.imported.data import Findings
     from flexarm.links.imported.file import inspect_data, read_frames
     from flexarm.links.imported.readers.market import listed_nodes, market_keys
     from flexarm.links.imported.readers.plain import full_data, read_keys
-    from flexarm.links.imported.report import Findings
 
     parts = (args.stiffness, args.mass, args.nodes)
     if (args.model is None) == (None in parts) and args.model is None:

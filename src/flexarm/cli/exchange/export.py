@@ -2,16 +2,16 @@
 
 import argparse
 
-from flexarm.cli.arguments import (
+from flexarm.cli.console import (
     ARM,
     Misuse,
     arg,
     file_path,
+    print_json,
     read_arm,
     require_distinct,
     require_outputs,
 )
-from flexarm.cli.console import print_json
 
 SUMMARY = "write an arm for other programs: C, FMI, CasADi, MATLAB"
 ARGUMENTS = (

@@ -2,8 +2,7 @@
 
 import argparse
 
-from flexarm.cli.arguments import arg, file_path, require_outputs
-from flexarm.cli.console import print_json
+from flexarm.cli.console import arg, file_path, print_json, require_outputs
 from flexarm.errors import FlexarmError
 
 SUMMARY = "make an arm of a robot's URDF, with the links and joints flexible that you name"

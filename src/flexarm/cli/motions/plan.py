@@ -3,19 +3,20 @@
 import argparse
 from functools import partial
 
-from flexarm.cli.arguments import (
+from flexarm.cli.console import (
     ARM,
     arg,
     file_path,
     given,
     named,
     once,
+    print_json,
     read_arm,
     require_outputs,
     seconds,
     share,
+    warnings_in_a_line,
 )
-from flexarm.cli.console import print_json, warnings_in_a_line
 
 SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulate it"
 

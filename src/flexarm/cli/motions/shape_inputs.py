@@ -2,15 +2,16 @@
 
 import argparse
 
-from flexarm.cli.arguments import (
+from flexarm.cli.console import (
     ARM,
     arg,
     file_path,
     given,
+    print_json,
     read_arm,
     require_outputs,
+    warnings_in_a_line,
 )
-from flexarm.cli.console import print_json, warnings_in_a_line
 from flexarm.cli.constants import EXPLAINED_VIBRATION
 
 SUMMARY = "shape the motions that a model file names, so that the arm's modes do not ring"

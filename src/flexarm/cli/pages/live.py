@@ -4,7 +4,7 @@ import argparse
 import webbrowser
 from pathlib import Path
 
-from flexarm.cli.arguments import ARM, arg, file_path, read_arm, require_outputs
+from flexarm.cli.console import ARM, arg, file_path, read_arm, require_outputs
 
 SUMMARY = "make a page in which an arm runs: pull it, turn its joints, change it by sliders"
 ARGUMENTS = (

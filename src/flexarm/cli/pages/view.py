@@ -6,7 +6,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import Misuse, arg, file_path, require_figure, require_outputs, seconds
+from flexarm.cli.console import Misuse, arg, file_path, require_figure, require_outputs, seconds
 
 if TYPE_CHECKING:
     from flexarm.runs.run import Run

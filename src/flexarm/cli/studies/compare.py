@@ -4,8 +4,17 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arguments import ARM, Misuse, arg, read_arm
-from flexarm.cli.console import open_console, print_json, print_line, print_table, progress
+from flexarm.cli.console import (
+    ARM,
+    Misuse,
+    arg,
+    open_console,
+    print_json,
+    print_line,
+    print_table,
+    progress,
+    read_arm,
+)
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:

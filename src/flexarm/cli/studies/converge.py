@@ -6,17 +6,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import (
+from flexarm.cli.console import (
     ARM,
     Misuse,
     arg,
     file_path,
+    open_console,
+    print_json,
+    print_line,
+    print_table,
+    progress,
     read_arm,
     require_outputs,
     share,
     whole_number,
 )
-from flexarm.cli.console import open_console, print_json, print_line, print_table, progress
 from flexarm.cli.constants import PRINTED_ESTIMATES
 from flexarm.errors import FlexarmError
 

@@ -3,8 +3,7 @@
 import argparse
 import sys
 
-from flexarm.cli.arguments import arg, file_path, require_outputs
-from flexarm.cli.console import open_console, print_json, progress
+from flexarm.cli.console import arg, file_path, open_console, print_json, progress, require_outputs
 
 SUMMARY = "find the best design of a study: its aim as good as its limits allow"
 ARGUMENTS = (

@@ -4,8 +4,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arguments import Misuse, arg, file_path, require_outputs, whole_number
-from flexarm.cli.console import open_console, print_json, progress
+from flexarm.cli.console import (
+    Misuse,
+    arg,
+    file_path,
+    open_console,
+    print_json,
+    progress,
+    require_outputs,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from flexarm.studies.design.result import StudyResult

@@ -32,7 +32,7 @@ from flexarm.integrate.task import (
     has_strong_dampers,
     tangent_pays,
 )
-from flexarm.mechanics.drives import coulomb_frictions
+from flexarm.mechanics.loads import coulomb_frictions
 from flexarm.model.numbers import write
 from flexarm.model.state import fingerprint
 

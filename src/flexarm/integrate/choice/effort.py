@@ -34,7 +34,7 @@ from flexarm.integrate.task import (
 from flexarm.integrate.tolerance import step_tolerance
 from flexarm.links.imported.file import read_body
 from flexarm.links.shape_counts import counts
-from flexarm.mechanics.drives import coulomb_frictions
+from flexarm.mechanics.loads import coulomb_frictions
 from flexarm.model.joints import JOINTS
 from flexarm.model.profiles import pieces as profile_pieces
 from flexarm.spatial import Array

@@ -10,7 +10,7 @@ from flexarm.integrate.method import Method
 from flexarm.integrate.solve import Ending, Solution, interruption, new_state, solve
 from flexarm.integrate.task import InitialValueProblem, bumps, has_tables
 from flexarm.integrate.tolerance import step_limits
-from flexarm.mechanics.drives import coulomb_frictions
+from flexarm.mechanics.loads import coulomb_frictions
 from flexarm.spatial import rotations_between
 
 # Lag of a vibration by rk4 [rad], per radian and fourth power of the step times the frequency.

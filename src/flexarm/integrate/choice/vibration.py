@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from flexarm.integrate.constants import EIGENVALUE_COORDINATES, UNDAMPED_RATIO
 from flexarm.linear_model import first_order, undamped
 from flexarm.loops.language import Ints
-from flexarm.mechanics.drives import coulomb_frictions
+from flexarm.mechanics.loads import coulomb_frictions
 from flexarm.model import Model
 from flexarm.spatial import Array
 

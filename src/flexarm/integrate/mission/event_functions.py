@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from flexarm.arm.mission import When
 from flexarm.constants import ACCUMULATED
 from flexarm.errors import SimulationError
-from flexarm.mechanics.drives import windup
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
+from flexarm.mechanics.loads import windup
 from flexarm.mechanics.point_forces import touches
 from flexarm.model import Model
 from flexarm.runs.contents import equation_of

@@ -9,9 +9,9 @@ from flexarm.arm.side_files import SideFile
 from flexarm.errors import ShapeError
 from flexarm.io.model_file import dumps, write_text
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes, Span
+from flexarm.links.imported.data import Findings
 from flexarm.links.imported.file import inspect_stations
 from flexarm.links.imported.readers.stations import ModalFile, StationMode, Units
-from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import integrate
 from flexarm.spatial import Array
 

@@ -32,12 +32,11 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.links.amounts import Amounts
 from flexarm.links.base import DIRECTIONS, Direction, Span, SpanCurves
 from flexarm.links.basis import own_stiffness
 from flexarm.links.collocation import Cardinals, Collocation, collocate
 from flexarm.links.constants import FIT_ERROR, SERIES_POINTS
-from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, MovingField, evaluate
+from flexarm.links.fields import AXES, Amounts, Axis, Basis, Field, Functions, MovingField, evaluate
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import settled_pairs
 from flexarm.links.node_spaces import Fine

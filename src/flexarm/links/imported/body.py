@@ -29,8 +29,7 @@ from flexarm.links.imported.constants import (
     SPIN_SYMMETRY,
     SURFACE_POINTS,
 )
-from flexarm.links.imported.data import Integers, ModalData, no_lines
-from flexarm.links.imported.report import Findings
+from flexarm.links.imported.data import Findings, Integers, ModalData, no_lines
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Array, Expr, Pose, constant
 

@@ -24,8 +24,15 @@ from flexarm.links.imported.constants import (
     SHORTEST_CHANGE,
     STIFFNESS_FACTOR,
 )
-from flexarm.links.imported.data import Integers, ModalData, Stated, Units
-from flexarm.links.imported.report import Findings, percent, triple
+from flexarm.links.imported.data import (
+    Findings,
+    Integers,
+    ModalData,
+    Stated,
+    Units,
+    percent,
+    triple,
+)
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Array, Pose, angles_from_rotation
 from flexarm.units import quantity

@@ -14,10 +14,16 @@ from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.imported.body import ReducedBody, triangles
 from flexarm.links.imported.constants import DIGITS, MOST_MODES, MOST_NODES_UNDIVIDED, SUM_DIGITS
-from flexarm.links.imported.data import Integers, ModalData, no_lines, rigid_columns, spans_a_frame
+from flexarm.links.imported.data import (
+    Findings,
+    Integers,
+    ModalData,
+    no_lines,
+    rigid_columns,
+    spans_a_frame,
+)
 from flexarm.links.imported.file import inspect_data
 from flexarm.links.imported.readers.plain import TIP_NAMES
-from flexarm.links.imported.report import Findings
 from flexarm.spatial import Array, Pose
 
 Sparse = Any  # SciPy's matrices ship no types

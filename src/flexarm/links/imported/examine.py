@@ -47,15 +47,16 @@ from flexarm.links.imported.constants import (
 )
 from flexarm.links.imported.data import (
     MASS_REQUIRED,
+    Findings,
     Integers,
     ModalData,
+    percent,
     rigid_columns,
     rigid_fit,
     shifted,
     spans_a_frame,
 )
 from flexarm.links.imported.readers.plain import TIP_NAMES
-from flexarm.links.imported.report import Findings, percent
 from flexarm.links.integrals import Integrals, integrate
 from flexarm.spatial import IDENTITY, Array, Pose
 

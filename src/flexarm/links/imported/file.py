@@ -17,7 +17,7 @@ from flexarm.io.whole_file import write_whole
 from flexarm.links.base import Shapes, Span
 from flexarm.links.imported.body import Drawn, ReducedBody, SecondOrder
 from flexarm.links.imported.constants import BODIES_IN_MEMORY, LARGEST
-from flexarm.links.imported.data import Integers, ModalData
+from flexarm.links.imported.data import Findings, Integers, ModalData
 from flexarm.links.imported.examine import (
     check_whole,
     examine,
@@ -53,7 +53,6 @@ from flexarm.links.imported.readers.superelements import (
     require_superelement,
 )
 from flexarm.links.imported.readers.universal import read_universal
-from flexarm.links.imported.report import Findings
 from flexarm.links.imported.standard import examine_sid, read_sid
 from flexarm.links.integrals import Integrals
 

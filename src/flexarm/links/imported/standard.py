@@ -16,10 +16,9 @@ from flexarm.links.imported.body import (
 )
 from flexarm.links.imported.checks import check_matrix
 from flexarm.links.imported.constants import NOTE_ABOVE
-from flexarm.links.imported.data import no_lines
+from flexarm.links.imported.data import Findings, no_lines, percent
 from flexarm.links.imported.examine import finished
 from flexarm.links.imported.readers.superelements import number, whole_number
-from flexarm.links.imported.report import Findings, percent
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import Array, Pose
 

@@ -11,9 +11,9 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Tabulated
 from flexarm.links import discretisation
-from flexarm.links.amounts import Amounts
 from flexarm.links.base import DIRECTIONS, LABELS, Direction, Shapes, Span
 from flexarm.links.families.tabulated import modal_data_report
+from flexarm.links.fields import Amounts
 from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.bodies.material import (
     CUBIC,

@@ -6,10 +6,9 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from flexarm.links.amounts import Amounts
 from flexarm.links.base import union
 from flexarm.links.body_data import along_x
-from flexarm.links.fields import Field, MovingField
+from flexarm.links.fields import Amounts, Field, MovingField
 from flexarm.links.integrals import Pairs, quadratic_displacement, section_tables
 from flexarm.mechanics.bodies.beam import BeamBody
 from flexarm.mechanics.bodies.material import MaterialPoints

@@ -42,5 +42,5 @@ class CarriageKinematics(JointMotion):
         return still(q)
 
     def columns(self, q: Expr) -> Expr:
-        """Return zeros; `flexarm.mechanics.riding` computes the motion along the deformed rail."""
+        """Return zeros; `mechanics.kinematics` computes the motion along the deformed rail."""
         return ca.DM(6, 1)

@@ -44,8 +44,15 @@ from flexarm.linear.elastic import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
 from flexarm.studies.constants import CHUNK, LEAST_CHUNKS, MOST_DESIGNS, MOST_FILES, MOST_HYPERCUBE
-from flexarm.studies.design.plan import DesignQuantity, Parameter, StudyFile
-from flexarm.studies.design.sampling import CELLS, ParameterValues, design_count, shares
+from flexarm.studies.design.plan import (
+    CELLS,
+    DesignQuantity,
+    Parameter,
+    ParameterValues,
+    StudyFile,
+    design_count,
+    shares,
+)
 from flexarm.units import quantity
 
 START = "start."  # prefix of keys that set coordinates at the start

@@ -29,11 +29,12 @@ from flexarm.integrate.problem import Channel
 from flexarm.linear_model import undamped
 from flexarm.links.end_loads import body_inertia, end_pose, tip_inertia
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.drives import gear_gain, hub_row
 from flexarm.mechanics.kinematics import base_frame, end_frame, frames, section
 from flexarm.mechanics.loads import (
     dissipative_force,
     elastic_force,
+    gear_gain,
+    hub_row,
     potential_energy,
     wrench_force,
     wrench_list,

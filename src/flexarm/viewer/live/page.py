@@ -17,7 +17,7 @@ from flexarm.io.whole_file import require_writable
 from flexarm.linear.equilibrium import Equilibrium, equilibrium
 from flexarm.linear.modes import modes
 from flexarm.mechanics.deformed import deformed, flexible_links
-from flexarm.mechanics.drives import gear_gain
+from flexarm.mechanics.loads import gear_gain
 from flexarm.model import Axis, Model, build
 from flexarm.spatial import Array
 from flexarm.viewer.bundle import Arrays, fill_page, to_json

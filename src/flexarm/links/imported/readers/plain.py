@@ -30,6 +30,7 @@ from flexarm.links.imported.constants import (
 )
 from flexarm.links.imported.data import (
     MASS_REQUIRED,
+    Findings,
     Integers,
     Matrix,
     ModalData,
@@ -37,7 +38,6 @@ from flexarm.links.imported.data import (
     Units,
     no_nodes,
 )
-from flexarm.links.imported.report import Findings
 from flexarm.spatial import Array, Pose
 from flexarm.units import quantity
 

@@ -19,9 +19,8 @@ from flexarm.io import source as text
 from flexarm.io.csv_table import read_number, read_rows
 from flexarm.io.explain import explain
 from flexarm.links.imported.constants import LARGEST, MOST_MODAL_STATIONS
-from flexarm.links.imported.data import ModalData
+from flexarm.links.imported.data import Findings, ModalData
 from flexarm.links.imported.readers.plain import plain_data
-from flexarm.links.imported.report import Findings
 from flexarm.spatial import Array, rotation_from_angles
 from flexarm.units import Frequency, Ratio, quantity
 

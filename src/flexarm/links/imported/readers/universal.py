@@ -11,9 +11,8 @@ import numpy as np
 from flexarm.arm.constants import MOST_AMPLITUDES
 from flexarm.errors import ModelError
 from flexarm.links.imported.constants import LARGEST, MASS_WEIGHT
-from flexarm.links.imported.data import rigid_columns
+from flexarm.links.imported.data import Findings, rigid_columns
 from flexarm.links.imported.readers.plain import ArrayReader
-from flexarm.links.imported.report import Findings
 from flexarm.spatial import Array
 
 NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.links.amounts import Amounts
 from flexarm.links.collocation import Collocation
-from flexarm.links.fields import Field, MovingField
+from flexarm.links.fields import Amounts, Field, MovingField
 from flexarm.mechanics.bodies.exact.tangents import (
     Angles,
     Tangents,

@@ -18,8 +18,8 @@ from functools import cache
 import casadi as ca
 import numpy as np
 
-from flexarm.links.amounts import Amounts
 from flexarm.links.collocation import Collocation
+from flexarm.links.fields import Amounts
 from flexarm.mechanics.bodies.exact.tangents import Angles, Bent, Rows, tangents, turned
 from flexarm.mechanics.sections import Terms, turning_terms
 from flexarm.spatial import Array, Expr, constant
