@@ -164,7 +164,7 @@ def test_goal_and_limits_are_judged_by_the_tight_simulation(
     ask = partial(flexarm.plan, LINK, {"joint1": 0.05}, duration=0.47, intervals=8, tolerance=1e3)
     with pytest.raises(flexarm.FlexarmError, match="at a tolerance of 1e-08, it misses its goal"):
         ask()
-    monkeypatch.setattr(sys.modules["flexarm.planning.plan"], "NEAR_HIT", np.inf)
+    monkeypatch.setattr(sys.modules["flexarm.planning.plan"], "NEAR_MISS", np.inf)
     fastest = np.abs(ask().run.v[:, 0]).max()
     with pytest.raises(flexarm.FlexarmError, match=r"speed of joint1 is 1\.001 times its limit"):
         ask(limits=Limits(speed=fastest / 1.001))

@@ -1,62 +1,64 @@
 """Measured errors, limits and thresholds of error estimates, each with its unit and reason."""
 
-# Errors of links' models, relative to the range of their deflections
+# Errors of link models, relative to the range of the deflections
 # Quadrature error of exact links by number of nodes beyond the shapes, relative to the range of the
-# first amplitudes: value at rest, and increase per slope.  The largest in falls of arms with limp
-# joints against many nodes; driven links have a hundredth of it.
+# first amplitudes: value at rest, and increase per slope [1/rad].  These are the largest errors of
+# falling arms with free joints, against many nodes; driven links have a hundredth of this error.
 NODE_ERROR = {1: (8e-3, 0.5), 2: (2e-3, 0.1), 3: (5e-4, 0.01), 4: (2e-4, 0.004)}
-# Links by the series: slopes, and errors of the deflections up to them, measured in motion against
-# the exact inextensible beam.
+# Links of the second-order theory: slopes [rad], and errors of deflections up to each slope,
+# measured in motions against the exact inextensible beam.
 MODEL_ERROR = ((0.01, 1e-5), (0.05, 6e-4), (0.08, 2e-3), (0.3, 4e-3), (0.5, 2e-2))
-# The same for linear theory: a driven link has errors of 4 % where the series has 0.06 %, a
-# two-link fall 14 to 25 % at slopes of 0.01.
+# Slope [rad] and error of linear theory.  At larger slopes the error is large: 4 % for a driven
+# link where second-order theory has 0.06 %, 14 to 25 % for two falling links at slopes of 0.01.
 LINEAR_ERROR = ((0.0025, 1e-3),)
-# Slender beams: factor on the first-order estimate of their error, for the next orders; E/(kappa G)
-# of a solid rectangle with nu = 0.3.
+# Slender beams: factor by which the first-order estimate of the shear error is enlarged, to cover
+# higher orders; E/(kappa G) of a solid rectangle with nu = 0.3.
 HIGHER_ORDERS, SHEAR_RATIO = 1.2, 2.6 * 6 / 5
 
-# Range in which links' models hold
-# Slopes: of series links from which on errors reach per cents; of linear theory; of bodies that
-# are stiffened to first order in loads.
+# Ranges in which link models are valid
+# Largest slopes [rad]: of second-order links, with errors of some per cent above; of linear links;
+# of bodies that are stiffened to first order in loads.
 SERIES_SLOPE, LINEAR_SLOPE, STIFFENED_SLOPE = 0.3, LINEAR_ERROR[0][0], 0.05
 # Shortening over length, and quartic share of the energy, of a circular arc with SERIES_SLOPE.
 SHORTENING, QUARTIC_SHARE = SERIES_SLOPE**2 / 6, SERIES_SLOPE**2 / 3
-YIELD_STRAIN = 0.005  # at which steel and aluminium yield (0.002 to 0.005), of the neglected order
+YIELD_STRAIN = 0.005  # strain at which steel and aluminium yield: 0.002 to 0.005
 
 # Error of the integration, by a repetition of the run at a tighter tolerance
-# Longest run, by counted operations, that is repeated without being asked [s of CPU]; least ratio
-# of the errors of a run and of its repetition, whatever their steps.
+# Longest run that is repeated by default [s of CPU, by counted operations]; least assumed ratio of
+# the error of a run to the error of its repetition.
 REPEATED_SECONDS, LEAST_ERROR_RATIO = 1.0, 2.0
-# Resolution of computed errors, relative to the tolerance; largest distance of two samples at one
-# time, relative to their interval.
+# Resolution of computed errors, relative to the tolerance; largest difference of the times of two
+# samples that count as simultaneous, relative to the sampling interval.
 RESOLUTION, SAME_TIME = 0.01, 1e-9
-# Rounding error of a wind-up relative to its two angles, times the root of the number of steps;
-# motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
+# Rounding error of a wind-up, relative to motor and joint angle, times the square root of the
+# number of steps; in motions of 1e-7 to 2e-5 rad the error was at most 0.6 of this bound.
 WIND_UP_ROUNDING = 4e-15
 
 # Error of the shapes, by links with more shapes
-# Shapes added to a link per direction, by order of the stiffness (2 of a beam, 1 of a rod): by the
-# estimate, and by the two steps of the comparison with richer runs.
+# Numbers of shapes added to a link per direction, by order of the stiffness (2: bending, 1: twist
+# and stretch): for the estimate, and for each of the two comparisons with richer runs.
 ADDED_SHAPES, MORE_ADDED_SHAPES = {2: 3, 1: 2}, {2: 4, 1: 3}
-# Polynomials of the moment beyond the number of shapes, from which the softest shapes are made:
-# from 6 on the estimated errors do not change; with 4 they were a third.  Relative strain energy
-# below which a candidate is one of the link's shapes.
+# Number of moment polynomials, beyond the number of shapes, that are combined to the softest
+# shapes: with 6 or more the estimated errors do not change, with 4 they are a third.  Relative
+# strain energy below which a candidate shape counts as dependent on the link's shapes.
 CANDIDATES, DEPENDENT_ENERGY = 7, 1e-7
-# Intervals of a motion, each with the modes of its middle.  Changes between them excite fast modes
-# that the motion does not: with 16 stretches, errors were overestimated up to three times more.
+# Number of intervals of a motion; each has the modes at its middle.  Jumps between intervals excite
+# fast modes: with 16 intervals, errors are overestimated up to three times more than with 64.
 STRETCHES = 64
-# Relative to a step: period below which added shapes carry no inertia; the period they get instead.
+# Vibration period of an added shape over the step: below IDLE_PERIOD the shape counts as massless,
+# and gets FOLLOWING_PERIOD instead.
 IDLE_PERIOD, FOLLOWING_PERIOD = 1e-6, 0.03
-# Largest ratio of the change by the second step to the change by the first, if a sequence of steps
-# converges: the sum of all further ones is then at most the second.
+# Largest ratio of the change by the second enrichment to the change by the first, for which the
+# sequence counts as convergent: all further changes together are then at most the second.
 CONVERGENT_RATIO = 0.5
 
 # Errors of frequencies
-# Shapes per direction beyond those of the arm, by order of the stiffness, and how many of them are
-# the last step, whose change shows how far the first has converged.
+# Number of shapes per direction that a refined arm adds, by order of the stiffness, and how many of
+# these the last refinement adds, whose change shows how far the result has converged.
 MORE_SHAPES, LAST_SHAPES = {2: 5, 1: 4}, 2
-FIRST_FREQUENCIES, PRINTED_SUMS = 3, 12  # whose largest errors are printed; whose sums are
+# Number of frequencies whose largest error is printed; number whose total errors are printed.
+FIRST_FREQUENCIES, PRINTED_SUMS = 3, 12
 
-# Printed errors, relative: the largest, since two motions within a range do not differ by more; the
-# one above which a remedy is printed.
+# Relative errors: largest printed error, since two motions differ by at most twice their range;
+# error above which a remedy is printed.
 LARGEST_ERROR, REMEDY_ABOVE = 2.0, 0.01

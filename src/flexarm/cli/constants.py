@@ -1,10 +1,9 @@
 """Defaults, and numbers of lines and items that commands print, each with its unit and reason."""
 
 # Lines
-# Characters of lines that go to a file or pipe, whose width is unknown; on a terminal at
-# least, since in less numbers would be cut.
+# Characters per line in a file or pipe; least number on a terminal, so that numbers are not cut.
 PLAIN_WIDTH, LEAST_WIDTH = 250, 80
-# [s] to the first line of progress; the next come at twice, four times, ... this time.
+# Time [s] until the first line of progress; later lines follow at twice, four times, ... this time.
 FIRST_PROGRESS = 10.0
 
 # Items printed without --all, so that a report fits on a screen of 25 lines
@@ -14,12 +13,12 @@ PRINTED_MODES, PRINTED_RIGID, PRINTED_SLOWEST = 10, 2, 3
 # Links whose errors or numbers of shapes are printed; coordinates listed per mode.
 PRINTED_ESTIMATES, PRINTED_COORDINATES = 3, 3
 TRACKS_PER_TABLE = 4  # modes per table of a range, as many as 80 characters hold
-# Change of a frequency [%] below which "or less" is printed; vibration left, relative to the
-# unshaped motion's, above which a cause is printed.
+# Change of a frequency [%] below which "or less" is printed; residual vibration, relative to the
+# unshaped motion's, above which its cause is printed.
 LEAST_CHANGE, EXPLAINED_VIBRATION = 0.001, 0.01
 
 # Defaults
-# Duration of a run [s]; points of a range, which are 5 degrees apart on a right angle.
+# Default duration of a run [s]; default number of points of a range, 5 degrees apart over 90.
 T_END, RANGE_POINTS = 1.0, 19
 
 # New model files: links at most, which are written one by one; natural frequency of the suggested

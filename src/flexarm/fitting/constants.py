@@ -1,40 +1,41 @@
 """Limits, tolerances and defaults of fits to measured runs, each with its unit and reason."""
 
 # Samples
-# Samples of a run, or of a piece of one, so that a fit has more readings than numbers.
+# Least number of samples of a run or a piece of a run, so that there are more readings than
+# fitted values.
 FEWEST_SAMPLES = 10
-RATE_NEIGHBOURS = 5  # samples on either side that a cubic for a rate is fitted to
+RATE_NEIGHBOURS = 5  # samples on each side to which a cubic is fitted, to estimate a rate
 
-# State at the beginning of a piece, estimated from its readings: weight of wind-ups beside motions
-# of the joints, so small that joints explain what both could; Newton iterations, for sensors that
-# are nonlinear in the state.
+# Estimation of the state at the start of a piece: weight of wind-ups relative to joint motions,
+# so that joint motions explain readings first; Newton iterations for nonlinear sensors.
 WIND_UP_WEIGHT, STATE_ITERATIONS = 1e-3, 4
 
 # Search
-OUTLIER = 1.5  # residual in standard deviations above which a robust loss counts less
-FREE_FACTOR = 1e3  # on a number's value, and its inverse, that bound a number without bounds
-PASSES, NOISE_CHANGE = 4, 0.05  # searches; relative change of the noise that ends them
-# Distance from the minimum in standard errors below which a number has converged; derivative over
-# the noise above which a run diverges.
+OUTLIER = 1.5  # residual in standard deviations above which a robust loss grows more slowly
+FREE_FACTOR = 1e3  # factor by which a value without bounds may grow or shrink
+# Largest number of searches; relative change of the noise estimates below which they end.
+PASSES, NOISE_CHANGE = 4, 0.05
+# Distance from the minimum, in standard errors, below which a value counts as converged; derivative
+# over the noise above which a run counts as divergent.
 CONVERGED, DIVERGED = 0.1, 1e100
 
-# Errors of the runs of a search by their steps, in standard errors of the numbers
-# Error above which steps get shorter, and the parts into which they are cut at most.
+# Discretisation errors of the runs in a search, in standard errors of the fitted values
+# Error above which steps are divided; largest number of parts of a step.
 SHORTER_STEPS, MOST_STEP_PARTS = 0.1, 16
-HALVING_ERROR = 16 / 15  # error of rk4 over the difference from a run with halved steps: order 4
-NOTED_SHIFT = 0.2  # shift of a number from which on it is reported
+HALVING_ERROR = 16 / 15  # error of rk4 over the difference from a run with halved steps (order 4)
+NOTED_SHIFT = 0.2  # reported shift of a fitted value
 
-# Frequency responses: response relative to the largest below which its error does not get smaller.
-# With less, readings near an antiresonance, where noise is large, would outweigh the others.
+# Frequency responses: magnitude relative to the largest below which the assumed error stays
+# constant.  Otherwise noisy readings near an antiresonance would outweigh all others.
 RESPONSE_FLOOR = 1e-2
 
-# Trials of excitations: frequencies per joint, from two periods in a run to ten samples per period;
-# samples, which bound the time of a trial.
+# Trial excitations: number of frequencies per joint, from two periods per run to ten samples per
+# period; largest number of samples, which limits the time of a trial.
 TONES, TRIAL_SAMPLES = 6, 2000
 
 # Statistics of a fit
-# Probability of confidence intervals; that white noise is taken for correlated residuals.
+# Probability of confidence intervals; probability that white noise is taken for correlated.
 CONFIDENCE, FALSE_ALARM = 0.95, 0.01
 CORRELATION_LAGS = 20  # lags in samples over which residuals are tested for correlation
-# Relative standard error from which on a combination of numbers is undetermined.
+# Relative standard error above which a combination of parameters counts as undetermined.
 UNDETERMINED = 0.3

@@ -1,20 +1,20 @@
 """Limits, tolerances and steps of the equations of motion, each with its unit and reason."""
 
 # States
-# Distance beyond a range of exposed lengths, relative to it, at which a run that ends there may
-# stop; rounding error of a rotation matrix given with few digits.
+# Distance beyond a range of exposed lengths, relative to the range, that a run may reach; largest
+# rounding error of a given rotation matrix.
 RANGE_SLACK, ANCHOR_DIGITS = 1e-6, 1e-6
 
 # Operations
 CLOSED_FORM_SIZE = 60
-# Solution by rows of low rank: excess of amplitudes over rows from which it takes fewer operations
-# than LDL^T; condition of the rows' compliance above which it loses too many digits.
+# Low-rank solution: number of amplitudes beyond the rank from which it takes fewer operations than
+# LDL^T; condition number of the rows' compliance above which it loses too many digits.
 MORE_AMPLITUDES, WORST_CONDITION = 5, 1e10
 EXPONENTIAL_TERMS = 14  # terms of the series of exp(theta~), enough for angles up to pi
 
 # Other values of a model's numbers
-# Factor whose powers give other values, none of them 0 or 1; step of differences relative to a
-# number, or to 1, at which truncation and rounding errors are equal.
+# Factor whose powers change numbers to other values than 0 and 1; step of finite differences
+# relative to a number, or to 1, at which truncation and rounding errors are equal.
 OTHER_FACTOR, NUMBER_STEP = 1.0173, 5e-4
 
 # Number of coordinates that a message on a singular mass matrix names, so that it stays short.

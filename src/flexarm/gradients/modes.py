@@ -167,7 +167,7 @@ def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: A
 
 @kernel
 def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
-    """Convert derivatives by a modal basis to derivatives by the modal matrices.
+    """Convert derivatives by mode shapes to derivatives by mass, damping and stiffness in modes.
 
     ``out`` contains derivatives by mass, stiffness and damping in modes, (3, n, n).
     """

@@ -191,7 +191,7 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
 
 @kernel
 def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
-    """Compute the weights of mode r for the stages at the node ``when`` of a step.
+    """Compute the stage weights of mode r for stages at the fraction ``when`` of a step.
 
     ``part`` 0 selects the weights; 1 and 2 select derivatives by squared frequency and damping
     rate.

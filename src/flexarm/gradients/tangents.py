@@ -25,7 +25,7 @@ from flexarm.loops.sums import weigh, weigh_both
 
 @dataclass(kw_only=True)
 class MotionTangents(GivenSteps):
-    """Record of the tangents of a motion along given directions of numbers, inputs and start."""
+    """Record of a motion's directional derivatives by parameters, inputs and initial state."""
 
     # columns, numbers, matrix_numbers: number of directions; length of the number vectors of the
     # rates and of the matrices.

@@ -161,7 +161,7 @@ class Span:
 
     @cached_property
     def edges(self) -> Array:
-        """Panel edges [m] between which all properties are smooth."""
+        """Panel edges [m] of a span, between which shapes and section properties are smooth."""
         return union(self.stations)
 
     @property

@@ -1,6 +1,6 @@
 """Limits, tolerances and orders of links' shape functions, each with its unit and reason.
 
-Those of bodies from files are in ``imported/constants.py``.
+Limits of bodies from files are in ``imported/constants.py``.
 """
 
 from itertools import accumulate
@@ -53,9 +53,9 @@ SERIES_POINTS = 48
 FIT_ERROR = 100.0  # amplification of rounding errors in second derivatives of fitted curves
 RAIL_POINTS = (16, 32, 64)  # quadrature points per panel, increased until a series converges
 
-# Spaces of exact links at nodes
-# Largest number of points of a single panel, which distinguish 48 shapes; points per panel of
-# several.
+# Interpolation functions of exact links
+# Number of points of a single panel; number of shapes that these points distinguish; points per
+# panel if there are several panels.
 FINE_POINTS, MOST_EXACT_SHAPES, FINE_POINTS_PER_PANEL = 64, 48, 20
 SLOPE_DECAY = 1.5  # assumed exponent with which slopes of shapes decrease: the k-th as k^-FALL
 # Largest amplification of rounding errors, which leaves 12 digits: the condition number of a space

@@ -12,7 +12,7 @@ from flexarm.formulations import formulation
 from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
 from flexarm.mechanics.loads import input_limits
 from flexarm.model import Axis, Model
-from flexarm.planning.constants import NUDGE, STRAIN_PLACES, USED
+from flexarm.planning.constants import DIFFERENCE_STEP, STRAIN_STATIONS, USED_SHARE
 from flexarm.planning.problem import MotionProblem
 from flexarm.spatial import Array
 
@@ -53,7 +53,7 @@ class Limit:
     unit: str
     allowed: float  # largest absolute value
     measure: Measure  # computes it, (T, r), from coordinates, rates and inputs
-    share: float = USED  # share of the allowed value that plans use; below 1 if samples miss peaks
+    share: float = USED_SHARE  # share of the allowed value that plans use; samples miss peaks
 
     def peak(self, q: Array, v: Array, u: Array) -> float:
         """Return the quantity's largest absolute value in a motion over its allowed value."""
@@ -72,7 +72,7 @@ class Limit:
         for k, values in enumerate((q, v, u)):
             columns = []
             for i in range(values.shape[1]):
-                size = NUDGE * max(float(np.abs(values[:, i]).max()), 1e-3)
+                size = DIFFERENCE_STEP * max(float(np.abs(values[:, i]).max()), 1e-3)
                 moved = [q, v, u]
                 moved[k] = values.copy()
                 moved[k][:, i] += size
@@ -142,7 +142,7 @@ def _positions(problem: MotionProblem) -> list[Limit]:
                 _require_room(axis, float(bound), sign * ends, left)
                 if axis.acts.stops is None:
                     top = float(left.max())
-                    share = USED if left[0] >= (1 - USED) * top else 1.0
+                    share = USED_SHARE if left[0] >= (1 - USED_SHARE) * top else 1.0
                     name = f"{'highest' if sign > 0 else 'lowest'} position of {axis.name}"
                     measure = _beyond(axis.index, sign, float(ends.min()))
                     listed.append(Limit(name, axis.unit, top, measure, share))
@@ -151,7 +151,11 @@ def _positions(problem: MotionProblem) -> list[Limit]:
 
 def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
     """Raise an error if the start violates a joint limit, or if the goal is too near one."""
-    room = 0.0 if axis.acts.stops is not None else max((1 - USED) * float(left.max()), NEGLIGIBLE)
+    room = (
+        0.0
+        if axis.acts.stops is not None
+        else max((1 - USED_SHARE) * float(left.max()), NEGLIGIBLE)
+    )
     for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
         if rest < least - NEGLIGIBLE / 2:
             raise FlexarmError(
@@ -200,7 +204,7 @@ def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:
     parts = flexible_links(model)
 
     def measure(q: Array, v: Array, u: Array) -> Array:
-        return np.hstack([section_forces(model, part, q, STRAIN_PLACES).strain for part in parts])
+        return np.hstack([section_forces(model, part, q, STRAIN_STATIONS).strain for part in parts])
 
     if not np.all(np.isfinite(measure(*(np.zeros((1, model.size)),) * 3))):
         raise FlexarmError(

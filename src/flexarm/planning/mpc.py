@@ -38,7 +38,14 @@ from flexarm.linear.tangent import OperatingPoint
 from flexarm.linear_model import LinearModel, integral_of_exponential
 from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.loads import wrench_factors
-from flexarm.planning.constants import BELOW, BROKEN, FIRST_ROUNDS, FORGETS, NUDGE, PER_PERIOD
+from flexarm.planning.constants import (
+    BANDWIDTH_PER_PERIOD,
+    BANDWIDTH_SHARE,
+    COST_DISCOUNT,
+    DIFFERENCE_STEP,
+    FIRST_ITERATIONS,
+    LIMIT_VIOLATION,
+)
 from flexarm.planning.limits import Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import MotionProblem
@@ -97,7 +104,7 @@ class Mpc(Summarised):
         self._own, self._integrals = np.zeros((N, n, n)), np.zeros((N, n, n))
         self._pushed, self._by = np.zeros((N, n, k)), np.zeros((N + 1, n, N * k))
         self._other, self._hessian = np.zeros_like(self._by), np.zeros((N * k, N * k))
-        self._nudges = NUDGE * np.append(
+        self._nudges = DIFFERENCE_STEP * np.append(
             np.ones(n), np.where(np.isfinite(self.most), self.most, 1.0)
         )
         self._moves = np.diag(self._nudges)
@@ -206,7 +213,7 @@ class Mpc(Summarised):
         P = None
         for discount in (
             1.0,
-            FORGETS,
+            COST_DISCOUNT,
         ):  # undamped motions that no input reaches have an infinite cost
             with contextlib.suppress(np.linalg.LinAlgError, ValueError):
                 P = scipy.linalg.solve_discrete_are(discount * Ad, discount * Bd, Q, R, s=N)
@@ -246,7 +253,7 @@ class Mpc(Summarised):
 
         It takes several iterations, or a single iteration if several diverge.
         """
-        for count in (FIRST_ROUNDS, 1):
+        for count in (FIRST_ITERATIONS, 1):
             self.x[:], self.u[:] = now, goal.u[-1]
             for _ in range(count):
                 self._linearise(0, goal.fastest)
@@ -340,7 +347,7 @@ class Mpc(Summarised):
             u = self.u + change.reshape(self.u.shape)
             self.u[:] = np.minimum(np.maximum(u, -self.most), self.most)
         ahead, (low, top) = self.x[1:] @ self._rows.T, self._sides
-        within = np.all((low - BROKEN <= ahead) & (ahead <= top + BROKEN))
+        within = np.all((low - LIMIT_VIOLATION <= ahead) & (ahead <= top + LIMIT_VIOLATION))
         self._left = not (self._begun and within)
 
     def _foresee(self, now: Array) -> Array:
@@ -437,7 +444,11 @@ def mpc(
     if chosen_bandwidth is None:
         slow = vibrations(problem.tangent, {}).frequency[:1].tolist()
         chosen_bandwidth = min(
-            [BANDWIDTH, PER_PERIOD / period, *(BELOW * frequency for frequency in slow)]
+            [
+                BANDWIDTH,
+                BANDWIDTH_PER_PERIOD / period,
+                *(BANDWIDTH_SHARE * frequency for frequency in slow),
+            ]
         )
     return Mpc(problem, period, intervals, limits, (weights, chosen_bandwidth))
 

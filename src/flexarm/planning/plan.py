@@ -30,20 +30,20 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.model import build
 from flexarm.planning.constants import (
-    EASY,
+    COMPARED_RTOL,
+    DURATION_ACCURACY,
     EFFORT_POINTS,
-    FINER,
-    HIT,
-    HOPELESS,
-    LEAST_SPREAD,
-    LEFT,
-    NEAR_HIT,
-    PARTS,
-    SHORTER,
-    SHORTEST,
-    TIGHT,
-    TIGHTER,
-    TOLERANCE,
+    FIRST_EFFORT_SHARE,
+    GOAL_MISS,
+    HOPELESS_EFFORT,
+    INTERVAL_PARTS,
+    LEAST_INPUT_SCALE,
+    LIMIT_TIGHTENINGS,
+    NEAR_MISS,
+    SHORTER_FACTOR,
+    TOLERATED_VIBRATION,
+    VERIFYING_RTOL,
+    VERIFYING_SAMPLES,
 )
 from flexarm.planning.inputs import Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
@@ -158,7 +158,7 @@ def plan(
     limits: Limits = ANYWAY,
     intervals: int = 20,
     joining: Joining = "cubic",
-    tolerance: float = LEFT,
+    tolerance: float = TOLERATED_VIBRATION,
     atol: WithUnit | None = None,
 ) -> Plan:
     """Plan a rest-to-rest motion without residual vibration, and verify it by simulation.
@@ -201,7 +201,7 @@ def plan(
     require_positive("tolerance", tolerance)
     anyway = 0.0 if atol is None else require_positive("atol", atol, unit="m")
     problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
-    anyway = anyway or TOLERANCE * sum(part.length for part in problem.model.links)
+    anyway = anyway or COMPARED_RTOL * sum(part.length for part in problem.model.links)
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
         raise FlexarmError("arm: nothing in it vibrates. A plan is for arms that bend or wind up.")
@@ -264,7 +264,7 @@ def _pose(
         )
     _require_holds(problem, most)
     listed = list_limits(problem, limits)
-    inputs = Inputs(joining, intervals, PARTS)
+    inputs = Inputs(joining, intervals, INTERVAL_PARTS)
     length = duration or _first_duration(problem, to, places, most)
     values = _rigid_inputs(problem, to, places, length, inputs.shares)
     _require_effort(problem, values, most, length)
@@ -273,7 +273,7 @@ def _pose(
         values[ends] = holding
     sizes = np.where(np.isfinite(most), most, np.abs(values).max())
     spread = np.abs(values).max(axis=0) / sizes
-    spread = np.maximum(spread, LEAST_SPREAD * spread.max())
+    spread = np.maximum(spread, LEAST_INPUT_SCALE * spread.max())
     program = NonlinearProgram(problem, inputs, listed, most, sizes, spread)
     first = program.simulate(values, length)
     if not np.isfinite(first.miss):
@@ -318,7 +318,7 @@ def _first_duration(
         )
     for _ in range(60):
         moving = _rigid_inputs(problem, to, start, length, shares) - holding
-        shorter = np.sqrt(float((np.abs(moving) / left).max()) / EASY)
+        shorter = np.sqrt(float((np.abs(moving) / left).max()) / FIRST_EFFORT_SHARE)
         length *= float(np.clip(shorter, 0.5, 2.0))
         if abs(shorter - 1) < 0.05:
             break
@@ -345,7 +345,7 @@ def _require_effort(problem: MotionProblem, values: Array, most: Array, length: 
     needed = np.abs(values).max(axis=0)
     worst = int(np.argmax(needed / most))
     over = float(needed[worst] / most[worst])
-    if over > HOPELESS:
+    if over > HOPELESS_EFFORT:
         raise FlexarmError(
             f"effort: must be at least {needed[worst]:.3g} for {problem.names[worst]} to move "
             f"the rigid arm there in {length:.4g} s, got {most[worst]:.3g}. Allow more effort, "
@@ -371,13 +371,18 @@ def _judge(program: NonlinearProgram, plan: Iterate, after: float, count: int) -
 
     Raise an error if the simulation stops early or misses the goal.
     """
-    problem, row = program.problem, 2 * FINER * program.inputs.steps
+    problem, row = program.problem, 2 * VERIFYING_SAMPLES * program.inputs.steps
     run = problem.simulate(
-        program.inputs, plan.values, plan.duration, rtol=TIGHT, after=after, finer=FINER
+        program.inputs,
+        plan.values,
+        plan.duration,
+        rtol=VERIFYING_RTOL,
+        after=after,
+        finer=VERIFYING_SAMPLES,
     )
-    tight = problem.tolerance(TIGHT, plan.duration)
+    tight = problem.tolerance(VERIFYING_RTOL, plan.duration)
     miss = program.miss(run, row) if run.status == "finished" else np.inf
-    if miss > NEAR_HIT:
+    if miss > NEAR_MISS:
         failure = (
             f"it misses its goal by {miss:.1e} of its way"
             if run.status == "finished"
@@ -406,7 +411,7 @@ def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _
     Limits are tightened and the optimisation repeated while peaks between samples exceed them.
     """
     total = 0
-    for _ in range(TIGHTER):
+    for _ in range(LIMIT_TIGHTENINGS):
         iterate, count = program.solve(first)
         total += count
         judged = _judge(program, iterate, after, total)
@@ -425,8 +430,8 @@ def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _
 
 def _shortest(program: NonlinearProgram, judged: _Judged) -> _Judged:
     """Return the motion of the shortest feasible duration, found by bisection."""
-    low, factor, total = 0.0, SHORTER, judged.count
-    while judged.found.duration - low > SHORTEST * judged.found.duration:
+    low, factor, total = 0.0, SHORTER_FACTOR, judged.count
+    while judged.found.duration - low > DURATION_ACCURACY * judged.found.duration:
         now = judged.found
         length = max(factor * now.duration, (low + now.duration) / 2)
         tried = program.simulate(now.values, length)
@@ -435,7 +440,7 @@ def _shortest(program: NonlinearProgram, judged: _Judged) -> _Judged:
                 raise FlexarmError("the motion cannot be simulated")
             better = _within_limits(program, tried, judged.after)
             total += better.count
-            if better.found.miss > HIT:
+            if better.found.miss > GOAL_MISS:
                 raise FlexarmError("the motion does not reach its target")
             judged = better
         except FlexarmError:
@@ -466,7 +471,7 @@ def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
         prescribed,
         t_end=t_end,
         dt=duration / 200,
-        rtol=problem.tolerance(TOLERANCE, t_end),
+        rtol=problem.tolerance(COMPARED_RTOL, t_end),
         method=METHOD,
         start="equilibrium" if bent else "stated",
     )

@@ -20,7 +20,12 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.mechanics.loads import coulomb_frictions
 from flexarm.model import Model, build, start_state
-from flexarm.planning.constants import BENT, LESS_TIGHT, ROUNDS, TURNS
+from flexarm.planning.constants import (
+    LEAST_LOOSER_RTOL,
+    LONG_PHASE,
+    LOOSER_FACTOR,
+    START_DEFLECTION,
+)
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.contents import contact_variables
@@ -73,7 +78,7 @@ def require_rest(model: Model, rest: Array) -> None:
         )
     bent = [i for part in model.links for i in range(*part.modes.indices(model.size))]
     for i in bent:
-        if q[i] != 0 and abs(q[i] - rest[i]) > BENT * abs(q[i]):
+        if q[i] != 0 and abs(q[i] - rest[i]) > START_DEFLECTION * abs(q[i]):
             raise FlexarmError(
                 f"start: a plan begins at rest, and '{model.names[i]}' does not stay at its "
                 f"start {q[i]:.3g}. Remove that start from the model file."
@@ -209,8 +214,8 @@ class MotionProblem:
 
     def tolerance(self, tight: float, duration: float) -> float:
         """Return the relative tolerance of simulations, looser for many vibration periods."""
-        many = self.fastest * duration > TURNS
-        return max(LESS_TIGHT * tight, ROUNDS) if many else tight
+        many = self.fastest * duration > LONG_PHASE
+        return max(LOOSER_FACTOR * tight, LEAST_LOOSER_RTOL) if many else tight
 
     def miss(self, run: Run, row: int = -1) -> Array:
         """Return how far a sample of a run is from rest at the goal, in coordinates and rates."""

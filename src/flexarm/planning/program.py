@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.planning.constants import LEAST_RANGE, NEAR_HIT, STAGES, TOLERANCE
+from flexarm.planning.constants import COMPARED_RTOL, LEAST_RANGE, NEAR_MISS, STAGES
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.limits import Limit
 from flexarm.planning.problem import MotionProblem
@@ -53,7 +53,7 @@ class NonlinearProgram:
 
     def simulate(self, values: Array, duration: float) -> Iterate:
         """Return the simulated motion of given input values, with its distance from the goal."""
-        run = self.problem.simulate(self.inputs, values, duration, rtol=TOLERANCE)
+        run = self.problem.simulate(self.inputs, values, duration, rtol=COMPARED_RTOL)
         if run.status != "finished":
             return Iterate(values, duration, run, np.inf)
         return Iterate(values, duration, run, self.miss(run))
@@ -92,13 +92,13 @@ class NonlinearProgram:
         sought = MotionResiduals(self, first)
         top = np.tile(self.most / sought.unit, int(sought.free.sum()))
         x = np.clip((first.values[sought.free] / sought.unit).ravel(), -top, top)
-        for weight, settled, evaluations in STAGES if first.miss > NEAR_HIT else STAGES[-1:]:
+        for weight, settled, evaluations in STAGES if first.miss > NEAR_MISS else STAGES[-1:]:
             x = least_squares(
-                sought.residuals, x, sought.jacobian, (-top, top), ftol=settled, xtol=TOLERANCE,
+                sought.residuals, x, sought.jacobian, (-top, top), ftol=settled, xtol=COMPARED_RTOL,
                 gtol=None, x_scale="jac", max_nfev=evaluations, args=(np.sqrt(weight),),
             ).x  # fmt: skip
         now, count = sought.motion(x), len(sought.slopes)
-        if now.miss <= NEAR_HIT:
+        if now.miss <= NEAR_MISS:
             return now, count
         raise FlexarmError(
             f"no motion was found. The best one, simulated, misses its goal by {now.miss:.1e} "

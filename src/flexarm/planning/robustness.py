@@ -7,7 +7,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.io.overrides import read_value
-from flexarm.planning.constants import PAYLOAD_ERROR, STIFFNESS_ERROR, TOLERANCE
+from flexarm.planning.constants import COMPARED_RTOL, PAYLOAD_ERROR, STIFFNESS_ERROR
 from flexarm.planning.problem import METHOD
 from flexarm.runs.run import Run
 
@@ -32,7 +32,7 @@ def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
     for share in (-STIFFNESS_ERROR, STIFFNESS_ERROR):
         listed[f"stiffness {share:+.0%}"] = _stiffnesses(arm, 1 + share)
     runs = simulate_many(
-        arm, t_end=float(run.t[-1]), dt=duration / 200, rtol=TOLERANCE, method=METHOD,
+        arm, t_end=float(run.t[-1]), dt=duration / 200, rtol=COMPARED_RTOL, method=METHOD,
         parameters=list(listed.values()),
     )  # fmt: skip
     pairs = zip(listed, runs, strict=True)

@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.linear_model import integral_of_exponential
 from flexarm.model.profiles import cubic_spline
-from flexarm.planning.constants import FEW_PIECES, MANY_COORDINATES, MOST_PIECES, PIECE_TURN
+from flexarm.planning.constants import FEW_PIECES, MANY_COORDINATES, MOST_PIECES, PIECE_PHASE
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.problem import MotionProblem
 from flexarm.runs.run import Run
@@ -50,7 +50,7 @@ def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> A
     rows = accelerations(problem, inputs, run)
     fastest = float(np.sqrt(np.abs(np.linalg.eigvals(rows[0, :, :n])).max()))
     most = MOST_PIECES if n <= MANY_COORDINATES else FEW_PIECES
-    pieces = int(np.clip(np.ceil(fastest * h / PIECE_TURN), 1, most))
+    pieces = int(np.clip(np.ceil(fastest * h / PIECE_PHASE), 1, most))
     middles = np.arange(inputs.steps) + 0.5
     places = (np.arange(inputs.steps * pieces) + 0.5) / pieces
     size = 2 * n + orders * k

@@ -27,14 +27,14 @@ from flexarm.model.profiles import (
     pieces,
 )
 from flexarm.planning.constants import (
-    DOUBTED,
+    DOUBTED_SHARE,
+    EI_VIBRATION,
     POSTURES,
-    PRINTED,
+    PRINTED_VIBRATIONS,
     REST_SHARE,
-    SEEN,
+    SEPARABLE_MOTION,
     TABLE_POINTS,
-    VIBRATION,
-    WORTH,
+    WORTHWHILE_RATIO,
 )
 from flexarm.planning.shapers import (
     KINDS,
@@ -102,7 +102,7 @@ class ShapedInputs(Summarised):
         named = ", ".join(f"{name} ({hertz} Hz)" for name, hertz, *_, yes, _ in rows if yes)
         # The vibrations that are shaped for, and the largest residual ones, come first.
         worst = np.argsort(-swings * left, kind="stable")
-        first = list(dict.fromkeys([*at_end.order[: self.modes], *worst]))[:PRINTED]
+        first = list(dict.fromkeys([*at_end.order[: self.modes], *worst]))[:PRINTED_VIBRATIONS]
         rest = set(range(len(rows))) - set(first)
         rows = [rows[k] for k in (*sorted(first), *sorted(rest))]
         simulated = self.__dict__.get("residuals")
@@ -117,7 +117,7 @@ class ShapedInputs(Summarised):
             f"{self.arm.name}, motions shaped by {shaper.label}{postures}",
             tuple(lines),
             ("vibration", "[Hz]", "damping ratio", "tip by a step [mm]", "shaped for", "left [%]"),
-            rows, PRINTED,
+            rows, PRINTED_VIBRATIONS,
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -171,7 +171,7 @@ class ShapedInputs(Summarised):
         head = f"most of it is {name}"
         axes = self.runs[1].model.axes
         no_servo = [axis.name for axis in axes if axis.acts.servo is None and not axis.prescribed]
-        if no_servo and self.left[BEYOND] > DOUBTED * self.left[name]:
+        if no_servo and self.left[BEYOND] > DOUBTED_SHARE * self.left[name]:
             return (
                 f"much of it is {BEYOND}, which holds {', '.join(no_servo)} for want of a servo: "
                 f"give {'it' if len(no_servo) == 1 else 'each'} one, or take a slower motion"
@@ -215,7 +215,7 @@ class ShapedInputs(Summarised):
         responses = {name: np.exp(s * (t - t[0])) for name, s in every.items() if abs(s) * step < 1}
         columns = np.array([part for x in responses.values() for part in (x.real, x.imag)])
         columns = np.vstack([np.ones(len(t)), columns]).T
-        sizes = np.linalg.lstsq(columns, tip, rcond=SEEN)[0]
+        sizes = np.linalg.lstsq(columns, tip, rcond=SEPARABLE_MOTION)[0]
         moved = {
             name: columns[:, [k, k + 1]] @ sizes[[k, k + 1]]
             for name, k in zip(responses, range(1, len(sizes), 2), strict=True)
@@ -237,7 +237,7 @@ def shape_inputs(
     *,
     kind: ShaperKind = "zvd",
     modes: int = 1,
-    vibration: float = VIBRATION,
+    vibration: float = EI_VIBRATION,
     follow_posture: bool = False,
 ) -> ShapedInputs:
     """Return the arm with its servo targets and prescribed motions shaped for its own modes.
@@ -321,7 +321,7 @@ def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> 
     """Raise an error if damping alone ends the vibrations nearly as well as an EI shaper."""
     z = max(damping for _, damping in modes)
     alone = float(np.exp(-2 * np.pi * z / np.sqrt(1 - z**2)))
-    if vibration > WORTH * alone:
+    if vibration > WORTHWHILE_RATIO * alone:
         raise FlexarmError(
             f"kind: 'ei' leaves {100 * vibration:.3g} % of a vibration, but damping alone "
             f"leaves {100 * alone:.3g} % by then (damping ratio {z:.3g}). Use 'zv' or 'zvd'."

@@ -18,7 +18,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
-from flexarm.planning.constants import CURVE_POINTS, CURVE_RANGE, VIBRATION
+from flexarm.planning.constants import CURVE_POINTS, CURVE_RANGE, EI_VIBRATION
 from flexarm.spatial import Array
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Shaper(Summarised):
 
 
 def shaper(
-    kind: ShaperKind, frequency: float, damping: float = 0.0, *, vibration: float = VIBRATION
+    kind: ShaperKind, frequency: float, damping: float = 0.0, *, vibration: float = EI_VIBRATION
 ) -> Shaper:
     """Return the input shaper of the given kind for one vibration mode.
 
@@ -157,7 +157,7 @@ def shaper_of_modes(
     kind: ShaperKind,
     modes: Sequence[tuple[float, float]],
     *,
-    vibration: float = VIBRATION,
+    vibration: float = EI_VIBRATION,
 ) -> Shaper:
     """Return the shaper of several modes, given as natural frequency [rad/s] and damping ratio."""
     if not modes:
@@ -167,7 +167,7 @@ def shaper_of_modes(
 
 
 def impulses(
-    kind: ShaperKind, modes: Sequence[tuple[float, float]], *, vibration: float = VIBRATION
+    kind: ShaperKind, modes: Sequence[tuple[float, float]], *, vibration: float = EI_VIBRATION
 ) -> Shaper:
     """Return the convolved shaper of several modes, with impulses neither sorted nor merged.
 

@@ -15,7 +15,7 @@ from flexarm.linear.names import mode_names, place_energies, strain_groups
 from flexarm.linear.tangent import Tangent
 from flexarm.linear_model import Complex, LinearModel
 from flexarm.model.profiles import pieces
-from flexarm.planning.constants import EXCITED, RINGS, SAME_SHAPE
+from flexarm.planning.constants import DAMPED_RATIO, EXCITED_SHARE, SAME_SHAPE_COSINE
 from flexarm.spatial import Array
 
 
@@ -34,7 +34,7 @@ class Vibrations:
     def excited(self) -> npt.NDArray[np.int_]:
         """Indices of the modes that the motion excites, slowest first; all if the tip rests."""
         most = self.swing.max(initial=0.0)
-        return np.flatnonzero(self.swing >= (EXCITED * most if most > ACCUMULATED else 0.0))
+        return np.flatnonzero(self.swing >= (EXCITED_SHARE * most if most > ACCUMULATED else 0.0))
 
     @property
     def order(self) -> npt.NDArray[np.int_]:
@@ -74,7 +74,7 @@ def line_up(at_postures: Sequence[Vibrations]) -> list[Vibrations]:
         after = lined[-1]
         alike = np.abs(after.shapes.conj().T @ earlier.shapes)
         rows, columns = linear_sum_assignment(-alike)
-        same = alike[rows, columns] >= SAME_SHAPE
+        same = alike[rows, columns] >= SAME_SHAPE_COSINE
         rows, columns = rows[same], columns[same]
         frequency, damping = after.frequency.copy(), after.damping.copy()
         swing, shapes = np.zeros(len(frequency)), after.shapes.copy()
@@ -118,7 +118,7 @@ def vibrations(
     linear = whole.along(moving, columns)
     modes = linear.modes()
     values, ratio = modes.values, -modes.values.real / np.abs(modes.values)
-    rings = (np.abs(values.imag) > NEGLIGIBLE * np.abs(values)) & (ratio < RINGS)
+    rings = (np.abs(values.imag) > NEGLIGIBLE * np.abs(values)) & (ratio < DAMPED_RATIO)
     speed, less = np.abs(values[rings]), np.maximum(ratio[rings], 0.0)
     if ways is None:
         return Vibrations(speed, less, (), np.zeros(len(speed)), {}, modes.vectors[:, rings])

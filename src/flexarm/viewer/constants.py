@@ -3,17 +3,17 @@
 from math import pi, radians
 
 # Samples and points that are shown
-# Samples in a page: of a longer run every second, third, ... is shown; samples from which the view
-# is chosen; times at which the motion of a free body is computed, linear in between.
+# Largest number of samples in a page, which of a longer run has every second, third, ... sample;
+# samples from which the view is chosen; times at which a free body's position is computed.
 PAGE_SAMPLES, VIEW_SAMPLES, BODY_TIMES = 4000, 60, 400
-# Points drawn along a flexible link: of a film; in the choice of the view.
+# Points along a flexible link: drawn in a film; used to choose the view.
 FILM_POINTS, VIEW_POINTS = 15, 5
-# Characters after which a label gets no further values, and of the longest value in a label.
+# Characters of a label above which no further value is added, and of the longest value in it.
 LABEL_LENGTH = 24
-EVENT_ROUNDING = 1e-6  # energy lost at an event, relative to the energy exchanged: less is rounding
+EVENT_ROUNDING = 1e-6  # energy loss, over the energy exchanged, below which it counts as rounding
 
-# Enlargement of deflections: its factors; deflection over a link's length that can be seen; largest
-# slope that a link is drawn with.
+# Enlargement of deflections: possible factors; least visible deflection over a link's length;
+# largest slope with which a link is drawn.
 SCALES = [f * 10.0**n for n in range(3) for f in (1, 2, 5)]
 VISIBLE_DEFLECTION, STEEPEST_DRAWN = 0.05, 0.9
 
@@ -21,55 +21,54 @@ VISIBLE_DEFLECTION, STEEPEST_DRAWN = 0.05, 0.9
 # Smallest over second largest spread below which a motion is plane; out-of-plane fraction of the
 # deformation above which it is spatial.
 PLANE_SPREAD, SPATIAL_SHARE = 0.2, 0.5
-# Step of coordinates for the derivative of a motion; amplitude of modes over the arm's
-# extent.
+# Step of finite differences along a mode; drawn amplitude of modes over the arm's extent.
 MODE_STEP, MODE_AMPLITUDE = 1e-6, 0.2
 # Tilt of a view normal to a plane, so that the ground is no line; offsets of the view of a spatial
 # motion to the side and upwards.
 VIEW_TILT, VIEW_SIDE, VIEW_ABOVE = 0.14, 0.42, 0.36
 
 # Films
-PICTURE_RATE, MOST_PICTURES = 20, 2400  # per second; of a film, which is then two minutes long
+PICTURE_RATE, MOST_PICTURES = 20, 2400  # pictures per second; largest number: two minutes
 # [s] Shortest and longest run whose film lasts as long as the run, and duration of other films.
 FILM_DURATIONS = 3.0, 30.0, 8.0
 FILM_SIZE, FILM_DPI = (6.4, 4.8), 100  # [in], [1/in]: 640 x 480 pixels
 
-# Plucked modes of a live arm: modes; motion by the first over the reach, while the others move as
-# fast; factor of enlargement at first, since hands bend an arm more than a pluck does.
+# Plucked modes of a live arm: number of modes; motion by the first mode over the reach, the other
+# modes having the same speed; largest initial enlargement.
 PLUCKED_MODES, PLUCKED_MOTION, MOST_ENLARGED = 12, 0.06, 50.0
-# Deflection over the longest link that bends, beyond which the scale of colours grows.
+# Deflection over the length of the longest flexible link up to which the colour scale is constant.
 COLOUR_DEFLECTION = 0.02
-HELD_PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a bending link where it can be held
+HELD_PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)  # fractions of a flexible link where it can be pulled
 
 # Servos of a live arm
 FASTEST_SERVO, SLOWEST_SERVO = 25.0, 1.5  # [rad/s]
-# Rate over that of the arm's first vibration, so that links bend more than joints give way; damping
-# ratio.
+# Bandwidth of servos over the frequency of the arm's first vibration, so that links deflect more
+# than joints; damping ratio of servos.
 SERVO_FACTOR, SERVO_DAMPING = 1.5, 0.8
-SERVO_TURN = radians(150.0)  # range of a joint without limits to either side
-# Integral action: its largest rate over the servo's; share of the gain that is stable at the start,
-# since inertias change with the posture; growth rate [1/s] of a stable motion, since rounding makes
-# free motions grow by less.
+SERVO_TURN = radians(150.0)  # range to either side of a joint without limits
+# Integral action: largest rate over the servo's bandwidth; share of the gain that is stable at the
+# start, since inertias change with the posture; growth rate [1/s] that still counts as stable,
+# since rounding makes free motions grow slowly.
 INTEGRAL_RATE, INTEGRAL_SHARE, STABLE_GROWTH = 0.15, 0.5, 1e-3
 
-# Pulls: stiffness over the arm's; damping ratio, about; least rate [rad/s] at which a pull moves
-# the arm as a whole.
+# Pulls: stiffness over the arm's stiffness; approximate damping ratio; least frequency [rad/s] at
+# which a pull moves the whole arm.
 PULL_STIFFNESS, PULL_DAMPING, PULL_RATE = 2.0, 0.35, 3.0
 
 # Steps of a live arm
-# Share of the step at which Runge-Kutta is unstable, since inertias change with the posture;
-# longest step [s]; phase of the slowest vibration in a step [rad], which damps it by 2e-4 of the
-# critical.
+# Step over the largest stable Runge-Kutta step, since inertias change with the posture; longest
+# step [s]; largest phase of the slowest vibration per step [rad], which causes a damping ratio of
+# 2e-4.
 STEP_SHARE, LONGEST_STEP, STEP_PHASE = 0.7, 1 / 240, 0.5
-# Settings of stiffness and damping at their sliders' ends; frequency [rad/s] above which damping
-# does not grow, since it would need smaller steps.
+# Least stiffness factor and largest damping ratio on the sliders; frequency [rad/s] above which
+# damping stays constant, since more would need smaller steps.
 LEAST_STIFFNESS, MOST_DAMPING, DAMPED_FREQUENCY = 0.2, 0.2, 2 * pi * 25.0
-# Share of the mass of some motion below which the payload is all of it; least share of such a
-# payload, which stays.
+# Share of a motion's inertia below which, without the payload, it counts as massless; least
+# remaining share of a payload that such a motion needs.
 MASSLESS, LEAST_PAYLOAD = 1e-6, 0.01
-IMPACT_SPEED = 3.0  # [m/s] with which contacts are closed
-# Cost: time [s] of one operation in a browser, about; operations per coordinate in the equations,
-# about; share of a core that is too much beside the drawing.
+IMPACT_SPEED = 3.0  # [m/s] assumed speed of impacts
+# Cost: approximate time [s] of an operation in a browser; approximate number of operations per
+# coordinate; largest share of a processor core, beside the drawing.
 OPERATION_TIME, COORDINATE_OPERATIONS, MOST_CORE_SHARE = 0.6e-9, 700, 0.25
-# [Hz] above which a vibration is too fast for the eye; shapes that a direction of bending keeps.
+# Frequency [Hz] above which vibrations are too fast to see; least number of shapes per direction.
 FAST_VIBRATION, LEAST_SHAPES = 240.0, 2

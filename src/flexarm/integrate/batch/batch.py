@@ -343,7 +343,7 @@ class Batch:
             engine.take(self._rows[arms])
 
     def _initial_states(self, starts: Any, kinds: Ints) -> Array:
-        """Return initial states of arms of given kinds, (count, size), from values by name."""
+        """Return the initial states of selected arms, (count, size), with given values by name."""
         values = _rows("starts", starts, len(kinds))
         units = coordinate_units(self._kinds[0].equation.model)
         variations = Variations(self._kinds, kinds, columns_of("starts", values, units), {})

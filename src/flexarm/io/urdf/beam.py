@@ -132,7 +132,7 @@ def is_body(remainder: Inertia, body: Inertia) -> bool:
 
 
 def central_without_rounding(body: Inertia) -> list[float]:
-    """Return xx, yy, zz, xy, xz, yz about the centre of mass [kg m^2], made semidefinite.
+    """Return a body's inertia xx, yy, zz, xy, xz, yz about its centre of mass [kg m^2].
 
     Negative eigenvalues within rounding are replaced by 0.
     """

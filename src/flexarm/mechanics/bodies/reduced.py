@@ -99,7 +99,7 @@ def _even(moments: Array, a: int, b: int) -> Array:
 
 
 def _odd(moments: Array, axis: int) -> Array:
-    """Return the component about an axis of the axial vector of moments (.., 3, 3)."""
+    """Return the antisymmetric part of moments (.., 3, 3), as a vector component about an axis."""
     a, b = (axis + 1) % 3, (axis + 2) % 3
     return np.asarray(moments[..., a, b] - moments[..., b, a])
 
