@@ -230,7 +230,7 @@ def _complex_modes(
         if abs(value) > still and value.imag >= -NEGLIGIBLE * abs(value)
     ]
     real = [i for i in upper_half if abs(values[i].imag) <= NEGLIGIBLE * abs(values[i])]
-    for i in real:  # of a real pair, which no damping tells apart, only the growing one
+    for i in real:  # of a pair of real eigenvalues, only the growing one
         twin = [j for j in real if abs(values[i] + values[j]) < 1e-6 * abs(values[i])]
         if twin and values[i].real < 0:
             upper_half.remove(i)

@@ -43,7 +43,7 @@ def settled(values: Array, size: Array | float | None = None) -> Array:
     if not sizes.size or not np.all(np.isfinite(sizes)):
         return values
     flat, result = sizes.ravel(), np.zeros(sizes.size)
-    order = np.argsort(flat)[np.count_nonzero(flat == 0) :]  # of those that are not 0
+    order = np.argsort(flat)[np.count_nonzero(flat == 0) :]  # order of the nonzero values
     flat = flat[order]
     scale = sizes.max() if size is None else size
     if isinstance(scale, np.ndarray):

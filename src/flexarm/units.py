@@ -317,7 +317,7 @@ class Unit:
     """Pydantic annotation of a float as a quantity: ``Annotated[float, Unit("m")]``."""
 
     symbol: str  # SI unit of the number, such as "m" or "N m/rad"
-    name: str = ""  # name of the quantity in messages, where it is not that of the unit
+    name: str = ""  # name of the quantity in messages, if different from the unit's
 
     def _validate(self, value: object) -> float:
         try:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from flexarm.loops.sums import weigh, weigh_both
+from flexarm.loops.sums import two_weighted_sums, weighted_sum
 
 SIZES = range(1, 26)  # of one, four and eight at a time, and all that may be left
 
@@ -23,7 +23,7 @@ def room(size: int) -> NDArray[np.float64]:
 @pytest.mark.parametrize("count", [0, 1, 6])
 def test_rows_are_added_up_by_weights(count: int, size: int) -> None:
     rows, weights, out = numbers(count, size), numbers(count), room(size)
-    weigh(count, size, rows.ravel(), weights, out)
+    weighted_sum(count, size, rows.ravel(), weights, out)
     assert out.tolist() == [*(weights @ rows), 7.5]
 
 
@@ -31,5 +31,5 @@ def test_rows_are_added_up_by_weights(count: int, size: int) -> None:
 def test_square_rows_are_added_up_by_two_halves(size: int) -> None:
     rows, weights, begin = numbers(size, size), numbers(2, size), numbers(size)
     out = room(2 * size)
-    weigh_both(size, rows.ravel(), weights.ravel(), begin, out)
+    two_weighted_sums(size, rows.ravel(), weights.ravel(), begin, out)
     assert out.tolist() == [*(begin + weights[0] @ rows), *(weights[1] @ rows), 7.5]

@@ -158,8 +158,8 @@ def test_legs_that_brakes_make_are_counted_before_the_run() -> None:
     run = flexarm.simulate(arm, t_end=1.0)
     assert run.status == "finished"
     hybrid = HybridSimulation(flexarm.build(arm), {}, 1.0, equation_of)
-    assert hybrid.foreseen_phases() == len({phase.held for phase in run.phases}) - 1 == 2
-    assert HybridSimulation(flexarm.build(braked(1)), {}, 1.0, equation_of).foreseen_phases() == 0
+    assert hybrid.expected_phases() == len({phase.held for phase in run.phases}) - 1 == 2
+    assert HybridSimulation(flexarm.build(braked(1)), {}, 1.0, equation_of).expected_phases() == 0
 
 
 def test_compiling_legs_counts_as_time(monkeypatch: pytest.MonkeyPatch) -> None:

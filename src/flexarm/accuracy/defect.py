@@ -103,7 +103,8 @@ def _step(squares: Array, loss: Array, h: float) -> Array:
 
     They multiply position, rate, and the load at the beginning and at the end of the step.
     """
-    rates = np.zeros((len(squares), 4, 4))  # of place, rate, load, and the load's change per step
+    # rates of displacement, velocity, load, and the load's change per step
+    rates = np.zeros((len(squares), 4, 4))
     rates[:, [0, 1, 2], [1, 2, 3]] = 1.0, 1.0, 1 / h
     rates[:, 1, :2] = -np.column_stack([np.maximum(squares, 0.0), np.maximum(loss, 0.0)])
     fastest = float(np.abs(np.linalg.eigvals(rates[:, :2, :2])).max(initial=0.0))

@@ -83,7 +83,8 @@ def integration_error(
         rounding = _rounding(model, motion.q, steps)
     if closer is not None:
         rows, other_rows = common_samples(motion.t, closer.t)
-        fraction = 1 - 1 / max(falls, LEAST_ERROR_RATIO)  # of the error that the difference shows
+        # share of the error that the difference shows
+        fraction = 1 - 1 / max(falls, LEAST_ERROR_RATIO)
         errors = (
             relative_differences(model, motion, rows, closer, other_rows) / fraction
             + RESOLUTION * rtol

@@ -63,7 +63,7 @@ class JointReport:
     turns: bool  # whether it rotates the link, rather than moves it along
     actuation: str | None  # ``torque``, ``free``, ``prescribed``, or None for a rigid attachment
     elastic: bool  # whether its transmission is elastic
-    reflected_inertia: float  # of the rotor, at the joint [kg m^2] (of a sliding joint [kg])
+    reflected_inertia: float  # rotor inertia at the joint [kg m^2] (of a sliding joint [kg])
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class LinkReport:
     name: str
     joint: JointReport
     length: float  # along x, rigid ends included [m]
-    mass: float  # of the link: span or body, and rigid ends [kg]
-    hub_mass: float  # of the bodies at its joint, both sides [kg]
+    mass: float  # mass of span or body, and of rigid ends [kg]
+    hub_mass: float  # mass of the bodies at its joint, both sides [kg]
     flexible: FlexibleReport | None  # the flexible part, or None
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from flexarm.model import Model
 
 SUMMARY = "print the modes of an arm: frequency, damping, joints and links that take part"
-STATES = ("free", "locked")  # of joints
+STATES = ("free", "locked")  # states of joints
 Pairs = list[tuple[str, Any]]  # name and value of an option NAME=VALUE
 Settings = dict[str, Any]  # arguments of `modes` and `sweep`, by name
 ARGUMENTS = (

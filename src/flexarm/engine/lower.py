@@ -223,7 +223,7 @@ class _LoweredValues:
     def __init__(self) -> None:
         self.defined: list[tuple[str, int, int]] = []
         self.constants: list[float] = []
-        self._numbers: dict[int, float] = {}  # of the values that are constants
+        self._numbers: dict[int, float] = {}  # constants by index of the value
         self._known: dict[tuple[str, int, int], int] = {}
         self._constant: dict[int, tuple[int, int]] = {}  # constant's bits and value, by group
         self.one = self._plain_constant(1.0)

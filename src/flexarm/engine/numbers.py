@@ -158,7 +158,7 @@ class Pattern:
 
     constant: Array  # (n,), NaN where a symbol stands
     symbol: Ints  # index of the symbol of each number, (n,); -1 of a constant
-    sign: Array  # of each number relative to its symbol, (n,)
+    sign: Array  # sign of each number relative to its symbol, (n,)
     first: Ints  # the number that each symbol stands for, (k,)
     zero: NDArray[np.bool_]  # whether a number with a symbol may be 0, (n,)
 

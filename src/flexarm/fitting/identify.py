@@ -353,7 +353,7 @@ def _telling(
 
     def residuals(values: Array, noise: Array) -> Array:
         errors = problem.residuals(values, noise)
-        with np.errstate(over="ignore"):  # of a model that is far off: the search turns back
+        with np.errstate(over="ignore"):  # overflow of a poor model: the search turns back
             size = math.sqrt(float(np.mean(errors**2)))
         say(f"{stage}: run {next(runs)}, residual {100 * size:.3g} % of {scale}")
         return errors

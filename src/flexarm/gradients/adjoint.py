@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from flexarm.gradients.modes import turn_back
 from flexarm.gradients.steps import (
     GivenSteps,
-    hold_known,
-    hold_matrices,
+    compute_modes,
+    decouple_prescribed,
     mix,
     note,
     step,
     tabulate,
-    take_modes,
+    zero_prescribed,
 )
 from flexarm.integrate.methods.eigen import congruence
 from flexarm.integrate.system import drive, enter_pieces, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
-from flexarm.loops.sums import weigh
+from flexarm.loops.sums import weighted_sum
 
 
 @dataclass(kw_only=True)
@@ -68,7 +68,7 @@ class Adjoint(GivenSteps):
 
 
 @kernel
-def sow(s: Adjoint, j: int) -> None:
+def add_seed(s: Adjoint, j: int) -> None:
     """Add the seed of the sample at the start of step j, if it has one, to the adjoint.
 
     A seed is the derivative of the scalar function by the state at a sample.
@@ -103,7 +103,7 @@ def go_back(s: Adjoint, i: int) -> None:
     The derivatives are read from s.share, and from s.modal for the modal state.
     """
     n = s.system.n
-    hold_known(s, s.share)
+    zero_prescribed(s, s.share)
     if s.in_modes == 1:
         here = s.modals[2 * i * n :]
         to_rows(n, s.basis, s.share, s.modal)
@@ -175,7 +175,7 @@ def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
 def find_modal(s: Adjoint, places: Array) -> None:
     """Recompute the modal states of a step from the rates stored at the step's stages."""
     n = s.system.n
-    weigh(n, n, s.basis[n * n :], places[n:], s.x)
+    weighted_sum(n, n, s.basis[n * n :], places[n:], s.x)
     for i in range(s.stages + 1):
         mix(s, 0, i, s.x, s.g, s.modals[2 * i * n :])
         if i < s.stages:
@@ -222,7 +222,7 @@ def pull_modes(s: Adjoint, place: Array) -> None:
     for part in range(3):
         at = part * n * n
         congruence(n, s.basis, 1, n, s.matrix[at:], s.square, s.matrix_weight[at:])
-    hold_matrices(s, s.matrix_weight, 0.0)
+    decouple_prescribed(s, s.matrix_weight, 0.0)
     run_equations(s.turned, s.turned_table)
     for r in range(2 * n):
         s.adjoint[r] += s.matrix_by_state[r]
@@ -238,7 +238,7 @@ def pull(s: Adjoint) -> None:
     n = s.system.n
     block = 2 * s.stages * s.size
     width = 3 * n * n + 2 * n
-    sow(s, s.count)
+    add_seed(s, s.count)
     for back in range(s.segments):
         segment = s.segments - 1 - back
         first = s.starts[segment]
@@ -248,7 +248,7 @@ def pull(s: Adjoint) -> None:
         reached = 0
         for j in range(first, last):
             if s.renewed[j] == 1:
-                take_modes(s)
+                compute_modes(s)
                 for r in range(width):
                     s.bases[reached * width + r] = s.basis[r]
                 reached += 1
@@ -263,5 +263,5 @@ def pull(s: Adjoint) -> None:
                 for r in range(width if reached > 0 else 0):
                     s.basis[r] = s.bases[(reached - 1) * width + r]
                 s.table_h = 0.0
-            sow(s, j)
-    hold_known(s, s.adjoint)
+            add_seed(s, j)
+    zero_prescribed(s, s.adjoint)

@@ -33,7 +33,7 @@ from flexarm.gradients.events.crossing import (
 from flexarm.gradients.events.phases import (
     bounds_in,
     carried,
-    looks,
+    event_functions_by_index,
     nearby_in,
     next_stop,
     refuse_at_once,
@@ -113,7 +113,7 @@ def recorded(
         if event_found
         else []
     )
-    events = tuple(list(looks(task.equation.model))[k] for k in out)
+    events = tuple(list(event_functions_by_index(task.equation.model))[k] for k in out)
     refuse_at_once(task.equation.model, events, m.t)
     return np.concatenate(step_ends), np.concatenate([*renewed, []]), events, m.t
 
@@ -628,5 +628,5 @@ def differentiable(
     return Differentiable(
         equation, keys, times, METHODS[method], options.rtol, options.step,
         dict(inputs or {}),
-        RateFunctions(control, tuple(looks(model).values())),
+        RateFunctions(control, tuple(event_functions_by_index(model).values())),
     )  # fmt: skip

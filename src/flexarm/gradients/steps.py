@@ -15,7 +15,7 @@ from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
-from flexarm.loops.sums import weigh, weigh_both
+from flexarm.loops.sums import two_weighted_sums, weighted_sum
 
 NAN = float("nan")
 
@@ -107,14 +107,14 @@ def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Arr
 
 
 @kernel
-def take_modes(s: GivenSteps) -> None:
+def compute_modes(s: GivenSteps) -> None:
     """Compute the modal basis at the current state; set y[0] to NaN if there is no basis."""
     n = s.system.n
     for i in range(n):
         s.system.q[i] = s.y[i]
         s.system.v[i] = s.y[n + i]
     run_equations(s.matrices, s.matrix_table)
-    hold_matrices(s, s.matrix, 1.0)
+    decouple_prescribed(s, s.matrix, 1.0)
     squares = s.basis[2 * n * n :]
     damping = s.matrix[2 * n * n :]
     if (
@@ -128,7 +128,7 @@ def take_modes(s: GivenSteps) -> None:
 
 
 @kernel
-def hold_matrices(s: GivenSteps, matrices: Array, mass: float) -> None:
+def decouple_prescribed(s: GivenSteps, matrices: Array, mass: float) -> None:
     """Decouple prescribed coordinates in the mass, stiffness and damping matrices.
 
     ``mass`` is the diagonal entry that prescribed coordinates get in the mass matrix.
@@ -241,12 +241,12 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
     """Compute the state (coordinates, rates, further states) at stage i from its modal state."""
     n = s.system.n
     if s.in_modes == 1:
-        weigh_both(n, s.basis, modal, y, out)
+        two_weighted_sums(n, s.basis, modal, y, out)
     else:  # the products with zeros take a tenth of the time of a step
         for r in range(n):
             out[r] = y[r] + modal[r]
             out[n + r] = modal[n + r]
-    weigh(i, s.size - 2 * n, p, s.a[i * s.stages :], out[2 * n :])
+    weighted_sum(i, s.size - 2 * n, p, s.a[i * s.stages :], out[2 * n :])
     for r in range(2 * n, s.size):
         out[r] = y[r] + s.table_h * out[r]
 
@@ -258,7 +258,7 @@ def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array)
     ``change`` contains accelerations and rates of further states, (a, dx).
     """
     n = s.system.n
-    weigh(n, n, s.basis[n * n :], change, g[i * n :])
+    weighted_sum(n, n, s.basis[n * n :], change, g[i * n :])
     own = s.basis[2 * n * n :]
     for r in range(n):
         g[i * n + r] += own[r] * modal[r] + own[n + r] * modal[n + r]
@@ -273,11 +273,11 @@ def begin_step(s: GivenSteps, j: int, parts: int) -> None:
     n = s.system.n
     tabulate(s, j, parts)
     enter_pieces(s.system, s.times[j] + rounding(s.times[j]))
-    weigh(n, n, s.basis[n * n :], s.y[n:], s.x)
+    weighted_sum(n, n, s.basis[n * n :], s.y[n:], s.x)
 
 
 @kernel
-def take_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
+def evaluate_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
     """Compute the state at stage i of step j into ``place``, and its rates."""
     mix(s, 0, i, s.x, s.g, s.modal)
     unfold(s, i, s.modal, s.y, s.p, place)
@@ -301,7 +301,7 @@ def step(s: GivenSteps, j: int, places: Array) -> None:
     begin_step(s, j, 1)
     for i in range(s.stages):
         place = places[2 * i * s.size :]
-        take_stage(s, j, i, place)
+        evaluate_stage(s, j, i, place)
         for r in range(s.size):
             place[s.size + r] = s.k[r]
     end_step(s, j)
@@ -325,13 +325,13 @@ def advance(s: GivenSteps) -> None:
         for j in range(s.starts[segment], s.starts[segment + 1]):
             keep(s, j)
             if s.renewed[j] == 1:
-                take_modes(s)
+                compute_modes(s)
             step(s, j, s.places)
     keep(s, s.count)
 
 
 @kernel
-def hold_known(s: GivenSteps, y: Array) -> None:
+def zero_prescribed(s: GivenSteps, y: Array) -> None:
     """Set the entries of prescribed coordinates to zero in a derivative y of the state.
 
     Positions of prescribed coordinates that stay where the phase began are not changed.

@@ -6,21 +6,21 @@ from flexarm.gradients.modes import turn
 from flexarm.gradients.steps import (
     GivenSteps,
     begin_step,
+    compute_modes,
+    decouple_prescribed,
     end_step,
-    hold_known,
-    hold_matrices,
+    evaluate_stage,
     keep,
     mix,
     note,
-    take_modes,
-    take_stage,
     unfold,
+    zero_prescribed,
 )
 from flexarm.integrate.methods.eigen import congruence
 from flexarm.integrate.system import prescribe
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
-from flexarm.loops.sums import weigh, weigh_both
+from flexarm.loops.sums import two_weighted_sums, weighted_sum
 
 
 @dataclass(kw_only=True)
@@ -74,7 +74,7 @@ def turn_modes(s: MotionTangents) -> None:
         for r in range(s.matrix_numbers):
             s.matrix_direction[r] = s.matrix_directions[column * s.matrix_numbers + r]
         run_equations(s.turned, s.turned_table)
-        hold_matrices(s, s.matrix_change, 0.0)
+        decouple_prescribed(s, s.matrix_change, 0.0)
         for part in range(3):
             congruence(n, s.basis, n, 1, s.matrix_change[part * n * n :], s.square,
                        s.matrix[part * n * n :])  # fmt: skip
@@ -82,7 +82,7 @@ def turn_modes(s: MotionTangents) -> None:
 
 
 @kernel
-def go_along(s: MotionTangents, i: int, column: int, out: Array) -> None:
+def state_tangent(s: MotionTangents, i: int, column: int, out: Array) -> None:
     """Compute the tangent of the state at stage i along one direction, the index ``column``.
 
     The modal state at the stage is read from s.modal.
@@ -103,11 +103,11 @@ def go_along(s: MotionTangents, i: int, column: int, out: Array) -> None:
     p = s.p_along[own * (s.size - 2 * n) :]
     unfold(s, i, s.modal_along, s.tangents[column * s.size :], p, out)
     if s.in_modes == 1:
-        weigh_both(n, basis, s.modal, out, s.more)
+        two_weighted_sums(n, basis, s.modal, out, s.more)
         for r in range(n):
             out[r] = s.more[r]
             out[n + r] += s.more[n + r]
-    hold_known(s, out)
+    zero_prescribed(s, out)
 
 
 @kernel
@@ -115,7 +115,7 @@ def push_stage(s: MotionTangents, i: int) -> None:
     """Propagate the tangents along all directions through the rates at stage i."""
     n = s.system.n
     for column in range(s.columns):
-        go_along(s, i, column, s.tangent)
+        state_tangent(s, i, column, s.tangent)
         for r in range(s.numbers):
             s.direction[r] = s.directions[column * s.numbers + r]
         for r in range(s.system.inputs):
@@ -126,7 +126,7 @@ def push_stage(s: MotionTangents, i: int) -> None:
         note(s, i, s.modal_along, s.change, g, p)
         if s.in_modes == 1:
             basis = s.basis_along[column * (2 * n * n + 2 * n) :]
-            weigh(n, n, basis[n * n :], s.k[n:], s.more)
+            weighted_sum(n, n, basis[n * n :], s.k[n:], s.more)
             for r in range(n):
                 own = basis[2 * n * n + r] * s.modal[r] + basis[2 * n * n + n + r] * s.modal[n + r]
                 g[i * n + r] += s.more[r] + own
@@ -147,28 +147,28 @@ def push(s: MotionTangents) -> None:
     n = s.system.n
     prescribe(s.system, s.times[0], s.y)
     for column in range(s.columns):
-        hold_known(s, s.tangents[column * s.size :])
+        zero_prescribed(s, s.tangents[column * s.size :])
     for j in range(s.count):
         keep(s, j)
         keep_tangents(s, j)
         if s.renewed[j] == 1:
-            take_modes(s)
+            compute_modes(s)
             turn_modes(s)
         begin_step(s, j, 3)
         for column in range(s.columns):
             x = s.x_along[column * n :]
-            weigh(n, n, s.basis[n * n :], s.tangents[column * s.size + n :], x)
+            weighted_sum(n, n, s.basis[n * n :], s.tangents[column * s.size + n :], x)
             if s.in_modes == 1:
                 inverse = s.basis_along[column * (2 * n * n + 2 * n) + n * n :]
-                weigh(n, n, inverse, s.y[n:], s.more)
+                weighted_sum(n, n, inverse, s.y[n:], s.more)
                 for r in range(n):
                     x[r] += s.more[r]
         for i in range(s.stages):
-            take_stage(s, j, i, s.places)
+            evaluate_stage(s, j, i, s.places)
             push_stage(s, i)
         end_step(s, j)
         for column in range(s.columns):
-            go_along(s, s.stages, column, s.trial)
+            state_tangent(s, s.stages, column, s.trial)
             for r in range(s.size):
                 s.tangents[column * s.size + r] = s.trial[r]
     keep(s, s.count)

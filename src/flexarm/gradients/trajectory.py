@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers import BoundKernel, Nearby, directions_of
 from flexarm.gradients.adjoint import Adjoint, pull
-from flexarm.gradients.events.phases import looks
+from flexarm.gradients.events.phases import event_functions_by_index
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import GivenSteps, advance
@@ -240,14 +240,14 @@ class RecordedTrajectory:
         """Return the time derivative of the state, shape (size,), at sample 0 or -1 (the last)."""
         return self._at(sample)[0]
 
-    def looked(self, sample: int, event: int) -> tuple[float, Array, Array]:
+    def event_value(self, sample: int, event: int) -> tuple[float, Array, Array]:
         """Return the value of an event function and its derivatives by the state and by numbers.
 
         ``sample`` is 0 for the first sample or -1 for the last; the numbers are the inputs of the
         compiled function ``pulled event_values``.
         """
         _, buffers = self._at(sample)
-        place = list(looks(self.model)).index(event)
+        place = list(event_functions_by_index(self.model)).index(event)
         buffers[WEIGHT] = np.eye(len(self.functions.event_functions))[place]
         results: dict[str, Array] = {}
         for name in ("event_values", "pulled event_values"):

@@ -244,7 +244,7 @@ class Actuators:
         }
 
     @property
-    def gives_way(self) -> bool:
+    def saturates(self) -> bool:
         """Whether a servo has an effort limit, beyond which it provides no damping."""
         return any(servo.servo.effort is not None for servo in self.servos)
 

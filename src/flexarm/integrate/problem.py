@@ -84,7 +84,8 @@ class Measures:
     rows: Array  # coefficients of the coordinates, one row per quantity, (R, n)
     rate_rows: Array  # coefficients of the modal rates, one row per quantity, (R, n)
     to_modes: Array  # matrices from rates to modal rates, one per arm, (lanes, n, n)
-    frequencies: Array  # of the modes [rad/s], (lanes, n), negative for modes that do not vibrate
+    # frequencies of the modes [rad/s], (lanes, n), negative for modes that do not vibrate
+    frequencies: Array
     group: Ints  # group of each quantity, (R,)
     floor: Array  # least range, by group
     rate_floor: Array  # least rate, by group

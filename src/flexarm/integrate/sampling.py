@@ -40,7 +40,7 @@ class Sampler(ABC):
 
     def __init__(self, problem: InitialValueProblem) -> None:
         self.problem, self.end = problem, float(problem.times[-1])
-        self.memory: dict[str, ServoMemory] = {}  # of sampled servos, by joint
+        self.memory: dict[str, ServoMemory] = {}  # memory of sampled servos, by joint
         self.times: list[float] = []
         self.values: list[Array] = []
 

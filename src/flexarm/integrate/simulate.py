@@ -203,7 +203,7 @@ class Simulation:
             period=self.period,
         )  # fmt: skip
         if self.hybrid is not None:
-            effort = with_phases(effort, self.model.arm, self.hybrid.foreseen_phases())
+            effort = with_phases(effort, self.model.arm, self.hybrid.expected_phases())
         consider([effort], allow_long=options.allow_long)
 
     def _hybrid(self) -> HybridSimulation | None:

@@ -175,7 +175,8 @@ class IntegratorState(Record):
     modes_per_lane: int
     modal_places: Array  # modal coordinates, (n,)
     modal_rates: Array  # modal rates, (n,)
-    frequencies: Array  # of the modes [rad/s], (n,), negative for modes that do not vibrate
+    # frequencies of the modes [rad/s], (n,), negative for modes that do not vibrate
+    frequencies: Array
     modal_rounding: Array  # rounding error of each modal coordinate
     has_rounding: int = 0  # 1 if these rounding errors are not negligible, else 0
     groups: int  # number of groups of quantities that share a range

@@ -84,7 +84,8 @@ class State:
     reference_attitude: Array = field(default_factory=lambda: np.zeros(0))
     brought: float = 0.0  # energy of bodies captured so far, less that of bodies released [J]
     x: Mapping[str, float] = field(default_factory=dict)  # states of servos and drives by name
-    memory: Mapping[str, ServoMemory] = field(default_factory=dict)  # of sampled servos, by joint
+    # memory of sampled servos, by joint
+    memory: Mapping[str, ServoMemory] = field(default_factory=dict)
     ranges: Mapping[str, Array] = field(default_factory=dict)  # error scales of the run so far
 
 

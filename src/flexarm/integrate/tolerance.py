@@ -92,7 +92,7 @@ def step_tolerance(
     # Rails and impacts change the modes and excite them.
     excited = has_rails or touching or bool(stops)
     accumulates = method.solves_vibrations and (
-        _coupled(problem) or actuators.gives_way or has_spring_tables
+        _coupled(problem) or actuators.saturates or has_spring_tables
     )
     return max(
         rule.per_step(rtol, problem.damped and not (excited or accumulates)) * share,

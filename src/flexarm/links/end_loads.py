@@ -310,7 +310,7 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
     tip = tip_inertia(arm, index)
     mass, inertia = _distal(arm, index)
     piece = link.tip_length
-    through = [_let_through(arm, index + 1, axis, inertia) for axis in range(3)]
+    through = [_transmitted_inertia(arm, index + 1, axis, inertia) for axis in range(3)]
     lever = np.array([0.0, 1.0, 1.0]) * mass * piece**2
     total = tip.mass + mass
     offset = (tip.first[0] + mass * piece) / total if total > 0 else 0.0
@@ -338,7 +338,7 @@ def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
     return result[0], result[1], result[2]
 
 
-def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
+def _transmitted_inertia(arm: Arm, following: int, axis: int, inertia: float) -> float:
     """Return the outboard inertia [kg m^2] about one tip axis that the next joint transmits."""
     if following >= len(arm.links):
         return 0.0

@@ -5,7 +5,7 @@ from flexarm.loops.language import Array, floats
 
 
 @kernel
-def weigh(count: int, size: int, rows: Array, weights: Array, out: Array) -> None:
+def weighted_sum(count: int, size: int, rows: Array, weights: Array, out: Array) -> None:
     """Compute the weighted sum of ``count`` rows of ``size`` numbers, with one weight per row."""
     i = 0
     while i + 8 <= size:  # more sums at a time read the weights less often
@@ -37,13 +37,13 @@ def weigh(count: int, size: int, rows: Array, weights: Array, out: Array) -> Non
 
 
 @kernel
-def weigh_both(size: int, rows: Array, weights: Array, begin: Array, out: Array) -> None:
+def two_weighted_sums(size: int, rows: Array, weights: Array, begin: Array, out: Array) -> None:
     """Compute two weighted sums of the rows of a square array, with the two halves of ``weights``.
 
     The results are the two halves of ``out``.  ``begin``, which may be large, is added to the first
     sum at the end and so rounded once.
     """
-    weigh(size, size, rows, weights, out)
-    weigh(size, size, rows, weights[size:], out[size:])
+    weighted_sum(size, size, rows, weights, out)
+    weighted_sum(size, size, rows, weights[size:], out[size:])
     for i in range(size):
         out[i] += begin[i]

@@ -96,7 +96,8 @@ class _LlvmKernel(KernelWalk):
         self.b = ir.IRBuilder(body)
         self.places: dict[str, Any] = {}
         self.counts: dict[str, Any] = {}  # current counter values of loops unrolled here
-        self.ways: list[tuple[ir.Block, ir.Block]] = []  # of loops: targets of break and continue
+        # targets of break and continue of the enclosing loops
+        self.ways: list[tuple[ir.Block, ir.Block]] = []
         for argument, (name, kind) in zip(function.args, self.parameters, strict=True):
             self.kinds[name] = kind
             self.assign_local(name, kind, argument)

@@ -100,7 +100,7 @@ def _arm_shapes(arm: Arm, indices: list[int]) -> dict[int, Shapes]:
     model = assemble(bare_arm(arm, indices), linear, "cayley", shapes_of)
     initial, result = SmallMotions.of(model), {}
     for index in indices:
-        motions = initial.ridden(index) if model.carries(index) else initial
+        motions = initial.with_carriage(index) if model.carries(index) else initial
         with naming_link(arm, index):
             result[index] = _shapes(arm, index, spans[index], basis[index], motions)
     return result
@@ -196,7 +196,7 @@ class SmallMotions:
             locked = _weighted_modes(mass, stiffness, linked, prescribed | driven, power)
         return cls(model, q, stiffness, free, locked)
 
-    def ridden(self, index: int) -> "SmallMotions":
+    def with_carriage(self, index: int) -> "SmallMotions":
         """Return the modes at this posture plus modes with the carriage at stations along a rail.
 
         ``index`` is the index of the rail's link.

@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.spatial import Array
 
 Joining = Literal["cubic", "hold"]
-DEGREES: dict[Joining, int] = {"cubic": 3, "hold": 0}  # of the B-splines
+DEGREES: dict[Joining, int] = {"cubic": 3, "hold": 0}  # degree of the B-splines
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class MotionProblem:
     arm: Arm  # the arm at rest at the start, driven by inputs alone
     model: Model  # model of the arm
     start: Array  # coordinates at rest at the start, (n,)
-    goal: Array  # coordinates at rest at the goal, (n,); those of a free base are arbitrary
+    goal: Array  # coordinates at rest at the goal, (n,); a free base's are arbitrary
     holds: Array  # inputs that hold the arm at start and goal, (2, k)
 
     @classmethod

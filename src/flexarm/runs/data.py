@@ -102,7 +102,8 @@ class Repetition:
     """A recipe for repeating the simulation of a run, with another tolerance or arm."""
 
     closer: "Callable[[], RunData]"  # by the same method at a 30th of the tolerance
-    other: "Callable[[Model], RunData] | None"  # of an arm with other shapes, if that can be done
+    # run of an arm with other shapes; None if not possible
+    other: "Callable[[Model], RunData] | None"
     order: int  # order by which errors fall with the steps at least
     seconds: float  # CPU time of the run by counted operations [s], equal on all machines
 

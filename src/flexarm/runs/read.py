@@ -404,7 +404,7 @@ class _EquationOptions(NamedTuple):
     paper: bool  # whether with its paper's approximations
     tip_rotation: TipRotation
     series: bool  # whether links bend by the series
-    nodes: int | None = None  # of exact links beyond their shapes
+    nodes: int | None = None  # number of nodes of exact links beyond their shapes
 
 
 Triple = tuple[float, float, float]

@@ -200,7 +200,8 @@ class Designs:
     study: Study  # with aim and limits
     count: int = 0  # designs computed so far
     reason: str = ""  # reason why the last failed design could not be computed
-    _sizes: dict[str, float] = field(default_factory=dict)  # of quantities in the first designs
+    # sizes of quantities in the first designs
+    _sizes: dict[str, float] = field(default_factory=dict)
 
     @cached_property
     def _evaluator(self) -> Evaluator:

@@ -128,7 +128,7 @@ class Film:
 
     seen: Outlook  # view, with the enlargement of deformation
     times: Array  # times of the pictures [s], (F,)
-    speed: float  # duration of the run over that of the film
+    speed: float  # duration of the run over duration of the film
     runs: Sequence[RunData]  # samples of the runs at the pictures
     labels: Sequence[str]  # names of the runs
     lines: Sequence[Array]  # by run: sections in the picture [m], (F, P, 2)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from flexarm.studies.compare import Compared, Comparison, Errors
 
-HEADS = ("M", "bias", "acceleration")  # of the errors
+HEADS = ("M", "bias", "acceleration")  # headings of the errors
 SUMMARY = "compare all formulations on an arm: differences, operations, time"
 ARGUMENTS = (
     *ARM,

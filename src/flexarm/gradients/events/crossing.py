@@ -21,7 +21,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers import Nearby
 from flexarm.gradients.constants import COMPLEX_STEP, EVENT_TIME_ERROR, LEAST_OVERSHOOT
 from flexarm.gradients.events.kinetics import ComplexKinetics
-from flexarm.gradients.events.phases import carried, carrying, caught_again, value_of
+from flexarm.gradients.events.phases import captured_repeatedly, carried, carrying, value_of
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.trajectory import RecordedTrajectory, RunGradient
 from flexarm.integrate.mission.discrete import DiscreteState
@@ -83,7 +83,7 @@ class Entry:
     @property
     def jumps(self) -> bool:
         """Whether the events of the transition can change rates or the mass at the tip."""
-        again, events = caught_again(self.model), self.model.arm.events
+        again, events = captured_repeatedly(self.model), self.model.arm.events
         due = (events[k] for k in self.due)
         return any(e.capture or e.brake or e.let_go in again for e in due)
 
@@ -136,7 +136,7 @@ class Entry:
 
         transition = Transition(model, equation_in, discrete, t, q, v)
         transition.apply(self.due)
-        again, after = caught_again(model), transition.discrete
+        again, after = captured_repeatedly(model), transition.discrete
         freed = {name: body for name, body in after.freed.items() if name in again}
         return transition.v, replace(after, freed=freed)
 
@@ -162,7 +162,7 @@ def crossing_between(
                 f"gradients: the target of {channel.name} moves from the time of an event "
                 "that depends on the motion. Give a constant target."
             )
-    _, by_state, by_numbers = before.looked(-1, event)
+    _, by_state, by_numbers = before.event_value(-1, event)
     off = by_numbers @ before.along("pulled event_values")
     here = value_of(before.model, event)
     for i, nearby_arm in enumerate(before.nearby.values()):
@@ -236,7 +236,7 @@ def _beyond(
 
     The residual is the event function less ``value``.
     """
-    quantity_value, by_state, _ = trajectory.looked(sample, event)
+    quantity_value, by_state, _ = trajectory.event_value(sample, event)
     return quantity_value - value, float(by_state @ trajectory.rates_at(sample))
 
 

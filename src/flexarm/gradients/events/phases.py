@@ -94,7 +94,7 @@ def bounds_in(discrete: DiscreteState, model: Model, t: float) -> tuple[Array, A
     """
     bounds = [
         look.bounds(_when(model, k)) if discrete.monitors(model, k, t) else (-np.inf, np.inf)
-        for k, look in looks(model).items()
+        for k, look in event_functions_by_index(model).items()
     ]
     low, high = np.array(bounds).reshape(-1, 2).T
     return low, high
@@ -114,13 +114,13 @@ def _when(model: Model, event: int) -> When:
     return when
 
 
-def caught_again(model: Model) -> set[str]:
+def captured_repeatedly(model: Model) -> set[str]:
     """Return the names of bodies that several events capture."""
     names = [event.capture for event in model.arm.events if event.capture is not None]
     return {name for name in names if names.count(name) > 1}
 
 
-def looks(model: Model) -> dict[int, EventFunction]:
+def event_functions_by_index(model: Model) -> dict[int, EventFunction]:
     """Return the event functions by index of the event, except distances of drifting bodies."""
     return {
         k: EventFunction.of(model, event.when.quantity)

@@ -290,7 +290,9 @@ def gap(top: float, first: float, second: float) -> float:
 
 
 @kernel
-def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Array) -> None:
+def separate_equal_modes(
+    n: int, squares: Array, damping: Array, modes: Array, inverse: Array
+) -> None:
     """Rotate modes of equal frequency so that their damping matrix is diagonal.
 
     Any combination of such modes is a mode, and without damping rounding errors would select one.

@@ -12,7 +12,7 @@ from flexarm.integrate.state import IntegratorState, measure
 from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
-from flexarm.loops.sums import weigh
+from flexarm.loops.sums import weighted_sum
 
 
 @dataclass(kw_only=True)
@@ -118,7 +118,7 @@ class Tableau:
 def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
     """Compute the state's rates at stage i of a step of length h from time t and state y."""
     width = m.stages + 1 + m.extra
-    weigh(i, m.size, m.k, m.a[i * width :], m.trial)
+    weighted_sum(i, m.size, m.k, m.a[i * width :], m.trial)
     for r in range(m.size):
         m.trial[r] = y[r] + h * m.trial[r]
     rates(m.system, t + m.c[i] * h, m.trial, m.k[i * m.size :])
@@ -127,7 +127,7 @@ def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
 @kernel
 def combined(m: RungeKuttaState, weights: Array, out: Array) -> None:
     """Compute the weighted sum of the rates of all stages, times the step length."""
-    weigh(m.stages + 1, m.size, m.k, weights, out)
+    weighted_sum(m.stages + 1, m.size, m.k, weights, out)
     for r in range(m.size):
         out[r] *= m.h
 
@@ -176,7 +176,7 @@ def prepare_dense(m: RungeKuttaState) -> None:
         m.polynomial[2 * m.size + r] = 2.0 * change - h * (m.k[m.stages * m.size + r] + m.k[r])
     for p in range(m.terms - 3):
         row = m.polynomial[(3 + p) * m.size :]
-        weigh(width, m.size, m.k, m.d[p * width :], row)
+        weighted_sum(width, m.size, m.k, m.d[p * width :], row)
         for r in range(m.size):
             row[r] *= h
     m.sample_ready = 1

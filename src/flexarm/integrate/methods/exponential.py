@@ -15,8 +15,8 @@ from flexarm.integrate.methods.eigen import (
     cholesky,
     congruence,
     diagonalise,
-    part_alike,
     reduce_pencil,
+    separate_equal_modes,
     transpose,
     tridiagonalise,
 )
@@ -27,18 +27,18 @@ from flexarm.integrate.methods.reactions import (
     STAGES,
     ExponentialState,
     coefficient,
+    coupling_work,
+    coupling_work_error,
     find_matrices,
     keep_masses,
     moves_past,
-    pulled_error,
-    pulled_work,
-    take_pulls_off,
+    replace_coupling_work,
 )
 from flexarm.integrate.state import measure_modal
 from flexarm.integrate.system import PRESCRIBED, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
-from flexarm.loops.sums import weigh, weigh_both
+from flexarm.loops.sums import two_weighted_sums, weighted_sum
 
 
 @kernel
@@ -66,7 +66,7 @@ def renew(m: ExponentialState) -> int:
     )
     if failed != 0:
         return 1
-    see_modes(m)
+    compute_error_modes(m)
     m.age = 0
     m.table_h = 0.0
     m.renewals += 1
@@ -74,7 +74,7 @@ def renew(m: ExponentialState) -> int:
 
 
 @kernel
-def see_modes(m: ExponentialState) -> None:
+def compute_error_modes(m: ExponentialState) -> None:
     """Compute the modes (rows) in the coordinates that scale the errors."""
     n = m.system.n
     for r in range(n):
@@ -104,7 +104,7 @@ def find_modes(
         return 1
     _modes_from_rotation(n, mass, modes, inverse, scratch)
     congruence(n, modes, n, 1, damping, mass, stiffness)
-    part_alike(n, squares, stiffness, modes, inverse)
+    separate_equal_modes(n, squares, stiffness, modes, inverse)
     for r in range(n):
         losses[r] = max(stiffness[r * n + r], 0.0)
     return 0
@@ -164,7 +164,7 @@ def tabulate(m: ExponentialState) -> None:
 def remainder(m: ExponentialState, x: Array, f: Array, g: Array) -> None:
     """Compute the modal forcing g: the rates f of the state less the linear part of the modes x."""
     n = m.system.n
-    weigh(n, n, m.inverse, f[n:], g)
+    weighted_sum(n, n, m.inverse, f[n:], g)
     for r in range(n):
         g[r] += m.squares[r] * x[r] + m.losses[r] * x[n + r]
 
@@ -206,9 +206,9 @@ def evaluate(m: ExponentialState, stage: int) -> None:
     n = m.system.n
     fraction = m.nodes[stage]
     drive(m, stage, m.h, 1.0, m.responses[(int(4.0 * fraction) - 1) * n * RESPONSES :])
-    weigh_both(n, m.modes, m.modal, m.y, m.trial)
+    two_weighted_sums(n, m.modes, m.modal, m.y, m.trial)
     extra = m.size - 2 * n
-    weigh(stage, extra, m.p, m.weights[stage * STAGES :], m.trial[2 * n :])
+    weighted_sum(stage, extra, m.p, m.weights[stage * STAGES :], m.trial[2 * n :])
     for i in range(2 * n, m.size):
         m.trial[i] = m.y[i] + m.h * m.trial[i]
     rates(m.system, m.t + fraction * m.h, m.trial, m.k)
@@ -239,7 +239,7 @@ def begin_step(m: ExponentialState) -> None:
             m.g[r] = m.g[NEW * n + r] - m.squares[r] * m.end_modal[r]
             m.x[n + r] = m.end_modal[n + r]
         return
-    weigh(n, n, m.inverse, m.y[n:], m.x[n:])
+    weighted_sum(n, n, m.inverse, m.y[n:], m.x[n:])
     remainder(m, m.x, m.f, m.g)
 
 
@@ -253,7 +253,7 @@ def solution(
     """
     n = m.system.n
     drive(m, NEW, h, 1.0, table)
-    weigh_both(n, m.modes, m.modal, begin, out)
+    two_weighted_sums(n, m.modes, m.modal, begin, out)
     extra = m.size - 2 * n
     for i in range(2 * n, m.size):
         out[i] = 0.0
@@ -340,14 +340,14 @@ def finish(m: ExponentialState) -> None:
     m.has_pulls = moves_past(m)
     if m.has_pulls == 1:
         accelerate(m, m.modal, m.g[NEW * n :], m.swings[NEW * n :])
-        take_pulls_off(m)
+        replace_coupling_work(m)
     for j in range(STAGES):
         for i in range(extra):
             m.e[2 * n + i] += h * m.weights[ERROR * STAGES + j] * m.p[j * extra + i]
     drive(m, ERROR, h, 0.0, responses_at_end)
     if m.has_pulls == 1:
-        m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + pulled_error(m, m.modal)
-    weigh_both(n, m.error_modes, m.modal, m.x, m.e)  # x begins with zeros
+        m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + coupling_work_error(m, m.modal)
+    two_weighted_sums(n, m.error_modes, m.modal, m.x, m.e)  # x begins with zeros
     m.error = measure_modal(m, m.e, m.e[n:], m.e[2 * n :]) / m.tolerance
     m.age += 1
 
@@ -384,5 +384,5 @@ def exponential_sample(m: ExponentialState) -> int:
         responses(m.squares[r], m.losses[r], tau, m.sample_responses[r * RESPONSES :])
     solution(m, m.sample_responses, m.y_old, h, tau, m.sampled)
     if m.has_pulls == 1:
-        m.sampled[2 * n + PRESCRIBED] += pulled_work(m, h, tau)
+        m.sampled[2 * n + PRESCRIBED] += coupling_work(m, h, tau)
     return 0

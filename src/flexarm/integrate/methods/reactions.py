@@ -16,7 +16,7 @@ from flexarm.loops.language import Array, Ints, run_equations
 
 BEGIN, END = 0, 1  # rows of `masses`
 AT_BEGIN, AT_MIDDLE, AT_END = 0, 1, 2  # rows of `pulls`
-STAGES = 7  # of a step: its begin, five more, and the new state
+STAGES = 7  # stages of a step: its start, five more, and the new state
 NEW, ERROR = 6, 7  # rows of the tableau: the new state, the error estimate
 
 
@@ -191,7 +191,7 @@ def _pulled(m: ExponentialState, fraction: float, swings: Array) -> float:
 
 
 @kernel
-def take_pulls_off(m: ExponentialState) -> None:
+def replace_coupling_work(m: ExponentialState) -> None:
     """Replace the fast modes' part of the work in a trial step by its exact integral."""
     n = m.system.n
     extra = m.size - 2 * n
@@ -204,11 +204,11 @@ def take_pulls_off(m: ExponentialState) -> None:
         pulled = _pulled(m, m.nodes[k], m.swings[k * n :])
         m.p[k * extra + PRESCRIBED] -= pulled
         gain += m.weights[NEW * STAGES + k] * pulled
-    m.y_new[2 * n + PRESCRIBED] += pulled_work(m, m.h, m.h) - m.h * gain
+    m.y_new[2 * n + PRESCRIBED] += coupling_work(m, m.h, m.h) - m.h * gain
 
 
 @kernel
-def pulled_error(m: ExponentialState, errors: Array) -> float:
+def coupling_work_error(m: ExponentialState, errors: Array) -> float:
     """Return the error of the prescribed coordinates' work that modal rate errors cause."""
     n = m.system.n
     total = 0.0
@@ -231,7 +231,7 @@ def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
 
 
 @kernel
-def pulled_work(m: ExponentialState, h: float, tau: float) -> float:
+def coupling_work(m: ExponentialState, h: float, tau: float) -> float:
     """Return the work that prescribed coordinates do on fast modes, from step start to tau.
 
     tau counts from the step's begin, m.modal is the modal state at tau, and h the step length.

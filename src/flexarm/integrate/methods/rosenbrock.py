@@ -6,7 +6,7 @@ from flexarm.integrate.state import IntegratorState, measure
 from flexarm.integrate.system import drive, moving, prescribe, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
-from flexarm.loops.sums import weigh
+from flexarm.loops.sums import weighted_sum
 
 STAGES = 6
 
@@ -154,8 +154,8 @@ def solve_stage(m: RosenbrockState, u: Array) -> None:
     """Solve a stage's linear system, first for rates, then for positions and work integrals."""
     n = m.system.n
     g = 1.0 / (m.h * m.gamma)
-    weigh(n, n, m.mass, m.rhs[n:], u[n:])
-    weigh(n, n, m.by_q, m.rhs, u)
+    weighted_sum(n, n, m.mass, m.rhs[n:], u[n:])
+    weighted_sum(n, n, m.by_q, m.rhs, u)
     subtract(n, 1.0 / g, u, u[n:])
     back_substitute(n, m.matrix, m.pivots, u[n:])
     for i in range(n):

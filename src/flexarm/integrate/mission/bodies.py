@@ -24,7 +24,7 @@ class FreeBodyState:
 
     inertia: Inertia  # about its fixture's frame
     begin: float  # time [s] of pose and velocities
-    pose: Pose  # of the fixture in the world
+    pose: Pose  # pose of the fixture in the world
     # velocity, spin: of the centre of mass [m/s], and angular velocity [rad/s], in world axes.
     velocity: Array
     spin: Array

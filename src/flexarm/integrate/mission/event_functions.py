@@ -102,7 +102,7 @@ class EventFunction:
     ]  # fmt: skip
     index: int = 0  # index of the coordinate, axis or contact
     body: str = ""  # name of a body, or of a state
-    path: FixturePath | None = None  # of a body's fixture
+    path: FixturePath | None = None  # path of a body's fixture
     # Value at which the equations have a corner, so that steps end there; no event happens.
     corner: float | None = field(default=None, repr=False)  # not in the expressions
 

@@ -94,7 +94,7 @@ class HybridSimulation:
         """Whether the run has a single phase in which no lock or brake is active."""
         return self.single and not self.discrete.holding(self.model)
 
-    def foreseen_phases(self) -> int:
+    def expected_phases(self) -> int:
         """Estimate how many later phases will need newly compiled equations.
 
         Several brakes of limited effort stop their joints one after another; each dry friction

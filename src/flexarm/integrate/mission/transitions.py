@@ -249,7 +249,8 @@ class Transition:
             )
 
 
-Effect = Callable[[Transition, int, Any], None]  # of an event, its index, and the value of its key
+# effect of an event: arguments are the transition, the event's index, the value of its key
+Effect = Callable[[Transition, int, Any], None]
 
 # Effects of events by key of the model file, in the order in which they apply at one instant.
 EFFECTS: Mapping[str, Effect] = {

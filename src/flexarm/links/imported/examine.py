@@ -591,7 +591,8 @@ def _compare_mass(
             f"makes with {source} a mass matrix of rigid motions and shapes that has a negative "
             f"eigenvalue, {smallest:.3g}"
         )
-        if smallest < -NEGLIGIBLE and source == SECTION:  # which dynamics join with M
+        # the section's masses are used with M in the dynamics
+        if smallest < -NEGLIGIBLE and source == SECTION:
             findings.refuse(("M",), f"{message}. Leave M out, so that the section is integrated.")
         elif smallest < -NEGLIGIBLE:
             findings.note(("M",), f"{message}. Was it made with other masses?")

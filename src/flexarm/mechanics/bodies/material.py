@@ -19,7 +19,7 @@ CUBIC, STIFFENED = 4, 6
 class ElementSection:
     """A mass point of an element, with its Jacobian by own coordinates, in link axes."""
 
-    mass: Scalar  # of the point [kg]
+    mass: Scalar  # mass of the point [kg]
     # Inertia about the axes [kg m^2], (3,): of the whole element if it is its only point.
     inertia: Expr
     # place, columns: position (3,), and velocity per rate of own coordinate (3, k).

@@ -71,7 +71,7 @@ def _frequency(model: Model, matrices: Sequence[Array], of: DesignQuantity) -> f
 
 
 Columns = dict[str, NDArray[Any]]
-NO_RUN = RunOptions(t_end=1.0)  # of a study without runs, which only needs their defaults
+NO_RUN = RunOptions(t_end=1.0)  # options of a study without runs
 ON_PROCESSOR = (
     "device: an arm with events, brakes or dry friction, or one that starts in equilibrium, "
     "cannot run on a GPU. Write 'device: cpu', or leave these parts out."

@@ -464,7 +464,7 @@ def identity(function: Any, folder: Path) -> str:
         if place.endswith(".py"):
             return f"{attribute} {(folder / place).read_text(encoding='utf-8')}"
         function = imported(function, folder)
-    bare = getattr(function, "func", function)  # of a partial
+    bare = getattr(function, "func", function)  # function inside a partial
     try:
         captured = [cell.cell_contents for cell in bare.__closure__ or ()]
         values = [captured, bare.__defaults__, bare.__kwdefaults__]

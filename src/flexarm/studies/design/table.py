@@ -23,7 +23,7 @@ from flexarm.studies.design.read import Study
 ABOUT = "study.json"
 UNFINISHED = re.compile(
     rf"\.{re.escape(ABOUT)}\.[0-9a-f]{{8}}\.part"
-)  # of a process that was killed
+)  # left by a process that was killed
 FORMAT = 2  # 1 had no checksums
 COLUMN = "column:"  # prefix of columns in an npz, so that they may have any name
 CHECKSUM = "checksum"

@@ -115,7 +115,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any
 
 
 Shape = tuple[int | str, ...]  # sizes; a word is a count common to several arrays
-Powers = tuple[int, int, int]  # of length, mass and time in a unit
+Powers = tuple[int, int, int]  # exponents of length, mass and time in a unit
 PLAIN: Powers = (0, 0, 0)
 LENGTH: Powers = (1, 0, 0)
 MASS: Powers = (0, 1, 0)
