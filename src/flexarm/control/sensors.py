@@ -150,7 +150,7 @@ def limited_law(
     model
         The arm.
     limits
-        Largest input [N m, N], one or one per driven joint; those of the model file if None.
+        Largest input [N m, N], one number or one per driven joint; if None, from the model file.
 
     Returns
     -------

@@ -122,11 +122,11 @@ def joint_move(
     model
         The arm.
     to
-        Final positions by name of the joint [rad], [m]; the others stay.
+        Final positions by name of the joint [rad], [m]; other joints stay.
     timing
         Timing of the motion.
     start
-        Initial positions by name; those of the arm's start if None.
+        Initial positions by name; if None, the arm's start.
     sag
         Whether postures are static equilibria with bent links; else links are undeformed.
 

@@ -62,7 +62,7 @@ class Number:
         raise TypeError("a symbolic number cannot be converted to a float")
 
     def __repr__(self) -> str:
-        """Return the expression as text."""
+        """Return the number's CasADi expression as text."""
         return f"Number({self.expr})"
 
     def _with(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
@@ -92,11 +92,11 @@ class Number:
         return number(-self.expr, None if value is None else lambda: -value())
 
     def __pos__(self) -> "Number":
-        """Return the number unchanged."""
+        """Return the number itself (unary plus)."""
         return self
 
     def __abs__(self) -> Any:
-        """Return the absolute value."""
+        """Return the absolute value of the number, as a symbol."""
         value = self._value
         return number(ca.fabs(self.expr), None if value is None else lambda: abs(value()))
 

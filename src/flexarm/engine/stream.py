@@ -54,7 +54,7 @@ class Port(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Return the number of elements."""
+        """Return the number of elements of the port's matrix."""
         return self.rows * self.columns
 
     @property

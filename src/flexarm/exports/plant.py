@@ -161,7 +161,7 @@ class Plant:
 
     @property
     def start(self) -> Array:
-        """State at time 0."""
+        """Initial state of the plant, at time 0."""
         task, free = self.task, list(self.open)
         return np.concatenate([task.start.q[free], task.start.v[free], self._drive_states])
 

@@ -119,7 +119,7 @@ class Fit:
 
     @property
     def values(self) -> dict[str, float]:
-        """The fitted values by name."""
+        """Fitted values of parameters, offsets and sensor adjustments, by name."""
         return {estimate.name: estimate.value for estimate in self.estimates}
 
     @property

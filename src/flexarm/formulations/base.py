@@ -286,7 +286,7 @@ class Factors:
         return cls(lower, inverse, order)
 
     def forward(self, right: Expr) -> Expr:
-        """Compute ``L^-1 right``, (n, k)."""
+        """Solve ``L x = right`` for all right-hand sides, (n, k)."""
         rows = [right[i, :] for i in self.order]
         for i, factors in enumerate(self.lower):
             for k, factor in factors.items():
@@ -294,12 +294,12 @@ class Factors:
         return ca.vertcat(right[:0, :], *rows)
 
     def scaled(self, right: Expr) -> Expr:
-        """Compute ``D^-1 right``, (n, k)."""
+        """Solve ``D x = right`` for all right-hand sides, (n, k)."""
         rows = [right[i, :] * factor for i, factor in enumerate(self.inverse)]
         return ca.vertcat(right[:0, :], *rows)
 
     def back(self, right: Expr) -> Expr:
-        """Compute ``L^-T right``, (n, k)."""
+        """Solve ``L^T x = right`` for all right-hand sides, (n, k)."""
         rows = [right[i, :] for i in range(len(self.lower))]
         for i in range(len(rows) - 1, -1, -1):
             for k, factor in self.lower[i].items():

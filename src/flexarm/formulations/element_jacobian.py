@@ -249,7 +249,7 @@ class ElementJacobian(Formulation):
 
     @property
     def per_element(self) -> int:
-        """Gauss points per element."""
+        """Number of Gauss points per element of a flexible link."""
         if self.points is not None or self.paper:
             return self.points or 1
         return max(body_of(self.model, part).points_per_element for part in self.model.links)

@@ -22,7 +22,7 @@ class TracedRuns(Protocol):
 
     @property
     def times(self) -> Array:
-        """Sample times [s], shape (T,)."""
+        """Sample times of the runs [s], shape (T,)."""
 
     @property
     def start(self) -> tuple[Array, Array]:

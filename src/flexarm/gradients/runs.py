@@ -220,7 +220,7 @@ class Differentiable:
         Parameters
         ----------
         values
-            Parameter values, shape (k,); those of the arm if None.
+            Parameter values, shape (k,); if None, the arm's values.
         q, v
             Initial coordinates and rates, shape (n,) each. If both are None, the run starts at the
             initial state of the model file; if only one is None, it is zero. Servos without a

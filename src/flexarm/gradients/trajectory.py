@@ -87,7 +87,7 @@ class RecordedTrajectory:
 
     @property
     def t(self) -> Array:
-        """Sample times [s], shape (T,)."""
+        """Sample times of the motion [s], shape (T,)."""
         return self.task.times
 
     @cached_property
@@ -280,12 +280,12 @@ class RecordedTrajectory:
 
     @property
     def n(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates of the arm."""
         return self.model.size
 
     @property
     def size(self) -> int:
-        """Length of the state vector."""
+        """Length of the state vector: coordinates, rates, servo and drive states."""
         return 2 * self.n + self.task.motion.actuators.states
 
     @cached_property

@@ -140,7 +140,7 @@ def run_arm(arm: Arm, options: RunOptions) -> Run:
 
 
 class Simulation:
-    """A simulation in progress.
+    """A simulation of an arm in progress, phase by phase.
 
     Parameters
     ----------

@@ -240,7 +240,7 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
-    """Write a text file, atomically.
+    """Write text to a file atomically: complete or not at all.
 
     Raises
     ------

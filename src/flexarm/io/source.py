@@ -98,7 +98,7 @@ class Source:
         return self.keys.get(path, self.values[path]) if nested else self.values[path]
 
     def at(self, path: Path) -> Any:
-        """Return the value at `path`; None if there is none."""
+        """Return the value of the file's data at `path`; None if there is none."""
         value: Any = self.data
         for step in path:
             try:

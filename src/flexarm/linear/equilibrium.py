@@ -94,7 +94,7 @@ class Equilibrium(Summarised):
         return Summary(title, lines, ("coordinate", "value", "unit"), rows)
 
     def deflections(self) -> dict[str, float]:
-        """Return all coordinates by name."""
+        """Return all coordinates of the equilibrium by name."""
         return dict(zip(self.model.names, self.point.q.tolist(), strict=True))
 
     def holding(self) -> dict[str, float]:

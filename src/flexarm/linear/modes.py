@@ -203,9 +203,9 @@ def modes(
         The arm, or its model.
     joints
         ``free``: driven joints move, under the constant torque that holds the equilibrium;
-        ``locked``: all joints are held (of an elastic joint its motor), those with a speed at that
-        speed; or a mapping by joint, others being free.  ``auto``: joints with closed brakes are
-        held, and the others too if a position or a speed is given.
+        ``locked``: all joints are locked (of an elastic joint the motor), but a joint with a speed
+        keeps it. A mapping sets joints by name; other joints are free. ``auto``: joints with closed
+        brakes are locked, all other joints too if a position or a speed is given.
     at
         Positions of joints [rad], [m], by name; the others are at their start.
     speeds
@@ -217,13 +217,13 @@ def modes(
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
         the smoothed friction at the state).  See `DryFriction`.
     following
-        Whether clamped-mass shapes are those of this posture of the joints outboard of them, not
-        of their ``configuration``.
+        Whether clamped-mass shapes are computed for the present posture of the outboard joints,
+        instead of for their ``configuration``.
 
     Returns
     -------
     Modes
-        They include the stiffness of gravity, loads and rotation, and gyroscopic forces.
+        The modes, which include stiffness by gravity, loads and rotation, and gyroscopic forces.
 
     Raises
     ------

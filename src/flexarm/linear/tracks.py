@@ -47,7 +47,7 @@ class Track:
 
     @property
     def damping_ratio(self) -> Array:
-        """Damping ratio at every point."""
+        """Damping ratio of the mode at every point of the sweep."""
         return -self.eigenvalue.real / np.maximum(np.abs(self.eigenvalue), 1e-300) + 0.0
 
 

@@ -66,7 +66,7 @@ class SpanCurves:
 
     @property
     def count(self) -> int:
-        """Number of functions n."""
+        """Number n of functions along the span."""
         return int(self.weights.shape[1])
 
 
@@ -271,7 +271,7 @@ class Shapes:
 
     @property
     def count(self) -> int:
-        """Number of amplitudes m."""
+        """Number m of amplitudes, one per shape."""
         return len(self.names)
 
     def moving(self, direction: Direction) -> list[int]:

@@ -66,7 +66,7 @@ class Collocation:
 
     @property
     def count(self) -> int:
-        """Number of nodes."""
+        """Number G of collocation nodes."""
         return len(self.x)
 
     @property

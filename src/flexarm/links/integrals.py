@@ -46,7 +46,7 @@ class Pairs:
 
     @property
     def count(self) -> int:
-        """Number of pairs."""
+        """Number of amplitude pairs."""
         return len(self.rows)
 
     def products(self, d: Expr, e: Expr) -> Expr:

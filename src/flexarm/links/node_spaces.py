@@ -54,12 +54,12 @@ class Fine:
 
     @property
     def panels(self) -> int:
-        """Number of panels."""
+        """Number of panels of the span."""
         return len(self.edges) - 1
 
     @property
     def order(self) -> int:
-        """Number of points per panel."""
+        """Number of quadrature points per panel."""
         return len(self.x) // self.panels
 
     @cached_property

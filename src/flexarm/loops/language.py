@@ -194,7 +194,7 @@ class LoopSource:
 
     @functools.cached_property
     def source(self) -> str:
-        """Source text of the function."""
+        """Source text of the kernel's Python function."""
         try:
             return inspect.getsource(self.python)
         except OSError:

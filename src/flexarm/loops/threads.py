@@ -151,7 +151,7 @@ def _storage(
 
 
 def _with_offsets(parts: Sequence[SharedValue]) -> list[SharedValue]:
-    """Return the values with image offsets assigned where they are stored in the image."""
+    """Assign an offset in the image to each stored value; return all values."""
     placed, place = [], 0
     for part in parts:
         placed.append(replace(part, place=place) if part.stored else part)

@@ -57,7 +57,7 @@ def _unrolled(text: str) -> str:
 
 
 class _Module:
-    """The LLVM module under construction."""
+    """The LLVM module to which kernels are added during translation."""
 
     def __init__(
         self, bound: Mapping[str, LoopSource | str], unrolled: Collection[str] | None

@@ -158,7 +158,7 @@ class KernelWalk(ABC):
     def branch(
         self, test: Callable[[], Any], yes: Callable[[], bool], no: Callable[[], bool]
     ) -> None:
-        """Emit an ``if`` statement."""
+        """Emit an ``if`` statement with its branches."""
 
     @abstractmethod
     def repeat(

@@ -405,7 +405,7 @@ class LinkModel:
 
     @property
     def kind(self) -> str:
-        """Name of the joint's kind."""
+        """Name of the joint's kind, such as ``revolute``."""
         return self.motion.name
 
     @property
@@ -591,12 +591,12 @@ class Model:
 
     @cached_property
     def floats(self) -> bool:
-        """Whether the base is free."""
+        """Whether the arm's base is free."""
         return isinstance(self.arm.base, FreeBase)
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """Coordinates of all joints."""
+        """Axes of all joints, one per joint coordinate."""
         return tuple(axis for part in self.links for axis in part.axes)
 
     @cached_property
@@ -633,7 +633,7 @@ class Model:
 
     @property
     def size(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates of the arm."""
         return len(self.names)
 
     def carries(self, index: int) -> bool:

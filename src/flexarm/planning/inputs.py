@@ -26,7 +26,7 @@ class Inputs:
 
     @property
     def degree(self) -> int:
-        """Degree of the B-splines."""
+        """Polynomial degree of the B-splines."""
         return DEGREES[self.joining]
 
     @property

@@ -160,8 +160,8 @@ class Mpc(Summarised):
         q, v
             Coordinates and rates, (n,) each.
         target
-            Final positions of driven joints by name [rad], [m], the others being those of the
-            arm's start; or a plan to follow.
+            Final positions of driven joints by name [rad], [m], other joints returning to the arm's
+            start; or a plan to follow.
         t
             Time since the plan's beginning [s].
 
@@ -408,8 +408,9 @@ def mpc(
     intervals
         Number of intervals of the horizon.
     limits
-        Limits at the samples: effort always, speed, deflection and the joints' ranges unless no
-        inputs keep them.  Efforts and speeds are those of the model file unless given.
+        Limits at the samples. Limits of effort are always satisfied; limits of speed, deflection
+        and joint range are relaxed if no inputs satisfy them. Limits of effort and speed are taken
+        from the model file unless given.
     bandwidth
         Bandwidth of the joints [rad/s] in the default weights, as for `lqr`; if None half the
         slowest vibration's frequency at the start with joints held, but at most half a radian per

@@ -174,16 +174,17 @@ def plan(
     duration
         Duration [s]; with the aim ``time``, a feasible duration to begin with.
     start
-        Initial positions of driven joints by name; those of the arm if None.
+        Initial positions of driven joints by name; if None, the arm's start.
     limits
-        Limits of the motion.  Efforts and speeds are those of the model file unless given.
+        Limits of the motion; limits of effort and speed are taken from the model file unless given.
     intervals
         Number of intervals of the inputs.  They may be longer than the periods of fast vibrations.
     joining
-        ``cubic``: inputs are cubic splines, smooth at both ends; ``hold``: constant in intervals,
-        as those of a digital controller, and best for least time.
+        ``cubic``: inputs are cubic splines, smooth at both ends; ``hold``: inputs are constant in
+        each interval, as from a digital controller; best for the aim ``time``.
     tolerance
-        Tolerated vibration of the tip relative to that of the unshaped motion; more is a warning.
+        Tolerated vibration of the tip, relative to the unshaped motion's; larger vibration gives a
+        warning.
     atol
         Vibration of the tip that is always tolerated [m]; a millionth of the arm's reach if None.
 
@@ -195,7 +196,7 @@ def plan(
     Raises
     ------
     FlexarmError
-        If no motion is found whose simulation arrives and keeps the limits.
+        If no motion is found that reaches the goal within the limits in the verifying simulation.
     """
     begun = time.process_time()
     require_positive("tolerance", tolerance)

@@ -132,7 +132,7 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def runs(self) -> tuple[Run, Run]:
-        """Simulations without and with shaping.
+        """Simulations of the arm without and with shaped motions.
 
         They continue for two periods of the slowest vibration after the end of the shaped motion.
         """
@@ -250,8 +250,8 @@ def shape_inputs(
     kind
         ``zv``, ``zvd``, ``zvdd`` or ``ei``: each more robust and longer than the one before.
     modes
-        Number of vibrations to shape for: those that the motion excites anywhere along its path,
-        slowest first, then the others.
+        Number of vibration modes to shape for: first the modes that the motion excites anywhere
+        along its path, slowest first, then the other modes.
     vibration
         Residual vibration of ``ei`` at the frequency, relative to the unshaped one.
     follow_posture

@@ -66,7 +66,7 @@ class Variable:
 
     @property
     def is_label(self) -> bool:
-        """Whether the values are texts."""
+        """Whether the variable consists of texts."""
         return bool(self.values.dtype == object)
 
 

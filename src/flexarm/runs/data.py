@@ -27,7 +27,7 @@ CARRIED = "the tip captures or lets go of a body. Compare with a run of an arm w
 
 @dataclass(frozen=True)
 class Statistics:
-    """Computational cost of a run."""
+    """Computational cost of a run: steps, evaluations and CPU time."""
 
     steps: int  # accepted steps
     rejections: int  # rejected steps

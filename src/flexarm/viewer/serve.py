@@ -107,7 +107,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """Web address of the page on this machine."""
         return f"http://{HOST}:{self.server_port}/"
 
 

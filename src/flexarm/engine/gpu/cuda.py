@@ -168,7 +168,7 @@ class GpuArray:
         return columns_in_place(self.values, int(self.address.value), first, last, CUDA, owner)
 
     def free(self) -> None:
-        """Free the GPU memory."""
+        """Free the array's memory on the GPU."""
         if self.address:
             gpu().call("cuMemFree_v2", self.address)
             self.address = ctypes.c_uint64()
@@ -234,7 +234,7 @@ class GpuMemory:
             gpu().call("cuMemcpy2DUnaligned_v2", ctypes.byref(copy))
 
     def free(self) -> None:
-        """Free the GPU memory."""
+        """Free the allocated memory of the GPU."""
         if self.address:
             gpu().call("cuMemFree_v2", self.address)
             self.address = ctypes.c_uint64()

@@ -260,7 +260,7 @@ class HybridTrajectory:
 
     @property
     def n(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates of the arm."""
         return self.parts[0].n
 
     @property

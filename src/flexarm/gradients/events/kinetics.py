@@ -35,7 +35,7 @@ class ComplexKinetics:
 
     @property
     def model(self) -> Model:
-        """Model of the arm."""
+        """Model of the arm whose kinetics are computed."""
         return self.equation.model
 
     def mass_matrix(self, q: Array) -> Array:

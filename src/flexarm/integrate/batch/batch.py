@@ -165,7 +165,7 @@ class Batch:
         self.reset()
 
     def __len__(self) -> int:
-        """Return the number of arms."""
+        """Return the number of arms in the batch."""
         return len(self._which)
 
     def __repr__(self) -> str:
@@ -215,12 +215,12 @@ class Batch:
 
     @property
     def q(self) -> Array:
-        """Coordinates, shape (count, n)."""
+        """Coordinates of all arms, shape (count, n)."""
         return self._current_rows()[:, 1 : 1 + len(self.names)].copy()
 
     @property
     def v(self) -> Array:
-        """Rates, shape (count, n)."""
+        """Rates of the coordinates of all arms, shape (count, n)."""
         n = len(self.names)
         return self._current_rows()[:, 1 + n : 1 + 2 * n].copy()
 

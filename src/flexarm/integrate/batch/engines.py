@@ -178,7 +178,7 @@ class CpuBatch:
 
     @property
     def columns(self) -> int:
-        """Number of columns of `rows`."""
+        """Number of columns of the matrix that `rows` returns."""
         return int(self._steps.rows.shape[1])
 
     def view(self, first: int, last: int) -> Array:
@@ -250,7 +250,7 @@ class GpuBatch:
 
     @property
     def columns(self) -> int:
-        """Number of columns of `rows`."""
+        """Number of columns of the matrix that `rows` returns."""
         return int(self._rows.values.shape[1])
 
     def view(self, first: int, last: int) -> DeviceArray:

@@ -201,7 +201,7 @@ class _Portion:
         self.handled: dict[int, GpuRun] = {}  # runs that Python continues or has ended
 
     def free(self) -> None:
-        """Free the GPU memory."""
+        """Free the GPU memory of the runs."""
         for array in (self.codes, self.image, self.samples):
             array.free()
 

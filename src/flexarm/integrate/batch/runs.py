@@ -181,7 +181,7 @@ class Runs(Sequence[Run]):
                 self.results.samples[rows] = self._curves(self._names, rows, part.samples)
 
     def __len__(self) -> int:
-        """Return the number of runs."""
+        """Return the number of runs in the result."""
         return self.variations.count
 
     def __repr__(self) -> str:
@@ -220,7 +220,7 @@ class Runs(Sequence[Run]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the coordinates."""
+        """Names of the arm's coordinates."""
         models = {task.equation.model.names for task in self.variations.bases}
         if len(models) > 1:
             raise FlexarmError(

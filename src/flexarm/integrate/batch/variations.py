@@ -258,7 +258,7 @@ class Variations:
 
     @cached_property
     def problem_of(self) -> Ints:
-        """Index of each run's problem: its base problem, or a later one if it needs its own.
+        """Index of each run's initial-value problem: a base problem, or a separate one.
 
         A run with an initial state of its own has its own problem if a servo holds where the run
         starts, or a link slides.

@@ -27,7 +27,7 @@ class Kinetics(Protocol):
 
     @property
     def model(self) -> Model:
-        """Model of the arm."""
+        """Model of the arm that changes at the instant."""
 
     def mass_matrix(self, q: Array) -> Array:
         """Compute the mass matrix, (n, n)."""
@@ -200,7 +200,7 @@ class Transition:
         self.discrete = commanded(self.discrete, k, self.model, self.t)
 
     def end(self, _: int, ends: bool) -> None:
-        """Mark the run as ended."""
+        """Mark the run as ended by an event."""
         self.discrete = replace(self.discrete, over=ends)
 
     def turn_brakes(self) -> None:

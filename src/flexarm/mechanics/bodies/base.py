@@ -184,7 +184,7 @@ class LinkBody(ABC):
         return type(e.value)(*e.value.shape)
 
     def energy(self, q: Expr) -> Expr:
-        """Compute the elastic energy [J]."""
+        """Compute the elastic energy [J] of the body."""
         e = self.amounts(q, 0 * q)
         stiffness, *more = (matrix for matrix, _ in self.part.body.stiffness_at(e.length))
         energy: Expr = ca.dot(e.value, sum(more, stiffness) @ e.value) / 2

@@ -43,7 +43,7 @@ class BeamBody(LinkBody):
 
     @property
     def beam(self) -> BeamData:
-        """Elastic part of the link."""
+        """Elastic part of the link: shapes, integrals and nodes."""
         assert isinstance(self.part.body, BeamData)
         return self.part.body
 

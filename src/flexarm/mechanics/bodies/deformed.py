@@ -55,7 +55,7 @@ class Deformed:
 
     @property
     def end(self) -> float:
-        """Coordinate s of the tip."""
+        """Coordinate s at the tip of the (exposed) span."""
         return self.beam.span.length
 
     @property

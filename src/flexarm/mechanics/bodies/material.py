@@ -62,7 +62,7 @@ class MaterialPoints:
 
     @property
     def mass(self) -> Scalar:
-        """Mass of the points [kg]."""
+        """Total mass of the material points [kg]."""
         return self.scale * self.basis.mass
 
     def integral(self, field: Field) -> Expr:

@@ -77,7 +77,7 @@ class Modal(BeamBody):
 
     @property
     def span(self) -> Flexible:
-        """Elastic part of the link."""
+        """Elastic part of the link: shapes, integrals and nodes."""
         return self.part.beam
 
     def linear_tip(self) -> tuple[Array, Array] | None:

@@ -226,17 +226,17 @@ class StudyResult(Summarised):
 
     @property
     def parameters(self) -> list[str]:
-        """Names of the parameters."""
+        """Names of the study's parameters."""
         return list(self.table.about["parameters"])
 
     @property
     def quantities(self) -> list[str]:
-        """Names of the quantities."""
+        """Names of the study's quantities."""
         return list(self.table.about["quantities"])
 
     @property
     def done(self) -> int:
-        """Number of computed designs."""
+        """Number of designs computed so far."""
         return sum(map(self.table.size, self.table.done))
 
     @property

@@ -24,7 +24,7 @@ from flexarm.studies.design.workers import (
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a running study.
+    """Progress of a running study: designs done, rate and remaining time.
 
     Attributes
     ----------

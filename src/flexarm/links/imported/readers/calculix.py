@@ -31,7 +31,7 @@ class Solid:
 
     @property
     def count(self) -> int:
-        """Number of nodes."""
+        """Number of nodes of the element type."""
         return len(self.corners) + len(self.edges)
 
     @cached_property
