@@ -291,7 +291,7 @@ def rotations_between(
 
 
 def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
-    """Make the current attitude the reference; return the reference and the angles' rates.
+    """Return the current attitude as the new reference, and the rates of angles from it.
 
     A reset keeps the angles away from gimbal lock.
 

@@ -182,7 +182,7 @@ class InfluenceBody:
 
     @property
     def inertia(self) -> Expr:
-        """Generalised inertia of translation, rotation and own coordinates, (6 + k, 6 + k)."""
+        """Generalised inertia of translation, rotation and link coordinates, (6 + k, 6 + k)."""
         terms, lever = self.terms, ca.skew(self.terms.first)
         return ca.vertcat(
             ca.horzcat(terms.mass * ca.SX.eye(3), lever.T, terms.linear),  # (eqs. 25a-25c)

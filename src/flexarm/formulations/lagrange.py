@@ -159,7 +159,7 @@ def bodies_of(
     model, q
         The arm and the symbols of its coordinates.
     tip
-        Function that returns E of a link and its derivatives by own coordinates; `link_transform`
+        Function that returns E of a link and its derivatives by link coordinates; `link_transform`
         if None.
     points
         Function that returns the points of a link's span; if None, points follow from shapes.

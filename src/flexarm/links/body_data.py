@@ -100,11 +100,11 @@ class BodyData(ABC):
         return [(constant(self.integrals.stiffness), np.zeros(len(self.names)))]
 
     def damping_at(self, own: Expr) -> Expr | None:
-        """Return the damping matrix, (m, m), at own coordinates; None without damping."""
+        """Return the damping matrix, (m, m), at link coordinates; None without damping."""
         return None
 
     def span_length(self, whole: float, own: Array) -> float:
-        """Return the length of the (exposed) span [m] at the body's own coordinates, shape (k,)."""
+        """Return the length of the (exposed) span [m] at the body's coordinates, shape (k,)."""
         return whole
 
     @abstractmethod

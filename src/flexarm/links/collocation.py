@@ -132,7 +132,7 @@ class Collocation:
 
     @cached_property
     def combined(self) -> "Collocation":
-        """Copy of the collocation data with the columns of `basis` as amplitudes."""
+        """Collocation data for the combined amplitudes, the columns of `basis`."""
         basis = self.basis
         if basis is None:
             return self

@@ -21,8 +21,8 @@ class Amounts:
     value: Expr  # the variables, (K,)
     rate: Expr  # their rates, (K,)
     bias: Expr  # their second rates at zero accelerations, (K,)
-    k: int  # number of own coordinates
-    # Rate per rate of own coordinate, (K, k); None for a beam of constant length, whose own
+    k: int  # number of link coordinates
+    # Rate per rate of link coordinate, (K, k); None for a beam of constant length, whose own
     # coordinates are the variables.
     columns: Expr | None
     length: Expr  # exposed length [m], which scales positions; 1 for constant length
@@ -66,7 +66,7 @@ class Field:
 class MovingField:
     """A vector field with its partial velocities and its velocity-dependent acceleration.
 
-    ``columns`` has one field per own coordinate of the link; ``bias`` is the acceleration at zero
+    ``columns`` has one field per link coordinate; ``bias`` is the acceleration at zero
     second derivatives of the coordinates.
     """
 
@@ -75,7 +75,7 @@ class MovingField:
     bias: Field
 
     def speed(self, rates: Expr) -> Field:
-        """Return the velocity field at rates of the own coordinates, (k,)."""
+        """Return the velocity field at rates of the link coordinates, (k,)."""
         total = self.bias * 0
         for k, column in enumerate(self.columns):
             total = total + column * rates[k]

@@ -43,7 +43,7 @@ class RailStation:
     """Section of a rail at the station of the carriage."""
 
     # Its motion relative to the rail's root, the station's rate among the rates; its columns are
-    # those of the rail's own coordinates.
+    # those of the rail's link coordinates.
     motion: SectionMotion
     # Angular and linear velocity per rate of the station, in axes of the rail's root, (6,).
     along: Expr

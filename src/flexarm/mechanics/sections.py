@@ -46,7 +46,7 @@ def selection(indices: tuple[int, ...], n: int) -> Expr:
 
 
 def rigid_section(q: Expr, x: float, k: int) -> Local:
-    """Return the section at x [m] of a link that does not deform by its k own coordinates."""
+    """Return the section at x [m] of a link that does not deform by its k link coordinates."""
     none = type(q)(3, k)
     return Local(type(q)(constant(np.array([x, 0.0, 0.0]))), type(q).eye(3), none, none)
 
@@ -97,16 +97,16 @@ def section_rotation(model: Model, angle: Expr) -> tuple[Expr, Expr]:
 
 @dataclass(frozen=True)
 class Terms:
-    """Inertia of a link about L and its velocity-dependent forces, with k own coordinates."""
+    """Inertia of a link about L and its velocity-dependent forces, with k link coordinates."""
 
     # mass, first, second: mass [kg], first moment (3,), inertia matrix (3, 3).
     mass: Scalar
     first: Expr
     second: Expr
-    # angular, linear: momentum per rate of own coordinate: about L and linear, (3, k) each.
+    # angular, linear: momentum per rate of link coordinate: about L and linear, (3, k) each.
     angular: Expr
     linear: Expr
-    modal: Expr  # mass matrix of the own coordinates, (k, k)
+    modal: Expr  # mass matrix of the link coordinates, (k, k)
     # torque, force, effort: what the velocity products need: about L (3,), linear (3,), of own
     # coordinates (k,).
     torque: Expr
@@ -122,14 +122,14 @@ class SectionMotion:
     # spin, speed: relative angular velocity and velocity, in L, (3,) each.
     spin: Expr
     speed: Expr
-    # spin_bias, speed_bias: relative accelerations at zero acceleration of the own coordinates,
+    # spin_bias, speed_bias: relative accelerations at zero acceleration of the link coordinates,
     # (3,) each.
     spin_bias: Expr
     speed_bias: Expr
 
 
 def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
-    """Return the inertia terms of a rigid body fixed in L, independent of k own coordinates."""
+    """Return the inertia terms of a rigid body fixed in L, independent of k link coordinates."""
     first, second = constant(body.first), constant(body.second)
     zero = type(omega).zeros
     return Terms(
@@ -146,7 +146,7 @@ def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
 
 
 def no_terms(rates: Expr) -> Terms:
-    """Return zero inertia terms for k own coordinates with rates (k,)."""
+    """Return zero inertia terms for k link coordinates with rates (k,)."""
     new, k = type(rates), rates.shape[0]
     return turning_terms(new(3, 3), new(3, k), new(k, k), new(3, 1), new(k, 1))
 
@@ -173,7 +173,7 @@ def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> T
     angular = lever @ linear + about
     whole = second - lever @ ca.skew(first) - ca.skew(first) @ lever - body.mass * lever @ lever
     modal = N.T @ linear + A.T @ about
-    # acceleration of the section at zero acceleration of L and of the own coordinates
+    # acceleration of the section at zero acceleration of L and of the link coordinates
     acceleration = (
         ca.cross(omega, ca.cross(omega, p)) + 2 * ca.cross(omega, motion.speed) + motion.speed_bias
     )

@@ -349,7 +349,7 @@ def _zeros(n: int) -> Table:
 def _add_entry(
     entries: dict[tuple[int, int], Expr], i: int, k: int, value: Expr, *, single: bool = False
 ) -> None:
-    """Add a coefficient of two variables to ``entries``, symmetrically unless ``single``.
+    """Add a coefficient to a matrix entry, and to its transposed entry unless ``single``.
 
     Different variables may represent the same coordinate: a joint and its rotor.
     """

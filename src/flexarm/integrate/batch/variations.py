@@ -383,6 +383,6 @@ class RunNumber:
         """Enter the context."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Leave the context; prefix an error's message with the number of the run."""
+        """Prefix an error's message with the number of the run."""
         if isinstance(error, FlexarmError):
             raise type(error)(f"{self._words}: {error}") from error

@@ -301,7 +301,7 @@ class GrowingNodes(Collocation):
     further: tuple["GrowingNodes", ...] = ()  # the same nodes for the higher powers
 
     # Sums over nodes are of `gram`, the mass of the amplitudes of its factor.
-    basis: ClassVar[None] = None  # own coordinates are not combined
+    basis: ClassVar[None] = None  # link coordinates are not combined
     even: ClassVar[bool] = True
     uses_roots: ClassVar[bool] = True
 

@@ -52,7 +52,7 @@ class LinkBody(ABC):
 
     @property
     def basis(self) -> Expr | None:
-        """Matrix (k, k) from combined to own coordinates; None if both are the same."""
+        """Matrix (k, k) from combined to link coordinates; None if both are the same."""
         return None
 
     def amplitudes(self, q: Expr) -> Expr:
@@ -60,7 +60,7 @@ class LinkBody(ABC):
         return q[self.part.modes.start : self.part.modes.stop]
 
     def amounts(self, q: Expr, v: Expr) -> Amounts:
-        """Return the variables of which the deformation is a linear function, with rates."""
+        """Return the variables, with rates, on which the section angles depend linearly."""
         return self.part.body.amounts(own_values(self.part, q), own_values(self.part, v))
 
     def tip(self, q: Expr) -> Local:
@@ -92,7 +92,7 @@ class LinkBody(ABC):
         """
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the span's mass points at own coordinates and rates, (k,); none if rigid."""
+        """Return the span's mass points at link coordinates and rates, (k,); none if rigid."""
         return []
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
@@ -148,7 +148,7 @@ class LinkBody(ABC):
     ) -> SectionMotion:
         """Return the motion of a section that is rotated by first-order angles.
 
-        ``moved`` and ``angles`` are position and angles (3,), their Jacobians by own coordinates
+        ``moved`` and ``angles`` are position and angles (3,), their Jacobians by link coordinates
         (3, k) with rates (k,), and their second rates at zero accelerations (3,).
         """
         (place, linear, bias), (angle, by, gained) = moved, angles
@@ -192,7 +192,7 @@ class LinkBody(ABC):
         return energy + given_energy(self.part, self.part.body.names, self.amplitudes(q))
 
     def effort(self, q: Expr) -> Expr:
-        """Compute the gradient (k,) of the elastic energy in the own coordinates.
+        """Compute the gradient (k,) of the elastic energy in the link coordinates.
 
         Theodore & Ghosal 1995, eqs. 26-31, omit the force on the joint of a sliding link due to the
         change of stiffness with length (erratum).

@@ -65,7 +65,7 @@ class BeamBody(LinkBody):
 
     @abstractmethod
     def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the (exposed) span at own coordinates and rates, (k,).
+        """Return the mass points of the (exposed) span at link coordinates and rates, (k,).
 
         They move alike; their masses add up.
         """

@@ -24,7 +24,7 @@ class Growing(BeamBody):
     """Sliding beam: an exposed part that bends by linear theory, and a straight part in its hub."""
 
     def motion(self, own: Expr, rates: Expr) -> SlidingMotion:
-        """Return the motion of the exposed part at own coordinates and rates, (k,)."""
+        """Return the motion of the exposed part at link coordinates and rates, (k,)."""
         return SlidingMotion(self.part.sliding_beam.shapes, own, rates)
 
     def cayley_angles(self, q: Expr) -> Expr:

@@ -17,12 +17,12 @@ CUBIC, STIFFENED = 4, 6
 
 @dataclass(frozen=True)
 class ElementSection:
-    """A mass point of an element, with its Jacobian by own coordinates, in link axes."""
+    """A mass point of an element, with its Jacobian by link coordinates, in link axes."""
 
     mass: Scalar  # mass of the point [kg]
     # Inertia about the axes [kg m^2], (3,): of the whole element if it is its only point.
     inertia: Expr
-    # place, columns: position (3,), and velocity per rate of own coordinate (3, k).
+    # place, columns: position (3,), and velocity per rate of link coordinate (3, k).
     place: Expr
     columns: Expr
     # angle, angle_columns: first-order angles of the section (3,), and their rates (3, k).
@@ -39,7 +39,7 @@ class Vector:
     """
 
     mass: Scalar  # [kg m^2], since the vector is dimensionless
-    # value, columns: the vector in the link's axes, (3,), and its rate per rate of own coordinate,
+    # value, columns: the vector in the link's axes, (3,), and its rate per rate of link coordinate,
     # (3, k).
     value: Expr
     columns: Expr
@@ -54,9 +54,9 @@ def element_points(edges: Array, count: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class MaterialPoints:
-    """Mass points of a body in its root frame L, as functions of k own coordinates."""
+    """Mass points of a body in its root frame L, as functions of k link coordinates."""
 
-    moving: MovingField  # positions, Jacobian by own coordinates, acceleration bias
+    moving: MovingField  # positions, Jacobian by link coordinates, acceleration bias
     basis: Basis  # functions of position along the body, with integrals over the mass
     scale: Scalar  # factor of the masses of the basis
 

@@ -14,10 +14,10 @@ from flexarm.spatial import Array, Expr, Inertia, Pose, Scalar, constant
 
 
 class Moments(NamedTuple):
-    """Moments of a deformed link relative to its root, with k own coordinates."""
+    """Moments of a deformed link relative to its root, with k link coordinates."""
 
     G: Expr  # ``int h h^T dm``, (4, 4), the sections' rotary inertia included
-    H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per own coordinate, with the sections' turning
+    H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per link coordinate, with the sections' turning
     N: list[list[Expr]]  # ``int s_k s_f^T dm``, (4, 4), at ``[f][k]``
     T: Expr  # mass matrix of the sections' turning within the link, (k, k)
     # r, eps: first moments ``int h dm`` and ``int s_f dm``, (4,) each.
@@ -61,7 +61,7 @@ def _turned(sections: Terms) -> Moments:
 
 
 def body_moments(body: Inertia, like: Expr, m: int) -> Moments:
-    """Compute the moments of a rigid body fixed to the root, independent of m own coordinates."""
+    """Compute the moments of a rigid body fixed to the root, independent of m link coordinates."""
     new = type(like)
     G, none = new(constant(pseudo_inertia(body))), [new(4, 4)] * m
     return Moments(G, none, [none] * m, new(m, m), G[:, 0], [new(4, 1)] * m)
@@ -75,7 +75,7 @@ def moved_moments(body: Array, place: Expr, columns: list[Expr]) -> Moments:
     body
         ``int h h^T`` over the body in its own frame, (4, 4).
     place, columns
-        Homogeneous matrix (4, 4) of the pose, and its derivative by each own coordinate.
+        Homogeneous matrix (4, 4) of the pose, and its derivative by each link coordinate.
     """
     m, first = len(columns), constant(body[:, 0])
     right = [constant(body) @ column.T for column in columns]

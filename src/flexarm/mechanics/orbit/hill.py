@@ -54,7 +54,7 @@ def gradient_force(
 
 
 def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Terms:
-    """Return a link's terms with gravity-gradient loads on body and own coordinates added."""
+    """Return a link's terms with gravity-gradient loads on body and link coordinates added."""
     torque, force = gradient_force(rate, R, p, terms.mass, terms.first, terms.second)
     x, square = R[0, :].T, rate * rate
     spread = square * (3 * ca.dot(x, terms.second @ x) - ca.trace(terms.second)) / 2

@@ -109,7 +109,7 @@ class Exact(BeamBody):
         return None if basis is None else constant(basis)
 
     def motion(self, own: Expr, rates: Expr) -> AxisMotion:
-        """Return the motion of the axis at own coordinates and rates, (k,)."""
+        """Return the motion of the axis at link coordinates and rates, (k,)."""
         return AxisMotion.at(self.nodes, self.beam.amounts(own, rates), self._moved)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:

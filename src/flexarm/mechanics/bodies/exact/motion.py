@@ -31,7 +31,7 @@ XYZ = range(3)
 class AxisMotion:
     """Motion of the vectors ``R = l P`` at G nodes, whose weighted sums are positions.
 
-    An entry of ``ways`` is a pair: angles or stretch at the nodes per rate of own coordinate (G,
+    An entry of ``ways`` is a pair: angles or stretch at the nodes per rate of link coordinate (G,
     k), and R per unit of these, (3, G).
     """
 
@@ -67,7 +67,7 @@ class AxisMotion:
         return cls(t, l * t.place, e.out * t.place + l * t.rate, bias, ways, e)
 
     def columns(self, axis: int, weights: Array) -> Expr:
-        """Compute the Jacobian of weighted sums of R along an axis by own coordinates, (w, k).
+        """Compute the Jacobian of weighted sums of R along an axis by link coordinates, (w, k).
 
         ``weights`` has shape (w, G).
         """
@@ -131,7 +131,7 @@ class AxisPoint:
     # Rate of s, and its second rate at zero accelerations; None where the section does not move.
     rate: Expr | None = None
     bias: Expr | float = 0.0
-    per: Expr | None = None  # rate of s per rate of own coordinate, (1, k), if own ones move it
+    per: Expr | None = None  # rate of s per rate of link coordinate, (1, k), if they move it
 
 
 def section_motion(
@@ -147,7 +147,7 @@ def section_motion(
     m, at
         The motion of the axis, and the section's position.
     rates
-        Rates of the own coordinates (k,), if the velocity is to be computed from the Jacobian.
+        Rates of the link coordinates (k,), if the velocity is to be computed from the Jacobian.
     combined
         Slopes and twist per combined amplitude, (1, k) each, if the columns of ``m`` are.
 

@@ -274,7 +274,7 @@ def _acceleration(nodes: Collocation, m: AxisMotion, omega: Expr, a: int, space:
 
 
 def _momenta(nodes: Collocation, m: AxisMotion) -> tuple[Expr, Expr]:
-    """Return linear momentum per rate of own coordinate, (3, k), and the mass matrix, (k, k)."""
+    """Return linear momentum per rate of link coordinate, (3, k), and the mass matrix, (k, k)."""
     new = type(m.place)
     modal = new(m.e.k, m.e.k)
     if nodes.uses_roots:
