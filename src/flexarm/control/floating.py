@@ -129,7 +129,7 @@ class Floating:
 def base_along(
     floating: Floating, path: Callable[[float], Array], slope: Callable[[float], Array]
 ) -> Along:
-    """Complete a path of the arm's coordinates by the resulting motion of the free base.
+    """Return a path of the arm's coordinates with the resulting motion of the free base added.
 
     The result maps progress 0 to 1 to all coordinates, shape (n,).
     """

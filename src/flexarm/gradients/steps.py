@@ -253,7 +253,7 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
 
 @kernel
 def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array) -> None:
-    """Store the modal forcing g and the rates p of non-mechanical states at stage i.
+    """Store the forcing g of the modes and the rates p of servo and drive states at stage i.
 
     ``change`` contains accelerations and rates of further states, (a, dx).
     """

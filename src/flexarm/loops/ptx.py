@@ -170,7 +170,7 @@ def interleaved(rows: Array) -> Array:
 
 
 def rows_of(image: Array, count: int) -> Array:
-    """Convert the image to rows, shape (count, size), one per run."""
+    """Convert the GPU memory image to rows, shape (count, size), one per run."""
     groups = image.reshape(-(-count // GROUP), -1, GROUP).transpose(0, 2, 1)
     return np.ascontiguousarray(groups.reshape(-1, groups.shape[2])[:count])
 

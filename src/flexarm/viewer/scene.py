@@ -164,7 +164,7 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 
 
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Return tables of shapes at stations: over x [m], or over xi = x/l if the link slides."""
+    """Return page data of shapes at stations over x [m], or over xi = x/l if the link slides."""
     link = _bent(model, part)
     shapes, points = link.shapes, np.linspace(0.0, link.end, STATIONS)
     curvatures = np.stack([shapes.values("y", points, 2), shapes.values("z", points, 2)], axis=1)
@@ -204,7 +204,7 @@ def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Return tables of a general flexible body: its centre line, and its nodes off this line."""
+    """Return page data of a flexible body of any shape: centre line, and nodes off this line."""
     fractions, drawing = np.linspace(0.0, 1.0, STATIONS), body.drawn
     centre_line, displacements = drawing.line(fractions)
     rotations = fractions[:, None, None] * body.tip_angle

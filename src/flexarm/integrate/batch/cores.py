@@ -201,7 +201,7 @@ class RunBlock:
         )  # fmt: skip
 
     def run(self, states: Array, inputs: Array, samples: Array, go_on: GoOn) -> tuple[Ints, Array]:
-        """Compute groups of runs; return codes and statistics by group, and seconds by group.
+        """Compute groups of runs; return exit codes, statistics and times [s], one per group.
 
         Parameters
         ----------

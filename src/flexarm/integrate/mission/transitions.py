@@ -27,7 +27,7 @@ class Kinetics(Protocol):
 
     @property
     def model(self) -> Model:
-        """Model of the arm that changes at the instant."""
+        """Model of the arm to which mass matrix and tip kinematics belong."""
 
     def mass_matrix(self, q: Array) -> Array:
         """Compute the mass matrix, (n, n)."""

@@ -45,7 +45,7 @@ from flexarm.spatial import Array, Expr, constant, settled
 
 @dataclass(frozen=True)
 class ParentFactors:
-    """Length factors of the curves over xi in one direction, times amplitudes d and rates d'."""
+    """Factors of a sliding link's curves that depend on its length, times amplitudes and rates."""
 
     matrix: Expr
     value: Expr  # A d
