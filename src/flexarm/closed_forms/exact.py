@@ -47,7 +47,7 @@ NAMED = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist")
 def name_angles(
     model: Model, nodes: Collocation, part: LinkModel, number: int, q: Expr, ring: Ring
 ) -> Places:
-    """Add generators for an exact link's section angles, and return their indices.
+    """Add polynomial variables for an exact link's section angles, and return their indices.
 
     They are returned by section and angle; ``number`` is the link's number, counted from 1.
     """

@@ -113,7 +113,7 @@ class Lagrange(Formulation):
 
     @property
     def _closed(self) -> "_Closed":
-        """Closed-form M, h and c, traced once in symbols q and v and reused by all expressions."""
+        """Mass matrix M, Coriolis h and gravity c in symbols q and v, traced only once."""
         return once(self.model, type(self), (), self._build_closed)
 
     def _build_closed(self) -> "_Closed":

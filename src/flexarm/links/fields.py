@@ -129,7 +129,7 @@ class Basis:
         return Weighed({(a, b): constant(self.gram[a, b].T) @ f.of(a) for a in AXES for b in AXES})
 
     def moment(self, f: Field, g: Field) -> Expr:
-        """Compute the mass integral of ``f g^T``, shape (3, 3)."""
+        """Compute the mass integral of ``f g^T`` for vector fields f and g, shape (3, 3)."""
         return self.weighed(f).moment(g)
 
     def integral(self, f: Field) -> Expr:
@@ -144,7 +144,7 @@ class Weighed:
     products: Mapping[tuple[Axis, Axis], Expr]
 
     def moment(self, g: Field) -> Expr:
-        """Compute the mass integral of ``f g^T``, shape (3, 3)."""
+        """Compute the mass integral of ``f g^T`` for vector fields f and g, shape (3, 3)."""
         rows = [[ca.dot(self.products[a, b], g.of(b)) for b in AXES] for a in AXES]
         return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 

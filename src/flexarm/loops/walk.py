@@ -264,7 +264,7 @@ class KernelWalk(ABC):
                 self.refuse(node, f"no field '{node.attr}'")
             code = self.field(record.code, record.kind, node.attr)
             return Place(code, types[node.attr], "field")
-        return self.refuse(node, "nothing can be stored there")
+        return self.refuse(node, "only names, array elements and fields can be assigned to")
 
     def index(self, node: ast.expr) -> Any:
         """Return the target code of an array index; raise an error for a negative literal."""
@@ -535,7 +535,7 @@ class KernelWalk(ABC):
         return self.meet(assigned_at_ends)
 
     def meet(self, assigned_at_ends: list[frozenset[str]]) -> bool:
-        """Return whether any branch continues after the statement; merge the assigned locals.
+        """Return whether any branch reaches the next statement; merge the assigned variables.
 
         After the joining point a local counts as assigned only if all joining branches assign it.
         """

@@ -202,7 +202,7 @@ def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
 
 
 def length_factor(shapes: SlidingShapes, direction: Direction, length: Expr) -> Expr:
-    """Evaluate the length factors of a direction's curves over xi at a length [m], (K, m)."""
+    """Evaluate the factors of curves in a direction at an exposed length [m], (K, m)."""
     return chebyshev_series(shapes.factors[direction], shapes.range, length)
 
 
