@@ -13,7 +13,6 @@ from typing import Any
 
 import flexarm
 from flexarm.engine.gpu.cuda import gpu
-from flexarm.studies.design.result import StudyResult
 
 STARTS = {
     "start.joint1": ["-120 deg", "-60 deg"],
@@ -51,7 +50,7 @@ def measured(count: int, parameters: dict[str, Any]) -> str:
         began = time.perf_counter()
         flexarm.study(plan(count, parameters), out=out)
         spent = time.perf_counter() - began
-        failed = sum(StudyResult.open(out).failures().values())
+        failed = sum(flexarm.load_study(out).failures().values())
         size = sum(path.stat().st_size for path in out.iterdir())
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return (

@@ -411,6 +411,8 @@ load_run(3)
 load_run("x.nc")
 # path
 load_run("")
+load_study(None)
+load_study("nowhere")
 # arm
 live(None, "x.html")
 live("driven-link", "x.html")

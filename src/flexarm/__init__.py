@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from flexarm.samples import example_arm_names
     from flexarm.studies.compare import compare
     from flexarm.studies.converge import converge
-    from flexarm.studies.design.study import study
+    from flexarm.studies.design.study import load_study, study
     from flexarm.studies.optimise import optimise
     from flexarm.viewer.live.page import live
 
@@ -70,6 +70,7 @@ __all__ = [
     "live",
     "load",
     "load_run",
+    "load_study",
     "modes",
     "mpc",
     "optimise",
@@ -110,6 +111,7 @@ _HOMES = {
     "live": "flexarm.viewer.live.page",
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
+    "load_study": "flexarm.studies.design.study",
     "modes": "flexarm.linear.modes",
     "mpc": "flexarm.planning.mpc",
     "optimise": "flexarm.studies.optimise",

@@ -15,7 +15,6 @@ from flexarm.io.overrides import change_arm
 from flexarm.studies.design import evaluate, table
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import read_study
-from flexarm.studies.design.result import StudyResult
 from flexarm.studies.design.table import StudyTable
 from tests.studies.designs import EIZ, link, plan
 
@@ -128,7 +127,7 @@ def test_a_folder_without_a_row_is_begun_anew(tmp_path: Path) -> None:
     )
     first.begin()
     flexarm.study(asking(scaled(5.0)), out=tmp_path / "out")
-    assert StudyResult.open(tmp_path / "out").columns["f"].tolist() == [5.0, 10.0]
+    assert flexarm.load_study(tmp_path / "out").columns["f"].tolist() == [5.0, 10.0]
     assert second.done == [0, 1]
     with pytest.raises(FlexarmError, match="another study was started in this folder"):
         first.write(0, b"")
@@ -186,13 +185,13 @@ def test_chunks_that_cannot_be_read_are_told_with_the_remedy(
     for data in (chunk.read_bytes()[:-30], b""):
         chunk.write_bytes(data)
         with pytest.raises(FlexarmError, match=r"cannot be read.*delete this chunk"):
-            StudyResult.open(tmp_path).failures()
+            flexarm.load_study(tmp_path).failures()
     chunk.unlink()
     assert flexarm.study(given, out=tmp_path).columns["f"].tolist() == [1, 2]
     about = tmp_path / "study.json"
     about.write_text(about.read_text(encoding="utf-8").replace("npz", "parquet"), encoding="utf-8")
     with pytest.raises(FlexarmError, match=r"pip install 'flexarm\[parquet\]'"):
-        StudyResult.open(tmp_path)
+        flexarm.load_study(tmp_path)
 
 
 def asking(function: Any) -> dict[str, Any]:

@@ -10,14 +10,13 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.batch.curves import curve, curve_names
+from flexarm.integrate.batch.curves import curve, curve_units
 from flexarm.integrate.methods import METHODS
 from flexarm.runs.contents import table_columns
 from flexarm.runs.curves import REDUCTIONS
 from flexarm.studies.design import table
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import Study, read_study
-from flexarm.studies.design.result import StudyResult
 from flexarm.studies.design.table import StudyTable
 from tests.engine.emulated_gpu import emulated_gpu
 from tests.studies.designs import EIZ, deadly, ishigami, link, picky, plan, tip_work
@@ -120,7 +119,7 @@ def test_curves_of_many_runs_are_those_of_each() -> None:
         link(), t_end=0.2, dt=0.02, method="dop853",
         starts=[{"joint1.rate": rate} for rate in (-1.0, 0.5)],
     )  # fmt: skip
-    names = curve_names(task, METHODS["dop853"])
+    names = curve_units(task, METHODS["dop853"])
     assert {"joint1 rate", "link1 tip deflection y", "total energy", "work wrenches"} <= {*names}
     assert len(names) >= 14
     for name in names:
@@ -159,7 +158,7 @@ def test_a_study_goes_on_where_it_stopped_and_touches_nothing_else(tmp_path: Pat
         flexarm.study(given, out=out, progress=stop)
     (first,) = out.glob("chunk-*")
     written = first.stat().st_mtime_ns
-    assert StudyResult.open(out).done == 3
+    assert flexarm.load_study(out).progress.done == 3
     seen: list[Any] = []
     found = flexarm.study(given, out=out, progress=seen.append)
     assert [each.done for each in seen] == [6, 8]
@@ -178,7 +177,7 @@ def test_a_study_goes_on_where_it_stopped_and_touches_nothing_else(tmp_path: Pat
     with pytest.raises(FlexarmError, match="cannot be written to"):
         flexarm.study(given, out=tmp_path / "full" / "notes.txt" / "out")
     with pytest.raises(FlexarmError, match="contains no study"):
-        StudyResult.open(tmp_path)
+        flexarm.load_study(tmp_path)
 
 
 def begin_when_chunks_were_parts(given: dict[str, Any], out: Path) -> None:
@@ -205,7 +204,7 @@ def test_a_study_that_was_begun_in_other_chunks_goes_on_in_them(
         begin_when_chunks_were_parts(given, out)
     else:
         flexarm.study(given, out=out)
-    keys = StudyResult.open(out).columns["key"].tolist()
+    keys = flexarm.load_study(out).columns["key"].tolist()
     assert (keys == new) is not old
     (out / "chunk-000001.npz").unlink()
     for chunk in (2, None):

@@ -13,7 +13,6 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.studies.design import table
-from flexarm.studies.design.result import StudyResult
 from flexarm.studies.design.table import StudyTable, of_file, to_bytes
 
 REMEDY = "delete this chunk, and the same study computes it again"
@@ -106,10 +105,10 @@ def column_lost(columns: dict[str, Any]) -> None:
 def test_a_chunk_that_is_not_the_one_that_was_written_is_noticed(
     folder: Path, damage: Callable[[Path], None], said: str
 ) -> None:
-    before = StudyResult.open(folder).columns
+    before = flexarm.load_study(folder).columns
     damage(folder)
     with pytest.raises(FlexarmError, match=f"{said}: {REMEDY}"):
-        _ = StudyResult.open(folder).columns
+        _ = flexarm.load_study(folder).columns
     chunk(folder, 1).unlink()
     again = flexarm.study(given(), out=folder).columns
     assert all(np.array_equal(again[name], values) for name, values in before.items())
@@ -126,11 +125,11 @@ def test_a_chunk_without_its_checksum_is_noticed_but_in_folders_of_before(
         path, allow_pickle=False, **{f"column:{name}": values for name, values in columns.items()}
     )
     with pytest.raises(FlexarmError, match="was changed since it was written"):
-        _ = StudyResult.open(tmp_path).columns
+        _ = flexarm.load_study(tmp_path).columns
     about = {**StudyTable.open(tmp_path).about, "format": 1}
     del about["checksum"]
     (tmp_path / "study.json").write_text(json.dumps(about), encoding="utf-8")
-    assert len(StudyResult.open(tmp_path).columns["f"]) == 8
+    assert len(flexarm.load_study(tmp_path).columns["f"]) == 8
 
 
 def test_rows_of_another_study_are_noticed(folder: Path, tmp_path: Path) -> None:
@@ -138,7 +137,7 @@ def test_rows_of_another_study_are_noticed(folder: Path, tmp_path: Path) -> None
     flexarm.study(other, out=tmp_path / "other")
     shutil.copy(chunk(tmp_path / "other", 1), chunk(folder, 1))
     with pytest.raises(FlexarmError, match="has rows of another study, or changed ones"):
-        _ = StudyResult.open(folder).columns
+        _ = flexarm.load_study(folder).columns
 
 
 def abs_x(design: dict[str, float]) -> float:
@@ -149,9 +148,12 @@ def abs_x(design: dict[str, float]) -> float:
 def test_a_chunk_beyond_the_last_is_noticed_and_other_names_are_none_of_ours(folder: Path) -> None:
     first = chunk(folder, 0)
     shutil.copy(first, folder / f"chunk-0000001{first.suffix}")
-    assert StudyResult.open(folder).done == 8
+    assert flexarm.load_study(folder).progress.done == 8
     shutil.copy(first, folder / f"chunk-000004{first.suffix}")
-    for use in (lambda: StudyResult.open(folder).done, lambda: flexarm.study(given(), out=folder)):
+    for use in (
+        lambda: flexarm.load_study(folder).progress.done,
+        lambda: flexarm.study(given(), out=folder),
+    ):
         with pytest.raises(
             FlexarmError, match=r"does not belong to this study, which has 4 chunks. Del"
         ):
@@ -175,7 +177,7 @@ def test_a_description_that_no_study_has_is_refused(
     with pytest.raises(
         FlexarmError, match=r"study\.json: cannot be read as the description of a study"
     ):
-        StudyResult.open(folder)
+        flexarm.load_study(folder)
     with pytest.raises(
         FlexarmError, match=r"study\.json: cannot be read as the description of a study"
     ):
@@ -190,11 +192,11 @@ def test_a_description_that_was_changed_is_noticed(folder: Path, key: str, value
     about = json.loads(path.read_bytes()) | {key: value}
     path.write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(FlexarmError, match=r"study\.json: was changed since flexarm wrote it"):
-        StudyResult.open(folder)
+        flexarm.load_study(folder)
 
 
 def test_bytes_that_change_in_a_chunk_are_noticed_or_change_no_number(folder: Path) -> None:
-    before = StudyResult.open(folder).columns
+    before = flexarm.load_study(folder).columns
     path = chunk(folder, 1)
     whole, chance, refused = path.read_bytes(), random.Random(1), 0
     for _ in range(100):
@@ -203,7 +205,7 @@ def test_bytes_that_change_in_a_chunk_are_noticed_or_change_no_number(folder: Pa
             data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         path.write_bytes(data[: chance.randrange(len(data))] if chance.random() < 0.2 else data)
         try:
-            columns = StudyResult.open(folder).columns
+            columns = flexarm.load_study(folder).columns
         except FlexarmError as error:
             refused += REMEDY in str(error)
         else:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.arguments import in_unit, require_path
-from flexarm.cli.constants import FIRST_PROGRESS, LEAST_WIDTH, PLAIN_WIDTH, T_END
+from flexarm.cli.constants import FIRST_PROGRESS, LEAST_WIDTH, LONGEST_SILENCE, PLAIN_WIDTH, T_END
 from flexarm.errors import FlexarmError, LongRun, SimulationError
 from flexarm.integrate.options import OPTIONS, RunOptions
 
@@ -396,7 +396,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def heartbeat(command: str, first: float = FIRST_PROGRESS) -> Iterator[None]:
-    """Print the current activity of a command each time its running time has doubled.
+    """Print the activity of a command each time its running time has doubled, or after 10 min.
 
     Parameters
     ----------
@@ -410,11 +410,12 @@ def heartbeat(command: str, first: float = FIRST_PROGRESS) -> Iterator[None]:
     def beat() -> None:
         wait = first
         while not stop.wait(wait):
-            wait = max(time.monotonic() - begun, first)
+            spent = time.monotonic() - begun
+            wait = min(max(spent, first), LONGEST_SILENCE)
             words = _Latest.words or work_of(worker)
             if words and not _Latest.shown:
                 with suppress(OSError, ValueError):  # standard error was closed
-                    print(f"flexarm {command}: {words}, {wait:.0f} s so far", file=sys.stderr,
+                    print(f"flexarm {command}: {words}, {spent:.0f} s so far", file=sys.stderr,
                           flush=True)  # fmt: skip
 
     thread = threading.Thread(target=beat, daemon=True)

@@ -5,6 +5,7 @@
 PLAIN_WIDTH, LEAST_WIDTH = 250, 80
 # Time [s] until the first line of progress; later lines follow at twice, four times, ... this time.
 FIRST_PROGRESS = 10.0
+LONGEST_SILENCE = 600.0  # [s] between lines of progress: a log shows whether a job still works
 
 # Items printed without --all, so that a report fits on a screen of 25 lines
 PRINTED_LINKS, PRINTED_JOINTS, PRINTED_EVENTS, PRINTED_NOTICES = 5, 8, 5, 3

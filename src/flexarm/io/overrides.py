@@ -2,10 +2,10 @@
 
 import copy
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -16,6 +16,7 @@ from flexarm.errors import ModelError
 from flexarm.io.explain import explain, explain_data
 from flexarm.io.model_file import files_beside, parse, read_content, validated
 from flexarm.io.source import read, shorten, show_path
+from flexarm.units import Unit
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,30 @@ def read_value(arm: Arm, key: str) -> Any:
                 f"'{key}': there is no '{step}' in {show_path(path) or 'the arm'}{choices}"
             )
     return value
+
+
+def unit_of(arm: Arm, key: str) -> str:
+    """Return the SI unit of the value at a key of an arm, or an empty text if it has none."""
+    part: Any = arm
+    for step in find_place(arm, key):
+        if isinstance(part, list | tuple):
+            part = part[int(step)]
+        elif isinstance(part, Mapping):
+            part = part.get(step)
+        elif step in getattr(type(part), "model_fields", ()):
+            field, part = type(part).model_fields[str(step)], getattr(part, str(step))
+            found = _units((field.annotation, *field.metadata))
+        else:
+            return ""
+    return next(found, "")
+
+
+def _units(annotations: Iterable[Any]) -> Iterator[str]:
+    """Yield the units within type annotations."""
+    for annotation in annotations:
+        if isinstance(annotation, Unit):
+            yield annotation.symbol
+        yield from _units(get_args(annotation))
 
 
 def _steps(key: str) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ LISTED_REASONS = 5  # reasons of failed designs in a summary
 # In a figure: largest number of designs, since more points overlap; largest number of groups whose
 # means are drawn; least number of designs in a group.
 DRAWN_DESIGNS, MOST_MEANS, LEAST_GROUP = 4000, 12, 8
+LABEL_WIDTH = 24  # characters in a line of a label, so that labels of panels do not overlap
 
 # Search for an optimum, which begins at the best of one chunk of designs
 SEARCHES, SEARCH_DESIGNS = 3, 60  # largest number of searches; designs per parameter and search

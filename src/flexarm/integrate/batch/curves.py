@@ -25,16 +25,16 @@ OBSERVED = {**{f"{name} energy": k for k, name in enumerate(ENERGIES)}, TOTAL: -
 STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part of the state
 
 
-def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
-    """Return the names of the time histories that a run of the arm has."""
+def curve_units(task: InitialValueProblem, method: Method) -> dict[str, str]:
+    """Return the units of the time histories that a run of the arm has, by name."""
     reference_attitude = np.array(task.equation.reference_attitude, dtype=float)
     start = Solution(task.times[:1], task.state[None], reference_attitude[None])
-    return _names(run_of(task, method, start, task.rtol, ""))
+    return _units(run_of(task, method, start, task.rtol, ""))
 
 
-def _names(run: Run) -> list[str]:
-    names = [header.rpartition(" [")[0] for header, _ in table_columns(run)]
-    return [*names[1:], TOTAL]
+def _units(run: Run) -> dict[str, str]:
+    headers = [header.removesuffix("]").rpartition(" [") for header, _ in table_columns(run)]
+    return {name: unit for name, _, unit in headers[1:]} | {TOTAL: "J"}
 
 
 def curve(run: Run, name: str) -> Array:
@@ -44,7 +44,7 @@ def curve(run: Run, name: str) -> Array:
     for header, values in table_columns(run):
         if header.rpartition(" [")[0] == name:
             return values
-    raise FlexarmError(f"the run has no '{name}'. There are {', '.join(_names(run))}.")
+    raise FlexarmError(f"the run has no '{name}'. There are {', '.join(_units(run))}.")
 
 
 def curves_of_states(

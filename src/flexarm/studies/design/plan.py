@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from math import prod
@@ -130,9 +130,12 @@ class Sampling(Part):
     """Sampling plan of a study: kind of sampling, number of designs, and seed.
 
     ``saltelli`` is the sampling for Sobol indices, with ``count`` times (parameters + 2) designs.
+    ``path`` changes all parameters together, from the first to the last value of each.
     """
 
-    kind: Literal["grid", "random", "latin-hypercube", "sobol", "saltelli"] = "latin-hypercube"
+    kind: Literal["grid", "path", "random", "latin-hypercube", "sobol", "saltelli"] = (
+        "latin-hypercube"
+    )
     count: Positive | None = None
     seed: Annotated[StrictInt, Field(ge=0)] = 0
 
@@ -313,6 +316,7 @@ class ParameterValues:
     high: float = 0.0  # upper bound; standard deviation of a normal distribution
     levels: int = 0  # number of values in a grid
     values: tuple[Any, ...] = ()  # listed values of kind ``values``
+    unit: str = ""  # SI unit of the values
 
     def at(self, share: Array) -> NDArray[Any]:
         """Return the parameter values at cumulative probabilities between 0 and 1."""
@@ -356,6 +360,9 @@ def shares(sampling: Sampling, axes: Sequence[ParameterValues], first: int, last
     if sampling.kind == "grid":
         places = np.unravel_index(numbers, [axis.levels for axis in axes])
         return np.stack([_level(axis, k) for axis, k in zip(axes, places, strict=True)], axis=1)
+    if sampling.kind == "path":
+        steps = [_level(replace(axis, levels=sampling.count or 0), numbers) for axis in axes]
+        return np.stack(steps, axis=1)
     if sampling.kind == "random":
         blocks = range(first // SEED_DESIGNS, -(-last // SEED_DESIGNS))
         drawn = [

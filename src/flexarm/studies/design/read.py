@@ -5,7 +5,7 @@ import inspect
 import json
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
@@ -21,8 +21,8 @@ from flexarm.arguments import is_number, refused, require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.integrate.batch.curves import curve_names
-from flexarm.integrate.batch.variations import refuse_alone
+from flexarm.integrate.batch.curves import curve_units
+from flexarm.integrate.batch.variations import coordinate_units, refuse_alone
 from flexarm.integrate.choice.effort import consider, preparation
 from flexarm.integrate.constants import DEFAULT_INTERVALS
 from flexarm.integrate.methods import METHODS
@@ -37,7 +37,7 @@ from flexarm.io.model_file import (
     read_content,
     validated,
 )
-from flexarm.io.overrides import change_arm, find_place, overlap, read_value
+from flexarm.io.overrides import change_arm, find_place, overlap, read_value, unit_of
 from flexarm.io.source import Diagnostic, Source, read, report, show_path
 from flexarm.io.source import Path as Place
 from flexarm.linear.elastic import moves
@@ -67,6 +67,7 @@ class Study:
     folder: Path  # folder of the Python files that the plan refers to
     arm: Arm | None  # the arm, if any
     axes: tuple[ParameterValues, ...]  # the parameters
+    curves: Mapping[str, str] = field(default_factory=dict)  # units of time histories, by name
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the data to pickle the study, with the arm as model file text and side files."""
@@ -78,6 +79,19 @@ class Study:
     def count(self) -> int:
         """Number of designs in the study."""
         return design_count(self.plan.sampling, self.axes)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """SI units of parameters and quantities, by name; empty where unknown."""
+        quantities = {name: self._unit(of) for name, of in self.plan.quantities.items()}
+        return {axis.name: axis.unit for axis in self.axes} | quantities
+
+    def _unit(self, of: DesignQuantity) -> str:
+        if of.of is None:
+            return "kg" if of.mass else "Hz" if of.frequency is not None else ""
+        unit = self.curves.get(of.of, "")
+        changed = {"settling time": "s", "overshoot": "1", "integral": f"{unit} s"}
+        return changed.get(of.reduce or "", unit)
 
     @property
     def chunk(self) -> int:
@@ -230,20 +244,19 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
             problems.append((("parameters", name), str(error)))
     problems += _twice(axes, arm, model)
     study = Study(plan, folder, arm, tuple(axes))
-    curves: list[str] = []
     if arm is not None and model is not None:
         try:
-            curves = _curves(plan, arm, model)
+            study = replace(study, curves=_curves(plan, arm, model))
         except FlexarmError as error:
             problems.append((("run",), str(error)))
     for name, quantity_spec in plan.quantities.items():
         try:
             if quantity_spec.function is not None:
                 study.function(quantity_spec)
-            if curves and quantity_spec.of is not None and quantity_spec.of not in curves:
+            of = quantity_spec.of
+            if study.curves and of is not None and of not in study.curves:
                 raise ModelError(
-                    f"no run has the curve '{quantity_spec.of}'. The curves are "
-                    f"{', '.join(curves)}."
+                    f"no run has the curve '{of}'. The curves are {', '.join(study.curves)}."
                 )
             if quantity_spec.frequency is not None and model is not None:
                 _require_frequency(quantity_spec, model, axes)
@@ -298,21 +311,21 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
     return (START, name)
 
 
-def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
-    """Return the names of the time histories of the arm's runs, after checking the run options.
+def _curves(plan: StudyFile, arm: Arm, model: Model) -> Mapping[str, str]:
+    """Return the units of the time histories of the arm's runs by name, after checking the options.
 
-    The list is empty if the study has no run or no quantity refers to a time history.
+    The mapping is empty if the study has no run or no quantity refers to a time history.
     """
     run = plan.run
     if run is None:
-        return []
+        return {}
     samples = int(run.t_end / run.dt) + 1 if run.dt else DEFAULT_INTERVALS + 1
     consider([preparation(arm, samples)], allow_long=run.allow_long, remedy=ALLOWED)
     equation = equation_of(model, name=run.formulation)
     if not any(spec.of is not None for spec in plan.quantities.values()):
-        return []
+        return {}
     task = prepare(equation.model, np.array([0.0, 1e-3]), equation=equation)
-    return curve_names(task, METHODS["dop853"])
+    return curve_units(task, METHODS["dop853"])
 
 
 def _require_frequency(of: DesignQuantity, model: Model, axes: Sequence[ParameterValues]) -> None:
@@ -340,6 +353,7 @@ def _arm(arm_in_plan: str | Arm | None, folder: Path) -> Arm | None:
 def _axis(name: str, parameter: Parameter, arm: Arm | None, model: Model | None) -> ParameterValues:
     """Return a parameter of the study file with its bounds or values converted to SI units."""
     keys = tuple(parameter.keys or (name,))
+    unit = _unit(arm, model, keys[0]) if arm is not None and model is not None else ""
 
     def taken(value: Any) -> Any:
         return value if arm is None or model is None else _common(arm, model, keys, value)
@@ -362,19 +376,19 @@ def _axis(name: str, parameter: Parameter, arm: Arm | None, model: Model | None)
         values = tuple(map(taken, parameter.values))
         if {*map(type, values)} == {int, float}:
             values = tuple(map(float, values))
-        return ParameterValues(name, keys, "values", levels=len(values), values=values)
+        return ParameterValues(name, keys, "values", levels=len(values), values=values, unit=unit)
     if parameter.mean is not None:
         mean = number(parameter.mean)
         deviation = _deviation(parameter.deviation, mean, number)
         if not deviation > 0:
             raise ModelError(f"deviation must be > 0, got {deviation:g}")
-        return ParameterValues(name, keys, "normal", mean, deviation)
+        return ParameterValues(name, keys, "normal", mean, deviation, unit=unit)
     low, high = number(parameter.low), number(parameter.high)
     if not low < high:
         raise ModelError(f"the range is empty, since low must be < high, got {low:g} and {high:g}")
     if parameter.scale == "log" and low <= 0:
         raise ModelError(f"low must be > 0 for 'scale: log', got {low:g}")
-    return ParameterValues(name, keys, parameter.scale, low, high, parameter.levels or 0)
+    return ParameterValues(name, keys, parameter.scale, low, high, parameter.levels or 0, unit=unit)
 
 
 def _deviation(deviation_in_plan: Any, mean: float, number: Callable[[Any], float]) -> float:
@@ -411,15 +425,20 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
     """
     if not key.startswith(START):
         return read_value(change_arm(arm, {key: value}), key)
-    name = key.removeprefix(START)
-    plain = name.removesuffix(".rate")
+    plain = key.removeprefix(START).removesuffix(".rate")
     if plain not in model.names:
         raise ModelError(
             f"there is no coordinate '{plain}'. The coordinates are {', '.join(model.names)}."
         )
     refuse_alone(model)
-    unit = model.units[model.names.index(plain)] + ("/s" if name != plain else "")
-    return quantity(value, unit)
+    return quantity(value, _unit(arm, model, key))
+
+
+def _unit(arm: Arm, model: Model, key: str) -> str:
+    """Return the SI unit of the entry that a parameter sets; empty if it has none."""
+    if not key.startswith(START):
+        return unit_of(arm, key)
+    return coordinate_units(model).get(key.removeprefix(START), "")
 
 
 def imported(name: str, folder: Path) -> Any:

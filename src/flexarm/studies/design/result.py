@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexarm.arguments import refused, require_count, require_number, require_path
+from flexarm.arguments import refused, require_count, require_number
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
@@ -16,13 +17,14 @@ from flexarm.io.whole_file import write_figure
 from flexarm.spatial import Array
 from flexarm.studies.constants import (
     DRAWN_DESIGNS,
+    LABEL_WIDTH,
     LEAST_GROUP,
     LEAST_SOBOL_POINTS,
     LISTED_REASONS,
     MOST_MEANS,
 )
 from flexarm.studies.design.evaluate import FINISHED, Columns
-from flexarm.studies.design.table import StudyTable
+from flexarm.studies.design.table import Progress, StudyTable
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -143,8 +145,8 @@ def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
             at.plot(_numbers(few[parameter]), few[quantity], ".", ms=4, alpha=0.5, color="#9aa5b1")
             x, y = means(_numbers(columns[parameter]), columns[quantity])
             at.plot(x, y, "-o", ms=3, color=COLOURS[0])
-            at.set_xlabel(drawable(parameter) if i == len(quantities) - 1 else "")
-            at.set_ylabel(drawable(quantity) if k == 0 else "")
+            at.set_xlabel(parameter if i == len(quantities) - 1 else "")
+            at.set_ylabel(quantity if k == 0 else "")
     return figure
 
 
@@ -180,8 +182,8 @@ def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
                 at.hist(x[np.isfinite(x)], bins=24, color=COLOURS[0])
             else:
                 at.plot(x, y, ".", ms=2, alpha=0.5, color=COLOURS[0])
-            at.set_xlabel(drawable(column) if i == len(names) - 1 else "")
-            at.set_ylabel(drawable(row) if k == 0 else "")
+            at.set_xlabel(column if i == len(names) - 1 else "")
+            at.set_ylabel(row if k == 0 else "")
     return figure
 
 
@@ -199,12 +201,24 @@ def indices(indices_by_quantity: Mapping[str, SobolIndices]) -> "Figure":
             colour = COLOURS[0 if shift < 0 else 1]
             at.bar(places + shift, value, 0.38, yerr=error, label=label, color=colour, capsize=3)
         at.set_xticks(places, [drawable(parameter) for parameter in sobol_indices.parameters])
-        at.set_ylabel(f"share of the variance of\n{drawable(name)}")
+        at.set_ylabel(f"share of the variance of {name}")
     axes[0, 0].legend()
     return figure
 
 
-Kind = Literal["effects", "scatter", "sobol"]
+def front_among(columns: Columns, front: Columns, names: Sequence[str]) -> "Figure":
+    """Draw a Pareto front among all designs, over two quantities or parameters."""
+    figure, axes = panels((6.0, 4.5))
+    at: Axes = axes[0, 0]
+    few = _some(columns)
+    at.plot(*(_numbers(few[name]) for name in names), ".", ms=4, alpha=0.5, color="#9aa5b1")
+    at.plot(*(_numbers(front[name]) for name in names), "-o", ms=4, color=COLOURS[0])
+    at.set_xlabel(names[0])
+    at.set_ylabel(names[1])
+    return figure
+
+
+Kind = Literal["effects", "scatter", "sobol", "pareto"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,11 +233,6 @@ class StudyResult(Summarised):
 
     table: StudyTable
 
-    @classmethod
-    def open(cls, folder: str | Path) -> "StudyResult":
-        """Open the results in a folder, of a finished study or one still in progress."""
-        return cls(StudyTable.open(require_path("folder", folder)))
-
     @property
     def parameters(self) -> list[str]:
         """Names of the study's parameters."""
@@ -235,9 +244,9 @@ class StudyResult(Summarised):
         return list(self.table.about["quantities"])
 
     @property
-    def done(self) -> int:
-        """Number of designs computed so far."""
-        return sum(map(self.table.size, self.table.done))
+    def progress(self) -> Progress:
+        """Numbers of computed designs and of all, their rate, and the remaining time."""
+        return self.table.progress
 
     @property
     def columns(self) -> Columns:
@@ -278,10 +287,10 @@ class StudyResult(Summarised):
 
     def _require_numbers(self) -> None:
         """Raise an error if all computed designs failed, so that there is nothing to draw."""
-        failed = self.failures()
-        if self.done and sum(failed.values()) == self.done:
+        failed, done = self.failures(), self.progress.done
+        if done and sum(failed.values()) == done:
             raise FlexarmError(
-                f"none of the {self.done} designs could be computed, so there is nothing to "
+                f"none of the {done} designs could be computed, so there is nothing to "
                 f"draw. The first one: {next(iter(failed))}"
             )
 
@@ -300,9 +309,10 @@ class StudyResult(Summarised):
         """
         if self.table.about["sampling"]["kind"] != "saltelli":
             raise FlexarmError("sobol: needs a study with sampling of kind 'saltelli'")
-        if self.done < self.table.count:
+        progress = self.progress
+        if progress.done < progress.total:
             raise FlexarmError(
-                f"sobol: only {self.done} of {self.table.count} designs are computed. Run the "
+                f"sobol: only {progress.done} of {progress.total} designs are computed. Run the "
                 "study to its end."
             )
         columns = self.columns
@@ -313,9 +323,47 @@ class StudyResult(Summarised):
             for name in self.quantities
         }  # fmt: skip
 
-    def plot(self, path: str | Path | None = None, *, kind: Kind = "effects",
-             force: bool = False) -> "Figure":  # fmt: skip
-        """Draw main effects, a scatter matrix or Sobol indices; save the figure if asked.
+    def pareto(self, *, minimise: Sequence[str] = (), maximise: Sequence[str] = ()) -> Columns:
+        """Return the finished designs of which no other is better in all aims: the Pareto front.
+
+        Parameters
+        ----------
+        minimise, maximise
+            Names of quantities or parameters with numbers.
+
+        Returns
+        -------
+        dict[str, ndarray]
+            The columns of these designs, in the order of the first aim.
+        """
+        columns, names = self.columns, [*minimise, *maximise]
+        for name in names:
+            if name not in (*self.parameters, *self.quantities):
+                listed = ", ".join((*self.parameters, *self.quantities))
+                raise refused("pareto", name, f"one of {listed}")
+        if len(names) < 2:
+            raise FlexarmError("pareto: needs two aims or more, as names to minimise or maximise")
+        signs = [1.0] * len(minimise) + [-1.0] * len(maximise)
+        aims = np.stack(
+            [s * _numbers(columns[name]) for s, name in zip(signs, names, strict=True)], axis=1
+        )
+        usable = np.flatnonzero((columns["status"] == FINISHED) & np.isfinite(aims).all(axis=1))
+        front: list[int] = []
+        for k in usable[np.lexsort(aims[usable].T[::-1])].tolist():
+            if not (aims[front] <= aims[k]).all(axis=1).any():
+                front.append(k)
+        return {name: values[front] for name, values in columns.items()}
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: Kind = "effects",
+        minimise: Sequence[str] = (),
+        maximise: Sequence[str] = (),
+        force: bool = False,
+    ) -> "Figure":
+        """Draw main effects, a scatter matrix, Sobol indices or a Pareto front; save it if asked.
 
         Parameters
         ----------
@@ -323,7 +371,10 @@ class StudyResult(Summarised):
             The file, png, svg or pdf.
         kind
             ``effects``: each quantity over each parameter, with the mean of equal parts;
-            ``scatter``: all columns over each other; ``sobol``.
+            ``scatter``: all columns over each other; ``sobol``; ``pareto``: the Pareto front of two
+            aims among all designs.
+        minimise, maximise
+            Aims of a Pareto front, as for `pareto`.
         force
             Whether to overwrite an existing file.
 
@@ -336,22 +387,42 @@ class StudyResult(Summarised):
         drawings = {"effects": effects, "scatter": scatter}
         if kind == "sobol":
             figure = indices(self.sobol())
+        elif kind == "pareto":
+            front = self.pareto(minimise=minimise, maximise=maximise)
+            figure = front_among(self.columns, front, [*minimise, *maximise][:2])
         elif kind in drawings:
             figure = drawings[kind](self.columns, self.parameters, self.quantities)
         else:
-            raise refused("kind", kind, "effects, scatter or sobol")
+            raise refused("kind", kind, "effects, scatter, sobol or pareto")
+        self._label(figure)
         if path is not None:
             write_figure(path, figure, force=force)
         return figure
 
+    def _label(self, figure: "Figure") -> None:
+        """Write units at the axes of a figure, and make axes of logarithmic parameters so."""
+        units, logarithmic = (
+            self.table.about.get("units", {}),
+            self.table.about.get("logarithmic", ()),
+        )
+        for panel in figure.axes:
+            for axis in (panel.xaxis, panel.yaxis):
+                name = axis.get_label_text()
+                if name in logarithmic:
+                    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+                unit = units.get(name, "")
+                text = f"{name} [{unit}]" if unit not in ("", "1") else name
+                lines = wrap(text.replace(".", ". "), LABEL_WIDTH)  # keys break after their dots
+                axis.set_label_text("\n".join(drawable(x.replace(". ", ".")) for x in lines))
+
     def _summary(self) -> Summary:
-        description = self.table.about
-        computed, count = self.done, self.table.count
+        description, progress = self.table.about, self.progress
+        computed = progress.done
         failed = self.failures()
         reasons = list(failed.items())[:LISTED_REASONS]
         none = ": none has finished" if computed and sum(failed.values()) == computed else ""
         lines = [
-            f"{computed:,} of {count:,} designs in {self.table.folder}{none}",
+            f"{progress} in {self.table.folder}{none}",
             f"{description['sampling']['kind']} over {', '.join(self.parameters)}",
             *(f"{number} without numbers: {reason}" for reason, number in reasons),
         ]

@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from flexarm.errors import FlexarmError
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import Study, read_study
 from flexarm.studies.design.result import StudyResult
-from flexarm.studies.design.table import StudyTable
+from flexarm.studies.design.table import Progress, StudyTable
 from flexarm.studies.design.workers import (
     Made,
     compute_here,
@@ -20,26 +19,6 @@ from flexarm.studies.design.workers import (
     compute_on_dask,
     pack,
 )
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Progress of a running study: designs done, rate and remaining time.
-
-    Attributes
-    ----------
-    done, total
-        Numbers of computed designs and of all designs.
-    rate
-        Designs per second since this call began.
-    remaining
-        Estimated time for the remaining designs at this rate [s].
-    """
-
-    done: int
-    total: int
-    rate: float
-    remaining: float
 
 
 def study(
@@ -96,10 +75,25 @@ def study(
         table.write(number, data)
         fresh += table.size(number)
         if progress is not None:
-            rate = fresh / max(time.perf_counter() - began, 1e-9)
-            rest = table.count - stored - fresh
-            progress(Progress(stored + fresh, table.count, rate, rest / rate))
+            seconds = max(time.perf_counter() - began, 1e-9)
+            progress(Progress.of(stored + fresh, table.count, fresh, seconds))
     return StudyResult(table)
+
+
+def load_study(folder: str | Path) -> StudyResult:
+    """Return the results in a folder, of a finished study or of one that is still computed.
+
+    Parameters
+    ----------
+    folder
+        Folder of the results.
+
+    Raises
+    ------
+    FlexarmError
+        If the folder contains no study.
+    """
+    return StudyResult(StudyTable.open(require_path("folder", folder)))
 
 
 def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> Iterator[Made]:

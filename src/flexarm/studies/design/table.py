@@ -3,13 +3,14 @@
 import hashlib
 import io
 import json
+import math
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 import numpy as np
 from pydantic import PositiveInt, TypeAdapter
@@ -34,6 +35,7 @@ DESCRIPTION: TypeAdapter[Any] = TypeAdapter(
             "format": Literal[1, 2], "kind": Literal["npz", "parquet"], "count": PositiveInt,
             "chunk": PositiveInt, "digest": str, "name": str, "parts": dict[str, str],
             "sampling": dict[str, Any], "parameters": list[str], "quantities": list[str],
+            "units": NotRequired[dict[str, str]], "logarithmic": NotRequired[list[str]],
         },
     )
 )  # fmt: skip
@@ -88,6 +90,40 @@ def _checksum_of_about(about: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """Progress of a study.
+
+    Attributes
+    ----------
+    done, total
+        Numbers of computed designs and of all designs.
+    rate
+        Designs per second since the last call began; NaN if none was computed since.
+    remaining
+        Estimated time for the remaining designs at this rate [s]; NaN if the rate is unknown.
+    """
+
+    done: int
+    total: int
+    rate: float
+    remaining: float
+
+    @classmethod
+    def of(cls, done: int, total: int, fresh: int, seconds: float) -> "Progress":
+        """Return the progress after some designs were computed in a time [s]."""
+        rate = fresh / seconds if fresh and seconds > 0 else math.nan
+        return cls(done, total, rate, (total - done) / rate)
+
+    def __str__(self) -> str:
+        """Return how many designs are done, their rate, and the remaining time."""
+        text = f"{self.done:,} of {self.total:,} designs"
+        if self.done == self.total or math.isnan(self.rate):
+            return text
+        minutes, seconds = divmod(round(self.remaining), 60)
+        return f"{text}, {self.rate:.3g}/s, {minutes // 60}:{minutes % 60:02d}:{seconds:02d} left"
+
+
+@dataclass(frozen=True)
 class StudyTable:
     """The stored results of a study, in a folder with a description and chunk files."""
 
@@ -129,6 +165,8 @@ class StudyTable:
             "sampling": plan.sampling.model_dump(),
             "parameters": list(plan.parameters),
             "quantities": list(plan.quantities),
+            "units": study.units,
+            "logarithmic": [axis.name for axis in study.axes if axis.kind == "log"],
         }
         about[CHECKSUM] = _checksum_of_about(about)
         return cls(folder, about)
@@ -144,6 +182,7 @@ class StudyTable:
         folder = self.folder
         begun = (folder / ABOUT).exists()
         if begun and self._holds():
+            os.utime(folder / ABOUT)  # from now on `progress` counts
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -225,6 +264,16 @@ class StudyTable:
                 f"{self.chunks} chunks. Delete it."
             )
         return numbers
+
+    @property
+    def progress(self) -> Progress:
+        """State of the study by its files; the rate is that of the last call that computed it."""
+        begun = (self.folder / ABOUT).stat().st_mtime
+        stored = self.done
+        times = {number: self._path(number).stat().st_mtime for number in stored}
+        fresh = sum(self.size(number) for number, time in times.items() if time > begun)
+        seconds = max(times.values(), default=begun) - begun
+        return Progress.of(sum(map(self.size, stored)), self.count, fresh, seconds)
 
     def _path(self, number: int) -> Path:
         return self.folder / f"chunk-{number:06d}.{self.about['kind']}"
