@@ -411,7 +411,9 @@ load_run(3)
 load_run("x.nc")
 # path
 load_run("")
+# folder
 load_study(None)
+# nowhere
 load_study("nowhere")
 # arm
 live(None, "x.html")
