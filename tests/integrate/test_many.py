@@ -45,6 +45,16 @@ def test_parameters_share_one_compile_and_give_the_runs_of_their_arms() -> None:
     assert np.ptp([run.q[-1, 0] for run in runs]) > 0.1
 
 
+def test_a_list_may_change_in_some_runs_only() -> None:
+    turned = [{"gravity": [9.81, 0.0, 0.0]}, {}, {"gravity": [0.0, 0.0, -9.81], "payload.mass": 0.2}]
+    runs = simulate_many(link(), t_end=0.1, parameters=turned, method="etd4")
+    for run, changed in zip(runs, turned, strict=True):
+        alone = flexarm.simulate(change_arm(link(), changed), t_end=0.1, method="etd4")
+        assert run.q == pytest.approx(alone.q, abs=1e-13)
+    assert list(runs.dataset()["payload.mass"].values[[2]]) == [0.2]
+    assert "gravity" not in runs.dataset()
+
+
 def test_equations_that_differ_in_numbers_share_machine_code() -> None:
     structures = set[Structure]()
     for mass in (0.07, 0.31):

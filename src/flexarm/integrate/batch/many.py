@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import casadi as ca
@@ -238,8 +239,14 @@ class RunArguments:
         if isinstance(rows, Mapping):
             return {**rows, **numbers}
         keys = dict.fromkeys(key for row in rows for key in row)
-        columns = {key: np.array([row.get(key, np.nan) for row in rows]) for key in keys}
-        return {**{key: x for key, x in columns.items() if x.dtype.kind in "iuf"}, **numbers}
+        values = {key: [row.get(key, np.nan) for row in rows] for key in keys}
+        columns = {key: np.array(x) for key, x in values.items() if all(map(_is_number, x))}
+        return {**columns, **numbers}
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a value is an int or a float; lists, text and truth values are not."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _bases(
