@@ -1,9 +1,11 @@
-"""`flexarm reproduce`: compute the tables and figures of the papers, and decide what they say."""
+"""`flexarm reproduce`: compute the tables and figures of the papers, and judge their statements."""
 
 import argparse
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,44 +13,29 @@ from flexarm.cli.console import Argument, arg, file_path, progress
 from flexarm_papers import PAPERS, choose_items, reproduce
 
 if TYPE_CHECKING:
-    from flexarm_papers.base import Item, Result
+    from flexarm_papers.base import Result
 
-SUMMARY = "search every statement of the five papers over what they leave open"
+SUMMARY = "compute the tables and figures of five papers, with a verdict on every statement"
 FOLDER = Path("reproduction")
-
-
-def reading(text: str) -> tuple[str, str]:
-    """Take a reading apart: what is open, and how it is read."""
-    name, equals, way = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME=WAY, as --list has them")
-    return name.strip(), way.strip()
-
-
 ARGUMENTS: tuple[str | Argument, ...] = (
     arg("paper", nargs="?", choices=tuple(PAPERS), help="one paper; all if not given"),
     arg(
         "--item", action="append", metavar="NAME",
         help="one table, figure or claim, such as table-2; may be given again",
     ),
-    arg(
-        "--reading", action="append", metavar="NAME=WAY", type=reading,
-        help="how something that the paper leaves open is read; may be given again",
-    ),
-    arg("--full", action="store_true", help="try all combinations of readings, 40 minutes of CPU"),
     arg("--errata", action="store_true", help="run the papers' misprints beside what is right"),
-    arg("--list", action="store_true", help="list items and what they leave open; compute nothing"),
+    arg("--list", action="store_true", help="list items; compute nothing"),
     arg(
         "--out", type=file_path, metavar="DIR",
-        help=f"folder of the report (default {FOLDER}; with --json none); file of the --errata",
+        help=f"folder of the pages (default {FOLDER}; with --json none); file of the --errata",
     ),
-    arg("--force", action="store_true", help="overwrite a report that is there"),
+    arg("--force", action="store_true", help="overwrite pages that exist"),
     "--json",
 )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compute the items, write the report, print the verdicts."""
+    """Compute the items, write a page per paper, print the verdicts."""
     from flexarm_papers.report import check_report, document, write_report
 
     if args.errata:
@@ -56,48 +43,39 @@ def run(args: argparse.Namespace) -> None:
         return
     items = choose_items(args.paper, args.item)
     if args.list:
-        _list(items, as_json=args.json)
+        rows = [{"paper": x.paper, "item": x.name, "title": x.title} for x in items]
+        table = "\n".join(f"{x['paper']:<14} {x['item']:<22} {x['title']}" for x in rows)
+        print(json.dumps({"items": rows}) if args.json else table)
         return
     folder = args.out if args.out is not None or args.json else FOLDER
     if folder is not None:
-        check_report(folder, force=args.force)
+        check_report(list(dict.fromkeys(x.paper for x in items)), folder, force=args.force)
     try:
-        with progress() as tell:
-            results = reproduce(items, full=args.full, readings=dict(args.reading or ()),
-                                progress=tell, workers=os.cpu_count() or 1)  # fmt: skip
+        with _progress_lines() as tell:
+            results = reproduce(items, progress=tell, workers=os.cpu_count() or 1)
     except KeyboardInterrupt:
         print("flexarm reproduce: stopped before all was computed: nothing is decided, and no "
               "report is written", file=sys.stderr)  # fmt: skip
         raise
-    if folder is not None:
-        write_report(results, folder, force=args.force)
+    pages = write_report(results, folder, force=args.force) if folder is not None else []
     if args.json:
         print(json.dumps(document(results), allow_nan=False))
     else:
-        _print(results, folder)
+        _print(results, pages)
 
 
-def _list(items: "list[Item]", *, as_json: bool) -> None:
-    """List items, and what each leaves open."""
-    rows = [
-        {"paper": item.paper, "item": item.name, "title": item.title,
-         "open": {each.name: list(each.ways) for each in item.grid.choices}}
-        for item in items
-    ]  # fmt: skip
-    if as_json:
-        print(json.dumps({"items": rows}))
+@contextmanager
+def _progress_lines() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows progress: in place on a terminal, as lines in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda text: print(f"flexarm reproduce: {text}", file=sys.stderr, flush=True)
         return
-    shown = set[tuple[str, ...]]()
-    for item in items:
-        print(f"{item.paper:<14} {item.name:<22} {item.title}")
-        for each in item.grid.choices:
-            if (key := (item.paper, each.name, *each.ways)) not in shown:
-                shown.add(key)
-                print(f"{'':<14} open: {each.name} = {'; '.join(each.ways)}")
+    with progress() as tell:
+        yield tell
 
 
 def _errata(args: argparse.Namespace) -> None:
-    """Run the misprints, and print what each of them does."""
+    """Run the misprints, and print the effect of each."""
     from flexarm.io.whole_file import write_whole
     from flexarm_papers.errata import errata, markdown, measured
 
@@ -118,25 +96,18 @@ def _errata(args: argparse.Namespace) -> None:
         print(f"  printed: {each.printed}\n  right:   {each.right}\n  effect:  {effect}")
 
 
-def _print(results: "list[Result]", folder: Path | None) -> None:
+def _print(results: "list[Result]", pages: list[Path]) -> None:
     from flexarm.cli.console import open_console, print_line
-    from flexarm_papers.report import command, summary
+    from flexarm_papers.report import NAMES, by_paper, summary
 
     console = open_console()
     for result in results:
         console.print(f"{result.item.paper} {result.item.name}: {result.item.title}", style="bold")
-        for at, each in result.said:
-            print_line(console, f"{each.says} [{at}]" if at else each.says)
-            print_line(console, f"{each.sentence} {each.note}".strip(), indent=4)
-            if each.conditions:
-                print_line(console, command(result, each), indent=4)
-    for row in summary(results).rows:
-        words = ", ".join(
-            f"{count} {verdict}"
-            for count, verdict in zip(row[2:], summary(results).head[2:], strict=True)
-            if count != "0"
-        )
-        number = f"{row[1]} statement{'s' if row[1] != '1' else ''}"
-        console.print(f"{row[0]}: {number}, {words}", style="bold")
-    if folder is not None:
-        print_line(console, f"report: {folder / 'report.html'}", indent=0)
+        for each in result.found.statements:
+            print_line(console, f"{each.says} [{each.at}]")
+            print_line(console, each.sentence, indent=4)
+    for paper, own in by_paper(results).items():
+        counts = next(line for line in summary(own) if " statements: " in line)
+        console.print(f"{NAMES[paper]}: {counts}", style="bold")
+    for page in pages:
+        print_line(console, f"page: {page}", indent=0)

@@ -43,12 +43,9 @@ def draw(figure: Figure, form: str = "png", *, key: str = "") -> bytes:
         axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
         if figure.log:
             axes.set_yscale("log")
-        if figure.log_x:
-            axes.set_xscale("log")
         if not figure.log:
             axes.ticklabel_format(axis="y", useOffset=False)
-        if not figure.log_x:
-            axes.margins(x=0.01)
+        axes.margins(x=0.01)
         axes.grid(linewidth=0.7)
         axes.set_axisbelow(True)
         if len(figure.curves) > 1:

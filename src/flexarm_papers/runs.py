@@ -41,7 +41,7 @@ def plain_link(
     return change_arm(changed("chen-rotating-link"), values | more)
 
 
-simulate = simulate_whole  # what someone stopped decides no statement
+simulate = simulate_whole  # a run that was stopped decides nothing
 
 
 def completed(

@@ -293,3 +293,33 @@ def test_first_order_tips_have_no_momentum_in_words() -> None:
         FlexarmError, match="momentum: cannot be computed with first-order tip rotation"
     ):
         equation.linear_momentum(np.zeros(4), np.zeros(4))
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_the_jacobian_of_a_point_is_the_derivative_of_its_place(name: str) -> None:
+    equation, step = formulation("composite", arm(name)), 1e-6
+    q, *_ = batch(equation.model)
+    assert equation.jacobian(q) == pytest.approx(equation.tip_jacobian(q), abs=1e-14)
+    index, link = 0, equation.model.arm.link_names[0]
+
+    def tip(x: Array) -> Array:
+        return np.asarray(equation.link_frames(x).tip_position[index])
+
+    ours = equation.jacobian(q[0], link=link)[:3]
+    rows = [(tip(q[0] + step * e) - tip(q[0] - step * e)) / (2 * step) for e in np.eye(len(q[0]))]
+    assert ours == pytest.approx(np.array(rows).T, abs=1e-8)
+    # off the axis by a lever that turns with the section
+    on, off = (equation.jacobian(q[0], link=link, at=x) for x in ((0.1, 0.0, 0.0), (0.1, 0.2, 0.0)))
+    assert off[3:] == pytest.approx(on[3:], abs=1e-14)
+    assert np.linalg.norm(off[:3] - on[:3]) > 0.1
+    printed = equation.jacobian_function(link=link, at=0.1)
+    assert printed.size_out(0) == (6, equation.model.size)
+
+
+def test_a_jacobian_of_no_point_is_refused() -> None:
+    equation = formulation("composite", arm("standing"))
+    q = np.zeros(equation.model.size)
+    with pytest.raises(FlexarmError, match=r"there is no link 'boom'\. The links are link1"):
+        equation.jacobian(q, link="boom")
+    with pytest.raises(FlexarmError, match="at"):
+        equation.jacobian(q, link="link1", at=(1.0, 2.0))  # type: ignore[arg-type]

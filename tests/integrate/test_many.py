@@ -46,7 +46,8 @@ def test_parameters_share_one_compile_and_give_the_runs_of_their_arms() -> None:
 
 
 def test_a_list_may_change_in_some_runs_only() -> None:
-    turned = [{"gravity": [9.81, 0.0, 0.0]}, {}, {"gravity": [0.0, 0.0, -9.81], "payload.mass": 0.2}]
+    last = {"gravity": [0.0, 0.0, -9.81], "payload.mass": 0.2}
+    turned: list[dict[str, Any]] = [{"gravity": [9.81, 0.0, 0.0]}, {}, last]
     runs = simulate_many(link(), t_end=0.1, parameters=turned, method="etd4")
     for run, changed in zip(runs, turned, strict=True):
         alone = flexarm.simulate(change_arm(link(), changed), t_end=0.1, method="etd4")

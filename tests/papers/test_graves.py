@@ -1,49 +1,27 @@
-"""Graves: compensation, and what makes modes without stiffening fail."""
+"""Graves: Jacobians, inertia, nonlinear loads, and what makes modes without stiffening fail."""
 
 import numpy as np
 import pytest
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm_papers.base import Found
-from flexarm_papers.graves.items import (
-    EI,
-    LENGTH,
-    bent,
-    cantilever,
-    rotation_limit,
-    shuttle,
+from flexarm_papers.graves.items import EI, LENGTH, RATES, SPUN, _growth, bent
+from flexarm_papers.graves.loads import (
+    ITERATED,
+    ITS,
+    LEFT_OUT,
+    LEVER,
+    LINKS,
+    RELATIVE,
+    iterated,
+    lumped,
+    mass_error,
+    off_axis,
+    tip_error,
+    turned,
 )
-from flexarm_papers.graves.loads import compensation, influence, lumped, transposes
-from flexarm_papers.readings import Scope
 from flexarm_papers.runs import changed
-from flexarm_papers.statements import EVERY, HANGS
-
-
-def all_hold(found: Found) -> bool:
-    return all(each.verdict == EVERY for each in found.statements if each.tried)
-
-
-@pytest.mark.campaign
-def test_coriolis_forces_are_those_of_another_formulation() -> None:
-    found = compensation(Scope())
-    mass, torques, loads, stated, eq_27, prismatic = found.statements
-    for each, most in zip((mass, torques, loads, prismatic), (1e-10, 1e-8, 1e-8, 1e-10),
-                          strict=True):  # [%]  # fmt: skip
-        assert max(x.value for x in each.tried if x.reading["equations"] == "complete") < most
-    for each in (mass, torques, loads):  # beside stand deflections that are not small
-        assert max(x.value for x in each.beside) > 10
-    assert {mass.verdict, loads.verdict} == {EVERY}
-    assert {"equations": ("complete",)} in torques.conditions
-    assert stated.conditions == [{"nonlinear torques": ("of joints",), "rates of modes": ("none",)}]
-    whole = [x for x in stated.tried if x.reading["nonlinear torques"] != "of joints"]
-    assert min(x.value for x in whole) > 50
-    for trial in eq_27.tried:  # rotations alone need no more than its lever
-        relative, lever, links = (way for _, way in trial.reading.taken)
-        right = relative == "relative to a" and (
-            links == "rigid, in a plane" or (lever == "understood" and links == "rigid, in space")
-        )
-        assert trial.holds == right
+from tests.papers.computed import cases, compute
 
 
 @pytest.mark.parametrize("name", ["count-2-2-2", "count-3-2-2"])
@@ -59,25 +37,44 @@ def test_loads_of_centres_are_right_for_joints_and_wrong_for_the_last_links_mode
     assert np.abs(stated / exact - 1)[-2:].min() > 0.05
 
 
-def test_a_cantilever_has_its_exact_frequencies() -> None:
-    found = cantilever()
-    assert all_hold(found)
-    assert found.checks[0].holds
+def test_eq_27_is_right_in_a_plane_and_with_its_lever_for_rigid_links_in_space() -> None:
+    for reading in ITERATED.readings():
+        for k, links in enumerate(LINKS):
+            right = reading[ITS] == RELATIVE and (k == 0 or (k == 1 and reading[LEVER] != LEFT_OUT))
+            assert (iterated(reading, (links,)) < 1e-10) == right
+
+
+def test_m_of_undeflected_links_errs_in_proportion_to_the_deflection() -> None:
+    small, large = (mass_error("count-2-2-2", x) for x in (1e-3, 2e-3))
+    assert large / small == pytest.approx(2.0, rel=0.05)
+
+
+def test_influence_coefficients_of_eq_3_err_in_proportion_to_the_deflection() -> None:
+    small, large = (max(tip_error(x, y) for x in ("count-2-2-2", "count-3-2-2"))
+                    for y in (0.005, 0.01))  # fmt: skip
+    assert large / small == pytest.approx(2.0, rel=0.1)
+    assert large == pytest.approx(5.47, rel=0.01)  # [%], the worst of two arms and five states
+    assert max(tip_error(x, 0.0) for x in ("count-2-2-2", "count-3-2-2")) < 1e-10
 
 
 @pytest.mark.campaign
-def test_modes_fail_above_the_links_own_frequency_and_at_large_deflections() -> None:
-    found = rotation_limit()
-    assert all_hold(found)
-    spins, bends = found.tables
-    growth = {float(row[0]): float(row[2]) for row in spins.rows}
+def test_loads_off_the_axis_do_the_work_of_their_point() -> None:
+    assert off_axis((3.0, 0.3, -0.2)) < 1e-8
+
+
+def test_determinants_of_chains_of_links_are_powers() -> None:
+    for n in (1, 2, 3, 6):
+        found = np.linalg.det(np.linalg.matrix_power(turned(0.1), n))
+        assert found == pytest.approx(1.01**n, rel=1e-12)
+
+
+def test_modes_fail_above_the_links_own_frequency() -> None:
     own = 20.3735  # [rad/s], the first bending frequency
-    for rate, found_growth in growth.items():
-        assert found_growth == pytest.approx(max(rate**2 - own**2, 0) ** 0.5, rel=1e-3)
-    errors = [float(row[-1]) for row in bends.rows]
-    assert errors == sorted(errors)
-    assert errors[0] < 0.1
-    assert errors[-1] > 50
+    varying, constant, stiffened = SPUN
+    for rate in RATES:
+        expected = max(rate**2 - own**2, 0) ** 0.5
+        assert _growth(rate, varying) == pytest.approx(expected, rel=1e-3)
+        assert _growth(rate, constant) == _growth(rate, stiffened) == 0.0
 
 
 def test_a_beam_that_bends_exactly_is_the_elastica_and_one_of_modes_is_linear() -> None:
@@ -88,48 +85,15 @@ def test_a_beam_that_bends_exactly_is_the_elastica_and_one_of_modes_is_linear() 
 
 
 @pytest.mark.campaign
-def test_only_inertias_that_vary_with_the_deflection_make_the_spinning_link_unstable() -> None:
-    (check,) = rotation_limit().checks
-    assert check.holds
-    assert "inertial variations" in check.says
+def test_the_shuttles_mission_runs_by_the_method_and_is_balanced() -> None:
+    found = compute("graves-1989", "shuttle-arm")
+    assert max(cases(found, "Space Shuttle arm").values()) < 1e-11
+    assert "deploy the satellite at 34.0 s" in found.text
+    assert "capture the canister at 54.0 s" in found.text
 
 
 @pytest.mark.campaign
-def test_one_run_has_free_base_file_modes_hardening_spring_and_tip_force() -> None:
-    found = shuttle(Scope())
-    base, joints, simulated, spring, _ = found.statements
-    turned = [each.reading.taken[0][1] for each in joints.tried if not each.holds]
-    assert turned == ["90 deg"]  # where the first and the third turn about one axis
-    assert {base.verdict, spring.verdict} == {EVERY}
-    (wrong,) = [each.reading for each in simulated.tried if not each.holds]
-    assert wrong.taken == (
-        ("arm", "two links that fall"), ("looked at", "deflections"),
-        ("equations", "the paper's, as stated"),
-    )  # fmt: skip
-    assert [row[1] for row in found.tables[0].rows] == ["finished"] * 4
-
-
-def test_determinants_of_chains_of_links_are_powers() -> None:
-    by = {tuple(way for _, way in x.reading.taken): x.value
-          for x in transposes(Scope()).statements[0].tried}  # fmt: skip
-    for n in (1, 2, 3, 6):
-        assert by["0.1 rad", str(n)] == pytest.approx(100 * (1.01**n - 1), rel=1e-9)
-
-
-def test_a_transpose_is_no_farther_from_the_inverse_than_the_determinant_from_one() -> None:
-    since = transposes(Scope()).statements[2]
-    assert since.verdict == EVERY
-    for each in since.tried:  # a link stretches what is across its axis; for two, one line is
-        few = each.reading["links between the frames"] in ("1", "2")
-        assert (abs(each.value - 1) < 1e-9) == few
-
-
-def test_influence_coefficients_of_eq_3_err_as_the_deflection() -> None:
-    found = influence(Scope()).statements[0]
-    values = {tuple(way for _, way in each.reading.taken): each.value for each in found.tried}
-    assert max(x for (equations, _), x in values.items() if equations == "complete") < 1e-10
-    assert values["the paper's", "none"] < 1e-10
-    small, large = (values["the paper's", x] for x in ("5 mm", "1 cm"))
-    assert large / small == pytest.approx(2.0, rel=0.1)
-    assert large == pytest.approx(5.47, rel=0.01)  # [%], the worst of two arms and five states
-    assert found.verdict == HANGS  # 5 % is our limit
+def test_four_sources_of_structural_data_have_the_frequencies_of_their_booms() -> None:
+    found = cases(compute("graves-1989", "structural-data"), "structural data")
+    assert len(found) == 4
+    assert max(found.values()) < 0.2  # [%]

@@ -10,7 +10,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import formerly, is_word, refused, require_array, require_kind
+from flexarm.arguments import formerly, is_word, refused, require_array, require_kind, shown
+from flexarm.arm.forces import At
 from flexarm.engine.compile import EFFORT, Compiled, Level, real_numbers
 from flexarm.engine.numbers import Pattern
 from flexarm.errors import FlexarmError
@@ -36,10 +37,11 @@ from flexarm.formulations.quantities import (
     PointSprings,
     Power,
     trace,
+    trace_jacobian,
 )
 from flexarm.formulations.singular import why_singular
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
-from flexarm.model import Model
+from flexarm.model import ArmPoint, Model
 from flexarm.spatial import Array
 
 Time = float | Array
@@ -287,6 +289,46 @@ class Equation:
     def tip_jacobian(self, q: Array) -> Array:
         """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
         return as_matrix(self._evaluate("tip_jacobian", q)[0], 6, self.model.size)
+
+    def jacobian(self, q: Array, *, link: str | None = None, at: At = "tip") -> Array:
+        """Compute the Jacobian of a point, linear over angular, in world axes, (6, n).
+
+        Parameters
+        ----------
+        q
+            Coordinates, (n,), or (N, n) for a batch.
+        link
+            Name of the link, or ``base``; the frame of the arm's tip if None.
+        at
+            Distance of the point from the link's root [m], this distance with offsets from the axis
+            as ``(x, y, z)`` [m], or ``tip``.
+        """
+        n, reference = self.model.size, self.reference_attitude
+        function = self.jacobian_function(link=link, at=at)
+        states = real_numbers("q", q, (n,) if np.ndim(q) < 2 else (len(q), n))
+        further = np.broadcast_to(reference, (len(np.atleast_2d(states)), *reference.shape[-2:]))
+        found = np.array([
+            function(x, *([given] if self.model.attitudes else [])).full()
+            for x, given in zip(np.atleast_2d(states), further, strict=True)
+        ])  # fmt: skip
+        return found if np.ndim(q) > 1 else np.asarray(found[0])
+
+    def jacobian_function(self, *, link: str | None = None, at: At = "tip") -> ca.Function:
+        """Return the Jacobian of a point as a CasADi function of q, which can also print C.
+
+        Link and point are those of `jacobian`.
+        """
+        arm = self.model.arm
+        if link is None:
+            return trace_jacobian(self.formulation, ArmPoint.of(arm, "tip"))
+        known = [*(["base"] if self.model.base_moves else []), *arm.link_names]
+        if link not in known:
+            raise FlexarmError(f"there is no link {shown(link)}. The links are {', '.join(known)}.")
+        if at != "tip":
+            numbers = real_numbers("at", at, () if np.ndim(at) == 0 else (3,)).tolist()
+            at = tuple(numbers) if isinstance(numbers, list) else numbers
+        index = -1 if link == "base" else arm.link_names.index(link)
+        return trace_jacobian(self.formulation, ArmPoint.on(arm, index, at))
 
     def tip_velocity(self, q: Array, v: Array) -> Array:
         """Compute the tip's velocity [m/s] over angular velocity [rad/s], in world axes, (6,)."""

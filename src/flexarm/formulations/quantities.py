@@ -26,8 +26,8 @@ from flexarm.mechanics.loads import (
     wrench_force,
     wrench_list,
 )
-from flexarm.mechanics.point_forces import lines, touches
-from flexarm.model import NUMBERS, Model
+from flexarm.mechanics.point_forces import attach, lines, touches
+from flexarm.model import NUMBERS, ArmPoint, Model
 from flexarm.spatial import Array, Expr, Inertia, constant
 
 LOAD = 10  # number of values that describe the body at the tip
@@ -120,6 +120,22 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
     if model.symbols is not None:
         further_inputs, names = [*further_inputs, model.symbols], [*names, NUMBERS]
     return ca.Function(name, [*symbols, *further_inputs], results, names, list(quantity.outputs))
+
+
+def trace_jacobian(formulation: Formulation, point: ArmPoint) -> ca.Function:
+    """Build the Jacobian (6, n) of a point as a CasADi function of q and reference attitudes."""
+    model = formulation.model
+    q = symbol(model, "q")
+    model, further_inputs = with_reference(model)
+    names = ["q", *(["reference_attitude"] if further_inputs else [])]
+    found = attach(model, q, frames(model, q), point)
+    linear = found.linear
+    if found.lever is not None:
+        linear = linear - ca.skew(found.lever) @ found.angular
+    if model.symbols is not None:
+        further_inputs, names = [*further_inputs, model.symbols], [*names, NUMBERS]
+    jacobian = ca.densify(ca.vertcat(linear, found.angular))
+    return ca.Function("jacobian", [q, *further_inputs], [jacobian], names, ["J"])
 
 
 def symbol(model: Model, key: str) -> ca.SX:

@@ -12,33 +12,21 @@ from flexarm.model import build
 from flexarm.spatial import Array
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm_papers.chen.fall import BOTH
-from flexarm_papers.chen.ratios import LENGTH, MASS, chordwise_squares
+from flexarm_papers.chen.link import LENGTH, MASS, POLAR, chordwise_squares
 from flexarm_papers.errata.base import wrong_by
-from flexarm_papers.graves.loads import (
-    BENT_BY,
-    EQUATIONS,
-    ITERATED,
-    LINKS,
-    RIGHT,
-    accelerations,
-    obtained,
-    turned,
-)
-from flexarm_papers.readings import Reading
+from flexarm_papers.graves.loads import CHAINS, ITERATED, LINKS, accelerations, mass_error, turned
 from flexarm_papers.runs import changed
 
-GJ, POLAR = 1.93e6, 15.41  # [N m^2], [kg m^2] of a boom of Chen et al.
+GJ = 1.93e6  # [N m^2] of a boom of Chen et al.
 
 
 def _undeflected() -> str:
     """Compare M of eq. 25, links weighed undeflected, with the complete one."""
-    found = []
-    for way in ("1 cm", "10 cm"):
-        off = obtained(Reading(((EQUATIONS, RIGHT), (BENT_BY, way))))["inertia matrix"]
-        found.append(f"{100 * off:.2g} % at amplitudes of {way}")
+    found = [f"{max(mass_error(name, size) for name in CHAINS):.2g} % at amplitudes of {text}"
+             for text, size in (("1 cm", 0.01), ("10 cm", 0.1))]  # fmt: skip
     return (
-        f"M, of a unit diagonal, wrong by up to {' and '.join(found)} (item `compensation`: chains "
-        "of flexible links of 1 m)"
+        f"M, of a unit diagonal, wrong by up to {' and '.join(found)} (chains of flexible links of "
+        "1 m)"
     )
 
 
@@ -70,7 +58,7 @@ def _transposed() -> str:
 
 def _nonlinear_acceleration() -> str:
     """Compare eq. 27 with the acceleration of the tip of spatial chains of three rigid links."""
-    pairs = accelerations(ITERATED.first.taking({LINKS: "rigid, in space"}))
+    pairs = accelerations(ITERATED.first, LINKS[1])
     return "right for planar chains of rigid links, if v_b is relative to a; in space " + wrong_by(
         pairs, "the tip's nonlinear acceleration, three such links, is"
     )
@@ -152,6 +140,20 @@ def _polar() -> str:
     return (
         f"the first torsional frequency is {rates[0]:.0f} rad/s for a link's total, "
         f"{rates[1]:.0f} rad/s if read per length"
+    )
+
+
+def _torsion_constant() -> str:
+    """Compare the polar moment of area with the torsion constant of a thin open and a square bar.
+
+    Saint-Venant's constant of a square of side 1 is 0.1406, its polar moment 1/6.
+    """
+    odd = np.arange(1, 40, 2)
+    square = 1 / 3 * (1 - 192 / math.pi**5 * float(np.sum(np.tanh(odd * math.pi / 2) / odd**5)))
+    return (
+        f"of a square section the polar moment is {1 / 6:.4f} a^4, the torsion constant "
+        f"{square:.4f} a^4: {100 * (1 / 6 / square - 1):.0f} % too stiff; of a round one they are "
+        "equal"
     )
 
 

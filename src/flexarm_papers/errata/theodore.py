@@ -4,16 +4,14 @@ import math
 
 import numpy as np
 
-from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import example_arm
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
-from flexarm_papers.readings import Scope
 from flexarm_papers.runs import simulate
 from flexarm_papers.theodore import theory
-from flexarm_papers.theodore.items import table_1
-from flexarm_papers.theodore.loop import DIRECTION, EI, GOALS
+from flexarm_papers.theodore.items import wrong_digits
+from flexarm_papers.theodore.loop import EI
 from flexarm_papers.theodore.robot import STROKE
 from flexarm_papers.theodore.roots import DENSITY, PAYLOAD
 
@@ -24,7 +22,8 @@ def _hertz() -> str:
 
 
 def _digits() -> str:
-    return table_1(Scope()).checks[0].because
+    wrong = wrong_digits()
+    return f"{18 - len(wrong)} of 18 are right to their last digit; not {', '.join(wrong)}"
 
 
 def _angle(length: float) -> float:
@@ -81,7 +80,8 @@ def _weight() -> str:
 
 def _swapped() -> str:
     """Put the off-diagonal blocks of an inverse mass matrix where they are printed."""
-    (n, N), off = theory.inverse()
+    part = _arm().partitioned(theory.motion().path.at(0.5))
+    (n, N), off = part.rf.shape, theory.inverse()[1]
     return (
         f"in the arm of section 5, the blocks printed at the upper right are {N} x {n} where {n} x "
         f"{N} is needed; at the lower left they would be {'right' if off < 1e-12 else 'wrong'}"
@@ -90,7 +90,7 @@ def _swapped() -> str:
 
 def _arm() -> Equation:
     """Give the equations of the arm of section 5, modes normalised as there for a link 3 of 1 m."""
-    return theory.equation_of(next(iter(DIRECTION.ways)))
+    return formulation("composite", theory.motion().model)
 
 
 def _growing() -> str:
@@ -116,8 +116,7 @@ def _definite() -> str:
 
 def _reduced() -> str:
     """Measure up to which alpha the lemma's matrix is definite, at the end of the motion."""
-    end = joint_move(_arm().model, GOALS, Timing("cycloid", 0.5)).path.at(1.0)
-    found = theory.overestimates(_arm(), end)
+    found = theory.overestimates(_arm(), theory.motion().path.at(1.0))
     bound = found[theory.SIGNS][theory.ALIKE]
     spans = {sense: np.array(list(x.values())) / bound for sense, x in found.items()}
     return "; ".join(

@@ -1,13 +1,10 @@
-"""Korayem & Shafei 2009: Tables 1 and 2, operations by their formulas and counted."""
+"""Korayem & Shafei 2009: Tables 1 and 2, operations by their formulas and beside their lines."""
 
 from itertools import product
 
 import numpy as np
 
-from flexarm.formulations import formulation
-from flexarm.model import build
-from flexarm.studies.compare import operation_counts
-from flexarm_papers.base import Found, Table
+from flexarm_papers.base import Figure, Found, Table, curve
 from flexarm_papers.korayem.counts import (
     TABLE_1,
     Pair,
@@ -17,12 +14,11 @@ from flexarm_papers.korayem.counts import (
     needless,
     printed_step,
 )
-from flexarm_papers.readings import Grid, Reading, Scope, ways
-from flexarm_papers.runs import changed
-from flexarm_papers.statements import Check, Limit, search, undecidable
+from flexarm_papers.readings import Grid, Reading, ways
+from flexarm_papers.verdicts import COUNT, claim, corrected, general, measured, search
 
 Size = tuple[int, int, int]  # links, flexible links, modes
-# Table 2 under n = 3, n_f = 2, m = 2 and n = 6, n_f = 6, m = 3 (erratum: m = 2): products, sums.
+# Table 2: products, sums; the last column is for m = 2 (erratum).
 PRINTED = {
     ("Book", (3, 2, 2)): (4922, 4851),
     ("this work", (3, 2, 2)): (2706, 2134),
@@ -30,157 +26,102 @@ PRINTED = {
     ("this work", (6, 6, 3)): (19557, 18332),
 }
 FORMULAS = {"Book": book, "this work": korayem_shafei}
-HEADED = "number of modes of the column headed m = 3"
-WRITTEN, DAMAGED = "formulas of Table 2", "as transcribed"
-REPAIRED = Grid((ways(WRITTEN, DAMAGED, "a factor m less in two terms of each formula"),))
-COLUMN = Grid((*REPAIRED.choices, ways(HEADED, "3", "2")), ((WRITTEN, HEADED),))
-ARMS, ONE, BOTH = "arms of the general comparison", "the table's first", "the table's"
-ALL, SIX = "2 to 12 links, 1 to 4 modes", "up to 6 links, 1 to 4 modes"
-BENDING = "up to 6 links, all flexible, 1 to 4 modes"
-GENERAL = Grid((ways(ARMS, BOTH, ONE, BENDING, SIX, ALL),))
-# Arms whose equations are compiled: samples.
-BUILT = {"three links, two of them flexible": "count-3-2-2", "two links": "count-2-2-2"}
-SAME = Limit(high=0.01, unit="%")
-FEWER = Limit(high=1.0, unit="times")
-AMOUNT, LARGE = "a large amount is", {"a third": 1 / 3, "a fifth": 1 / 5}
-SAVED = Limit(low=1.0, unit="times what is large")
-MUCH = Grid((*GENERAL.choices, ways(AMOUNT, *LARGE)), ((ARMS, AMOUNT),))
-LINES, PRINTED_LINES = "operations of a step", "those printed beside its lines"
-WITH_SUMS, NEEDED = "with sums over modes of eqs. 102 and 103", "without what is zero or known"
-STEPS = Grid((ways(LINES, PRINTED_LINES, WITH_SUMS, NEEDED),))
-NO_GAP = Limit(high=0.5, unit="operations")
+FACTOR = "a factor m too many in two terms of each formula"
+LINES, ALL = "operations of a step", "all that are printed beside its lines"
+STEPS = Grid((ways(LINES, ALL, "less sums and products with blocks that are 0 or known"),))
+LARGEST = 12  # links of the arms of the general comparison
+GAP = claim("largest gap between Table 1 and the lines", high=0.5, unit="operations")
 
 
-def table_1(scope: Scope) -> Found:
-    """Add up the operations beside the lines of each step."""
-    grid = [(n, f, m) for n, m in product(range(2, 8), range(1, 5)) for f in range(1, n + 1)]
+def table_1() -> Found:
+    """Compare Table 1 with the operations printed beside the lines of each step."""
+    sizes = [(n, f, m) for n, m in product(range(2, 8), range(1, 5)) for f in range(1, n + 1)]
 
-    def unequal(reading: Reading) -> float:
-        damaged = reading[WRITTEN] == DAMAGED
-        formulas = [korayem_shafei(*size, printed=damaged) for size in grid]
-        return max(float(np.abs(np.subtract(_total(size), x)).max())
-                   for size, x in zip(grid, formulas, strict=True))  # fmt: skip
+    def unequal(*, printed: bool) -> float:
+        return max(float(np.abs(np.subtract(_total(x), korayem_shafei(*x, printed=printed))).max())
+                   for x in sizes)  # fmt: skip
 
-    sizes = list(product(range(3, 8), range(1, 5)))  # V's loop needs three links
+    def gap(steps: range, reading: Reading = STEPS.first) -> float:
+        return max(
+            float(np.abs(np.subtract(TABLE_1[k](n, n, m), printed_step(k, n, m))
+                         + np.multiply(needless(k, n, m), reading[LINES] != ALL)).max())
+            for k in steps for n, m in product(range(3, 8), range(1, 5))
+        )  # fmt: skip
 
-    def gap(step: int, lines: str = PRINTED_LINES) -> float:
-        off = [np.subtract(TABLE_1[step](n, n, m),
-                           printed_step(step, n, m, whole=lines == WITH_SUMS))
-               + np.multiply(needless(step, n, m), lines == NEEDED) for n, m in sizes]  # fmt: skip
-        return float(np.abs(off).max())
-
-    lines = {k: gap(k) for k in TABLE_1}
     costs = {k: (TABLE_1[k](6, 6, 2), printed_step(k, 6, 2), needless(k, 6, 2)) for k in TABLE_1}
     rows = [(str(k), *map(_pair, each)) for k, each in costs.items()]
     rows.append(("all", *(_pair(added(x)) for x in zip(*costs.values(), strict=True))))
-    head = ("step", "Table 1", "beside the lines", "of that, zero or known")
-    statements = (
-        search("the steps add up to the formulas of Table 2", REPAIRED.readings(scope), unequal,
-               NO_GAP, f"largest gap over {len(grid)} sizes of arm"),
-        *(search(f"Table 1 lists the required operations of {name}", STEPS.readings(scope),
-                 lambda x, some=some: max(gap(k, x[LINES]) for k in some),  # type: ignore[misc]
-                 NO_GAP, f"largest gap, over {len(sizes)} sizes of arm with n_f = n",
-                 printed="Table 1")
-          for name, some in (("each of steps 1 to 8", range(1, 9)), ("step 9", (9,)),
-                             ("step 10", (10,)))),
-    )  # fmt: skip
-    short = ", ".join(f"{x:.0f} in step {k}" for k, x in lines.items() if x >= 1)
+    title = "Operations of the steps, n = n_f = 6, m = 2"
     return Found(
-        statements,
-        tables=(Table(f"Operations of the steps, {_size((6, 6, 2))}", head, tuple(rows)),),
-        because="Table 1 is the sum of what is printed beside the lines but for two steps, largest "
-        f"gaps: {short}.  Step 10 is that less sums with blocks that are zero (jU_n, V_n-1, "
-        "npsi_k, ngamma_k) and, for k = n, less vectors that joint equations have made already; "
-        "step 9, less products with such blocks, is not.  The paper prints one table: the cuts are "
-        "ours.  No step counts the sums of delta_jk K_jkf and delta'_jk c_jfk, nor B_2 to B_9, "
-        "alpha and beta of eqs. 24 to 33, which change with delta.",
+        (
+            corrected("Table 1 adds up to the formulas of Table 2", "end of Proposed algorithm",
+                      claim("largest gap", high=0.5, unit="operations"), FACTOR,
+                      as_printed=unequal(printed=True), right=unequal(printed=False)),
+            measured("Table 1 lists the operations of steps 1 to 8", "Table 1", GAP,
+                     gap(range(1, 9))),
+            *(search(f"Table 1 lists the operations of step {k}", "Table 1", GAP, STEPS.readings(),
+                     lambda x, k=k: gap(range(k, k + 1), x))  # type: ignore[misc]
+              for k in (9, 10)),
+        ),
+        tables=(Table(title, ("step", "Table 1", "beside the lines", "of these 0 or known"),
+                      tuple(rows)),),
+        text="Table 1 is the sum of the operations printed beside the lines, apart from two steps. "
+        "Step 10 leaves out sums with blocks that are 0 and vectors that joint equations have "
+        "formed; step 9 leaves out neither all nor none of them.",
     )  # fmt: skip
 
 
-def table_2(scope: Scope) -> Found:
-    """Evaluate the formulas beside the printed numbers, and count our own equations."""
-    rows = [
+def table_2() -> Found:
+    """Evaluate the formulas beside the printed numbers, and for other arms."""
+    rows = tuple(
         (who, _size(size), _pair(printed), _pair(FORMULAS[who](*size)),
          _pair(FORMULAS[who](size[0], size[1], 2)))
         for (who, size), printed in PRINTED.items()
-    ]  # fmt: skip
-    every = [(n, f, m) for n, m in product(range(2, 13), range(1, 5)) for f in range(1, n + 1)]
-    compiled = {says: _generated(name) for says, name in BUILT.items()}
-    arms = {BOTH: [(3, 2, 2), (6, 6, 3)], ONE: [(3, 2, 2)],
-            BENDING: [s for s in every if s[0] == s[1] <= 6],
-            SIX: [s for s in every if s[0] <= 6], ALL: every}  # fmt: skip
-    over = {s: sum(korayem_shafei(*s)) / sum(book(*s)) for sizes in arms.values() for s in sizes}
-    losing = {name: [s for s in sizes if over[s] >= 1] for name, sizes in arms.items()}
-    flexible = next(s for s in losing[ALL] if s[0] == s[1])
-
-    def gap(reading: Reading, n: int = 6, f: int = 6) -> float:
-        m = int(dict(reading.taken).get(HEADED, "2"))
-        return 100 * max(_gap(who, (n, f, m), printed, damaged=reading[WRITTEN] == DAMAGED)
-                         for (who, size), printed in PRINTED.items() if size[0] == n)  # fmt: skip
-
-    def most(reading: Reading) -> float:
-        return max(over[s] for s in arms[reading[ARMS]])
-
-    statements = (
-        search("the formulas for n = 3, n_f = 2, m = 2", REPAIRED.readings(scope),
-               lambda x: gap(x, 3, 2), SAME, "largest difference",
-               printed="products 2706M, sums 2134M; Book 4922M, 4851A"),
-        search("the formulas for n = 6, n_f = 6, m = 3", COLUMN.readings(scope), gap,
-               SAME, "largest difference", printed="19557M, 18332A; Book 25251M, 24569A"),
-        search("as a general comparison, the number of operations is less than that of Book's "
-               "method", GENERAL.readings(scope), most, FEWER, "operations over Book's, the most"),
-        search("the method reduces a large amount of computational complexity",
-               MUCH.readings(scope), lambda x: (1 - most(x)) / LARGE[x[AMOUNT]], SAVED,
-               "share of Book's operations that is saved, the least"),
-        search("the speed of generating the equations of motion increases by reducing the number "
-               "of additions and multiplications, as shown in Table 2", GENERAL.readings(scope),
-               most, FEWER, "operations over Book's by the table's formulas, the most",
-               printed="2706M, 2134M of 4922M, 4851A; 19557M, 18332A of 25251M, 24569A"),
-        undecidable("the cost of O(N) routines for flexible bodies is O(n_f^2 m^2)",
-                    "these routines, which are in other papers"),
     )  # fmt: skip
-    head = ("method", "size", "printed", "formula", "formula for m = 2")
+
+    def gap(n: int, m: int, *, printed: bool) -> float:
+        return 100 * max(
+            abs(a / b - 1) for (who, size), both in PRINTED.items() if size[0] == n
+            for a, b in zip(FORMULAS[who](*size[:2], m, printed=printed), both, strict=True)
+        )  # fmt: skip
+
+    sizes = [(n, f, m) for n, m in product(range(2, LARGEST + 1), range(1, 5))
+             for f in range(1, n + 1)]  # fmt: skip
+    over = {_size(x): sum(korayem_shafei(*x)) / sum(book(*x)) for x in sizes}
+    links = range(2, LARGEST + 1)
     return Found(
-        statements,
-        tables=(Table("Printed and evaluated", head, tuple(rows)),),
-        because="More operations than by Book's method take "
-        + ", ".join(f"{len(losing[x])} of {len(arms[x])} ({x})" for x in (BENDING, SIX, ALL))
-        + f" sizes of arm: those of many rigid links, for step 9 does not depend on n_f.  The "
-        f"smallest is {_size(losing[ALL][0])}; with all links flexible it is {_size(flexible)}.  "
-        "As transcribed, the formulas have a factor m too many in two terms each; "
-        "without it they give the numbers beside them.",
-        checks=(
-            Check("compiled, the paper's equations take fewer operations than Book's",
-                  max(compiled.values()) < 1,
-                  ", ".join(f"{x:.2f} of them for M and forces of {name}"
-                            for name, x in compiled.items())),
+        (
+            corrected("the numbers for n = 3, n_f = 2, m = 2", "Table 2", COUNT, FACTOR,
+                      as_printed=gap(3, 2, printed=True), right=gap(3, 2, printed=False),
+                      printed="2706 M, 2134 A; Book 4922 M, 4851 A"),
+            corrected("the numbers for n = 6, n_f = 6, m = 3", "Table 2", COUNT,
+                      f"{FACTOR}, and m = 3 to m = 2", as_printed=gap(6, 3, printed=True),
+                      right=gap(6, 2, printed=False),
+                      printed="19557 M, 18332 A; Book 25251 M, 24569 A"),
+            general("as a general comparison, the method takes fewer operations than Book's",
+                    "end of Proposed algorithm",
+                    claim("operations over Book's", high=1.0, unit="times"), over),
         ),
+        figures=(
+            Figure("Operations over Book's, two modes per link", "links", "ratio",
+                   tuple(curve(f"{f if f else 'all'} flexible", links,
+                               [sum(korayem_shafei(n, f or n, 2)) / sum(book(n, f or n, 2))
+                                for n in links]) for f in (0, 2, 1))),
+        ),
+        tables=(Table("Printed and evaluated", ("method", "size", "printed", "formula",
+                                                "formula for m = 2"), rows),),
+        text="The method takes fewer operations than Book's where most links are flexible. For "
+        "many rigid links it takes more, since the cost of step 9 does not depend on n_f.",
     )  # fmt: skip
 
 
-def _generated(name: str) -> float:
-    """Compare the compiled equations of the paper with those of Book's method."""
-    model, found = build(changed(name), stiffening=False), []
-    for kind in ("gibbs-appell", "recursive-lagrange"):
-        equation = formulation(kind, model, paper=True)
-        both = [operation_counts(equation, name) for name in ("mass_matrix", "bias")]
-        found.append(sum(x.multiplications + x.additions for x in both))
-    return found[0] / found[1]
-
-
-def _gap(who: str, size: Size, printed: Pair, *, damaged: bool) -> float:
-    """Compare a formula with printed numbers, relatively."""
-    found = FORMULAS[who](*size, printed=damaged)
-    return max(abs(a - b) / b for a, b in zip(found, printed, strict=True))
-
-
-def _total(size: tuple[int, int, int]) -> Pair:
+def _total(size: Size) -> Pair:
     return added(formula(*size) for formula in TABLE_1.values())
 
 
-def _pair(pair: tuple[float, float]) -> str:
+def _pair(pair: Pair) -> str:
     return f"{pair[0]:.0f} M, {pair[1]:.0f} A"
 
 
-def _size(size: tuple[int, int, int]) -> str:
+def _size(size: Size) -> str:
     return f"n = {size[0]}, n_f = {size[1]}, m = {size[2]}"

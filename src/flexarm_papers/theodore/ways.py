@@ -6,7 +6,6 @@ how their entries were written.
 
 from dataclasses import dataclass
 
-SPHERICAL = 'Fig. 3: "spherical (RRP)"; section 1.2: "Stanford Arm"'
 # Quarter turns about x between joints.
 TURNS = {
     ("RR", ""): (0, 0),
