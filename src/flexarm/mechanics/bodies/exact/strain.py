@@ -120,44 +120,12 @@ def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function
         sine, cosine = ca.sin(f), ca.cos(f)
         # EIz (k_z^2 - k_a^2) + EIy (k_y^2 - k_b^2) with the curvatures turned by the twist
         extra += (EIz - EIy) * sine * (sine * (k_b * k_b - k_a * k_a) + 2 * cosine * k_a * k_b) / 2
-    felt = GJ if used[2] else ca.SX(1, 1)
-    slopes = _slopes((a, b, f, da, db, df), (EIz, EIy, felt), functions, alike)
+    slopes = ca.gradient(extra, ca.vertcat(*symbols))
+    by_functions = ca.gradient(extra, ca.vertcat(*functions[:3]))
+    steep = ca.dot(by_functions, ca.vertcat(*functions[3:]))  # derivative by (a^2 + b^2)/2
+    efforts = [slopes[0] + a * steep, slopes[1] + b * steep, *(slopes[k] for k in range(2, 6))]
     inputs = [*symbols, EIz, EIy, GJ, *functions]
     return (
         ca.Function("energy", inputs, [extra], {"always_inline": True}),
-        ca.Function("effort", inputs, slopes, {"always_inline": True}),
+        ca.Function("effort", inputs, efforts, {"always_inline": True}),
     )
-
-
-def _slopes(
-    at: Sequence[Expr], stiffness: Sequence[Expr], functions: Sequence[Expr], alike: bool
-) -> list[Expr]:
-    """Return the gradient of a node's elastic energy in the six strain measures."""
-    a, b, f, da, db, df = at
-    EIz, EIy, GJ = stiffness
-    G, T, S, G1, T1, S1 = functions
-    w = a * db - b * da
-    twisted = w * T
-    M_t = GJ * (twisted - df)  # moment about the tangent
-    if alike:
-        whole = 1 + S
-        by_w = T * M_t - EIz * G * w * whole
-        steep = w * (T1 * M_t - EIz / 2 * w * (G1 * whole + G * S1))
-        by_a, by_b, by_f = by_w * db, -by_w * da, ca.SX(1, 1)
-        by_da, by_db = -by_w * b, by_w * a
-    else:
-        turn, both = G * w, EIz - EIy
-        k_a, k_b, turned = da + turn * b, db - turn * a, both * ca.sin(f)
-        across, shared = turned * ca.sin(f), turned * ca.cos(f)
-        # moments about the two axes that bending turns
-        M_a = (EIz - across) * k_a + shared * k_b
-        M_b = (EIy + across) * k_b + shared * k_a
-        lever = M_a * b - M_b * a
-        by_w = G * lever + T * M_t
-        steep = w * (G1 * lever + T1 * M_t)
-        by_a, by_b = by_w * db - turn * M_b, turn * M_a - by_w * da
-        by_f = shared * (k_b * k_b - k_a * k_a) + (both - 2 * across) * k_a * k_b
-        by_da, by_db = M_a - EIz * da - by_w * b, M_b - EIy * db + by_w * a
-        if not w.nnz():  # in a plane
-            by_da, by_db = -across * da, across * db
-    return [by_a + a * steep, by_b + b * steep, by_f, by_da, by_db, -GJ * twisted]
