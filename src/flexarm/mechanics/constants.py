@@ -1,9 +1,7 @@
 """Limits and thresholds of kinematics, loads and geometry, each with its unit and reason."""
 
-# Products of shape functions, computed in the way with fewer operations.  Up to TENSOR_AMPLITUDES
-# bending amplitudes by tensors, else at points along the link; up to SINGLE_NODES nodes by products
-# of node pairs, else by vectors.
-TENSOR_AMPLITUDES, SINGLE_NODES = 8, 12
+# Number of nodes up to which products of node pairs take fewer operations than products of vectors.
+SINGLE_NODES = 12
 
 # Rotations of sections
 # [rad] largest slope: below the singularity of rotation vectors at pi, and with a positive definite

@@ -12,7 +12,6 @@ from flexarm.links.fields import Amounts, Field, MovingField
 from flexarm.links.integrals import Pairs, quadratic_displacement, section_tables
 from flexarm.mechanics.bodies.beam import BeamBody
 from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.constants import TENSOR_AMPLITUDES
 from flexarm.mechanics.sections import Local, SectionMotion, quadratic_section
 from flexarm.model import Flexible
 from flexarm.spatial import Array, Expr, constant
@@ -37,13 +36,6 @@ def quartic_energy(e: Flexible, d: Expr) -> Expr:
 
 def quartic_gradient(e: Flexible, d: Expr) -> Expr:
     """Compute the gradient (k,) of `quartic_energy` in the amplitudes."""
-    if _bending(e) <= TENSOR_AMPLITUDES:
-        return _quartic_by_tensors(e, d)
-    at = ca.SX.sym("d", d.shape[0])
-    return ca.Function("quartic", [at], [ca.gradient(quartic_energy(e, at), at)])(d)
-
-
-def _quartic_by_tensors(e: Flexible, d: Expr) -> Expr:
     p, k = e.points, d.shape[0]
     form = np.einsum("ngi,ngj->ngij", p.slope, p.curvature)
     form = (form + form.transpose(0, 1, 3, 2)) / 2
@@ -58,11 +50,6 @@ def _quartic_by_tensors(e: Flexible, d: Expr) -> Expr:
     )
     effort = pairs.matrix(constant(_clean(stiffness)) @ pairs.products(d, d))
     return 2 * (effort @ d) if k else type(d)(0, 1)
-
-
-def _bending(e: Flexible) -> int:
-    """Return the number of amplitudes that bend the span."""
-    return int(np.sum(np.any(e.points.slope != 0, axis=(0, 1))))
 
 
 def _clean(values: Array) -> Array:
