@@ -121,16 +121,6 @@ def test_equations_are_those_of_all_nodes_as_point_masses(
     assert np.abs(one - two).max() < 1e-9 * np.abs(two).max()
 
 
-def test_many_orthogonal_amplitudes_are_eliminated_by_low_rank(folder: Path) -> None:
-    model = flexarm.build(arm_with(folder, clamped(8), clamped(8), payload=PAYLOAD))
-    q = 1e-3 * np.sin(np.arange(model.size))
-    one, two = (
-        flexarm.formulation(name, model).forward_dynamics(q, 10 * q, np.ones(2))
-        for name in ("articulated", "composite")
-    )
-    assert np.abs(one - two).max() < 1e-11 * np.abs(two).max()
-
-
 def test_every_other_formulation_refuses_in_words(pair: tuple[Model, list[dict[str, Any]]]) -> None:
     for name in set(FORMULATIONS) - {"articulated", "composite"}:
         with pytest.raises(flexarm.FlexarmError, match="body with modes"):

@@ -13,7 +13,6 @@ import numpy as np
 
 from flexarm.formulations.base import Factors, ldl_solve
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.low_rank import LowRank, low_rank
 from flexarm.formulations.recursion import (
     BaseState,
     LinkState,
@@ -52,14 +51,14 @@ class _Outboard:
 class _Eliminated:
     """Accelerations of eliminated coordinates as affine functions of their frame's acceleration A.
 
-    Those of free coordinates are ``L^-T (start - gain A)``, with L the factor of their inertia,
-    or ``start - gain A`` without factors. Prescribed coordinates need the effort ``coupling^T A
+    Those of free coordinates are ``L^-T (start - gain A)``, with L the factor of their inertia.
+    Prescribed coordinates need the effort ``coupling^T A
     + block a - effort``, where a contains the accelerations of all these coordinates.
     """
 
     indices: tuple[int, ...]  # indices of the coordinates in q
-    free: tuple[Expr, Expr] | None = None  # gain and start of the free coordinates
-    factors: Factors | None = None
+    # Gain and start of the free coordinates, and the factors of their inertia.
+    free: tuple[Expr, Expr, Factors] | None = None
     # Coupling, block and effort of prescribed coordinates.
     reaction: tuple[Expr, Expr, Expr] | None = None
 
@@ -70,7 +69,6 @@ class _Passed:
 
     rotation: Expr  # axes of L from the axes in which the tip's motion is passed on
     amplitudes: _Eliminated
-    low_rank_form: LowRank | None
     joint: _Eliminated
 
 
@@ -139,7 +137,7 @@ class _Sweep:
         inertia, force = outboard
         prescribed = [i for i, k in enumerate(indices) if k in self.prescribed]
         free = [i for i in range(len(indices)) if i not in prescribed]
-        reaction = factors = affine = None
+        reaction = affine = None
         if prescribed:
             accelerations = ca.vertcat(*[self.prescribed[indices[i]] for i in prescribed])
             reaction = (coupling[:, prescribed], block[prescribed, :], effort[prescribed])
@@ -149,10 +147,10 @@ class _Sweep:
             factors = Factors.of(block[free, free], shortest=True)
             reduced = factors.forward(ca.horzcat(coupling[:, free].T, effort[free]))
             solution = factors.scaled(reduced)
-            gain, start = affine = solution[:, :6], solution[:, 6]
+            gain, start, _ = affine = solution[:, :6], solution[:, 6], factors
             inertia = symmetric(inertia - reduced[:, :6].T @ gain)
             force = force + reduced[:, :6].T @ start
-        return _Eliminated(indices, affine, factors, reaction), inertia, force
+        return _Eliminated(indices, affine, reaction), inertia, force
 
     def _pass_link(self, state: LinkState) -> _Passed:
         """Eliminate the accelerations of a link's amplitudes and of its joint's coordinates."""
@@ -161,36 +159,22 @@ class _Sweep:
         rotation, outboard = self._outboard_at_tip(state)
         P = outboard.inertia
         tip_force = P @ tip_bias(state) + outboard.force
-        low_rank_form = None if state.ridden else low_rank(self.model, part, self.q, t.modal)
-        # the tip's motion is `frame rows`; loads at the tip are transformed to L by the frame
-        frame = tip_columns(state) if low_rank_form is None else low_rank_form.frame
+        frame = tip_columns(state)
         tip_momentum = P @ frame
         inertia = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(P, local.position)
         force: Expr = ca.vertcat(t.torque, t.force) + shift_force(tip_force, local.position)
         momentum, tip_effort = shift_force(tip_momentum, local.position), frame.T @ tip_force
-        if low_rank_form is not None:
-            momentum, tip_effort = (
-                momentum @ constant(low_rank_form.rows),
-                constant(low_rank_form.rows.T) @ tip_effort,
-            )
         momentum = ca.vertcat(t.angular, t.linear) + momentum
         applied = picked(self.applied, part.own)
         effort = applied if state.basis is None else state.basis.T @ applied
         effort = effort - (t.effort + tip_effort)
         tip_block = symmetric(frame.T @ tip_momentum)
-        if low_rank_form is not None:
-            solution = low_rank_form.solve(tip_block, ca.horzcat(momentum.T, effort))
-            gain, start = solution[:, :6], solution[:, 6]
-            amplitudes = _Eliminated(part.own, (gain, start))
-            inertia = symmetric(inertia - momentum @ gain)
-            force = force + momentum @ start
-        else:
-            modal: Expr = ca.sparsify(t.modal + tip_block)
-            modal, momentum = self._with_rotor(state, part.own, modal, momentum)
-            amplitudes, inertia, force = self._eliminate(
-                part.own, modal, momentum, effort, (inertia, force)
-            )
-        return _Passed(rotation, amplitudes, low_rank_form, self._pass_joint(state, inertia, force))
+        modal: Expr = ca.sparsify(t.modal + tip_block)
+        modal, momentum = self._with_rotor(state, part.own, modal, momentum)
+        amplitudes, inertia, force = self._eliminate(
+            part.own, modal, momentum, effort, (inertia, force)
+        )
+        return _Passed(rotation, amplitudes, self._pass_joint(state, inertia, force))
 
     def _with_rotor(
         self, state: LinkState, indices: tuple[int, ...], block: Expr, coupling: Expr
@@ -297,12 +281,7 @@ class _Sweep:
             tip = shift_motion(current, state.tip.local.position) + tip_bias(state)
             if state.part.own:
                 rates_change = self._solve_accelerations(passed.amplitudes, current, state.basis)
-                if passed.low_rank_form is None:
-                    tip = tip + tip_columns(state) @ rates_change
-                else:
-                    tip = tip + passed.low_rank_form.frame @ (
-                        constant(passed.low_rank_form.rows) @ rates_change
-                    )
+                tip = tip + tip_columns(state) @ rates_change
             current = tip
 
     def _solve_accelerations(
@@ -314,9 +293,8 @@ class _Sweep:
         sweep.
         """
         if eliminated.free is not None:
-            gain, start = eliminated.free
-            solution = start - gain @ current
-            solution = solution if eliminated.factors is None else eliminated.factors.back(solution)
+            gain, start, factors = eliminated.free
+            solution = factors.back(start - gain @ current)
             accelerations = solution if basis is None else basis @ solution
             for i, k in enumerate(k for k in eliminated.indices if k not in self.prescribed):
                 self.acceleration[k] = accelerations[i]

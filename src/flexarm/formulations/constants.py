@@ -7,9 +7,6 @@ RANGE_SLACK, ANCHOR_DIGITS = 1e-6, 1e-6
 
 # Operations
 CLOSED_FORM_SIZE = 60
-# Low-rank solution: number of amplitudes beyond the rank from which it takes fewer operations than
-# LDL^T; condition number of the rows' compliance above which it loses too many digits.
-MORE_AMPLITUDES, WORST_CONDITION = 5, 1e10
 EXPONENTIAL_TERMS = 14  # terms of the series of exp(theta~), enough for angles up to pi
 
 # Other values of a model's numbers

@@ -123,13 +123,6 @@ class LinkBody(ABC):
         """
         return ca.SX(3, 1)
 
-    def linear_tip(self) -> tuple[Array, Array] | None:
-        """Return the tip's rotation and displacement per amplitude, (3, m) each; None if nonlinear.
-
-        None means that they are not linear in the amplitudes.
-        """
-        return None
-
     def straight_tip(self, q: Array) -> tuple[Array, Array]:
         """Return displacement and rotation of the undeformed tip per amplitude, (3, m) each."""
         straight = self.part.body.straight(self.part.span_length(q))

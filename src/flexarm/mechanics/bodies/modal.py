@@ -67,15 +67,6 @@ class Modal(BeamBody):
         """Elastic part of the link: shapes, integrals and nodes."""
         return self.part.beam
 
-    def linear_tip(self) -> tuple[Array, Array] | None:
-        """Return the tip's rotation and displacement per amplitude, (3, m) each, or None.
-
-        None means that they are not linear in the amplitudes.
-        """
-        e = self.span
-        bent = self.model.stiffening or np.any(e.tip_quadratic) or np.any(e.tip_angle_quadratic)
-        return None if bent else (e.tip_angle, e.tip_shape)
-
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Compute the pose, velocity and acceleration bias of the tip relative to the root."""
         e = self.span

@@ -122,13 +122,6 @@ class Reduced(LinkBody):
         """Second-order displacements; None without stiffening, or if the file has none."""
         return self.of.second_order if self.model.stiffening else None
 
-    def linear_tip(self) -> tuple[Array, Array] | None:
-        """Return the tip's rotation and displacement per amplitude, (3, m) each, or None.
-
-        None means that second-order displacements are included.
-        """
-        return None if self.drawn_in is not None else (self.of.tip_angle, self.of.tip_shape)
-
     def turned(self, angle: Expr) -> tuple[Expr, Expr]:
         """Return the exact rotation by the tip's angles (3,), and its angular Jacobian (3, 3)."""
         return cayley(angle)
