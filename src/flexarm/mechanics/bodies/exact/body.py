@@ -120,10 +120,9 @@ class Exact(BeamBody):
             for points in (nodes, self._moved)
         )
         plain = self.basis is None
-        few = plain and len(self.part.own) < nodes.count
         at = AxisPoint([nodes.tip], [rows])
         motion = self.motion(own, rates)
-        return section_motion(motion, at, rates if few else None, None if plain else per)[0]
+        return section_motion(motion, at, rates if plain else None, None if plain else per)[0]
 
     def station(self, q: Expr, s: float) -> Local:
         """Compute the pose of the section at s in the root frame.
