@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flexarm.engine.compile import Compiled, Level, MachineCode, Signature, host, object_code
 from flexarm.engine.constants import PIECE_OPERATIONS
-from flexarm.engine.emit.llvm import ANY, ProcessorFit, emit_llvm
+from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.lower import lower
 
 
@@ -116,11 +116,10 @@ def compiled(
     width: int = 1,
     chunk: int = PIECE_OPERATIONS,
     level: Level = "fast",
-    fit: ProcessorFit = ANY,
 ) -> Compiled:
     """Compile a function, without a cache."""
     stream = lower(function)
-    code = emit_llvm(stream, width=width, chunk=chunk, fit=fit)
+    code = emit_llvm(stream, width=width, chunk=chunk)
     signature = Signature(
         code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
         len(stream.operations),

@@ -1,6 +1,5 @@
 """Equations as WebAssembly and PTX: no function from outside, and the bits of the processor."""
 
-import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -16,14 +15,12 @@ from flexarm.engine.compile import (
     Level,
     MachineCode,
     Signature,
-    fit,
     host,
     object_code,
 )
 from flexarm.engine.emit.kit import BARE, Dialect
 from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.emit.own import TAKEN
-from flexarm.engine.gpu.ptx import GROUP
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Stream
 from flexarm.engine.wasm import WasmModule, module_of, wasm_module
@@ -96,8 +93,7 @@ def drawn(name: str) -> list[np.ndarray]:
 
 def written(made: Stream, dialect: Dialect, level: Level) -> Code:
     """Write a stream as LLVM code."""
-    how = fit(host(), level=level, width=1, operations=len(made.operations))
-    return emit_llvm(made, fit=how, dialect=dialect)
+    return emit_llvm(made, ordered=level == "fast", dialect=dialect)
 
 
 def on_processor(made: Stream, code: Code, level: Level = "fast") -> Compiled:
@@ -161,24 +157,6 @@ def test_wasm_has_the_bits_of_the_processor(name: str, level: Level, node: Call)
         bits = [str(each) for each in np.ravel(other).view(np.uint64).tolist()]
         assert mine == bits
     assert "function" not in found["imports"]
-
-
-@every_sample
-def test_arms_side_by_side_have_the_bits_of_one(name: str, level: Level) -> None:
-    made, values = stream(name), drawn(name)
-    dialect = Dialect(fused=False, libm=False, stride=GROUP)
-    compiled = on_processor(made, written(made, dialect, level), level)
-    lane = 5
-    arrays = [np.full((port.size + 1, GROUP), np.nan) for port in (*made.inputs, *made.outputs)]
-    for array, value in zip(arrays, values, strict=False):
-        array[:-1, lane] = np.ravel(value)
-    work = np.zeros((compiled.work_size + 1, GROUP))
-    pointers = [ctypes.c_void_p(each.ctypes.data + 8 * lane) for each in (*arrays, work)]
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(compiled.address)
-    function(*pointers)
-    for array, expected in zip(arrays[len(values) :], plain(name, level), strict=True):
-        np.testing.assert_array_equal(array[:-1, lane], np.ravel(expected))
-        assert np.isnan(np.delete(array, lane, axis=1)).all()
 
 
 RANGES = {

@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexarm.engine.constants import (
     BUFFER_ALIGNMENT,
-    CACHED_OPERATIONS,
     PIECE_OPERATIONS,
     WIDEST_VECTOR,
     WINDOWS_OPERATIONS,
 )
-from flexarm.engine.emit.llvm import NUMBERS, Code, ProcessorFit
+from flexarm.engine.emit.llvm import NUMBERS, Code
 from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import DeviceError, FlexarmError
 
@@ -63,26 +62,6 @@ def chunk_size(target: "Target", width: int) -> int:
     stack. Functions for Windows are small enough to use less.
     """
     return max(1, WINDOWS_OPERATIONS // width) if "windows" in target.triple else PIECE_OPERATIONS
-
-
-def fit(target: "Target", *, level: Level, width: int, operations: int) -> ProcessorFit:
-    """Return the code layout, such as the size of functions, suited to a processor.
-
-    Notes
-    -----
-    Processors of x86-64 have an instruction cache of 32 KiB, in pages of 4 KiB. Code that does not
-    fit waits for instruction bytes: they have to be few, and part of them has to stay cached. An
-    address is short within 128 bytes of a register, or 128 of the widest vectors. On 64-bit ARM
-    caches and instructions are larger, but a constant takes five instructions without a table.
-    """
-    if EFFORT.get(level) == EFFORT["quick"]:
-        return ProcessorFit(ordered=False)
-    if target.triple.startswith(ARM):
-        return ProcessorFit(range(4096 // width))
-    if target.triple.startswith("x86_64") and operations > CACHED_OPERATIONS:
-        half = 128 if width == WIDEST_VECTOR else 16 // width
-        return ProcessorFit(range(-half, half), slot=2048, chunk=250 if width == 1 else 210)
-    return ProcessorFit()
 
 
 def object_code(code: Code, *, level: Level, target: "Target") -> bytes:

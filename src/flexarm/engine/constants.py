@@ -28,11 +28,6 @@ LARGEST_ANGLE, LARGEST_ANGLE_ALONE = 1.0e5, 1.0e9
 # Processors
 WIDEST_VECTOR = 8  # largest number of doubles in a vector register: 512 bits
 BUFFER_ALIGNMENT = 8 * WIDEST_VECTOR  # [bytes] alignment of buffers, the size of a cache line
-# Instruction cache of x86-64: number of operations whose code fits; [bytes] per way; number of
-# ways, less one for the callers; largest number of functions that are placed with regard to it.
-CACHED_OPERATIONS, CACHE_WAY, CACHE_WAYS, MOST_PLACED_FUNCTIONS = 4000, 4096, 7, 64
-# Registers of a function for addresses, and the number of uses that justify such a register.
-ADDRESS_REGISTERS, ADDRESS_USES = 8, 4
 
 # WebAssembly
 WASM_STACK = 4096  # [bytes] reserved for the stack of a module

@@ -17,12 +17,12 @@ import llvmlite.binding as llvm
 
 from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.compile import (
+    EFFORT,
     Compiled,
     Level,
     MachineCode,
     Signature,
     chunk_size,
-    fit,
     host,
     object_code,
 )
@@ -277,9 +277,8 @@ def _compile_stream(
     entry = cache.get(key)
     if entry is None:
         stream = replace(stream, constants=(math.nan,) * len(stream.constants))  # nobody's
-        layout = fit(host(), level=level, width=width, operations=len(stream.operations))
-        chunk = chunk_size(host(), width)
-        code = emit_llvm(stream, width=width, chunk=chunk, fit=layout, shared_table=True)
+        chunk, ordered = chunk_size(host(), width), EFFORT.get(level) != EFFORT["quick"]
+        code = emit_llvm(stream, width=width, chunk=chunk, ordered=ordered, shared_table=True)
         signature = Signature(
             code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
             len(stream.operations), code.numbers,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from flexarm.engine.compile import Level, Target, fit, foreign_machine
+from flexarm.engine.compile import Level, Target, foreign_machine
 from flexarm.engine.constants import WASM_STACK
 from flexarm.engine.emit.kit import BARE
 from flexarm.engine.emit.llvm import Code, emit_llvm
@@ -52,8 +52,7 @@ def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
     FlexarmError
         If the installed llvmlite cannot write WebAssembly, or an operation has no code for it.
     """
-    layout = fit(WASM, level=level, width=1, operations=len(stream.operations))
-    return module_of(stream, emit_llvm(stream, fit=layout, dialect=BARE), level)
+    return module_of(stream, emit_llvm(stream, dialect=BARE), level)
 
 
 def module_of(stream: Stream, code: Code, level: Level) -> WasmModule:

@@ -29,8 +29,6 @@ class Dialect:
     # Whether products and sums may become fused multiply-adds, rounded once.
     fused: bool = True
     libm: bool = True  # whether the target has a C library; else its functions are emitted
-    # Distance [doubles] between consecutive elements of an array: the number of interleaved arms.
-    stride: int = 1
     # Suffix of LLVM's names of fmin and fmax: "num" for those of the C library, "imum" for a target
     # that instead has instructions for them, which return NaN if an operand is NaN.
     extremes: str = "num"
@@ -45,16 +43,14 @@ BARE = Dialect(fused=False, libm=False, extremes="imum")
 class SupportCode:
     """LLVM types and constants for a number of lanes, and the support functions in use."""
 
-    def __init__(self, width: int, reach: range, dialect: Dialect) -> None:
+    def __init__(self, width: int, dialect: Dialect) -> None:
         self.width = width
         self.dialect = dialect
-        self.reach = reach
         self.real = vector("double", width)
         contract = " contract" if dialect.fused else ""
         self.arithmetic = {
             op: f"f{op}{contract} {self.real}" for op in ("add", "sub", "mul", "div")
         }
-        self.element = self.real if dialect.stride == 1 else f"[{dialect.stride} x {self.real}]"
         self.truth = vector("i1", width)
         self.zero, self.one, self.minus_one = (number(x, width) for x in (0.0, 1.0, -1.0))
         self._needed = {"fabs"}
@@ -120,7 +116,7 @@ entry:
 br label %loop
 loop:
 %k = phi i64 [0, %entry], [%next, %loop]
-%place = getelementptr {self.element}, ptr %to, i64 %k
+%place = getelementptr {self.real}, ptr %to, i64 %k
 store {self.real} %x, ptr %place, align 8
 %next = add i64 %k, 1
 %more = icmp ult i64 %next, %n
@@ -135,7 +131,7 @@ def library(names: tuple[str, ...]) -> str:
 
     Targets without a C library need these definitions.
     """
-    kit, lines = SupportCode(1, range(0), BARE), []
+    kit, lines = SupportCode(1, BARE), []
     for name in names:
         count = 2 if name in BINARY else 1
         parameters = ", ".join(f"double %x{k}" for k in range(count))

@@ -1,18 +1,8 @@
 """Emission of a stream as LLVM code: small internal functions, and two entries that call them."""
 
-from collections import Counter
 from dataclasses import dataclass
-from itertools import chain
 
-from flexarm.engine.constants import (
-    ADDRESS_REGISTERS,
-    ADDRESS_USES,
-    CACHE_WAY,
-    CACHE_WAYS,
-    MOST_PLACED_FUNCTIONS,
-    PIECE_OPERATIONS,
-    UNROLLED_OUTPUTS,
-)
+from flexarm.engine.constants import PIECE_OPERATIONS, UNROLLED_OUTPUTS
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, SupportCode
 from flexarm.engine.emit.llvm_text import number, per_lane
 from flexarm.engine.emit.plan import CodeLayout, plan, runs_of_leaves
@@ -26,29 +16,12 @@ LIBRARY = FUNCTIONS - INTRINSICS.keys()
 NUMBERS = "_numbers"  # suffix of the entry's name in the name of the table of constants
 
 
-@dataclass(frozen=True)
-class ProcessorFit:
-    """Code layout that suits a processor's addressing and instruction cache."""
-
-    # Elements, counted from the one that a register points to, that an instruction reaches with the
-    # shortest form of an address. With none, addresses and constants are left to LLVM; else
-    # constants come from a table.
-    reach: range = range(0)
-    # Bytes of the place of an internal function in memory, a power of two; 0 for any place.
-    slot: int = 0
-    chunk: int | None = None  # largest number of operations that fit a slot
-    ordered: bool = True  # whether to order the operations so that few values are live
-
-
-ANY = ProcessorFit()
-
-
 def emit_llvm(
     stream: Stream,
     *,
     width: int = 1,
     chunk: int = PIECE_OPERATIONS,
-    fit: ProcessorFit = ANY,
+    ordered: bool = True,
     dialect: Dialect = PROCESSOR,
     shared_table: bool = False,
 ) -> "Code":
@@ -62,8 +35,8 @@ def emit_llvm(
         Number of lanes: each element of every array is that many doubles side by side.
     chunk
         Number of operations in an internal function.
-    fit
-        Code layout for the processor.
+    ordered
+        Whether to order the operations so that few values are live.
     dialect
         Features of the target.
     shared_table
@@ -81,9 +54,9 @@ def emit_llvm(
         raise FlexarmError(
             f"width: must be a number of SIMD lanes that is a power of two, got {width}"
         )
-    layout = plan(stream, chunk=min(fit.chunk or chunk, chunk), ordered=fit.ordered)
+    layout = plan(stream, chunk=chunk, ordered=ordered)
     stream = layout.stream
-    kit = SupportCode(width, fit.reach, dialect)
+    kit = SupportCode(width, dialect)
     entry = f"flexarm_{stream.name}"
     pointers = [f"%x{k}" for k in range(len(stream.inputs))]
     pointers += [f"%y{k}" for k in range(len(stream.outputs))] + ["%w"]
@@ -91,18 +64,18 @@ def emit_llvm(
     arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
     text: list[str] = []
     numbers: list[int] | None = [] if shared_table else None
-    calls, table, near_doubles = [""] * len(layout.pieces), 0, 0
-    for k, alignment in _layout(len(layout.pieces), fit.slot):
-        body = _LlvmFunction(layout, kit, f"{entry}.{k}", layout.pieces[k], numbers)
+    calls, table, near_doubles = list[str](), 0, 0
+    for k, piece in enumerate(layout.pieces):
+        body = _LlvmFunction(layout, kit, f"{entry}.{k}", piece, numbers)
         body.write_operations()
-        text += body.function(alignment)
+        text += body.function()
         table, near_doubles = table + body.table, max(near_doubles, body.near)
-        calls[k] = body.call()
+        calls.append(body.call())
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
         body = _LlvmFunction(layout, kit, f"{entry}.edge{start}", range(0), numbers)
         body.write_leaves(runs[start : start + chunk])
-        text += body.function("")
+        text += body.function()
         calls.append(body.call())
     text.append(f"define void @{entry}({parameters}) noinline nounwind {{")
     if numbers:
@@ -125,29 +98,6 @@ def emit_llvm(
     )  # fmt: skip
 
 
-def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
-    """Return the order of functions in memory, as pairs of index and alignment.
-
-    Notes
-    -----
-    Code larger than the instruction cache that runs repeatedly from first to last byte never hits
-    the cache: every line has been displaced by later lines. Lines compete for the cache by their
-    offset in a page. The first functions therefore fill some pages except for the last slot, where
-    nothing displaces them; the other functions share the last slot of every page.
-    """
-    cached = CACHE_WAYS * (CACHE_WAY // slot - 1) if slot else functions
-    if not cached + CACHE_WAYS < functions <= MOST_PLACED_FUNCTIONS:
-        return [(k, "") for k in range(functions)]
-    uncached = iter(range(cached, functions))
-    order: list[tuple[int, str]] = []
-    for k in range(cached):
-        order.append((k, f"align {slot if k % (cached // CACHE_WAYS) else CACHE_WAY}"))
-        if (k + 1) % (cached // CACHE_WAYS) == 0:
-            order.append((next(uncached), f"align {slot}"))
-    prefix = f"prefix [{CACHE_WAY - slot} x i8] zeroinitializer"
-    return order + [(k, f"align {CACHE_WAY} {prefix}") for k in uncached]
-
-
 @dataclass(frozen=True)
 class Code:
     """Emitted LLVM code: text, names of both entries, number of lanes and size of the work array.
@@ -167,7 +117,7 @@ class Code:
     near: int = 0
 
 
-_Place = tuple[str, int]  # an array and the index of an element or of a section
+_Place = tuple[str, int]  # an array and the index of an element
 
 
 class _LlvmFunction:
@@ -190,38 +140,16 @@ class _LlvmFunction:
         )
         self._stream = layout.stream
         self._planned = layout
-        self._numbers: dict[int, int] | None = None  # table indices of constants
-        if kit.reach or shared_constants is not None:
-            self._numbers = {}
+        self._numbers: dict[int, int] = {}  # indices of constants in the common table
         self._at_hand: dict[int, str] = {}
         self._angles: dict[int, str] = {}
-        self._near: dict[_Place, str] = {}
         self._arrays: set[str] = set()
         self._constants = ""  # pointer to the function's constants
-        self._frequent = self._frequent_windows() if kit.reach else set()
         self._temporaries = 0
         # On a GPU: number of constants in the shared memory of a block, number of doubles there per
         # thread, and the LLVM lines that fill the table of constants.
         self.table, self.near, self._tables = 0, 0, list[str]()
         self._brought: dict[int, str] = {}  # names of values after reloading from memory
-
-    def _frequent_windows(self) -> "set[_Place]":
-        """Return array sections used often enough that their address is worth a register."""
-        layout, first = self._planned, self._stream.first_operation
-        operations = self._stream.operations[self.values.start - first :][: len(self.values)]
-        operands = chain.from_iterable(operation.operands for operation in operations)
-        outside = dict.fromkeys(value for value in operands if value not in self.values)
-        read_places = [self._place(value) for value in outside if value >= self._stream.first_load]
-        places = list(read_places)
-        for value in self.values:
-            places += [self._place(value)] if value in layout.places else []
-            places += [(f"y{store.port}", store.element) for store in layout.stores.get(value, ())]
-        places += [("numbers", k) for k in range(len(outside) - len(read_places))]
-        uses = Counter(map(self._window, places)).most_common(ADDRESS_REGISTERS)
-        return {window for window, times in uses if times >= ADDRESS_USES}
-
-    def _window(self, place: _Place) -> "_Place":
-        return place[0], place[1] // len(self._kit.reach)
 
     def _place(self, value: int) -> _Place:
         """Return the array and element from which this function reads a non-constant value."""
@@ -271,22 +199,14 @@ class _LlvmFunction:
                 for store in run:
                     self.store(f"y{store.port}", store.element, value)
 
-    def function(self, alignment: str) -> list[str]:
+    def function(self) -> list[str]:
         """Return the LLVM lines of the function and of the tables of its constants."""
-        tables = self._tables
         if self._apart is not None:
-            self._apart += self._numbers or ()
-        elif self._numbers:
-            constants = ", ".join(
-                f"{self._kit.real} {self._number(value)}" for value in self._numbers
-            )
-            size = f"[{len(self._numbers)} x {self._kit.real}]"
-            table = f"internal unnamed_addr constant {size} [{constants}], align 8"
-            tables = [*tables, f"@{self._name}.numbers = {table}"]
+            self._apart += self._numbers
         parameters = ", ".join(f"ptr noalias %{array}" for array in sorted(self._arrays))
         return [
-            *tables,
-            f"define internal void @{self._name}({parameters}) noinline nounwind {alignment} {{",
+            *self._tables,
+            f"define internal void @{self._name}({parameters}) noinline nounwind {{",
             *self._lines,
             "ret void\n}",
         ]
@@ -309,38 +229,23 @@ class _LlvmFunction:
     def _fetch(self, value: int) -> str:
         if value >= self._stream.first_load:
             address = self._address(*self._place(value))
-        elif self._numbers is None:
-            return self._number(value)
+        elif self._apart is None:
+            return number(self._stream.constants[value], self._kit.width)
         else:
             column = self._numbers.setdefault(value, len(self._numbers))
-            address = self._address("numbers", column)
+            base = self._own_numbers(self._apart)
+            address = self._write(f"getelementptr {self._kit.real}, ptr {base}, i64 {column}")
         return self._write(f"load {self._kit.real}, ptr {address}, align 8")
 
-    def _number(self, constant: int) -> str:
-        return number(self._stream.constants[constant], self._kit.width)
-
     def _address(self, array: str, element: int) -> str:
-        kind, base = self._kit.element, f"%{array}"
-        if array == "numbers":
-            kind, base = self._kit.real, self._own_numbers()
-        else:
-            self._arrays.add(array)
-        if self._frequent and (window := self._window((array, element))) in self._frequent:
-            middle = window[1] * len(self._kit.reach) - self._kit.reach.start
-            if window not in self._near:
-                address = self._write(f"getelementptr {kind}, ptr {base}, i64 {middle}")
-                # Inline assembly is opaque to LLVM, so that the address stays in a register.
-                self._near[window] = self._write(f'call ptr asm "", "=r,0"(ptr {address})')
-            base, element = self._near[window], element - middle
-        return self._write(f"getelementptr {kind}, ptr {base}, i64 {element}")
+        self._arrays.add(array)
+        return self._write(f"getelementptr {self._kit.real}, ptr %{array}, i64 {element}")
 
-    def _own_numbers(self) -> str:
-        """Return the LLVM pointer to the table of constants of this function."""
-        if self._apart is None:
-            return f"@{self._name}.numbers"
+    def _own_numbers(self, earlier: list[int]) -> str:
+        """Return the LLVM pointer to the constants of this function, behind `earlier` ones."""
         if "numbers" not in self._arrays:
             self._arrays.add("numbers")
-            expression = f"getelementptr {self._kit.real}, ptr %numbers, i64 {len(self._apart)}"
+            expression = f"getelementptr {self._kit.real}, ptr %numbers, i64 {len(earlier)}"
             self._constants = self._write(expression)
         return self._constants
 

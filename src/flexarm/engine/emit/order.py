@@ -25,11 +25,8 @@ def by_liveness(stream: Stream) -> Stream:
     Notes
     -----
     Values that do not fit the registers are stored and loaded again, and fetching these
-    instructions limits the speed of large arms. First a depth-first order: of two operands the one
-    that takes more operations is computed first, so that fewer values are live meanwhile. Then two
-    greedy passes: one from the results to the inputs, which next selects the operation that adds
-    the fewest live values, and one from the inputs to the results, which next selects the operation
-    that uses the most values for the last time.
+    instructions limits the speed of large arms. A greedy pass from the results to the inputs next
+    selects the operation that adds the fewest live values.
     """
     first = stream.first_operation
     partner = _partners(stream)
@@ -44,15 +41,8 @@ def by_liveness(stream: Stream) -> Stream:
         own_node = node_of[k]
         operand_nodes = {node_of[value - first] for value in operand_values if value >= first}
         operands.append([node for node in operand_nodes if node != own_node])
-    for reorder in (_largest_first, _from_the_results, _from_the_inputs):
-        node_order = reorder(operands)
-        position = [0] * len(node_order)
-        for k, node in enumerate(node_order):
-            position[node] = k
-        operands = [[position[k] for k in operands[node]] for node in node_order]
-        nodes = [nodes[node] for node in node_order]
     order: list[int] = []
-    for k in nodes:
+    for k in (nodes[node] for node in _from_the_results(operands)):
         order += [partner[k], k] if k in partner else [k]
     new_number = list(range(first)) + [0] * len(order)
     for k, old_index in enumerate(order):
@@ -106,47 +96,13 @@ def _partners(stream: Stream) -> dict[int, int]:
     return partner
 
 
-def _users(operands: list[list[int]]) -> list[list[int]]:
+def _from_the_results(operands: list[list[int]]) -> list[int]:
+    """Return an order, built from the last operation back, with few new live values per step."""
     users: list[list[int]] = [[] for _ in operands]
+    size = len(operands)
     for k, operands_of in enumerate(operands):
         for operand in operands_of:
             users[operand].append(k)
-    return users
-
-
-def _largest_first(operands: list[list[int]]) -> list[int]:
-    """Return a depth-first order of the operations, visiting the largest operand first."""
-    users_left = [len(users_of) for users_of in _users(operands)]
-    results = [k for k, count in enumerate(users_left) if not count]
-    # Set of operations below an operation, as bits, while a later operation may need the set.
-    below, size = [0] * len(operands), [0] * len(operands)
-    for k, operands_of in enumerate(operands):
-        below_k = 1 << k
-        for operand in operands_of:
-            below_k |= below[operand]
-            users_left[operand] -= 1
-            if not users_left[operand]:
-                below[operand] = 0
-        below[k], size[k] = below_k, below_k.bit_count()
-    order, visited = list[int](), [False] * len(operands)
-    stack = sorted(results, key=size.__getitem__)
-    while stack:
-        k = stack.pop()
-        if k < 0:
-            order.append(~k)
-        elif not visited[k]:
-            visited[k] = True
-            stack.append(~k)
-            stack += sorted(
-                (users_of for users_of in operands[k] if not visited[users_of]),
-                key=size.__getitem__,
-            )
-    return order
-
-
-def _from_the_results(operands: list[list[int]]) -> list[int]:
-    """Return an order built backwards from the last operation, with few new live values."""
-    users, size = _users(operands), len(operands)
     waiting = [len(neighbours) for neighbours in users]
     # Smallest rank first: the number of new live values, then the distance from the end.
     rank = [size * (len(neighbours) + 1) - k for k, neighbours in enumerate(operands)]
@@ -172,36 +128,3 @@ def _from_the_results(operands: list[list[int]]) -> list[int]:
             if not waiting[operand]:
                 heappush(ready, rank[operand])
     return order[::-1]
-
-
-def _from_the_inputs(operands: list[list[int]]) -> list[int]:
-    """Return an order built forwards from the first operation, with many last uses per step."""
-    users, size = _users(operands), len(operands)
-    waiting = [len(neighbours) for neighbours in operands]
-    users_left = [len(neighbours) for neighbours in users]
-    total = list(map(sum, users))  # sum of the remaining users: finally the last user
-    rank = list(range(size))
-    ready = [k for k, count in enumerate(waiting) if not count]
-    order: list[int] = []
-    while ready:
-        first = heappop(ready)
-        k = first % size
-        if waiting[k] or first != rank[k]:
-            continue
-        waiting[k] = -1
-        order.append(k)
-        for operand in operands[k]:
-            users_left[operand] -= 1
-            total[operand] -= k
-            if users_left[operand] == 1:
-                user = total[operand]
-                rank[user] -= size
-                if not waiting[user]:
-                    heappush(ready, rank[user])
-        for user in users[k]:
-            waiting[user] -= 1
-            if users_left[k] == 1:
-                rank[user] -= size
-            if not waiting[user]:
-                heappush(ready, rank[user])
-    return order
