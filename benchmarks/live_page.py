@@ -16,8 +16,8 @@ from typing import Any
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
 import flexarm
+from flexarm.viewer.live.module import prepare_live
 from flexarm.viewer.live.page import live_page
-from flexarm.viewer.live.tuning import prepare_live
 from timing import machine
 
 SAMPLES = ("chen-two-link", "count-6-6-3")

@@ -21,7 +21,7 @@ from flexarm.arm import Arm, Link
 from flexarm.arm import shapes as choices
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import load
-from flexarm.linear.elastic import moves
+from flexarm.linear.tangent import moves
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import DIRECTIONS
 from flexarm.model import Model, start_state, undeformed

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
-from flexarm.exports.identifiers import TAKEN
+from flexarm.exports.plant import TAKEN
 
 LONGEST_WORD, LONGEST_TITLE = 60, 200
 FRAGMENTS = (

@@ -24,8 +24,7 @@ from flexarm.closed_forms.text import as_latex_document, as_python
 from flexarm.errors import ModelError
 from flexarm.exports.c_source import write_c
 from flexarm.exports.fmu import write_fmu
-from flexarm.exports.identifiers import TAKEN, identifier
-from flexarm.exports.plant import Plant, plant
+from flexarm.exports.plant import TAKEN, Plant, identifier, plant
 from flexarm.formulations import formulation
 from flexarm.io.model_file import dumps, emit, loads
 from flexarm.io.titles import plain_title

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flexarm.linear.equilibrium import equilibrium
     from flexarm.linear.modes import modes
     from flexarm.linear.state_space import linearise
-    from flexarm.linear.sweep import sweep
+    from flexarm.linear.tracks import sweep
     from flexarm.links.imported.craig_bampton import reduce
     from flexarm.model import build
     from flexarm.model.curve import fit_curve
@@ -124,7 +124,7 @@ _HOMES = {
     "simulate": "flexarm.integrate.simulate",
     "simulate_many": "flexarm.integrate.batch.many",
     "study": "flexarm.studies.design.study",
-    "sweep": "flexarm.linear.sweep",
+    "sweep": "flexarm.linear.tracks",
 }
 # Old names and the present ones.
 _RENAMED = {"sample": "example_arm", "sample_names": "example_arm_names"}

@@ -6,8 +6,8 @@ import pytest
 import flexarm
 from flexarm.check.check import check
 from flexarm.check.cost import half_the_shapes
-from flexarm.integrate.choice import effort
-from flexarm.integrate.choice.effort import by_count
+from flexarm.integrate.choice import choose as effort
+from flexarm.integrate.choice.choose import by_count
 from flexarm.integrate.constants import OPERATION_TIME
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import prepare

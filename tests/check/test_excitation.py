@@ -6,7 +6,7 @@ import pytest
 from flexarm.check.constants import RANDOM_DEFLECTION
 from flexarm.check.excitation import _random_state
 from flexarm.io.model_file import loads
-from flexarm.linear.elastic import linearise_elastic, trace
+from flexarm.linear.tangent import linearise_elastic, trace
 from flexarm.model import build, start_state
 
 

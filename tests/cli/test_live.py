@@ -7,7 +7,7 @@ import pytest
 from flexarm.cli import main
 from flexarm.io.model_file import load
 from flexarm.model import build
-from flexarm.viewer.live.tuning import prepare_live
+from flexarm.viewer.live.module import prepare_live
 
 STIFF = """
 flexarm: 1

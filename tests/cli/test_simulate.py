@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from flexarm.cli import main
-from flexarm.integrate.choice import effort
+from flexarm.integrate.choice import choose as effort
 from flexarm.integrate.methods import METHODS
 from flexarm.io.model_file import loads
 from flexarm.runs.read import load_run

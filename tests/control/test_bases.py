@@ -24,7 +24,7 @@ from flexarm.control import (
     start_at,
     tip_move,
 )
-from flexarm.control.drives import drives
+from flexarm.control.statics import drives
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import loads
 from flexarm.model import start_state

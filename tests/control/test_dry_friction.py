@@ -14,7 +14,7 @@ from flexarm.control import (
     pd_law,
     stiffness_error_along,
 )
-from flexarm.linear.friction import FrictionChoice
+from flexarm.linear.tangent import FrictionChoice
 from tests.control.arms import elastic_joint, two_links
 
 FRICTION = {"coulomb": 0.4, "smoothing": 0.01}

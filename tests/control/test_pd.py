@@ -13,8 +13,8 @@ from flexarm.control import (
     start_at,
     tip_move,
 )
-from flexarm.control.drives import Side
 from flexarm.control.laws.pd import Gravity
+from flexarm.control.statics import Side
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
 from tests.control.arms import elastic_joint, two_links

@@ -19,7 +19,7 @@ from flexarm.control import (
     pd_law,
     start_at,
 )
-from flexarm.control.laws.state_feedback import sampled_costs
+from flexarm.control.laws.lqr import sampled_costs
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
 from flexarm.linear.state_space import StateSpace

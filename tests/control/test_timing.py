@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from flexarm.arm.profile import Cycloid, Trapezoid
 from flexarm.control import Timing
-from flexarm.control.timing import KINDS, Kind
+from flexarm.control.trajectory import KINDS, Kind
 from flexarm.errors import FlexarmError
 from flexarm.model.profiles import breakpoints, evaluate
 from flexarm.spatial import Array

@@ -7,7 +7,7 @@ import pytest
 
 import flexarm
 from flexarm.engine.emit.chains import chained
-from flexarm.engine.emit.order import by_liveness
+from flexarm.engine.emit.plan import by_liveness
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import ADDITIONS, Load, Operation, Port, Store, Stream
 

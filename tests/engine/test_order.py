@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import flexarm
-from flexarm.engine.emit.order import belong_together, by_liveness
+from flexarm.engine.emit.plan import belong_together, by_liveness
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Stream, counts
 from tests.engine.expressions import BOUNDED, graphs

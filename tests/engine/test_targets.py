@@ -18,8 +18,7 @@ from flexarm.engine.compile import (
     host,
     object_code,
 )
-from flexarm.engine.emit.kit import BARE, Dialect
-from flexarm.engine.emit.llvm import Code, emit_llvm
+from flexarm.engine.emit.llvm import BARE, Code, Dialect, emit_llvm
 from flexarm.engine.emit.own import TAKEN
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Stream

@@ -55,7 +55,7 @@ def compiler() -> str:
 def quickly() -> Iterator[None]:
     """Compile units without optimisation: they are run for a moment."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flexarm.exports.compiler.OPTIMISED", "-O0")
+        patch.setattr("flexarm.exports.fmu.OPTIMISED", "-O0")
         yield
 
 

@@ -21,8 +21,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.engine import functions
 from flexarm.engine.cache import Cache
-from flexarm.engine.emit.kit import Dialect
-from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.llvm import Dialect, emit_llvm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.fmu import description_3, variables, write_fmu
 from flexarm.exports.plant import Plant, plant

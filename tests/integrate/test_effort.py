@@ -10,8 +10,8 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import LongRun
-from flexarm.integrate.choice import effort
-from flexarm.integrate.choice.effort import consider, preparation, shape_numbers, solution
+from flexarm.integrate.choice import choose as effort
+from flexarm.integrate.choice.choose import consider, preparation, shape_numbers, solution
 from flexarm.integrate.constants import PROBED_TIME
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.hybrid import HybridSimulation

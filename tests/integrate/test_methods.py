@@ -9,8 +9,7 @@ import pytest
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.choice.effort import by_count
+from flexarm.integrate.choice.choose import by_count, choose
 from flexarm.integrate.loop import FINISHED, march
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import make_ready, new_state

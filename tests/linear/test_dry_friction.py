@@ -9,11 +9,10 @@ import pytest
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
-from flexarm.linear.friction import DryFriction
 from flexarm.linear.modes import modes
 from flexarm.linear.state_space import linearise, start_point
-from flexarm.linear.sweep import sweep
-from flexarm.linear.tangent import OperatingPoint
+from flexarm.linear.tangent import DryFriction, OperatingPoint
+from flexarm.linear.tracks import sweep
 
 COULOMB, SMOOTHING = 0.2, 1e-3
 

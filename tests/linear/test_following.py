@@ -6,7 +6,7 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.linear.following import follow_configuration
-from flexarm.linear.sweep import sweep
+from flexarm.linear.tracks import sweep
 
 
 def folding(links: int, **shapes: object) -> Arm:

@@ -12,7 +12,7 @@ import flexarm
 from flexarm.control import Timing, Weights, joint_move, pd_law
 from flexarm.linear_model import integral_of_exponential
 from flexarm.planning import Limits, Mpc
-from flexarm.planning.quadratic_program import solve_program
+from flexarm.planning.mpc import solve_program
 
 PERIOD, GOAL = 0.05, {"joint1": 0.3}
 

@@ -10,7 +10,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.batch.curves import curve, curve_units
+from flexarm.integrate.batch.runs import curve, curve_units
 from flexarm.integrate.methods import METHODS
 from flexarm.runs.contents import table_columns
 from flexarm.runs.curves import REDUCTIONS

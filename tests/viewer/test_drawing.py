@@ -18,7 +18,7 @@ from flexarm.runs.run import Run
 from flexarm.spatial import Array
 from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.page import run_page
-from flexarm.viewer.surroundings import body_places, point_marks
+from flexarm.viewer.scene import body_places, point_marks
 from tests.viewer.conftest import Opener
 from tests.viewer.poses import random_run, run_of
 from tests.viewer.test_outlook import catcher, swing

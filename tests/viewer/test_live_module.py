@@ -11,8 +11,7 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.viewer.live.equations import LiveArm
-from flexarm.viewer.live.module import LiveModule, live_module, live_task
-from flexarm.viewer.live.tuning import tuning
+from flexarm.viewer.live.module import LiveModule, live_module, live_task, tuning
 from tests.engine.in_node import run_in_node
 
 RUN = """

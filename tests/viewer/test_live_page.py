@@ -13,8 +13,8 @@ import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.viewer.constants import SCALES, VISIBLE_DEFLECTION
 from flexarm.viewer.live import page as live_pages
+from flexarm.viewer.live.module import prepare_live
 from flexarm.viewer.live.page import live_page
-from flexarm.viewer.live.tuning import prepare_live
 from tests.viewer.conftest import Opener, wait_until
 from tests.viewer.test_page import document
 

@@ -10,8 +10,8 @@ from scipy.linalg import eigh
 
 import flexarm
 from flexarm.viewer.constants import LEAST_STIFFNESS, MOST_DAMPING
+from flexarm.viewer.live.module import hold_jacobians, prepare_live
 from flexarm.viewer.live.page import live_page
-from flexarm.viewer.live.tuning import hold_jacobians, prepare_live
 from tests.engine.in_node import run_in_node
 from tests.viewer.test_page import document
 

@@ -13,7 +13,7 @@ from flexarm.runs.run import Run
 from flexarm.spatial import Array
 from flexarm.viewer.constants import VISIBLE_DEFLECTION
 from flexarm.viewer.outlook import drawn_scale, mode_outlook, outlook, view_direction
-from flexarm.viewer.surroundings import body_places, obstacles
+from flexarm.viewer.scene import body_places, obstacles
 from tests.viewer.poses import run_of
 
 UP = np.array([0.0, 0.0, 1.0])

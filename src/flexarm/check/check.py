@@ -43,7 +43,7 @@ from flexarm.errors import ModelError, SimulationError
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.mission.event_functions import require_quantities
 from flexarm.io.model_file import validated
-from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
+from flexarm.linear.tangent import linearise_elastic, lock_drives, trace
 from flexarm.linear_model import ElasticModes, LinearModel
 from flexarm.links.base import Span
 from flexarm.links.end_loads import body_inertia, link_length, own_inertia, reflected_rotor

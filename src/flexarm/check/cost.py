@@ -9,14 +9,14 @@ from flexarm.arm.shapes import Counted
 from flexarm.check.report import CostReport
 from flexarm.errors import ModelError, ShapeError
 from flexarm.integrate.actuators import actuators_of
-from flexarm.integrate.choice.effort import forecast
+from flexarm.integrate.choice.choose import forecast
 from flexarm.integrate.choice.vibration import vibration
 from flexarm.integrate.constants import RTOL
 from flexarm.integrate.motion import InterpretedMotion
 from flexarm.integrate.problem import channels
 from flexarm.integrate.task import InitialValueProblem, State, equation_of
 from flexarm.io.overrides import change_arm
-from flexarm.linear.elastic import linearise_elastic, trace
+from flexarm.linear.tangent import linearise_elastic, trace
 from flexarm.linear_model import LinearModel
 from flexarm.links.shape_counts import KEYS, chosen_counts
 from flexarm.model import Model, build, start_state

@@ -14,7 +14,7 @@ from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.transitions import commanded
-from flexarm.linear.elastic import moves
+from flexarm.linear.tangent import moves
 from flexarm.linear_model import LinearModel
 from flexarm.mechanics.kinematics import end_jacobian
 from flexarm.mechanics.loads import input_matrix
@@ -57,7 +57,7 @@ def held_notices(
     model
         The arm.
     traced
-        Forces of the arm, as `flexarm.linear.elastic.trace` returns them.
+        Forces of the arm, as `flexarm.linear.tangent.trace` returns them.
     linear
         Matrices of the arm at the start.
     start

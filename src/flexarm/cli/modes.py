@@ -80,9 +80,9 @@ ARGUMENTS = (
 def run(args: argparse.Namespace) -> None:
     """Compute the modes of an arm, print them, and write the requested figure and page."""
     from flexarm.io.whole_file import write_figure
-    from flexarm.linear.friction import DryFriction
     from flexarm.linear.modes import modes
-    from flexarm.linear.sweep import sweep
+    from flexarm.linear.tangent import DryFriction
+    from flexarm.linear.tracks import sweep
     from flexarm.model import build
 
     require_outputs(args, args.plot, args.html)

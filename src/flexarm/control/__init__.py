@@ -5,15 +5,17 @@ from flexarm.control.laws.decoupling import decoupling_law
 from flexarm.control.laws.feedforward import rigid_feedforward
 from flexarm.control.laws.inversion import Inversion, stable_inversion
 from flexarm.control.laws.link_side import link_decoupling_law
-from flexarm.control.laws.lqr import Regulator, Weights, lqr
-from flexarm.control.laws.pd import pd_law
-from flexarm.control.laws.state_feedback import (
+from flexarm.control.laws.lqr import (
     Observer,
+    Regulator,
+    Weights,
     loop_margins,
     lqg_law,
+    lqr,
     lqr_gain,
     lqr_law,
 )
+from flexarm.control.laws.pd import pd_law
 from flexarm.control.margins import Margins
 from flexarm.control.reaction import BaseReaction, base_reaction
 from flexarm.control.sensors import Gauge, limited_law, measured_law, sensors
@@ -24,8 +26,14 @@ from flexarm.control.stability import (
     stiffness_error_along,
 )
 from flexarm.control.statics import Statics, start_at
-from flexarm.control.timing import Timing
-from flexarm.control.trajectory import Trajectory, hold, joint_move, reaction_free_move, tip_move
+from flexarm.control.trajectory import (
+    Timing,
+    Trajectory,
+    hold,
+    joint_move,
+    reaction_free_move,
+    tip_move,
+)
 from flexarm.integrate.laws import Sensors
 
 __all__ = [

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from flexarm.control.drives import Drives, remaining
-from flexarm.linear.elastic import moves
-from flexarm.linear.tangent import OperatingPoint, Tangent
+from flexarm.control.statics import Drives, remaining
+from flexarm.linear.tangent import OperatingPoint, Tangent, moves
 from flexarm.linear_model import StateMatrices
 from flexarm.model import Model
 from flexarm.spatial import Array

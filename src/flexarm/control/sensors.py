@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import refused, require_kind, require_number, require_word
-from flexarm.control.drives import drives
+from flexarm.control.statics import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
 from flexarm.mechanics.bodies import LinkBody, body_of

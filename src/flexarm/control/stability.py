@@ -19,21 +19,20 @@ from flexarm.arguments import renamed, require_count, require_kind, require_numb
 from flexarm.constants import NEGLIGIBLE
 from flexarm.control.constants import MOST_POSTURES, SEARCHED_ERROR
 from flexarm.control.decoupled import carried_mass, decoupled
-from flexarm.control.drives import (
+from flexarm.control.statics import (
     Gain,
+    Statics,
     drives,
     felt_by_joints,
     remaining,
     require_stiffness_error,
 )
-from flexarm.control.statics import Statics
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.motion import MotionFunctions
-from flexarm.linear.friction import DryFriction, FrictionChoice
-from flexarm.linear.tangent import LEFT_OUT, Tangent
+from flexarm.linear.tangent import LEFT_OUT, DryFriction, FrictionChoice, Tangent
 from flexarm.linear_model import Complex, undamped
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_list

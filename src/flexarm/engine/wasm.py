@@ -12,8 +12,7 @@ import llvmlite.binding as llvm
 
 from flexarm.engine.compile import Level, Target, foreign_machine
 from flexarm.engine.constants import WASM_STACK
-from flexarm.engine.emit.kit import BARE
-from flexarm.engine.emit.llvm import Code, emit_llvm
+from flexarm.engine.emit.llvm import BARE, Code, emit_llvm
 from flexarm.engine.stream import Port, Stream
 
 WASM = Target("wasm32-unknown-unknown", "", "+bulk-memory,+nontrapping-fptoint,+sign-ext")

@@ -16,7 +16,7 @@ from flexarm.integrate.constants import MOST_SLIP_CHANGES
 from flexarm.integrate.loop import choose_next, choose_step, healthy, is_rejected
 from flexarm.integrate.methods import dop853, rk4
 from flexarm.integrate.methods.explicit import explicit_step
-from flexarm.integrate.mission.slipping import OPEN, way_closed, way_moving, way_next
+from flexarm.integrate.mission.transitions import OPEN, way_closed, way_moving, way_next
 from flexarm.integrate.state import measure
 from flexarm.integrate.system import System, rates
 from flexarm.io.constants import LINE_WIDTH

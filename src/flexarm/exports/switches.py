@@ -14,7 +14,7 @@ from flexarm.integrate.laws import ServoMemory
 from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.event_functions import EventArguments, EventFunction
 from flexarm.integrate.mission.hybrid import HybridSimulation
-from flexarm.integrate.mission.slipping import OPEN
+from flexarm.integrate.mission.transitions import OPEN
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.loads import hub_row

@@ -9,12 +9,11 @@ import numpy as np
 
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers import BoundKernel, Nearby, directions_of
-from flexarm.gradients.adjoint import Adjoint, pull
+from flexarm.gradients.adjoint import Adjoint, MotionTangents, pull, push
 from flexarm.gradients.events.phases import event_functions_by_index
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import GivenSteps, advance
-from flexarm.gradients.tangents import MotionTangents, push
 from flexarm.integrate.constants import MOST_MIDDLE_ANGLE
 from flexarm.integrate.method import zeros
 from flexarm.integrate.methods.etd4 import FORCES

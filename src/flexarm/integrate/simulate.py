@@ -15,9 +15,9 @@ from flexarm.errors import LongRun, SimulationError
 from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, actuators_of
-from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.choice.effort import (
+from flexarm.integrate.choice.choose import (
     by_count,
+    choose,
     consider,
     phase_method,
     preparation,

@@ -26,8 +26,7 @@ from flexarm.integrate.method import Method, zeros
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.system import System
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.loops.kernel import kernel
-from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
+from flexarm.loops.language import UNSEEN, Array, Ints, Record, kernel, run_equations
 
 
 @dataclass

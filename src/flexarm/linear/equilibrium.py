@@ -24,9 +24,8 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, balance
 from flexarm.linear.constants import STEADY_CHANGE
-from flexarm.linear.elastic import moves
 from flexarm.linear.refined import rest_errors
-from flexarm.linear.tangent import OperatingPoint, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent, moves
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 from flexarm.spatial import Array
 

@@ -19,8 +19,7 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, balance
 from flexarm.linear.constants import MIXING_DISTANCE, SAME_MODE_SHARE
-from flexarm.linear.elastic import moves
-from flexarm.linear.tangent import OperatingPoint, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent, moves
 from flexarm.linear_model import Complex
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.mechanics.loads import input_matrix

@@ -1,32 +1,193 @@
-"""Exact derivatives of an arm's equation of motion at any state, by directional derivatives."""
+"""Exact derivatives of an arm's equation of motion, elastic or with Coulomb friction."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal, get_args
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import require_kind
+from flexarm.arguments import WithUnit, require_kind, require_positive, require_word
 from flexarm.engine.functions import compile_recipe
+from flexarm.engine.operators import direct_operators
+from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
+from flexarm.formulations.base import inertial_force, mass_of
+from flexarm.formulations.composite import momentum_expression
 from flexarm.formulations.quantities import symbol, with_reference
-from flexarm.linear.constants import MOST_COMPILED_INSTRUCTIONS
-from flexarm.linear.friction import DryFriction
+from flexarm.linear.constants import MOST_COMPILED_INSTRUCTIONS, SECANT_SPEED
 from flexarm.linear_model import LinearModel
 from flexarm.loops.rows import call_rows
 from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.mechanics.loads import (
+    Coulomb,
+    coulomb_frictions,
     dissipative_force,
     elastic_force,
+    elastic_stiffness,
+    hub_row,
     input_matrix,
     prescribed_accelerations,
     wrench_factors,
     wrench_force,
 )
 from flexarm.mechanics.weightless import require_inertia
-from flexarm.model import Model, fingerprint
+from flexarm.model import Model, fingerprint, undeformed
 from flexarm.spatial import Array, Expr
+
+FrictionChoice = Literal["off", "secant", "tangent"]
+
+
+@dataclass(frozen=True)
+class DryFriction:
+    """Treatment of Coulomb friction ``F sign(v)`` in a linear model.
+
+    Notes
+    -----
+    For an oscillation ``v0 + V sin(w t)`` the describing function is
+    ``4 F/(pi V) sqrt(1 - (v0/V)^2)``, and 0 if the speed does not change sign (Gelb & Vander Velde
+    1968, the relay).
+    """
+
+    # ``off``: left out, which is exact while a joint moves in one direction.  ``secant``: its
+    # describing function, the viscous friction that dissipates as much energy of an oscillation.
+    # ``tangent``: the slope of the smoothed friction at the state, ``F/smoothing`` at rest.
+    choice: FrictionChoice = "off"
+    speed: WithUnit | None = None  # amplitude V for ``secant`` [rad/s], [m/s]; 0.1 if None
+
+    def __post_init__(self) -> None:
+        """Raise an error for an invalid choice or speed."""
+        require_word("friction", self.choice, get_args(FrictionChoice))
+        if self.speed is None:
+            return
+        if self.choice != "secant":
+            raise FlexarmError(
+                f"friction_speed: is used only with friction 'secant', got friction '{self.choice}'"
+            )
+        speed = require_positive("friction_speed", self.speed, unit="rad/s|m/s")
+        object.__setattr__(self, "speed", speed)
+
+    def damping(self, model: Model, v: Array) -> Array:
+        """Return the contribution of Coulomb friction to the damping matrix at rates v, (n, n)."""
+        result = np.zeros((model.size, model.size))
+        for friction in coulomb_frictions(model, smooth=False):
+            result += self._coefficient(friction, v) * np.outer(friction.row, friction.row)
+        return result
+
+    def notices(self, model: Model, v: Array, columns: Array | None = None) -> tuple[str, ...]:
+        """Return sentences on the treatment of Coulomb friction in the joints that move.
+
+        The joints move along ``columns`` (n, k); if None, all joints that are not prescribed move.
+        """
+        if columns is None:
+            columns = np.delete(np.eye(model.size), model.prescribed, axis=1)
+        return tuple(
+            self._notice(friction, v)
+            for friction in coulomb_frictions(model, smooth=False)
+            if np.any(columns.T @ friction.row)
+        )
+
+    def _coefficient(self, friction: Coulomb, v: Array) -> float:
+        """Return the viscous coefficient equivalent to a Coulomb friction [N m s/rad], [N s/m]."""
+        rate = float(friction.row @ v)
+        if self.choice == "tangent":
+            return friction.slope(rate)
+        if self.choice == "off":
+            return 0.0
+        speed = float(self.speed or SECANT_SPEED)
+        reversal = max(1 - (rate / speed) ** 2, 0.0)
+        return 4 * friction.force / (math.pi * speed) * math.sqrt(reversal)
+
+    def _notice(self, friction: Coulomb, v: Array) -> str:
+        effort, length = friction.axis.effort_unit, friction.axis.unit
+        head = f"{friction.axis.name}: Coulomb friction of {friction.force:.4g} {effort}"
+        value = f"{self._coefficient(friction, v):.4g} {effort} s/{length}"
+        if self.choice == "off":
+            return (
+                f"{head} is left out of the linear model: friction 'secant' puts in its describing "
+                "function, 'tangent' the slope of its smoothing"
+            )
+        origin = f"its slope, smoothed over {friction.smoothing:.4g}"
+        if self.choice == "secant":
+            origin = (
+                f"its describing function at a speed amplitude of {self.speed or SECANT_SPEED:.4g}"
+            )
+        return f"{head} counts as {value}, {origin} {length}/s"
+
+
+@direct_operators()
+def trace(model: Model) -> ca.Function:
+    """Trace the matrices and forces of an arm as one CasADi function of q and v.
+
+    The outputs are: mass matrix (n, n), inertial force with gravity at zero acceleration (n,),
+    elastic force (n,), elastic stiffness without preload (n, n), the damping force's derivative by
+    v (n, n), and the centre of mass of all moving bodies, (3,).
+    """
+    q, v = symbol(model, "q"), symbol(model, "v")
+    equation = formulation("composite", model).formulation
+    outputs = [
+        mass_of(equation, q),
+        inertial_force(equation, q, v),
+        elastic_force(model, q),
+        elastic_stiffness(model, q),
+        ca.jacobian(dissipative_force(model, q, v), v),
+        momentum_expression(model, q, v)[2],
+    ]
+    return ca.Function("arm", [q, v], [ca.densify(ca.SX(output)) for output in outputs])
+
+
+def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> LinearModel:
+    """Evaluate mass, elastic stiffness and damping at a posture, at rest with undeformed links.
+
+    Notes
+    -----
+    The stiffness of gravity, loads and preloaded springs is left out: it depends on
+    the equilibrium.
+    """
+    values = [np.array(m) for m in traced(undeformed(model, pose), np.zeros(model.size))]
+    mass, stiffness, damping = ((m + m.T) / 2 for m in (values[0], values[3], values[4]))
+    return LinearModel(mass, stiffness, damping, model.names)
+
+
+def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
+    """Return a linear model with prescribed coordinates and driven hubs locked.
+
+    Of an elastic joint the motor is locked.
+    """
+    return linear.along(*moves(model, {axis.name for axis in model.axes if axis.driven}))
+
+
+def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
+    """Compute the motions that remain with given joints locked and prescribed joints at rest.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    locked
+        Names of joints with locked hub, or with locked motor if the joint is elastic.
+
+    Returns
+    -------
+    coordinates, columns
+        Indices of the r free coordinates, and the motion of all n coordinates per free coordinate,
+        (n, r): where shapes turn a locked hub, the joint's coordinate moves against them.
+    """
+    fixed_indices = set(model.prescribed)
+    locked_hubs: list[tuple[int, Array]] = []
+    for axis in model.axes:
+        if axis.name in locked and axis.index not in model.prescribed:
+            fixed_indices.add(axis.index if axis.motor is None else axis.motor)
+            if axis.motor is None:
+                locked_hubs.append((axis.index, hub_row(model, axis)))
+    coordinates = [i for i in range(model.size) if i not in fixed_indices]
+    columns = np.eye(model.size)[:, coordinates]
+    for index, row in locked_hubs:
+        columns[index] = -row[coordinates]
+    return coordinates, columns
+
 
 # (rows, inputs): values and directional derivatives.
 _Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]

@@ -1,7 +1,6 @@
 """Weighted sums of the rows of an array, of which integration steps consist."""
 
-from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Array, floats
+from flexarm.loops.language import Array, floats, kernel
 
 
 @kernel

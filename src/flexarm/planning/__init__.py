@@ -2,8 +2,7 @@
 
 from flexarm.planning.limits import Limits
 from flexarm.planning.mpc import Mpc, mpc
-from flexarm.planning.plan import Plan, plan
-from flexarm.planning.robustness import Variation
+from flexarm.planning.plan import Plan, Variation, plan
 from flexarm.planning.shape_inputs import ShapedInputs, shape_inputs
 from flexarm.planning.shapers import Shaper, plot_robustness, shaper, shaper_of_modes
 

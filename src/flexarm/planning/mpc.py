@@ -27,10 +27,8 @@ from flexarm.arguments import (
 from flexarm.arm import Arm, FreeBase
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.constants import BANDWIDTH, FASTEST_BANDWIDTH, SLOWEST_BANDWIDTH
-from flexarm.control.drives import drives
-from flexarm.control.laws.lqr import Weights, require_fitting
-from flexarm.control.laws.state_feedback import sampled_costs
-from flexarm.control.statics import Statics, rigid_motions
+from flexarm.control.laws.lqr import Weights, require_fitting, sampled_costs
+from flexarm.control.statics import Statics, drives, rigid_motions
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled
 from flexarm.io.model_file import validated
@@ -49,9 +47,35 @@ from flexarm.planning.constants import (
 from flexarm.planning.limits import Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import MotionProblem
-from flexarm.planning.quadratic_program import solve_program
 from flexarm.planning.vibrations import vibrations
 from flexarm.spatial import Array
+
+SOFT = 8  # DAQP's sign of a constraint that may be violated if need be
+
+
+def solve_program(H: Array, g: Array, A: Array, low: Array, top: Array) -> Array:
+    """Return the minimiser of ``x^T H x / 2 + g^T x`` with bounds on x and ``A x``, shape (n,).
+
+    If the bounds are infeasible, those that x = 0 violates are relaxed as little as possible.
+
+    Parameters
+    ----------
+    H, g
+        Hessian, (n, n), and gradient, (n,).
+    A
+        Limited combinations of the unknowns, (m, n).
+    low, top
+        Bounds of the unknowns, then of the rows of A, (n + m,).
+    """
+    import daqp
+
+    sense = np.zeros(len(low), dtype=np.int32)
+    x, _, ending, _ = daqp.solve(H, g, A, top, low, sense)
+    if ending < 1:
+        sense[(low > 0) | (top < 0)] = SOFT
+        x, *_ = daqp.solve(H, g, A, top, low, sense)
+    return np.asarray(x)
+
 
 Target = Mapping[str, WithUnit] | Plan
 

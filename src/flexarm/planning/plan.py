@@ -1,4 +1,4 @@
-"""Planning of rest-to-rest motions of flexible arms: optimisation, simulation, verification."""
+"""Planning of rest-to-rest motions of flexible arms: optimisation, simulation, robustness."""
 
 import time
 import warnings
@@ -21,12 +21,13 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.statics import rigid_motions
-from flexarm.control.timing import Timing
-from flexarm.control.trajectory import joint_move
+from flexarm.control.trajectory import Timing, joint_move
 from flexarm.errors import FlexarmError
+from flexarm.figures import COLOURS, drawable, panels
+from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm
+from flexarm.io.overrides import change_arm, read_value
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.model import build
 from flexarm.planning.constants import (
@@ -40,16 +41,23 @@ from flexarm.planning.constants import (
     LEAST_INPUT_SCALE,
     LIMIT_TIGHTENINGS,
     NEAR_MISS,
+    PAYLOAD_ERROR,
     SHORTER_FACTOR,
+    STIFFNESS_ERROR,
     TOLERATED_VIBRATION,
     VERIFYING_RTOL,
     VERIFYING_SAMPLES,
 )
-from flexarm.planning.inputs import Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
-from flexarm.planning.problem import METHOD, MotionProblem, require_clear, require_rest
+from flexarm.planning.problem import (
+    METHOD,
+    Inputs,
+    Joining,
+    MotionProblem,
+    require_clear,
+    require_rest,
+)
 from flexarm.planning.program import Iterate, NonlinearProgram
-from flexarm.planning.robustness import Variation, variations
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.planning.vibrations import vibrations
 from flexarm.runs.contents import input_units
@@ -58,6 +66,50 @@ from flexarm.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+STIFF = ("EIy", "EIz", "GJ", "EA", "E", "G")
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Residual vibration of the planned inputs with one varied parameter of the arm."""
+
+    name: str  # name and relative change of the varied parameter
+    residual: float  # vibration of the tip after the motion's end [m]
+
+
+def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
+    """Return residual vibrations of the same inputs with payload and stiffness varied."""
+    listed: dict[str, dict[str, Any]] = {}
+    if arm.payload is not None and arm.payload.mass:
+        for share in (-PAYLOAD_ERROR, PAYLOAD_ERROR):
+            mass = {"payload.mass": (1 + share) * arm.payload.mass}
+            listed[f"payload {share:+.0%}"] = mass
+    for share in (-STIFFNESS_ERROR, STIFFNESS_ERROR):
+        listed[f"stiffness {share:+.0%}"] = _stiffnesses(arm, 1 + share)
+    runs = simulate_many(
+        arm, t_end=float(run.t[-1]), dt=duration / 200, rtol=COMPARED_RTOL, method=METHOD,
+        parameters=list(listed.values()),
+    )  # fmt: skip
+    pairs = zip(listed, runs, strict=True)
+    return tuple(Variation(name, varied.settling(duration).swing) for name, varied in pairs)
+
+
+def _stiffnesses(arm: Arm, factor: float) -> dict[str, Any]:
+    """Return all stiffnesses of sections and drives times a factor, keyed by model file key."""
+    changed: dict[str, Any] = {}
+    for k in range(1, len(arm.links) + 1):
+        places = [f"links.{k}.section.{name}" for name in STIFF]
+        places += [f"links.{k}.section.material.{name}" for name in STIFF]
+        for place in [*places, f"links.{k}.joint.drive.stiffness"]:
+            try:
+                value = read_value(arm, place)
+            except FlexarmError:
+                continue
+            if isinstance(value, int | float):
+                changed[place] = factor * value
+    return changed
+
 
 Aim = Literal["time", "energy"]
 ANYWAY = Limits()  # the limits of the model file
@@ -143,8 +195,6 @@ class Plan(Summarised):
 
         The distance is shown for the planned and for the unshaped motion.
         """
-        from flexarm.planning.figures import plot_plan
-
         return plot_plan(self.run, self.unshaped, self.duration)
 
 
@@ -476,3 +526,23 @@ def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
         method=METHOD,
         start="equilibrium" if bent else "stated",
     )
+
+
+def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
+    """Draw a plan's inputs, and the tip's distance from its final position.
+
+    The distance is shown for the planned and for the unshaped motion.
+    """
+    figure, ((above,), (below,)) = panels((9, 6), 2, shared=True)
+    names = [axis.name for axis in run.model.axes if axis.driven]
+    for k, name in enumerate(names):
+        above.plot(run.t, run.u[:, k], color=COLOURS[k % len(COLOURS)], label=drawable(name))
+    above.set_ylabel("inputs")
+    above.legend(frameon=False)
+    for k, (motion, label) in enumerate(((unshaped, "unshaped"), (run, "planned"))):
+        away = np.linalg.norm(motion.tip - motion.tip[motion.t >= duration].mean(axis=0), axis=1)
+        below.semilogy(motion.t, np.maximum(away, 1e-9), color=COLOURS[k], label=label)
+    below.axvline(duration, color="#6d7884", linewidth=0.8, linestyle=":")
+    below.set(xlabel="t [s]", ylabel="tip from its final place [m]", xlim=(0, run.t[-1]))
+    below.legend(frameon=False)
+    return figure

@@ -9,10 +9,9 @@ import numpy.typing as npt
 from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Servoed, servos
-from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import settle_down
-from flexarm.linear.names import mode_names, place_energies, strain_groups
-from flexarm.linear.tangent import Tangent
+from flexarm.linear.modes import mode_names, place_energies, strain_groups
+from flexarm.linear.tangent import Tangent, moves
 from flexarm.linear_model import Complex, LinearModel
 from flexarm.model.profiles import pieces
 from flexarm.planning.constants import DAMPED_RATIO, EXCITED_SHARE, SAME_SHAPE_COSINE

@@ -22,7 +22,7 @@ from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.options import RunOptions
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
-from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
+from flexarm.linear.tangent import linearise_elastic, lock_drives, trace
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run

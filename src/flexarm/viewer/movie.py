@@ -28,7 +28,7 @@ from flexarm.viewer.constants import (
 )
 from flexarm.viewer.outlook import Outlook, outlook, scaled
 from flexarm.viewer.page import require_runs
-from flexarm.viewer.surroundings import body_places, obstacles
+from flexarm.viewer.scene import body_places, obstacles
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -25,8 +25,15 @@ from flexarm.spatial import Array
 from flexarm.viewer.bundle import LARGEST, Arrays, fill_page, to_json
 from flexarm.viewer.constants import EVENT_ROUNDING, LABEL_LENGTH, MODE_STEP, PAGE_SAMPLES
 from flexarm.viewer.outlook import mode_outlook, outlook
-from flexarm.viewer.scene import rigidity, scene, shows_strain, states
-from flexarm.viewer.surroundings import free_bodies, obstacles, point_marks
+from flexarm.viewer.scene import (
+    free_bodies,
+    obstacles,
+    point_marks,
+    rigidity,
+    scene,
+    shows_strain,
+    states,
+)
 
 LARGE = ("deflection", "slope", "curvature", "moment")  # quantities whose maximum a page shows
 

@@ -20,7 +20,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import WithUnit, renamed, require_kind, require_number
-from flexarm.control.drives import (
+from flexarm.control.laws.lqr import Regulator
+from flexarm.control.statics import (
     Drives,
     Gain,
     drives,
@@ -28,7 +29,6 @@ from flexarm.control.drives import (
     require_stiffness_error,
     solve_input,
 )
-from flexarm.control.laws.lqr import Regulator
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation

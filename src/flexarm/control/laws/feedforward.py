@@ -3,8 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from flexarm.control.drives import drives, felt_by_joints, remaining
-from flexarm.control.statics import rigid_motions
+from flexarm.control.statics import drives, felt_by_joints, remaining, rigid_motions
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.formulations import formulation
 from flexarm.mechanics.loads import dissipative_force, elastic_force

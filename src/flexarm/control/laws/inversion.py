@@ -23,9 +23,8 @@ from flexarm.control.constants import (
     LARGEST_TIP_ANGLE,
     MOST_INSTANTS,
 )
-from flexarm.control.drives import drives, solve_input
-from flexarm.control.statics import Statics, start_at
-from flexarm.control.timing import Timing
+from flexarm.control.statics import Statics, drives, solve_input, start_at
+from flexarm.control.trajectory import Timing
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.linear_model import Complex

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.arguments import refused
 from flexarm.control.constants import FASTEST_POLE
-from flexarm.control.drives import drives, felt_by_joints, solve_input
+from flexarm.control.statics import drives, felt_by_joints, solve_input
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.articulated import Articulated

@@ -5,8 +5,7 @@ from typing import Literal
 import casadi as ca
 
 from flexarm.arguments import renamed, require_kind, require_word
-from flexarm.control.drives import Drives, Gain, Side, drives, felt_by_joints
-from flexarm.control.statics import gravity_force
+from flexarm.control.statics import Drives, Gain, Side, drives, felt_by_joints, gravity_force
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.loads import elastic_force

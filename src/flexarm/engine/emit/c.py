@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flexarm.engine.constants import PIECE_OPERATIONS, UNROLLED_OUTPUTS
-from flexarm.engine.emit.order import TURNS
-from flexarm.engine.emit.plan import CodeLayout, plan, runs_of_leaves
+from flexarm.engine.emit.plan import TURNS, CodeLayout, plan, runs_of_leaves
 from flexarm.engine.emit.sincos import c_sine
 from flexarm.engine.stream import Operation, Port, Stream
 

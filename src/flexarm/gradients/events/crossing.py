@@ -20,8 +20,13 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers import Nearby
 from flexarm.gradients.constants import COMPLEX_STEP, EVENT_TIME_ERROR, LEAST_OVERSHOOT
-from flexarm.gradients.events.kinetics import ComplexKinetics
-from flexarm.gradients.events.phases import captured_repeatedly, carried, carrying, value_of
+from flexarm.gradients.events.phases import (
+    ComplexKinetics,
+    captured_repeatedly,
+    carried,
+    carrying,
+    value_of,
+)
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.trajectory import RecordedTrajectory, RunGradient
 from flexarm.integrate.mission.discrete import DiscreteState

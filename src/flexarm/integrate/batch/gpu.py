@@ -10,8 +10,8 @@ from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, GpuMemory, gpu
 from flexarm.engine.gpu.ptx import GROUP
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers import BoundKernel
+from flexarm.integrate.batch.cores import VALUE
 from flexarm.integrate.batch.runs import COUNTED, RunArrays
-from flexarm.integrate.batch.series import VALUE
 from flexarm.integrate.batch.variations import Variations, distinct, equal_groups
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.constants import (
@@ -27,9 +27,8 @@ from flexarm.integrate.solve import Solution, after_march, collect, make_ready, 
 from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import PIECE
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.loops.kernel_text import ENTRY
 from flexarm.loops.language import DOUBLE, Ints, LoopSource
-from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved
+from flexarm.loops.ptx import ENTRY, CalledEquations, GpuProgram, gpu_program, interleaved
 from flexarm.loops.threads import ThreadRecord
 from flexarm.spatial import Array
 

@@ -40,8 +40,7 @@ from flexarm.integrate.batch.variations import (
     row_count,
     row_of,
 )
-from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.choice.effort import Effort, consider, preparation, solution
+from flexarm.integrate.choice.choose import Effort, choose, consider, preparation, solution
 from flexarm.integrate.constants import ESTIMATED_RUNS, PORTION_RUNS
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.method import Method

@@ -7,8 +7,7 @@ import math
 
 from flexarm.constants import ROUNDING
 from flexarm.integrate.constants import EQUAL_SQUARES, JACOBI_SWEEPS
-from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Array
+from flexarm.loops.language import Array, kernel
 
 
 @kernel

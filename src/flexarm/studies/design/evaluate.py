@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from flexarm.arm import Arm
 from flexarm.errors import DeviceError, FlexarmError, SimulationError
-from flexarm.integrate.batch.curves import curve
 from flexarm.integrate.batch.gpu import refuse_on_gpu
 from flexarm.integrate.batch.many import compute
-from flexarm.integrate.batch.runs import Runs
+from flexarm.integrate.batch.runs import Runs, curve
 from flexarm.integrate.batch.variations import (
     Variations,
     columns_of,
@@ -22,8 +21,7 @@ from flexarm.integrate.batch.variations import (
     equal_groups,
     refuse_alone,
 )
-from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.choice.effort import Effort, consider, solution
+from flexarm.integrate.choice.choose import Effort, choose, consider, solution
 from flexarm.integrate.constants import NOTED_CPU_TIME
 from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
@@ -32,7 +30,7 @@ from flexarm.integrate.options import RunOptions
 from flexarm.integrate.simulate import run_whole
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
 from flexarm.io.overrides import change_arm
-from flexarm.linear.elastic import moves
+from flexarm.linear.tangent import moves
 from flexarm.linear_model import LinearModel
 from flexarm.loops.language import Ints
 from flexarm.mechanics.weightless import total_mass

@@ -21,9 +21,9 @@ from flexarm.arguments import is_number, refused, require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.integrate.batch.curves import curve_units
+from flexarm.integrate.batch.runs import curve_units
 from flexarm.integrate.batch.variations import coordinate_units, refuse_alone
-from flexarm.integrate.choice.effort import consider, preparation
+from flexarm.integrate.choice.choose import consider, preparation
 from flexarm.integrate.constants import DEFAULT_INTERVALS
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import equation_of, prepare
@@ -40,7 +40,7 @@ from flexarm.io.model_file import (
 from flexarm.io.overrides import change_arm, find_place, overlap, read_value, unit_of
 from flexarm.io.source import Diagnostic, Source, read, report, show_path
 from flexarm.io.source import Path as Place
-from flexarm.linear.elastic import moves
+from flexarm.linear.tangent import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
 from flexarm.studies.constants import CHUNK, LEAST_CHUNKS, MOST_DESIGNS, MOST_FILES, MOST_HYPERCUBE

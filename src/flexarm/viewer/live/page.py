@@ -33,8 +33,15 @@ from flexarm.viewer.constants import (
     STEP_SHARE,
 )
 from flexarm.viewer.live.equations import SETTINGS, LiveArm
-from flexarm.viewer.live.module import LiveModule, live_module, live_state_limits
-from flexarm.viewer.live.tuning import Prepared, Tuning, hold_jacobians, prepare_live
+from flexarm.viewer.live.module import (
+    LiveModule,
+    Prepared,
+    Tuning,
+    hold_jacobians,
+    live_module,
+    live_state_limits,
+    prepare_live,
+)
 from flexarm.viewer.outlook import mode_outlook, shown_scale
 from flexarm.viewer.page import save_page
 from flexarm.viewer.scene import rigidity, scene, shows_strain, states
