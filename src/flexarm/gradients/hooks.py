@@ -3,43 +3,19 @@
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.formulations.equation import Equation
 from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.spatial import Array
 
-
-class TracedRuns(Protocol):
-    """Interface of the object that `flexarm.differentiable` returns."""
-
-    @property
-    def equation(self) -> Equation:
-        """Equation of motion of the arm."""
-
-    @property
-    def times(self) -> Array:
-        """Sample times of the runs [s], shape (T,)."""
-
-    @property
-    def start(self) -> tuple[Array, Array]:
-        """Initial coordinates and rates, shape (n,) each."""
-
-    def at(
-        self,
-        values: Array | None = None,
-        *,
-        q: Array | None = None,
-        v: Array | None = None,
-        inputs: Array | None = None,
-    ) -> HybridTrajectory:
-        """Simulate the arm and return its trajectory."""
+if TYPE_CHECKING:
+    from flexarm.gradients.runs import Differentiable
 
 
-def jax_function(runs: TracedRuns) -> Callable[..., Any]:
+def jax_function(runs: "Differentiable") -> Callable[..., Any]:
     """Return a JAX function that maps (values, q, v, inputs) to (q, v) at the samples."""
     jax = _imported("jax")
     shape = (len(runs.times), runs.equation.model.size)
@@ -70,7 +46,7 @@ def jax_function(runs: TracedRuns) -> Callable[..., Any]:
     return simulate
 
 
-def torch_function(runs: TracedRuns) -> Callable[..., Any]:
+def torch_function(runs: "Differentiable") -> Callable[..., Any]:
     """Return a PyTorch function that maps (values, q, v, inputs) to (q, v) at the samples."""
     torch = _imported("torch")
 
@@ -103,7 +79,7 @@ def torch_function(runs: TracedRuns) -> Callable[..., Any]:
     return simulate
 
 
-def _arguments(runs: TracedRuns, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
+def _arguments(runs: "Differentiable", values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
     """Return the arguments that are not None, by name.
 
     If only one of q and v is given, the other is the start of the arm.
@@ -114,18 +90,20 @@ def _arguments(runs: TracedRuns, values: Any, q: Any, v: Any, inputs: Any) -> di
     return {name: argument for name, argument in every.items() if argument is not None}
 
 
-def _at(runs: TracedRuns, names: tuple[str, ...], arrays: tuple[Any, ...]) -> HybridTrajectory:
+def _at(
+    runs: "Differentiable", names: tuple[str, ...], arrays: tuple[Any, ...]
+) -> HybridTrajectory:
     """Simulate the arm with named arguments; omitted arguments have their defaults."""
-    numbers = (np.asarray(array, dtype=float) for array in arrays)
+    numbers: Any = (np.asarray(array, dtype=float) for array in arrays)
     return runs.at(**dict(zip(names, numbers, strict=True)))
 
 
-def _run(runs: TracedRuns, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
+def _run(runs: "Differentiable", names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
     run = _at(runs, names, arrays)
     return run.q, run.v
 
 
-def _back(runs: TracedRuns, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
+def _back(runs: "Differentiable", names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
     seeds = (np.asarray(array, dtype=float) for array in arrays[len(names) :])
     gradient = _at(runs, names, arrays[: len(names)]).gradient(*seeds)
     by = {

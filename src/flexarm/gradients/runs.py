@@ -252,7 +252,8 @@ class Differentiable:
         entries: list[Entry | None] = []
         t, start = float(self.times[0]), np.concatenate(start_state(model))
         before, due = DiscreteState.at_start(model), tuple[int, ...]()
-        while len(parts) < len(plans) if plans else self._goes_on(t):
+        end = float(self.times[-1])
+        while len(parts) < len(plans) if plans else end - t > instant(end):
             if plans:
                 due = tuple(k for k in plans[len(parts)].discrete.done if k not in before.done)
             else:
@@ -300,10 +301,6 @@ class Differentiable:
             else:
                 due = (*due, *events_seen)
         return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
-
-    def _goes_on(self, t: float) -> bool:
-        """Return whether time t [s] lies before the end of the run."""
-        return bool(self.times[-1] - t > instant(float(self.times[-1])))
 
     def _again(self, trajectory: RecordedTrajectory, t: float) -> Trajectories:
         """Return the trajectory of a phase from time t [s] on, along the steps of another run."""

@@ -314,7 +314,7 @@ class RecordedTrajectory:
         return self._members[name]
 
     def _others(self) -> list[Model]:
-        return _models(self.nearby)
+        return [model for pair in self.nearby.values() for model in pair.models]
 
     def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints]:
         """Return the address and the pointer table of a compiled function bound to buffers.
@@ -408,7 +408,3 @@ class RecordedTrajectory:
                 slopes[k, : 2 * self.n] = nearby_arm.weights @ (there - here)
             self.known[self.started] = slopes  # stored only when complete
         return self.known[self.started]
-
-
-def _models(nearby: Mapping[str, Nearby]) -> list[Model]:
-    return [model for pair in nearby.values() for model in pair.models]

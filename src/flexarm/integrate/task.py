@@ -152,7 +152,9 @@ def prepare(
     start = start or State(*start_state(model))
     profiles, home = read_inputs(model, inputs) if inputs else {}, start.q if home is None else home
     input_channels, factors, motions, targets = channels(model, profiles, home, begins or {})
-    constants = {model.names[k]: _constant(float(start.q[k])) for k in fixed}
+    constants = {
+        model.names[k]: Constant[float](kind="constant", value=float(start.q[k])) for k in fixed
+    }
     motions = [Channel(c.name, constants[c.name]) if c.name in constants else c for c in motions]
     actuators = actuators or actuators_of(model)
     if control is not None:  # in place of the file's inputs and servos
@@ -170,10 +172,6 @@ def prepare(
     if reason:
         raise SimulationError(reason)
     return replace(task, shaken=[task.vibration]) if compiles else task
-
-
-def _constant(value: float) -> Constant[float]:
-    return Constant[float](kind="constant", value=value)
 
 
 def refuse_outside(bounds: Sequence[StateLimit], q: Array, v: Array) -> None:

@@ -340,8 +340,6 @@ class _CKernel(KernelWalk):
     def leave(self, *, again: bool) -> None:
         self.lines.append("continue;" if again else "break;")
 
-    def end_dead(self) -> None: ...
-
 
 def _indented(lines: Sequence[str]) -> list[str]:
     """Return lines of C, indented according to their braces."""

@@ -174,9 +174,8 @@ class KernelWalk(ABC):
     def leave(self, *, again: bool) -> None:
         """Emit ``continue`` if ``again`` is true, otherwise ``break``."""
 
-    @abstractmethod
-    def end_dead(self) -> None:
-        """Mark the current end of the emitted code as unreachable."""
+    def end_dead(self) -> None:  # noqa: B027
+        """Mark the current end of the emitted code as unreachable, where a target needs it."""
 
     # Types
 

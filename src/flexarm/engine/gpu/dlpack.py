@@ -1,6 +1,7 @@
 """Arrays shared in place with torch, JAX, CuPy and NumPy through DLPack."""
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +28,6 @@ class _Tensor(ctypes.Structure):
 
 
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class _Managed(ctypes.Structure):
@@ -48,7 +48,7 @@ class _Versioned(ctypes.Structure):
 
 _python = ctypes.PyDLL(None)
 _python.PyCapsule_New.restype = ctypes.py_object
-_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, _Destructor)
+_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, _Deleter)
 _python.PyCapsule_IsValid.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
 _python.PyCapsule_GetPointer.restype = ctypes.c_void_p
 _python.PyCapsule_GetPointer.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
@@ -69,7 +69,7 @@ def _drop(capsule: int) -> None:
             _lent.pop(_python.PyCapsule_GetPointer(capsule, name), None)
 
 
-_returned, _dropped = _Deleter(_return), _Destructor(_drop)
+_returned, _dropped = _Deleter(_return), _Deleter(_drop)
 
 
 class DeviceArray:
@@ -154,7 +154,7 @@ def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | N
     tensor = ctypes.cast(address, ctypes.POINTER(_Managed)).contents.tensor
     actual_shape = tuple(tensor.shape[: tensor.ndim])
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
-    rows = tuple(_product(shape[k + 1 :]) for k in range(len(shape)))
+    rows = tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
     doubles = (tensor.code, tensor.bits, tensor.lanes) == (FLOAT, 64, 1)
     # The stride along an axis of length 1 is arbitrary.
     wrong_strides = strides is not None and any(
@@ -166,10 +166,3 @@ def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | N
             f"with {tensor.bits} bits per number"
         )
     return int(tensor.data or 0) + int(tensor.byte_offset)
-
-
-def _product(numbers: Sequence[int]) -> int:
-    product = 1
-    for number in numbers:
-        product *= number
-    return product

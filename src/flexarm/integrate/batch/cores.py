@@ -254,12 +254,6 @@ def _spread_limits(lanes: Sequence[Sequence[StateLimit]]) -> tuple[StateLimit, .
     )
 
 
-def runs_in_series(task: InitialValueProblem, method: Method) -> bool:
-    """Return whether compiled code can integrate a run from start to end without Python."""
-    actuators = task.motion.actuators
-    return method.adaptive and not actuators.event_functions and not actuators.sampled
-
-
 class RunBlock:
     """Block of memory in which compiled code computes runs, one group of lanes after the other.
 
@@ -431,7 +425,8 @@ class CoreRuns:
 
     def _block(self, tasks: Sequence[InitialValueProblem]) -> RunBlock | None:
         """Return memory for runs with given problems in its lanes; None if they need Python."""
-        if not all(runs_in_series(task, self.method) for task in tasks):
+        acting = [task.motion.actuators for task in tasks]
+        if not self.method.adaptive or any(x.event_functions or x.sampled for x in acting):
             return None
         m = lane_state(tasks, self.method)
         return None if m is None else RunBlock(m, len(tasks), self._inputs, self._rows)

@@ -28,12 +28,12 @@ from flexarm.integrate.batch.runs import Keep, RunArrays, Runs
 from flexarm.integrate.batch.variations import (
     Columns,
     Rows,
-    RunNumber,
     Variations,
     columns_of,
     constant_columns,
     coordinate_units,
     distinct,
+    numbered,
     read_rows,
     refuse_alone,
     row_codes,
@@ -261,7 +261,7 @@ def _bases(
     bases: list[InitialValueProblem] = []
     equations: dict[int, Equation] = {}
     for k, chosen in zip(given.firsts, options, strict=True):
-        with RunNumber(k, given.count):
+        with numbered(k, given.count):
             key = int(given.arm_of[k]) if given.count else 0
             if key not in equations:
                 run_arm = change_arm(arm, given.row("parameters", k) or {})

@@ -6,6 +6,7 @@ of which a few numbers change from run to run.
 
 import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -139,14 +140,6 @@ def coordinate_units(model: Model) -> dict[str, str]:
     axes = {axis.name: axis.unit for axis in model.axes}
     units = {name: axes.get(name, "1") for name in model.names}
     return units | {f"{name}.rate": f"{unit}/s" for name, unit in units.items()}
-
-
-def unknown_start(model: Model, name: str) -> SimulationError:
-    """Return the error for an unknown name of an initial coordinate or rate (``NAME.rate``)."""
-    coordinate, names = name.removesuffix(".rate"), ", ".join(model.names)
-    return SimulationError(
-        f"starts: there is no coordinate '{coordinate}'. The coordinates are {names}."
-    )
 
 
 def refuse_alone(model: Model, start: Iterable[str] = ()) -> None:
@@ -329,7 +322,7 @@ class Variations:
     def check(self) -> None:
         """Raise a SimulationError that names the first run whose initial state is not valid."""
         for k, error in self.faults():
-            with RunNumber(k, self.count):
+            with numbered(k, self.count):
                 raise error
 
     def faults(self) -> Iterator[tuple[int, SimulationError]]:
@@ -339,7 +332,14 @@ class Variations:
         for name, places in self._places.items():
             unknown = (places[self.base_of] < 0) & ~np.isnan(self.starts[name])
             for k in np.flatnonzero(unknown).tolist():
-                yield k, unknown_start(self.bases[self.base_of[k]].equation.model, name)
+                names = ", ".join(self.bases[self.base_of[k]].equation.model.names)
+                yield (
+                    k,
+                    SimulationError(
+                        f"starts: there is no coordinate '{name.removesuffix('.rate')}'. "
+                        f"The coordinates are {names}."
+                    ),
+                )
         for first in range(0, self.count, STATES_AT_ONCE):
             rows = slice(first, first + STATES_AT_ONCE)
             states, bases = self.states(rows), self.base_of[rows]
@@ -373,16 +373,10 @@ def equal_groups(numbers: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
 
-class RunNumber:
-    """Context that prefixes the number of a run to error messages."""
-
-    def __init__(self, k: int, count: int) -> None:
-        self._words = f"run {k + 1} of {max(count, 1)}"
-
-    def __enter__(self) -> None:
-        """Enter the context."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Prefix an error's message with the number of the run."""
-        if isinstance(error, FlexarmError):
-            raise type(error)(f"{self._words}: {error}") from error
+@contextmanager
+def numbered(k: int, count: int) -> Iterator[None]:
+    """Prefix the messages of errors in a ``with`` block with the number of a run."""
+    try:
+        yield
+    except FlexarmError as error:
+        raise type(error)(f"run {k + 1} of {max(count, 1)}: {error}") from error

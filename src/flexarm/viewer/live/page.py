@@ -120,7 +120,9 @@ def live_page(prepared: Prepared) -> str:
         "warning": "",
         "live": "",
         "arms": [drawn],
-        "rest": None if equilibrium_ is None else _drawn_state(model, equilibrium_.point.q),
+        "rest": None
+        if equilibrium_ is None
+        else states(model, equilibrium_.point.q[None], model.start_references[None])[0].tolist(),
         "limits": _limits(model),
         "simulation": _simulation(
             arm, module, tuning, [watch.what for watch in live_state_limits(task)]
@@ -241,12 +243,6 @@ def _static_equilibrium(arm: LiveArm) -> Equilibrium | None:
         return equilibrium(arm.model)
     except FlexarmError:
         return None
-
-
-def _drawn_state(model: Model, q: Array) -> list[float]:
-    """Return the state of the arm at coordinates q as the page draws it."""
-    drawn_state: list[float] = states(model, q[None], model.start_references[None])[0].tolist()
-    return drawn_state
 
 
 def _scale_states(rest_position: Array, plucked: list[dict[str, Any]]) -> Array:
