@@ -98,7 +98,7 @@ LONG_EXAMPLES = (
 )  # fmt: skip
 
 
-@pytest.mark.few(36)
+@pytest.mark.few(28)
 @pytest.mark.parametrize(
     ("page", "number"),
     [

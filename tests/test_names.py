@@ -119,6 +119,7 @@ def test_names_that_try_to_be_code_come_back(k: int, tmp_path: Path,
     assert check_names(KNOWN[k], tmp_path, k) == "accepted"
 
 
+@pytest.mark.campaign
 def test_some_names_by_chance_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_seeds(range(SAMPLE), tmp_path, monkeypatch)
 

@@ -103,6 +103,7 @@ def test_an_arm_at_rest_states_the_error_of_its_deflection() -> None:
     assert run.errors.shapes < 1.05 * true
 
 
+@pytest.mark.campaign
 def test_joints_on_springs_begin_in_balance_to_rounding_and_count_as_at_rest() -> None:
     """By shooting the tips are (-20.2497, -180.862) mm and (-5.00879, -83.2220) mm off."""
     run = at_rest(SPRUNG)
@@ -162,6 +163,7 @@ def test_frequencies_about_a_bent_and_twisted_state_state_their_errors() -> None
         assert errors.total < 1.1 * true
 
 
+@pytest.mark.campaign
 def test_linear_links_state_the_error_of_their_theory() -> None:
     """A link that hangs is stiffened by its weight, which linear theory does not know."""
     text = (
@@ -181,6 +183,7 @@ def test_linear_links_state_the_error_of_their_theory() -> None:
     assert errors.model == pytest.approx(1 - slow[0] / slow[1], rel=0.05)
 
 
+@pytest.mark.campaign
 def test_joints_that_nothing_holds_settle_in_the_richer_arm_too() -> None:
     text = (
         "flexarm: 1\nname: hung\ngravity: [0, -9.81, 0]\nstart: equilibrium\nlinks:\n"

@@ -18,6 +18,7 @@ def ledger() -> Any:
     sys.path.remove(folder)
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "size", [(3, 2, 2), (3, 3, 1), pytest.param((4, 4, 2), marks=pytest.mark.campaign)]

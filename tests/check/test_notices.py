@@ -436,6 +436,7 @@ def test_more_damping_than_a_link_takes_is_named_by_mode_alone() -> None:
     notices(3 * link(f"{two_shapes}\n    {found[1]}"))  # is taken
 
 
+@pytest.mark.campaign
 def test_damping_of_a_link_that_slides_is_compared_at_its_length() -> None:
     limits = ", limits: {lower: 0.3, upper: 1.0}"
     sliding = SLIDING.replace("position: START}", f"position: 0.7}}{limits}")

@@ -85,6 +85,7 @@ def test_nodes_bend_smoothly_and_errors_grow_with_the_power_of_the_deflection(
     assert one["mass_matrix"] == pytest.approx(0.0, abs=0.02)  # type: ignore[index]
 
 
+@pytest.mark.campaign
 def test_the_curve_is_printed_for_what_differs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -345,6 +345,7 @@ def test_text_and_document_have_the_same_entries(capsys: pytest.CaptureFixture[s
     assert eval(found["M"][2][3]) == pytest.approx(1.42206, abs=5e-6)
 
 
+@pytest.mark.campaign
 def test_no_entry_keeps_the_square_of_a_sine_or_the_first_joint_s_angle_in_the_mass_matrix(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

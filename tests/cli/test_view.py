@@ -48,6 +48,7 @@ def test_view_overwrites_a_page_only_when_forced(
     assert out.read_text(encoding="utf-8") != "mine"
 
 
+@pytest.mark.campaign
 def test_view_compares_runs_by_the_names_of_their_files(run: Path) -> None:
     others = [run.with_name(f"{name}.nc") for name in ("rise", "stand")]
     for other in others:

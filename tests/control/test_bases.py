@@ -137,6 +137,7 @@ def test_with_the_jacobian_of_a_fixed_base_the_tip_would_miss() -> None:
     assert np.abs(moved[6:] - rigid).max() > 0.05
 
 
+@pytest.mark.campaign
 def test_a_reaction_free_path_does_not_turn_the_base() -> None:
     arm = floating(3)
     model = flexarm.build(arm)
@@ -202,6 +203,7 @@ def test_a_law_keeps_to_its_motion_where_the_base_turns_right_over() -> None:
     assert off(run, motion.at(run.t)[0], ("joint1", "joint2")) < 1e-7
 
 
+@pytest.mark.campaign
 def test_feedforward_alone_moves_a_rigid_arm_on_a_free_base() -> None:
     arm = floating(3)
     motion = joint_move(flexarm.build(arm), {"joint1": 1.0, "joint2": -0.8}, TIMING)

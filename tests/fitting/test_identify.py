@@ -93,6 +93,7 @@ def test_a_search_says_how_far_from_the_minimum_it_ended(
     assert "all numbers are where the errors are least" in near.message
 
 
+@pytest.mark.campaign
 def test_steps_err_by_less_than_the_noise(file: Path, exact: dict[str, Any]) -> None:
     def fitted(noise: float) -> Fit:
         return flexarm.identify(

@@ -57,6 +57,7 @@ def test_a_lag_is_exact_for_what_is_cubic_between_samples() -> None:
     assert lagged(t, x, x, x[:, None], lag)[0] == pytest.approx(whole, rel=1e-12)
 
 
+@pytest.mark.campaign
 def test_a_filter_of_second_order_is_told(file: Path, exact: dict[str, Any]) -> None:
     t, clean = exact["time_s"], np.radians(exact["angle_deg"]) - OFFSET
     _, read, _ = lsim(([1.0], [0.1**2, 2 * 0.1, 1.0]), clean, t)

@@ -206,6 +206,7 @@ def test_arm_of_every_joint_kind_converges_with_order_four(kind: str) -> None:
     assert measured_orders(kind, points=3) == pytest.approx([4.0, 4.0], abs=0.2)
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=campaign_if("sliding" in kind)) for kind in JOINTS]

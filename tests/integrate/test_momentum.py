@@ -283,6 +283,7 @@ def test_a_momentum_that_nothing_gave_is_an_error() -> None:
     assert wrong.error > 0.3 / (23 * max(sizes))
 
 
+@pytest.mark.campaign
 def test_momentum_and_impulse_are_kept_in_files(tmp_path: Path) -> None:
     run = flexarm.simulate(pushed(gravity=[0, 0, -1]), t_end=0.5, dt=0.1)
     run.save(tmp_path / "run.nc")

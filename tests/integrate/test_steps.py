@@ -96,6 +96,7 @@ def test_an_error_of_a_rotor_that_a_servo_holds_is_its_own() -> None:
         assert measure(m, error) == pytest.approx(own.max(), rel=1e-6)
 
 
+@pytest.mark.campaign
 def test_contacts_that_are_far_make_no_smaller_steps() -> None:
     """But for a share of the tolerance, which is left for what they make of errors."""
     free = changed("driven-link-payload", {"links.1.damping": 0.1})

@@ -50,6 +50,7 @@ def test_equal_planes_are_told_apart_from_the_first_turn_on() -> None:
     assert gap == pytest.approx([0, 4, 16], abs=1e-8)
 
 
+@pytest.mark.campaign
 def test_a_sweep_does_not_depend_on_its_number_of_points() -> None:
     """Coarse steps are halved until shapes are alike, so both follow the same modes."""
     arm = de_luca("{kind: loaded, root: held, bending_y: 2}")

@@ -136,6 +136,7 @@ LOCKED = {
 FREE = {5.0: (25.8932471, 44.5525003, 96.3077584)}
 
 
+@pytest.mark.campaign
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("angle", "expected"), LOCKED.items())
 def test_elements_converge_to_the_locked_arm(angle: float, expected: tuple[float, ...]) -> None:

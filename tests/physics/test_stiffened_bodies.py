@@ -128,6 +128,7 @@ def true_slopes(tangent: Any, nodes: Array, mass: Array, spin: float) -> Array:
     return np.asarray((after - before) / spin**2)
 
 
+@pytest.mark.campaign
 def test_spin_stiffens_as_springs_of_true_length_do(tmp_path: Path) -> None:
     body, tangent, nodes, mass = spring_lattice()
     slopes = (4 * true_slopes(tangent, nodes, mass, 10) - true_slopes(tangent, nodes, mass, 20)) / 3

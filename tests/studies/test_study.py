@@ -273,6 +273,7 @@ def test_a_gpu_finds_the_same_rows(tmp_path: Path, numbers: bool) -> None:
         assert there[name] == pytest.approx(here[name], rel=2e-3, nan_ok=True)
 
 
+@pytest.mark.campaign
 @pytest.mark.usefixtures("emulated_gpu")
 def test_designs_in_arrays_are_what_each_is_by_itself() -> None:
     parameters = {"start.joint1.rate": [-1, 1]}

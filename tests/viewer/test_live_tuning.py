@@ -112,6 +112,7 @@ def test_an_arm_whose_payload_is_taken_away_swings_on(tmp_path: Path) -> None:
     assert live.tuned.unladen.square > 20 * live.tuned.laden.square
 
 
+@pytest.mark.campaign
 def test_of_a_payload_that_is_all_that_has_mass_a_hundredth_stays(tmp_path: Path) -> None:
     link = {"joint": {"kind": "revolute"}, "length": 1.0, "body": {"mass": 0.0}}
     whole = {"flexarm": 1, "name": "stick", "payload": {"mass": 2.0}, "links": [link]}
