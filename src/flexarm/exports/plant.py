@@ -387,7 +387,7 @@ class Plant:
         )  # fmt: skip
 
     def dependencies(self) -> tuple[Array, Array]:
-        """Return which rates and outputs depend on which of t, x, u, as two matrices of 0 and 1.
+        """Return two matrices of 0 and 1: whether state rates, and outputs, depend on t, x and u.
 
         Rows are rates or outputs, columns are t, x and u. With brakes or dry friction all
         accelerations depend on all arguments, since the force that locks a joint does.

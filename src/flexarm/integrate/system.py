@@ -106,7 +106,7 @@ def channel(s: System, c: int, t: float, order: int) -> float:
 
 @kernel
 def moving(s: System) -> int:
-    """Return 1 if any channel varies within its current piece, else 0."""
+    """Return 1 if any input, motion or load varies within its current interval, else 0."""
     for c in range(s.channels):
         for k in range(3, 7):
             if s.pieces[s.current[c] * PIECE + k] != 0.0:

@@ -343,7 +343,7 @@ class Modes(Summarised):
 
     @property
     def posture(self) -> str:
-        """Text with state and position of each joint; for elastic joints the motor's position."""
+        """Text: free, held or locked, and the position, of each joint, and of motors."""
         texts, q = [], self.equilibrium.point.q
         for axis in self.model.axes:
             if axis.name in self.states:

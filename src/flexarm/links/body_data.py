@@ -51,7 +51,7 @@ class BodyData(ABC):
 
     @property
     def stiffens(self) -> bool:
-        """Return whether loads stiffen the body, as second-order data from a file describe."""
+        """Return whether there are second-order displacements, so that loads stiffen it."""
         return False
 
     @property

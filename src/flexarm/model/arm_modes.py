@@ -167,7 +167,7 @@ def _counts(arm: Arm, index: int) -> Counts:
 
 @dataclass(frozen=True)
 class SmallMotions:
-    """Stiffness matrix and weighted modes of an arm with many basis functions per link."""
+    """Stiffness matrix, and modes times mass matrix, of an arm with many shapes per link."""
 
     model: Model
     q: Array  # posture, (n,)

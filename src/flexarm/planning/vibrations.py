@@ -148,7 +148,7 @@ def _servo(tangent: Tangent, servo: Servoed) -> tuple[Array, float, float]:
 
 
 def _force(tangent: Tangent, whole: LinearModel, name: str, s: Complex) -> Complex:
-    """Return the generalised force per unit target of a joint at eigenvalues s, shape (n, k).
+    """Return the generalised forces (n, k) by a unit set-point of a joint, at k eigenvalues s.
 
     The target is a servo's or a prescribed coordinate.
     """
