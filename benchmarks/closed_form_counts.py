@@ -6,8 +6,6 @@ I + skew), as it is compiled and with every entry multiplied out, beside the cou
 
 import argparse
 import json
-from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,7 @@ from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.model_file import example_arm
 from flexarm.model import Model, build
 from flexarm.studies.compare import operation_counts
-from flexarm_papers.theodore.counts import PRINTED_2
-from flexarm_papers.theodore.robot import inertia_count
-from flexarm_papers.theodore.ways import TURNS, Way
+from flexarm_papers.theodore.counts import PRINTED_2, cell_grid, count, off
 from flexarm_papers.theodore.written import written_out
 from report import table, write
 
@@ -60,53 +56,14 @@ def _row(robot: str, kind: str) -> dict[str, Any]:
     }
 
 
-def ways(robot: str, kind: str) -> Iterator[Way]:
-    """List the readings that are tried for a cell of Table 2."""
-    arm = robot.partition(" ")[0]
-    slides = arm.endswith("P")
-    for name, terms, joined, order, factored, named in product(
-        [reading for each, reading in TURNS if each == arm],
-        list(product((True, False), repeat=2)) if slides else [(True, True)],
-        ("entry", "body", "element") if kind == "elements" else ("entry", "body"),
-        (9, 1),
-        (False, True),
-        (True, False) if kind == "modes" else (True,),
-    ):
-        yield Way(arm=name, hub=terms[0], material=terms[1], joined=joined, order=order,
-                  nested=factored, named=named)  # fmt: skip
-    if arm == "RR":
-        for named, order in product((True, False), (9, 1)):
-            yield Way(planes=2, named=named, order=order)
-            yield Way(identities=False, named=named, order=order)
-
-
 def _nearest(robot: str, kind: str) -> dict[str, Any]:
-    """Find the reading whose counts come nearest to the printed ones."""
-    printed = PRINTED_2[robot, kind]
-    tried = {way: inertia_count(robot, kind, way) for way in ways(robot, kind)}
-
-    def off(way: Way) -> float:
-        return max(abs(a / b - 1) for a, b in zip(tried[way], printed, strict=True))
-
-    best = min(tried, key=off)
-    return {"tried": len(tried), "count": tried[best], "off": off(best), "how": _words(best)}
-
-
-def _words(way: Way) -> str:
-    """Say what a reading has that the first one has not."""
-    said = {
-        way.arm: {"axis": "slides parallel to the joint axis", "parallel": "parallel axes",
-                  "crossed": "axes crossed twice"}.get(way.arm, ""),
-        "hub": "" if way.hub else "no part in the hub",
-        "material": "" if way.material else "points at fixed places",
-        "identities": "" if way.identities else "sines squared stay",
-        "joined": "" if way.joined == "entry" else f"terms joined per {way.joined}",
-        "order": "" if way.order > 1 else "first order in deflections",
-        "nested": "factored" if way.nested else "",
-        "named": "" if way.named else "tip angles multiplied out",
-        "planes": "" if way.planes == 1 else "two planes",
-    }  # fmt: skip
-    return ", ".join(filter(None, said.values())) or "multiplied out"
+    """Return the reading whose counts come nearest to the printed ones."""
+    tried = cell_grid(robot, kind).readings()
+    best = min(tried, key=lambda x: off(robot, kind, x))
+    first = dict(tried[0].taken)
+    how = ", ".join(f"{name}: {way}" for name, way in best.taken if way != first[name])
+    return {"tried": len(tried), "count": count(robot, kind, best),
+            "off": off(robot, kind, best) / 100, "how": how or "multiplied out"}  # fmt: skip
 
 
 def _nearest_table(rows: list[dict[str, Any]]) -> str:
@@ -170,18 +127,17 @@ of elements are summed. The paper does not say how terms were joined, factored o
 integrals of its Algorithm 1 are computed again, by independent code
 (`flexarm_papers.theodore.robot`), under all combinations of these choices: terms joined per entry,
 body or element; first or all orders in the deflections; factored or not; tip angles named or
-multiplied out. RR is also tried in two planes, RRR with three arrangements of its axes. RP and RRP
-are tried with each sliding direction, with and without the part in the hub, and with points that
-move along the shapes or stay. *Off* is the larger of both relative differences. With so many
-combinations one may agree by chance."""
+multiplied out. RRR is tried with three arrangements of its axes, RP and RRP with and without the
+part in the hub, and with points that move along the shapes or stay. *Off* is the larger of both
+relative differences. The readings are those of `flexarm reproduce theodore-1995 --item table-2`,
+where counts within 5 % agree: three do in some reading, seven in none."""
 
 _SHOWN = """One reading gives the counts of RR with modes, with and without payload, within 5 %: tip
 angles multiplied out, bodies counted separately. Counts of elements come near the paper's only to
 first order in the deflections, counts of modes only with all orders. This difference explains why
-the paper finds less than half as many operations for elements. No reading gives the count of RRR;
-the count of RP follows only for a beam parallel to the axis of the first joint. `composite` takes
-more operations for RP, since it includes the motion of points along the shapes and the change of
-the integrals with the length."""
+the paper finds less than half as many operations for elements. No reading gives the counts of RRR
+and RP. `composite` takes more operations for RP, since it includes the motion of points along the
+shapes and the change of the integrals with the length."""
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from flexarm_papers.theodore.robot import inertia_count
+from flexarm_papers.theodore.ways import Way
 from flexarm_papers.theodore.written import nested, written_out
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -41,7 +43,7 @@ def test_algorithm_1_over_polynomials_counts_what_the_printed_equations_have(
     monkeypatch.syspath_prepend(str(FOLDER))
     counts = import_module("closed_form_counts")
     model = counts.Lagrange.paper_model(counts.build(counts.example_arm(sample_name)))
-    assert counts.inertia_count(robot, "modes", counts.Way()) == counts._written_out(model)
+    assert inertia_count(robot, "modes", Way()) == counts._written_out(model)
 
 
 def test_a_factored_entry_is_counted_as_with_a_pencil() -> None:

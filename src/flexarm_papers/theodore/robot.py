@@ -118,7 +118,7 @@ class Robot:
         self.axes = [_sum([self._times(c, x), self._times(s, y)]),
                      _sum([self._times(_minus(s), x), self._times(c, y)]), z]  # fmt: skip
         if bends:
-            across = [1, 2][: self.way.planes]
+            across = [1]
             shapes = [self._straight(0, {(): LENGTH}), *self._shapes(across, {(): LENGTH})]
             self._beam(shapes, {(): DENSITY * LENGTH}, None)
             self._bend(shapes, {(): LENGTH}, 0)
@@ -132,7 +132,7 @@ class Robot:
         length = self._coordinate("length")
         place = list(self.place)
         span: Polynomial = {((length, 1),): 1.0}
-        across = [0, 1][: self.way.planes]
+        across = [0]
         shapes = [self._straight(2, span), *self._shapes(across, span)]
         self._beam(shapes, {((length, 1),): DENSITY}, length)
         self.hubs.append(self._inside(place, length))
@@ -273,8 +273,6 @@ class Robot:
 
     def _sine_and_cosine(self, q: int) -> tuple[Polynomial, Polynomial]:
         s, c = self.ring.sine_and_cosine({((q, 1),): 1.0})
-        if not self.way.identities:
-            self.ring.relations.clear()
         sine: Polynomial = {((s, 1),): 1.0}
         cosine: Polynomial = {((c, 1),): 1.0}
         self.rates[s], self.rates[c] = {q: cosine}, {q: _minus(sine)}

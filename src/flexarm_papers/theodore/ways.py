@@ -13,9 +13,7 @@ TURNS = {
     ("RRR", "parallel"): (0, 0, 0),
     ("RRR", "crossed"): (1, 1, 0),
     ("RP", ""): (1, 0),
-    ("RP", "axis"): (0, 0),
     ("RRP", ""): (1, 1, 0),
-    ("RRP", "axis"): (1, 0, 0),
 }
 
 
@@ -23,15 +21,12 @@ TURNS = {
 class Way:
     """A reading of the paper's arm and of how its entries are written."""
 
-    # What the paper shows in no figure: whether a sliding link goes across the link before in its
-    # plane of turning ("") or parallel to its joint's "axis" (by eqs. 1 and 6 never along it);
-    # whether joint axes of RRR are as in the samples (""), "parallel", or "crossed" twice.
+    # Whether joint axes of RRR are as in the samples (""), "parallel", or "crossed" twice.
     arm: str = ""
     # hub, material: whether the beam's part in the hub counts, and whether points move along the
     # shapes.
     hub: bool = True
     material: bool = True
-    identities: bool = True  # whether squares of sines are rewritten
     # Like terms are joined within an "entry", or within a "body" (a link, hub part, payload) or an
     # "element" only, whose matrices are then added.
     joined: str = "entry"
@@ -39,4 +34,3 @@ class Way:
     # Whether entries are factored, most frequent factor first, instead of multiplied out.
     nested: bool = False
     named: bool = True  # whether the angle of a tip is worked out once
-    planes: int = 1  # planes in which links bend
