@@ -11,7 +11,6 @@ from scipy.spatial.transform import Rotation
 
 from flexarm.arm.section import Section
 from flexarm.links.base import Shapes, Span
-from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.imported.file import inspect_stations
 from tests.links.spans import curves_of
 from tests.links.strips import (
@@ -47,7 +46,7 @@ def frequencies(data: Shapes, modal: Array | None = None) -> Array:
 
 def fact(path: Path, label: str) -> str:
     """Return the first line of a report with this label."""
-    return next(text for name, text in modal_data_report(path, SPAN).facts if name == label)
+    return next(text for name, text in inspect_stations(path, SPAN)[0].facts if name == label)
 
 
 def station_values(data: Shapes) -> tuple[Array, Array]:
@@ -93,7 +92,7 @@ def test_the_documented_station_table_is_read(tmp_path: Path) -> None:
 
 
 def test_the_report_prints_everything_that_was_checked(tmp_path: Path) -> None:
-    report = modal_data_report(write(tmp_path, strip()), SPAN)
+    report, _ = inspect_stations(write(tmp_path, strip()), SPAN)
     text = "\n".join(report.lines())
     assert "strip: 3 modes at 9 stations" in text
     for line in (

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from flexarm.errors import ModelError
-from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.imported.file import inspect_stations
 from tests.links.strips import SPAN, blocks, changed, read, refusal, strip, write
 
@@ -81,7 +80,7 @@ def test_a_modal_mass_is_noted_when_1_percent_off_and_refused_at_20(
     tmp_path: Path, factor: float, notes: int, errors: int
 ) -> None:
     content = changed(strip(31), M=[1.5 * factor, 1.5, 1.5])
-    report = modal_data_report(write(tmp_path, content), SPAN)
+    report, _ = inspect_stations(write(tmp_path, content), SPAN)
     words = "off the modal mass that the shapes and the file's masses give"
     assert sum(words in note for note in report.notes) == notes
     assert sum(words in error for error in report.errors) == errors
@@ -90,7 +89,7 @@ def test_a_modal_mass_is_noted_when_1_percent_off_and_refused_at_20(
 def test_a_modal_mass_smaller_than_rigid_motion_allows_is_noted(tmp_path: Path) -> None:
     # The first mode carries 97 % of the strip's moment of inertia: M cannot be 5 % smaller.
     for modal, noted in ((1.5, False), (1.42, True)):
-        report = modal_data_report(write(tmp_path, changed(strip(31), M=[1.5, modal, 1.5])), SPAN)
+        report, _ = inspect_stations(write(tmp_path, changed(strip(31), M=[1.5, modal, 1.5])), SPAN)
         assert any("negative eigenvalue" in note for note in report.notes) == noted
 
 

@@ -14,7 +14,8 @@ from flexarm.arm.section import Section
 from flexarm.arm.shapes import Loaded
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links.base import Direction, Shapes, Span, SpanCurves
-from flexarm.links.families.tabulated import TabulatedShapes, modal_data_report, write_modal_data
+from flexarm.links.families.tabulated import TabulatedShapes, write_modal_data
+from flexarm.links.imported.file import inspect_stations
 from flexarm.links.integrals import integrate
 from tests.links.spans import curves_of, fitted
 from tests.links.strips import (
@@ -78,7 +79,7 @@ def test_matrices_come_back_to_rounding(tmp_path: Path) -> None:
     assert back.mass is not None
     assert back.mass == pytest.approx(exact_mass(), rel=1e-12, abs=1e-12)
     assert back.damping == pytest.approx(given.damping, rel=1e-12, abs=1e-12)
-    assert modal_data_report(path, SPAN).notes == []
+    assert inspect_stations(path, SPAN)[0].notes == []
 
 
 @pytest.mark.few(1)
@@ -149,7 +150,7 @@ def test_a_section_that_jumps_is_written_as_lumps_of_exact_mass_and_centre(tmp_p
     path = tmp_path / "link.yaml"
     write_modal_data(path, shapes, span, stations=24)
     assert "station_mass" in path.read_text(encoding="utf-8")
-    report = modal_data_report(path, span)
+    report, _ = inspect_stations(path, span)
     centre = (4.0 * 0.25 + 1.4 * 0.85) / 5.4
     assert report.errors == []
     facts = dict(report.facts)
@@ -166,7 +167,7 @@ def test_a_tapered_section_is_written_per_length_and_fits_itself(tmp_path: Path)
     shapes = replace(closed_form().some([0, 1, 2]), edges=SPAN.edges, damping=None)
     path = tmp_path / "link.yaml"
     write_modal_data(path, shapes, span, stations=31)
-    report = modal_data_report(path, span)
+    report, _ = inspect_stations(path, span)
     by_file, by_section = (text for label, text in report.facts if label == "modal mass")
     assert by_file.split(" off")[0] == by_section.split(" off")[0]
     assert float(re.findall(r"([\d.e-]+) %", by_file)[0]) < 0.01
@@ -213,7 +214,7 @@ def test_a_stiffness_unlike_that_of_the_section_is_noted(tmp_path: Path) -> None
     # K of 0.8^2 times: the measured frequencies are 20 % lower, as those of a loose clamp.
     lower = [0.8 * f for f in strip()["frequencies"]]
     path = write(tmp_path, changed(strip(31), frequencies=lower))
-    (note,) = modal_data_report(path, SPAN).notes
+    (note,) = inspect_stations(path, SPAN)[0].notes
     assert note.startswith(
         "frequencies: the stiffness is up to 36 % off that of the link's section"
     )

@@ -5,33 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice, Tabulated
-from flexarm.arm.side_files import SideFile
 from flexarm.errors import ShapeError
 from flexarm.io.model_file import dumps, write_text
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes, Span
-from flexarm.links.imported.data import Findings
 from flexarm.links.imported.file import inspect_stations
 from flexarm.links.imported.readers.stations import ModalFile, StationMode, Units
 from flexarm.links.integrals import integrate
 from flexarm.spatial import Array
-
-
-def modal_data_report(file: str | Path | SideFile, span: Span) -> Findings:
-    """Return the report on a file of modal data for a span, including errors.
-
-    Parameters
-    ----------
-    file
-        The file, or its path.
-    span
-        The flexible span to which the data apply.
-
-    Raises
-    ------
-    ModelError
-        If the file cannot be read, or its keys and counts do not fit.
-    """
-    return inspect_stations(file, span)[0]
 
 
 def write_modal_data(

@@ -12,8 +12,8 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Tabulated
 from flexarm.links import discretisation
 from flexarm.links.base import DIRECTIONS, LABELS, Direction, Shapes, Span
-from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.fields import Amounts
+from flexarm.links.imported.file import inspect_stations
 from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.bodies.material import (
     CUBIC,
@@ -288,7 +288,7 @@ class LinkBody(ABC):
         shapes = self.part.link.shapes
         if not isinstance(shapes, Tabulated):
             return []
-        return list(modal_data_report(shapes.side_file, self.part.beam.span).lines())
+        return inspect_stations(shapes.side_file, self.part.beam.span)[0].lines()
 
     def directions(self, q: Array) -> list[Direction | None]:
         """Return the main direction of each amplitude; None for bodies other than beams."""
