@@ -57,8 +57,8 @@ def summary(results: Sequence[Result]) -> list[str]:
     numbers = ", ".join(f"{n} {verdict.value}" for verdict, n in counted.items())
     lines.append(f"{sum(counted.values())} statements: {numbers}.")
     for verdict, head in LISTED.items():
-        named = dict.fromkeys(_short(x) for x in statements(results) if x.verdict is verdict)
-        if verdict in (Verdict.REPRODUCED, Verdict.UNTESTED):  # by item: these need no comment
+        named = dict.fromkeys(x.says for x in statements(results) if x.verdict is verdict)
+        if verdict not in (Verdict.REFUTED, Verdict.CORRECTED):  # by item: they are many
             by_item = [(x.item.title, totals([x])[verdict]) for x in results]
             named = dict.fromkeys(f"{title} ({n})" for title, n in by_item if n)
         if named:
@@ -84,13 +84,6 @@ def markdown(results: Sequence[Result], figures: str, folder: Path) -> str:
             write_whole(folder / f"{name}.png", draw(figure), force=True)
             parts.append(f"![{figure.title}]({figures}/{name}.png)\n\n`{command(result)}`")
     return "\n\n".join(parts) + "\n"
-
-
-def _short(statement: Statement) -> str:
-    """Return a statement with the share of readings in which it holds."""
-    held, tried = statement.share
-    share = f" ({held} of {tried})" if statement.verdict is Verdict.DEPENDS else ""
-    return f"{statement.says}{share}"
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:
@@ -178,8 +171,9 @@ def _section(result: Result) -> list[str]:
     """Return the section of an item: figures, text, verdicts, command, folded tables."""
     parts = [f'<h2 id="{result.key}">{_e(result.item.title)}</h2>']
     for name, figure in result.figures():
-        caption = f"<figcaption>{_e(figure.reading)}</figcaption>" if figure.reading else ""
-        parts.append(_card(f"<figure>{inline(figure, name)}{caption}</figure>"))
+        caption = f"<details><summary>reading</summary>{_e(figure.reading)}</details>"
+        parts.append(_card(f"<figure>{inline(figure, name)}{caption if figure.reading else ''}"
+                           "</figure>"))  # fmt: skip
     if result.found.text:
         parts.append(f"<p>{_e(result.found.text)}</p>")
     for each in result.found.statements:

@@ -72,10 +72,10 @@ class Kind:
 
 
 # One measure per kind of statement, the same for all papers.
-HISTORY = Kind("history", "rms difference over the standard deviation", Limit(high=20.0, unit="%"))
-PEAK = Kind("peak", "difference of the ranges", Limit(high=10.0, unit="%"))
-FREQUENCY = Kind("frequency", "difference of the frequencies", Limit(high=5.0, unit="%"))
-COUNT = Kind("count", "difference from the printed count", Limit(high=5.0, unit="%"))
+HISTORY = Kind("history", "distance (rms over standard deviation)", Limit(high=20.0, unit="%"))
+PEAK = Kind("peak", "ranges off by", Limit(high=10.0, unit="%"))
+FREQUENCY = Kind("frequency", "frequencies off by", Limit(high=5.0, unit="%"))
+COUNT = Kind("count", "off by", Limit(high=5.0, unit="%"))
 
 
 def claim(number: str, low: float = -math.inf, high: float = math.inf, unit: str = "") -> Kind:
@@ -192,7 +192,7 @@ class Statement:
                 f"Not reproduced: fails in {count} cases, such as {worst.reading['case']}: {shown}."
             )
         near = min(self.decided, key=lambda x: limit.miss(x.value))
-        where = f" in any of {tried} readings; nearest with {near.reading}" if tried > 1 else ""
+        where = f" in any of {tried} readings, nearest" if tried > 1 else ""
         return f"Not reproduced{where}: {number} {limit.text(near.value)}, {limit} needed."
 
 

@@ -50,7 +50,7 @@ def test_a_summary_tells_the_finding_the_counts_and_the_share() -> None:
     assert summary([result()]) == [
         "One thing explains all.",
         "1 statements: 1 depends on what the paper leaves open.",
-        "Depends on what the paper leaves open: grows <fast> (1 of 2).",
+        "Depends on what the paper leaves open: Fig. 1: speed (1).",
     ]
 
 

@@ -62,7 +62,7 @@ def test_a_sentence_names_the_choice_that_matters_most_with_its_shares() -> None
         "20 %, below 10 % needed."
     )
     near = by(20, 12, 40).sentence
-    assert "in any of 6 readings; nearest with damping: 1 %, plane: y: distance 12 %" in near
+    assert "in any of 6 readings, nearest: distance 12 %" in near
 
 
 def test_a_run_that_failed_decides_nothing_and_one_that_diverged_does() -> None:

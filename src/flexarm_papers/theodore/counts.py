@@ -12,7 +12,7 @@ from flexarm_papers.runs import changed
 from flexarm_papers.theodore.robot import inertia_count
 from flexarm_papers.theodore.ways import TURNS, Way
 from flexarm_papers.theodore.written import Count
-from flexarm_papers.verdicts import COUNT, Statement, claim, general, measured, search, untested
+from flexarm_papers.verdicts import COUNT, Statement, claim, general, measured, search
 
 AT = "section 4.4"
 # Table 2 and section 4.4: multiplications and additions of the inertia matrix.
@@ -134,8 +134,7 @@ def table_2() -> Found:
         f"entries of M, {mixed} of which keep all powers of the deflections of modes and the first "
         "alone of elements. The printed counts come nearest to such a comparison of unlike forms.",
         text=f"One rule for all cells: {near_ones} of 10 are within 5 % in some reading, the "
-        "others in none. Written alike, elements mostly take more operations than modes, of which "
-        "they have twice as many.",
+        "others in none.",
     )  # fmt: skip
 
 
@@ -192,8 +191,6 @@ def efficiency() -> Found:
             general("computer algebra yields the most computationally efficient form", "section 6",
                     claim("printed operations over those of a compiled recursion", high=1.0,
                           unit="times"), over),
-            untested("the formula of Li & Sankar gives 44/49 and 92/102 for RR and RRR", AT,
-                     "that formula"),
         ),
         tables=(Table("Printed operations over those of the recursion", ("arm", "ratio"),
                       tuple((x, f"{y:.2f}") for x, y in over.items())),),

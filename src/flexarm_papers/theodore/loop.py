@@ -118,7 +118,7 @@ def closed_loop() -> Found:
                    tuple(curve(k, x.run.t, x.tip_parts[:, n]) for k, x in both.items()))
             for n, axis in enumerate("xy")
         ),
-        text="Gains and weights are not printed; joints follow their motion for any gains. The "
+        text="Joints follow their motion for any gains. The "
         "size of the tip's error depends on the direction of link 3, which Fig. 3 alone shows.",
     )  # fmt: skip
 
@@ -199,7 +199,7 @@ def _damped(bandwidth: float) -> float:
 
 def deflections(link: int) -> Found:
     """Compare deflection and rotation of a link's tip between modes and elements."""
-    readings, at = RESPONSE.readings(), f"section 5, Fig. {5 + link}"
+    readings, at = RESPONSE.readings(), f"Fig. {5 + link}"
 
     def lags(reading: Reading, beside: str) -> list[float]:
         t = _run("modes", reading).t
@@ -229,7 +229,7 @@ def deflections(link: int) -> Found:
             for name in drawn
         ),
         text="Both models move alike. A lag of elements is below a millisecond, a line's width in "
-        "the figure, and higher frequencies run ahead instead of behind.",
+        "the figure, and higher frequencies run ahead instead of behind." if link == 2 else "",
     )  # fmt: skip
 
 

@@ -28,6 +28,10 @@ WHOLE, OWN = "all flexible variables together", "each link's own block"
 PLANES = {"of joint 2": "y", "out of that of joint 2": "z"}
 GRID = every(ways(QUANTITY, WHOLE, OWN), ways(PLANE, *PLANES), TIP)
 STEP = 1e-3  # [m]
+NAMED = (
+    "A mode is named for the link with most of its elastic energy at each posture, since branches "
+    "of links 2 and 3 exchange their shapes where their frequencies meet. "
+)
 Rates = dict[tuple[int, int], Array]  # frequencies [rad/s] along the motion by link and mode
 
 
@@ -81,7 +85,7 @@ def _excess(reading: Reading, mode: int) -> Array:
 
 def eigenvalues(mode: int) -> Found:
     """Compare the frequencies of a mode of both links between modes and elements."""
-    readings, at = GRID.readings(), f"section 5, Fig. {8 + mode}"
+    readings, at = GRID.readings(), f"Fig. {8 + mode}"
     late = TIMES >= LATE
 
     def spread(reading: Reading, link: int) -> float:
@@ -120,9 +124,7 @@ def eigenvalues(mode: int) -> Found:
                           curve(f"link {n}, elements", TIMES, b, points=True))), reading=str(x))
             for x in drawn
         ),
-        text="A mode is named for the link with most of its elastic energy at each posture, since "
-        "branches of links 2 and 3 exchange their shapes where their frequencies meet. With all "
-        f"flexible variables together mode {mode} of link 2 varies by "
-        f"{min(spreads):.1f} to {max(spreads):.1f} % of its mean out of the plane of joint 2. In "
-        "link 2's own block it is constant there.",
+        text=(NAMED if mode == 1 else "") + f"With all flexible variables together mode {mode} of "
+        f"link 2 varies by {min(spreads):.1f} to {max(spreads):.1f} % of its mean out of the plane "
+        "of joint 2; in link 2's own block it is constant there.",
     )  # fmt: skip

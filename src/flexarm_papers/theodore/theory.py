@@ -223,11 +223,12 @@ def ranks() -> Found:
             search("H is positive semidefinite", REMARK,
                    claim("least eigenvalue over the largest", low=-1e-9), SENSES.readings(),
                    lambda x: least(x[DEFINITE])),
-            *(general(f"{name} is symmetric and positive definite", "section 4.3, appendix",
-                      positive, {x: _least(b[k], SIGNS)
-                                 for x, b in zip(POSTURES, blocks, strict=True)})
-              for name, k in (("M_ff", 3), ("M_rr - M_rf M_ff^-1 M_rf^T", 2),
-                              ("M_ff - M_rf^T M_rr^-1 M_rf", 4))),
+            general("M_ff and both Schur complements of M are symmetric and positive definite",
+                    "section 4.3, appendix", positive,
+                    {f"{name}, {x}": _least(block[k], SIGNS)
+                     for x, block in zip(POSTURES, blocks, strict=True)
+                     for name, k in (("M_ff", 3), ("M_rr - M_rf M_ff^-1 M_rf^T", 2),
+                                     ("M_ff - M_rf^T M_rr^-1 M_rf", 4))}),
             corrected("M^-1 is given by either of two partitioned formulas", "appendix",
                       claim("error of the blocks beside the diagonal", high=1e-12),
                       "the places of the two blocks beside the diagonal", as_printed=printed,
