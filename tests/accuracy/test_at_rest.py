@@ -7,7 +7,7 @@ import pytest
 
 import flexarm
 from flexarm.io.model_file import loads
-from flexarm.linear.refined import rest_errors
+from flexarm.linear.equilibrium import rest_errors
 from flexarm.mechanics.deformed import along
 from flexarm.model import Model
 from flexarm.runs.run import Run

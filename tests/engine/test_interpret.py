@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from flexarm.engine.interpret import Interpreted
+from flexarm.engine.compile import Interpreted
 from flexarm.loops.language import run_equations
 
 

@@ -1,10 +1,8 @@
 """Reference motions, control laws, stability analysis, and equilibria of held arms."""
 
 from flexarm.control.digital import sampled
-from flexarm.control.laws.decoupling import decoupling_law
-from flexarm.control.laws.feedforward import rigid_feedforward
+from flexarm.control.laws.decoupling import decoupling_law, link_decoupling_law
 from flexarm.control.laws.inversion import Inversion, stable_inversion
-from flexarm.control.laws.link_side import link_decoupling_law
 from flexarm.control.laws.lqr import (
     Observer,
     Regulator,
@@ -15,7 +13,7 @@ from flexarm.control.laws.lqr import (
     lqr_gain,
     lqr_law,
 )
-from flexarm.control.laws.pd import pd_law
+from flexarm.control.laws.pd import pd_law, rigid_feedforward
 from flexarm.control.margins import Margins
 from flexarm.control.reaction import BaseReaction, base_reaction
 from flexarm.control.sensors import Gauge, limited_law, measured_law, sensors

@@ -18,10 +18,11 @@ import numpy as np
 from flexarm.arguments import renamed, require_count, require_kind, require_number, require_shaped
 from flexarm.constants import NEGLIGIBLE
 from flexarm.control.constants import MOST_POSTURES, SEARCHED_ERROR
-from flexarm.control.decoupled import carried_mass, decoupled
 from flexarm.control.statics import (
     Gain,
     Statics,
+    carried_mass,
+    decoupled,
     drives,
     felt_by_joints,
     remaining,

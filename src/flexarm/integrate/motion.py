@@ -7,8 +7,7 @@ from typing import Any
 
 import casadi as ca
 
-from flexarm.engine.compile import Compiled, Level
-from flexarm.engine.interpret import Interpreted
+from flexarm.engine.compile import Compiled, Interpreted, Level
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of

@@ -14,7 +14,7 @@ from flexarm.integrate.problem import STILL
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.linear.refined import run_rest_errors
+from flexarm.linear.equilibrium import run_rest_errors
 from flexarm.mechanics.loads import input_matrix, input_names
 from flexarm.mechanics.orbit.hill import inertial_axes
 from flexarm.model import Model

@@ -30,9 +30,13 @@ from flexarm.linear.constants import (
     SHOWN_PARTICIPATION,
     SWING_SHARE,
 )
-from flexarm.linear.equilibrium import Equilibrium, positions_and_speeds, settle_down
+from flexarm.linear.equilibrium import (
+    Equilibrium,
+    frequency_errors,
+    positions_and_speeds,
+    settle_down,
+)
 from flexarm.linear.following import shapes_following
-from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import DryFriction, FrictionChoice, Tangent, moves
 from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Direction

@@ -17,8 +17,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.constants import BALANCED
-from flexarm.linear.equilibrium import Equilibrium, settle_down
-from flexarm.linear.refined import frequency_errors
+from flexarm.linear.equilibrium import Equilibrium, frequency_errors, settle_down
 from flexarm.linear.tangent import DryFriction, FrictionChoice, OperatingPoint, Tangent, moves
 from flexarm.linear_model import Complex, transmission_zeros
 from flexarm.mechanics.loads import hub_row

@@ -27,9 +27,16 @@ from flexarm.control.constants import (
     PRINTED_LINES,
     SLOWEST_BANDWIDTH,
 )
-from flexarm.control.decoupled import carried_mass, decoupled
 from flexarm.control.margins import Margins, margins_of
-from flexarm.control.statics import Drives, Statics, drives, felt_by_joints, remaining
+from flexarm.control.statics import (
+    Drives,
+    Statics,
+    carried_mass,
+    decoupled,
+    drives,
+    felt_by_joints,
+    remaining,
+)
 from flexarm.control.trajectory import Timing, Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled
