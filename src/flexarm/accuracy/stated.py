@@ -133,7 +133,7 @@ class RestErrors:
 
 @dataclass(frozen=True)
 class RunErrors:
-    """Error estimates of a run's deflections relative to their range, or to their size at rest.
+    """Estimated errors of a run's deflections, relative to the range of each or to its static size.
 
     For a motion the values are upper estimates; at rest they are differences from a refined arm.
     Each value is the error of the link with the largest error.

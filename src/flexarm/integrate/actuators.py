@@ -260,7 +260,7 @@ class Actuators:
         return K, D
 
     def gains(self) -> Iterator[tuple[Any, Any, Array]]:
-        """Yield stiffness, damping and matrix row^T row, (n, n), of servos that act continuously.
+        """Yield stiffness, damping, and matrix row^T row (n, n), of each servo that is not sampled.
 
         An in-place servo acts where it measures; the row takes coordinates to the measured
         position.

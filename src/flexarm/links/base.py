@@ -251,7 +251,7 @@ LABELS: Mapping[Direction, str] = {"x": "stretch", "y": "y", "z": "z", "twist": 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Shape functions of a link: displacement and rotation of the span per amplitude, m amplitudes.
+    """Shape functions of a link: displacement and rotation of sections by a unit of m amplitudes.
 
     Displacements per unit amplitude are along x, y, z [m], rotations about x [rad].  The other two
     rotations of a section are the slopes: ``theta_z = y'``, ``theta_y = -z'``.

@@ -257,7 +257,7 @@ def blocks(coupled: npt.NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _largest(shapes: Shapes, length: float) -> Array:
-    """Return the signed tip or peak value of each shape, (m,), for scaling by ``tip``."""
+    """Return the number that each of m shapes is divided by: its value at the tip, or its peak."""
     x, indices = np.linspace(0, length, 401), np.arange(shapes.count)
     values, slopes, curvatures = (
         np.array([shapes.values(d, x, nu) for d in DIRECTIONS]) for nu in range(3)

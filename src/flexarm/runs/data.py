@@ -247,7 +247,7 @@ class RunData:
 
     @property
     def exchanged(self) -> float:
-        """Energy exchanged during the run [J], as far as the samples resolve it.
+        """Largest energy that is transferred in the run [J], as far as the samples resolve it.
 
         This is the largest of the kinetic energy, the ranges of elastic and gravitational energy,
         and the ranges of all work integrals.

@@ -26,7 +26,9 @@ def rotations(links: list[ChainLink]) -> list[Expr]:
 def motions(
     links: list[ChainLink], R: list[Expr], v: Expr, a: Expr | None, lift: Expr
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Return angular velocity, angular and origin acceleration of all links (step 2), (3,) each.
+    """Return angular velocity, angular acceleration and acceleration of the origin (step 2).
+
+    Each is a list with a vector (3,) per link.
 
     They are omega_i, omega'_i and r''_Oi. Without accelerations a the last two are the parts due to
     velocities, omega'_v,i and r''_Ov,i. ``lift`` is the acceleration of the base.

@@ -109,8 +109,8 @@ class FreeBodyState:
         off_centre = bool(np.any(self.inertia.first))
         if self.orbit and off_centre:
             raise SimulationError(
-                "the distance of a fixture in orbit has no closed form unless the fixture is at "
-                "the body's centre of mass. Give the event a time."
+                "the time at which a fixture in orbit is near cannot be computed unless the "
+                "fixture is at the body's centre of mass. Give the event a time."
             )
         if self.orbit:
             place, rate, cosine, sine = hill_path(self.orbit, self.centre, self.velocity)

@@ -1,4 +1,4 @@
-"""Motion of an exact beam's axis and sections, of constant length or sliding out of a hub.
+"""Motion of axis and sections of an exact beam, whose length is constant or slides from a hub.
 
 With the tangents P at the collocation nodes and the length scale l, positions are ``r = l sum_g
 I_g(s) P_g``: s is the distance from the root of a link of constant length (l = 1), and that
