@@ -189,7 +189,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
         for path, friction in frictions.items():
             if friction is not None and friction.kind == "dry":
                 raise fault(
-                    "dry friction cannot hold a prescribed joint. Use friction of kind "
+                    "a prescribed joint cannot have dry friction. Use friction of kind "
                     "smooth or lugre.",
                     *path,
                 )

@@ -189,7 +189,7 @@ class StartCurve(Part):
 
     @property
     def given(self) -> dict[Literal["y", "z", "twist"], tuple[float, ...]]:
-        """Columns of the initial curve given in the model file, by direction."""
+        """Values at the stations, by direction; only directions given in the model file."""
         columns: dict[Literal["y", "z", "twist"], tuple[float, ...] | None]
         columns = {"y": self.y, "z": self.z, "twist": self.twist}
         return {name: values for name, values in columns.items() if values is not None}

@@ -390,7 +390,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
 
 
 def rounded(equations: Equations, negligible: float) -> Equations:
-    """Return the equations sorted, without coefficients that are negligible in row and column.
+    """Return the equations sorted, without coefficients small against their row and column.
 
     ``negligible`` is the largest coefficient left out, relative to the sizes of its row and
     column.

@@ -103,7 +103,7 @@ class FrozenLoop:
         rest = [i for i in range(len(mass)) if i not in driven]
         if not np.allclose(np.delete(rows, driven, axis=1), 0.0):
             raise FlexarmError(
-                "the lemma is for shapes that do not turn the hub of their link. Use loaded or "
+                "the stability lemma needs shapes that do not turn the link's hub. Use loaded or "
                 "clamped shapes."
             )
         m_rr, m_rf, m_ff = (

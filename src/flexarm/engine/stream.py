@@ -64,7 +64,7 @@ class Port(NamedTuple):
 
 
 class Load(NamedTuple):
-    """A read of an input's element, by index of the input and row-major index of the element."""
+    """Reading of one element of an input: the input's index and the element's row-major index."""
 
     port: int
     element: int

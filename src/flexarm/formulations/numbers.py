@@ -1,4 +1,4 @@
-"""Numbers of an arm as inputs of compiled functions: shared traces, other values, derivatives."""
+"""Compiled functions with an arm's numbers among the inputs, so that similar arms share them."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +87,7 @@ class Structure:
 
     @property
     def body(self) -> Stream:
-        """Operations evaluated at each call; constants from the prologue are the last input."""
+        """Operations evaluated at each call; their last input is the constants from `prologue`."""
         return self.streams[1]
 
     @cached_property

@@ -231,7 +231,7 @@ class Actuators:
         return bool(self.slipping or self.bristles or self.windings or self.ties)
 
     def own(self, model: Model) -> dict[str, Callable[[Model], Any]]:
-        """Return functions that list a model's actuators by kind, where they equal the model's.
+        """Return the functions that list actuators, by kind, for kinds that equal the model's.
 
         A kind is ``servos``, ``bristles`` or ``windings``; it is left out if these actuators have
         none, or others than the model.

@@ -350,7 +350,7 @@ def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> 
 
 
 def _fourth_order(points: Points) -> Array:
-    """Return the highest-degree integrals at three fixed amplitude vectors, scaled to 1."""
+    """Return highest-degree integrals at three amplitude vectors, each kind scaled to maximum 1."""
     m = points.shape.shape[2]
     probes = np.sin(np.arange(1.0, 3 * m + 1) ** 2).reshape(3, m)  # in no order
     linear = np.einsum("gai,pi->gpa", points.shape, probes)

@@ -71,7 +71,7 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
 
 
 def riding_columns(part: LinkModel, at: RailStation) -> Expr:
-    """Return the Jacobian (6, 1) of a riding link's frame K by its station, in axes of K."""
+    """Return the Jacobian (6, 1) of a riding link's frame K by place on the rail, in axes of K."""
     back = at.motion.local.rotation.T
     spin, speed = back @ at.along[:3], back @ at.along[3:]
     pose = part.pose_FJ

@@ -67,7 +67,7 @@ def input_limits(model: Model) -> Array:
 
 
 def hub_row(model: Model, axis: Axis) -> Array:
-    """Return the row (n,) for which row @ q is the hub's coordinate: joint plus root slope."""
+    """Return the row (n,); row @ q is the hub's coordinate: the joint's plus the root slope."""
     row: Array = np.eye(model.size)[axis.index]
     part = model.links[axis.link]
     if not np.any(part.body.root_turn):

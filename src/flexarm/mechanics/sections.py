@@ -116,7 +116,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class SectionMotion:
-    """Motion of a section relative to L: pose, Jacobian, velocity and acceleration bias."""
+    """Motion of a section relative to the link frame L: pose, Jacobian, velocity, bias."""
 
     local: Local  # place, rotation and columns
     # spin, speed: relative angular velocity and velocity, in L, (3,) each.

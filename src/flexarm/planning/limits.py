@@ -99,7 +99,7 @@ def list_limits(problem: MotionProblem, limits: Limits) -> tuple[Limit, ...]:
 
 
 def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array, Array]:
-    """Return a matrix and bounds of linear limits ``low <= rows (q, v) <= top``.
+    """Return rows, low and top of the linear limits ``low <= rows @ (q, v) <= top``.
 
     They limit speeds, deflections and joint positions; speeds and deflections are relative to their
     limits.

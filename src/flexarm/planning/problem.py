@@ -74,7 +74,7 @@ class Inputs:
 
     @cached_property
     def fixed(self) -> tuple[list[int], list[int]]:
-        """Indices of the control values that keep the arm at rest at start and end."""
+        """Indices of control values to be fixed for rest: those of the start, those of the end."""
         return list(range(self.degree)), list(range(self.intervals, self.count))
 
     @cached_property

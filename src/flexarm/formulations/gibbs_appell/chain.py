@@ -358,7 +358,7 @@ def _undeformed(part: LinkModel) -> StraightBody:
 
 
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
-    """Return a tip's motion by the paper: linear in amplitudes, with angular velocity theta'."""
+    """Return a tip's motion as in the paper: linear in the amplitudes, angular velocity theta'."""
     zeros = ca.SX(3, 1)
     body = _undeformed(part)
     tip_position, r_f, theta_f = (

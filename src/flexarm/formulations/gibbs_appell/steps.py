@@ -326,13 +326,13 @@ def _summed(B: list[Expr], R: Table, sign: int) -> Table:
 
 
 def _next_columns(X: Table, R: Table) -> Table:
-    """Return jX_k+, the sums over links from k+1 on, in axes of link k, at index [j][k]."""
+    """Return jX_k+: like jX_k, but summed over links from k+1 on, in axes of link k, at [j][k]."""
     n = len(X)
     return [[X[j][k + 1] @ R[k + 1][k] for k in range(n - 1)] for j in range(n)]
 
 
 def _next_rows(X: Table, R: Table) -> Table:
-    """Return j+X_k, the sums over links from j+1 on, in axes of link j, at index [j][k]."""
+    """Return j+X_k: like jX_k, but summed over links from j+1 on, in axes of link j, at [j][k]."""
     return [[R[j][j + 1] @ x for x in X[j + 1]] for j in range(len(X) - 1)]
 
 

@@ -369,7 +369,7 @@ class HybridTrajectory:
 
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
-        """Mask of each part's times that are samples of the run.
+        """One mask per part: which of the part's times are samples of the run.
 
         A boundary between two parts belongs to the later part.
         """

@@ -432,7 +432,7 @@ class CoreRuns:
         return None if m is None else RunBlock(m, len(tasks), self._inputs, self._rows)
 
     def _job(self, stretch: EqualRuns, first: int, last: int, results: RunArrays) -> int:
-        """Compute runs from `first` to `last`, excluded, and return how many these are."""
+        """Compute the runs from `first` to just before `last`, and return their number."""
         numbers = np.arange(first, last)
         if stretch.blocks is not None:
             numbers = self._in_series(stretch.blocks, stretch.tasks, numbers, results)

@@ -310,7 +310,7 @@ class HybridSimulation:
         if count > MOST_SLIP_CHANGES:
             raise SimulationError(
                 f"{guard.holder}: no solution was found in which the joint sticks, and none in "
-                "which it slips. Check the loads there."
+                "which it slips. Check the loads on this joint."
             )
         holder, slips = self._holders[guard.holder], guard.event_function.kind == "effort"
         action = "begins to slip" if slips else "holds"

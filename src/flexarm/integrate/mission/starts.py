@@ -261,8 +261,8 @@ def continued(model: Model, state: State, run: RunData) -> State:
     tip_body = run.phases[-1].tip if run.phases else None
     if tip_body is not None and not _is_same(tip_body, model.links[-1].tip_body):
         raise SimulationError(
-            "start: at the end of the run the tip holds other bodies than the payload of this "
-            "arm. Give the arm a payload like these bodies."
+            "start: at the end of the run the tip holds bodies that are not the payload of this "
+            "arm. Give the arm these bodies as its payload."
         )
     prescribed = list(model.prescribed)
     q, v = run.q[-1].copy(), run.v[-1].copy()

@@ -262,10 +262,10 @@ def _rows(shapes: SlidingShapes, direction: Direction, nu: int, xi: Array) -> Ar
 def integrated(
     edges: Array, functions: Callable[[Array], Functions], power: int, before: Mapping[Axis, int]
 ) -> Basis:
-    """Return the integrals over xi of functions ``P, (1 - xi) P', (1 - xi)^2 P''`` per axis.
+    """Return integrals over xi of curves P, ``(1 - xi) P'`` and ``(1 - xi)^2 P''``, per axis.
 
-    They have the weight ``(1 - xi)^power``.  P are smooth between ``edges``; ``before`` them stand
-    other functions of an axis.
+    They have the weight ``(1 - xi)^power``.  P are smooth between ``edges``; ``before`` counts the
+    other functions that precede P on an axis.
 
     At edges the second third of the functions jumps, so that the last third has a pulse.
     The pulse times the mean of a jumping function is the momentum that sections gain as they pass.

@@ -56,7 +56,7 @@ class SlidingShapes:
         return [mouth, *(rise * (self.span.length - length) for rise in rises)]
 
     def hidden(self, name: str, length: Scalar, order: int = 0) -> Scalar:
-        """Integrate a property in the hub times ``z^order`` over z = 0 to 1."""
+        """Integrate a property of the part in the hub, times ``z^order``, over z = 0 to 1."""
         first, *rest = self.inside(name, length)
         later = (each / (1 + order + n) for n, each in enumerate(rest, 1))
         return sum(later, first / (1 + order))

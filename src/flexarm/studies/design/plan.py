@@ -338,7 +338,7 @@ class ParameterValues:
         return np.array(self.values if plain else [json.dumps(v, default=str) for v in self.values])
 
     def value(self, cell: Any) -> Any:
-        """Return the parameter value of a cell in a result column, which may be JSON text."""
+        """Return the parameter value of a cell of a result column; the cell may be JSON text."""
         if self.kind != "values":
             return cell
         return self.values[self._cells.tolist().index(cell)]
