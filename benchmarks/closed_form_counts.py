@@ -108,18 +108,16 @@ def _table(rows: list[dict[str, Any]]) -> str:
 
 
 _ABOUT = """Made by `python benchmarks/closed_form_counts.py --markdown docs/closed-form-counts.md`;
-do not edit. The tables have the multiplications and additions of the upper triangle of M for the
-arms of Theodore & Ghosal (1995), Table 2 and section 4.4, whose links have two modes or two
-elements and bend in one plane. A division counts as a multiplication; sines and cosines are left
-out.
+do not edit. The tables count operations of the upper triangle of M for the arms of Theodore &
+Ghosal (1995), Table 2 and section 4.4, whose links have two modes or two elements and bend in one
+plane. A division counts as a multiplication; sines and cosines do not count.
 
-- *Theodore & Ghosal*: what the paper prints.
-- *written out*: the paper's kinematics. Every entry is a sum of products of sines, cosines, tip
-  angles and amplitudes, with like terms joined, squares of sines rewritten, and nothing shared
-  between entries (`flexarm equations ARM --tip-rotation first-order`).
-- *compiled*: the same matrix by `lagrange` with `paper=True`, as Algorithm 1 builds it from
-  transformations and their derivatives, equal subexpressions shared.
-- *exact tips*: as *compiled*, with exact rotations of the tips.
+- *Theodore & Ghosal*: as printed.
+- *written out*: the paper's kinematics. Every entry is a sum of products, like terms joined,
+  nothing shared between entries (`flexarm equations ARM --tip-rotation first-order`).
+- *compiled*: the same matrix by `lagrange` with `paper=True`, as Algorithm 1 builds it, equal
+  subexpressions shared.
+- *exact tips*: as *compiled*, with exact tip rotations.
 - *composite*: the recursion, without closed-form expressions."""
 
 _NEAREST = """The paper says that numbers are inserted before entries are formed, and that matrices
