@@ -15,6 +15,7 @@ from flexarm import build
 from flexarm.cli import main
 from flexarm.errors import ModelError
 from flexarm.io.model_file import load, loads
+from flexarm_papers import PAPERS, choose_items
 from tests.docs_blocks import (
     ROOT,
     Block,
@@ -179,6 +180,10 @@ def test_every_test_that_a_page_names_is_there(page: Path) -> None:
 
 def test_scripts_draw_every_picture_that_pages_show() -> None:
     shown = {Path(target) for page in PAGES for target in links(page)}
+    of_papers = {path for path in shown if path.parent.name == "papers" and path.suffix == ".png"}
+    items = {f"{paper}-{item.name}" for paper in PAPERS for item in choose_items(paper, None)}
+    assert {path.stem.rpartition("-")[0] for path in of_papers} <= items
+    shown -= of_papers
     drawn = {path.stem for path in shown if path.suffix == ".png"}
     assert drawn - PICTURES.keys() == set(FIGURES)
     assert {path.stem for path in shown if path.suffix == ".jpg"} == set(SHOWN)
