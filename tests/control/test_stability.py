@@ -192,5 +192,5 @@ def test_shapes_that_turn_the_hub_have_no_such_partition() -> None:
         "    length: 1\n    section: {mass_per_length: 1, EIz: 10}\n"
         "    shapes: {kind: pinned-free, bending_y: 1}"
     )
-    with pytest.raises(FlexarmError, match="shapes that do not turn the hub"):
+    with pytest.raises(FlexarmError, match="do not turn the link's hub"):
         FrozenLoop(flexarm.build(arm)).coupling(np.zeros(2))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from flexarm.engine.compile import load_object
-from flexarm.loops.language import Array, Ints, Kernel, floats, kernel, object_of
+from flexarm.loops.kernel import Kernel, kernel, object_of
+from flexarm.loops.language import Array, Ints, floats
 from flexarm.loops.translate import translate
 from tests.engine.kernel_programs import LENGTH, State, numbers, program, state
 

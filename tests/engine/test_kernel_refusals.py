@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from flexarm.errors import FlexarmError
-from flexarm.loops.language import Array, Ints, Kernel, floats, kernel
+from flexarm.loops.kernel import Kernel, kernel
+from flexarm.loops.language import Array, Ints, floats
 from tests.engine.test_kernels import dot, halve
 
 GIVEN = {

@@ -15,7 +15,8 @@ import pytest
 
 from flexarm.engine.compile import host, machine
 from flexarm.errors import FlexarmError
-from flexarm.loops.language import Array, Ints, Kernel, Record, kernel, optimise, run_kernel
+from flexarm.loops.kernel import Kernel, kernel, optimise
+from flexarm.loops.language import Array, Ints, Record, run_kernel
 from flexarm.loops.translate import translate
 
 THIRD = 1.0 / 3.0
@@ -238,7 +239,7 @@ def test_extremes_with_nan_are_those_of_python(x: float, y: float) -> None:
 GUARDED = """
 import ctypes, mmap
 import numpy as np
-from flexarm.loops.language import kernel
+from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 
 @kernel

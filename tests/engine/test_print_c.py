@@ -10,7 +10,8 @@ import pytest
 
 from flexarm.errors import FlexarmError
 from flexarm.loops.c import CLoops, print_c
-from flexarm.loops.language import Array, Kernel, kernel, run_kernel
+from flexarm.loops.kernel import Kernel, kernel
+from flexarm.loops.language import Array, run_kernel
 from tests.engine.kernel_programs import State, program
 from tests.engine.test_kernel_language import main_of, outcome
 

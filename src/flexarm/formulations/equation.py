@@ -302,6 +302,11 @@ class Equation:
         at
             Distance of the point from the link's root [m], this distance with offsets from the axis
             as ``(x, y, z)`` [m], or ``tip``.
+
+        Returns
+        -------
+        ndarray
+            The Jacobian, (6, n), or (N, 6, n) for a batch.
         """
         n, reference = self.model.size, self.reference_attitude
         function = self.jacobian_function(link=link, at=at)

@@ -20,7 +20,8 @@ from flexarm.gradients.steps import (
 )
 from flexarm.integrate.methods.eigen import congruence
 from flexarm.integrate.system import drive, enter_pieces, prescribe, rounding
-from flexarm.loops.language import Array, Ints, kernel, run_equations
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, run_equations
 from flexarm.loops.sums import two_weighted_sums, weighted_sum
 
 

@@ -8,7 +8,8 @@ basis, omit the damping matrix.
 from flexarm.integrate.constants import RESPONSE_TERMS
 from flexarm.integrate.methods.eigen import gap, largest
 from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, fill_in
-from flexarm.loops.language import Array, kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
 
 
 @kernel

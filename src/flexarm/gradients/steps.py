@@ -13,7 +13,8 @@ from flexarm.integrate.methods.exponential import detach, find_modes
 from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, responses
 from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates, rounding
-from flexarm.loops.language import Array, Ints, Record, kernel, run_equations
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, Record, run_equations
 from flexarm.loops.sums import two_weighted_sums, weighted_sum
 
 NAN = float("nan")

@@ -5,7 +5,8 @@ import math
 from flexarm.integrate.constants import STEP_GROWTH, STEP_SAFETY, STEP_SHRINKAGE, UNEVEN_STEP
 from flexarm.integrate.state import IntegratorState, contact_step, kinetic, widen
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
-from flexarm.loops.language import Array, kernel, run_kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, run_kernel
 
 # Return codes of `march`.
 RUNNING, FINISHED, BROKEN, NO_STEP, LIMIT_REACHED, EVENT_FOUND = 0, 1, 2, 3, 4, 5

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.motion import MotionFunctions
-from flexarm.loops.language import Kernel
+from flexarm.loops.kernel import Kernel
 
 
 @dataclass(frozen=True)

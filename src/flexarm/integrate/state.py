@@ -26,7 +26,8 @@ from flexarm.integrate.method import Method, zeros
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.system import System
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.loops.language import UNSEEN, Array, Ints, Record, kernel, run_equations
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
 
 
 @dataclass

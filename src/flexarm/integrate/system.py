@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flexarm.integrate.constants import INSTANT_ROUNDING, INSTANT_SCALE
-from flexarm.loops.language import Array, Ints, Record, kernel, run_equations
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, Record, run_equations
 
 WORKS = 4  # works of inputs, of wrenches and of prescribed coordinates, and dissipated energy
 IMPULSES = 6  # components of impulse and angular impulse of outer forces

@@ -38,7 +38,8 @@ from flexarm.loops.constants import (
     MEMORY_ALIGNMENT,
     REGISTER_ALIGNMENT,
 )
-from flexarm.loops.language import Array, LoopSource, optimise
+from flexarm.loops.kernel import optimise
+from flexarm.loops.language import Array, LoopSource
 from flexarm.loops.threads import (
     RecordPath,
     SharedValue,

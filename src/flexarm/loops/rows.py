@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.engine.compile import Compiled, real_numbers
-from flexarm.loops.language import DOUBLE, Array, Ints, Record, kernel, run_equations
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import DOUBLE, Array, Ints, Record, run_equations
 
 
 @dataclass

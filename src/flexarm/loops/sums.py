@@ -1,6 +1,7 @@
 """Weighted sums of the rows of an array, of which integration steps consist."""
 
-from flexarm.loops.language import Array, floats, kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, floats
 
 
 @kernel

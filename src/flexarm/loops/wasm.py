@@ -11,7 +11,8 @@ from flexarm.engine.emit.llvm import BARE, emit_llvm, library
 from flexarm.engine.stream import Stream
 from flexarm.engine.wasm import WASM, link, read
 from flexarm.loops.constants import MEMORY_ALIGNMENT
-from flexarm.loops.language import Array, Ints, LoopSource, Record, optimise
+from flexarm.loops.kernel import optimise
+from flexarm.loops.language import Array, Ints, LoopSource, Record
 from flexarm.loops.translate import translate
 
 

@@ -26,7 +26,8 @@ from flexarm.formulations.element_jacobian import ElementJacobian, refuse_points
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.simulate import simulate_whole
-from flexarm.loops.language import Ints, kernel, run_equations
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Ints, run_equations
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import Model, build, start_state
 from flexarm.spatial import Array

@@ -32,7 +32,8 @@ from flexarm.integrate.state import IntegratorState, StepLimits, start_fields
 from flexarm.integrate.system import PIECE, System
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.integrate.tolerance import step_limits
-from flexarm.loops.language import DOUBLE, INTEGER, Array, Ints, Record, kernel, run_kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import DOUBLE, INTEGER, Array, Ints, Record, run_kernel
 from flexarm.loops.threads import ThreadRecord
 
 VALUE = 2  # column of a channel's pieces with the value of a constant

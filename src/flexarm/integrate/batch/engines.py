@@ -12,7 +12,8 @@ from flexarm.formulations.numbers import BoundKernel
 from flexarm.integrate.problem import system_of
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.loops.language import Array, Record, kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Record
 from flexarm.loops.ptx import ENTRY, CalledEquations, gpu_program, interleaved
 from flexarm.loops.threads import ThreadRecord
 

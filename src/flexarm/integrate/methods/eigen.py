@@ -7,7 +7,8 @@ import math
 
 from flexarm.constants import ROUNDING
 from flexarm.integrate.constants import EQUAL_SQUARES, JACOBI_SWEEPS
-from flexarm.loops.language import Array, kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
 
 
 @kernel

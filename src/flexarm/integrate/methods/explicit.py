@@ -10,7 +10,8 @@ import numpy as np
 from flexarm.integrate.method import zeros
 from flexarm.integrate.state import IntegratorState, measure
 from flexarm.integrate.system import rates
-from flexarm.loops.language import Array, kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
 from flexarm.loops.sums import weighted_sum
 
 

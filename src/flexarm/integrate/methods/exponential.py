@@ -36,7 +36,8 @@ from flexarm.integrate.methods.reactions import (
 )
 from flexarm.integrate.state import measure_modal
 from flexarm.integrate.system import PRESCRIBED, rates
-from flexarm.loops.language import Array, kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
 from flexarm.loops.sums import two_weighted_sums, weighted_sum
 
 

@@ -3,7 +3,8 @@
 import math
 
 from flexarm.integrate.constants import RESPONSE_TERMS
-from flexarm.loops.language import Array, kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
 
 POWERS = 5  # number of force terms whose responses are computed: 1 to t^4/24
 RESPONSES = POWERS + 2

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from flexarm.integrate.methods.oscillator import POWERS
 from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import PRESCRIBED, channel
-from flexarm.loops.language import Array, Ints, kernel, run_equations
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, run_equations
 
 BEGIN, END = 0, 1  # rows of `masses`
 AT_BEGIN, AT_MIDDLE, AT_END = 0, 1, 2  # rows of `pulls`

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from flexarm.integrate.state import IntegratorState, measure
 from flexarm.integrate.system import drive, moving, prescribe, rates
-from flexarm.loops.language import Array, Ints, kernel, run_equations
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, run_equations
 from flexarm.loops.sums import weighted_sum
 
 STAGES = 6

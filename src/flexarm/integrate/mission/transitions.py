@@ -17,7 +17,7 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.drivetrain import StickSlip, holders
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.integrate.mission.discrete import FOLLOWED, DiscreteState
-from flexarm.loops.language import kernel
+from flexarm.loops.kernel import kernel
 from flexarm.model import Model
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Array, Pose, skew_matrix

@@ -23,7 +23,7 @@ from flexarm.integrate.state import StepLimits, start_fields
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
 from flexarm.integrate.task import InitialValueProblem, prepare
 from flexarm.linear_model import LinearModel, undamped
-from flexarm.loops.language import kernel
+from flexarm.loops.kernel import kernel
 from flexarm.loops.wasm import Memory, WasmProgram, program
 from flexarm.model import LinkModel, Model, build
 from flexarm.model.profiles import last_time
