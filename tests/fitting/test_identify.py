@@ -14,7 +14,7 @@ import flexarm
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Estimate, Fit
 from flexarm.fitting.identify import _telling, _warn_of_many_shapes
-from flexarm.fitting.problem import FitProblem, pieces
+from flexarm.fitting.problem import BEGINS, Begins, FitProblem, pieces
 from flexarm.fitting.recording import Sensor, read_recording
 from flexarm.fitting.statistics import combinations, covariance
 from flexarm.io.overrides import read_value
@@ -476,7 +476,43 @@ def test_shapes_by_default_are_told_of_before_anything_is_computed() -> None:
         _warn_of_many_shapes(arm)
 
 
-def test_a_fit_does_not_begin_in_an_equilibrium(file: Path, exact: dict[str, Any]) -> None:
-    arm = flexarm.change_arm(flexarm.load(file), {"start": "equilibrium"})
-    with pytest.raises(FlexarmError, match=r"not in an equilibrium.*--set start=stated"):
-        flexarm.identify(arm, exact, fit=["links.1.body.mass"], outputs={"angle": "shoulder"})
+def test_a_recording_that_begins_at_rest_under_gravity_is_fitted_from_its_equilibrium() -> None:
+    """The arm hangs bent by its weight, which depends on the fitted numbers."""
+    arm = flexarm.Arm.model_validate({
+        "flexarm": 1, "name": "hanging", "gravity": [0, -9.81, 0], "stiffening": False,
+        "start": "equilibrium",
+        "links": [{
+            "joint": {"kind": "revolute", "spring": {"stiffness": 40.0},
+                      "friction": {"viscous": 0.5}},
+            "length": 0.8, "section": {"EIz": 20.0, "mass_per_length": 0.5},
+            "shapes": {"kind": "loaded", "root": "held", "bending_y": 1, "bending_z": 0,
+                       "torsion": 0},
+        }],
+        "payload": {"mass": 0.4},
+    })  # fmt: skip
+    truth = {"payload.mass": 0.5, "links.1.section.EIz": 24.0}
+    t = np.linspace(0, 1.5, 151)
+    torque = np.sin(2 * np.pi * 1.3 * t)
+    table = {"kind": "table", "times": t.tolist(), "values": torque.tolist()}
+    true_arm = flexarm.change_arm(arm, truth)
+    run = flexarm.simulate(true_arm, t_end=1.5, dt=0.01, rtol=1e-7, inputs={"joint1": table})
+    assert abs(run.q[0, 0]) > 0.1  # sags
+    noise = 1e-4 * np.random.default_rng(3).normal(size=(2, len(t)))
+    data = {"time": t, "torque": torque, "angle": run.q[:, 0] + noise[0],
+            "tip": run.tip[:, 1] + noise[1]}  # fmt: skip
+
+    def fit(start: Begins, begin: flexarm.Arm) -> Fit:
+        return flexarm.identify(
+            begin, data, fit=list(truth), inputs={"joint1": "torque"},
+            outputs={"angle": "joint1", "tip": "tip.y"}, start=start,
+        )  # fmt: skip
+
+    for start in BEGINS:
+        result = fit(start, arm)
+        assert result.converged
+        for each in result.estimates:
+            assert each.value == pytest.approx(
+                truth[each.name], rel=2e-3 if start == "model" else 2e-2
+            ), start
+    straight = fit("measured", flexarm.change_arm(arm, {"start": "stated"}))
+    assert straight.residuals[1].error > 10 * result.residuals[1].error

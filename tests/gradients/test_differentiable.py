@@ -365,3 +365,50 @@ def test_functions_of_other_libraries_run_the_arm_as_it_is(
     np.testing.assert_allclose(by, run.gradient(2 * run.q).parameters, rtol=1e-9)
     lines = driven_runs.at(inputs=driven_runs.input_samples)
     np.testing.assert_allclose(inputs, lines.gradient(2 * lines.q).inputs, rtol=1e-9)
+
+
+def test_a_start_in_equilibrium_moves_with_parameters_and_inputs() -> None:
+    """Derivatives of a bent start, with an elastic drive and an integral term, are differences."""
+    arm = loads("""
+flexarm: 1
+name: two links at rest
+gravity: [0, -9.81, 0]
+start: equilibrium
+stiffening: false
+links:
+  - joint:
+      kind: revolute
+      servo: {stiffness: 300, damping: 20, integral_time: 0.5, target: {kind: constant, value: 0.2}}
+      drive: {rotor_inertia: 0.1, stiffness: 500, damping: 1}
+    length: 1
+    section: {mass_per_length: 1, EIz: 60}
+    shapes: {kind: loaded, root: held, bending_y: 1, bending_z: 0, torsion: 0}
+  - joint: {kind: revolute, spring: {stiffness: 30}, friction: {viscous: 0.2}}
+    length: 0.6
+    section: {mass_per_length: 0.6, EIz: 20}
+    shapes: {kind: loaded, root: held, bending_y: 1, bending_z: 0, torsion: 0}
+payload: {mass: 0.3}
+""")
+    keys = ["payload.mass", "links.1.section.EIz", "links.1.joint.drive.stiffness"]
+    runs = flexarm.differentiable(arm, t_end=0.1, dt=0.02, parameters=keys, step=2e-3)
+    u = runs.input_samples + np.sin(9 * runs.times)[:, None] + 0.3
+    run = runs.at(inputs=u)
+    assert np.abs(run.q[0]).min() > 1e-3  # all coordinates are deflected
+    assert np.abs(run.parts[0].rates_at(0)).max() < 1e-8  # nothing accelerates
+    slopes = run.state_sensitivities()
+    h = 1e-3 * runs.values
+    for k, way in enumerate(np.diag(h)):
+        there = [runs.at(runs.values + p * way, inputs=u, steps=run).states for p in (-2, -1, 1, 2)]
+        expected = (there[0] - 8 * there[1] + 8 * there[2] - there[3]) / (12 * h[k])
+        scale = np.abs(expected).max(axis=0) + 1e-6 * np.abs(expected).max()
+        assert np.all(np.abs(slopes[:, :, k] - expected) <= EXACT * scale), keys[k]
+    rng = np.random.default_rng(1)
+    weights, way = rng.normal(size=run.q.shape), rng.normal(size=u.shape)
+    found = [
+        np.sum(weights * runs.at(inputs=u + p * 1e-3 * way, steps=run).q) for p in (-2, -1, 1, 2)
+    ]
+    expected_by_inputs = (found[0] - 8 * found[1] + 8 * found[2] - found[3]) / 12e-3
+    by_inputs = np.sum(run.gradient(weights).inputs * way)
+    assert by_inputs == pytest.approx(expected_by_inputs, rel=EXACT)
+    held = runs.at(inputs=u, positions={"joint2": 0.4})
+    assert held.q[0, runs.equation.model.names.index("joint2")] == pytest.approx(0.4, abs=1e-12)

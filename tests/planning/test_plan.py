@@ -14,9 +14,11 @@ from scipy.optimize import fsolve
 import flexarm
 from flexarm.cli import main
 from flexarm.control.statics import Statics
+from flexarm.integrate.mission.starts import SteadyProblem
 from flexarm.io.model_file import loads
+from flexarm.model import build
 from flexarm.planning import Limits, Plan
-from flexarm.planning.problem import undriven
+from flexarm.planning.problem import MotionProblem, undriven
 from flexarm.planning.program import Iterate, NonlinearProgram
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
@@ -277,3 +279,15 @@ def test_canadarm_on_its_free_base_arrives_without_ringing() -> None:
     found = flexarm.plan(flexarm.example_arm("canadarm-free-base"), to, duration=15.0)
     assert found.residual < 1e-3 * found.unshaped_residual
     assert found.times[1] > 50 * found.fastest
+
+
+def test_a_plan_begins_where_servos_let_the_arm_sag() -> None:
+    arm = flexarm.change_arm(
+        flexarm.example_arm("driven-link-payload"),
+        {"start": "equilibrium", "gravity": [0, -9.81, 0], "links.1.shapes.bending_y": 1,
+         "links.1.joint.servo": {"stiffness": 30.0, "damping": 3.0}},
+    )  # fmt: skip
+    sagging = SteadyProblem.of(build(arm), {}, law=False).solve().q
+    assert abs(sagging[0]) > 1e-2
+    problem = MotionProblem.staying(arm, {}, {})
+    np.testing.assert_allclose(problem.start, sagging, atol=1e-9)

@@ -95,10 +95,10 @@ ARGUMENTS = (
         help="other measured runs, on which the fitted model is tested"),
     arg(
         "--start",
-        choices=("model", "measured"),
+        choices=("model", "measured", "estimated"),
         help=(
-            "start as the model file says (default), or with joints at their first measured "
-            "positions"
+            "start as the model file says (default), with joints at their first measured "
+            "positions, or in the state that the first readings suggest"
         ),
     ),
     arg(

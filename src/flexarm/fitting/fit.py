@@ -171,9 +171,8 @@ class Fit:
         """
         problem = self.problem
         first = problem.runs[0]
-        start = "model" if first.start is None else "measured"
         runs = [
-            measured(first.runs, recording, first.columns, problem.sensors, start)
+            measured(first.runs, recording, first.columns, problem.sensors, first.begins)
             for recording in read_recordings(data)
         ]
         other = replace(problem, runs=runs, _last={})

@@ -42,7 +42,15 @@ from flexarm.fitting.constants import (
     SHORTER_STEPS,
 )
 from flexarm.fitting.fit import Estimate, Fit, fitted_arm
-from flexarm.fitting.problem import FitProblem, measured, pieces, read_recordings, tests_of
+from flexarm.fitting.problem import (
+    BEGINS,
+    Begins,
+    FitProblem,
+    measured,
+    pieces,
+    read_recordings,
+    tests_of,
+)
 from flexarm.fitting.recording import Sensor
 from flexarm.fitting.statistics import combinations, covariance, left_to_go, moved_by
 from flexarm.formulations import DEFAULT
@@ -67,7 +75,7 @@ def identify(
     outputs: Outputs,
     inputs: Mapping[str, str] | None = None,
     input_offsets: Sequence[str] = (),
-    start: Literal["model", "measured"] = "model",
+    start: Begins = "model",
     horizon: WithUnit | None = None,
     loss: Loss = "linear",
     step: WithUnit | None = None,
@@ -100,8 +108,10 @@ def identify(
     input_offsets
         Joints whose inputs have an unknown offset, which is fitted.
     start
-        ``measured``: joints with a measured position begin at its first sample, all other joints as
-        in the model file. ``model``: all joints begin as in the model file.
+        ``model``: the arm begins as in the model file. ``measured``: joints with a measured
+        position begin at its first sample; links are straight, or in the equilibrium for these
+        positions if the model file says ``start: equilibrium``. ``estimated``: in the state that
+        the first readings of all sensors suggest, also in motion.
     horizon
         Length [s] of pieces of the runs that are fitted first, each from the measured state at its
         start; the result is the initial guess for the fit to whole runs. Use pieces if the initial
@@ -136,7 +146,7 @@ def identify(
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.example_arm(name)")
     require_word("loss", loss, LOSSES)
-    require_word("start", start, ("model", "measured"))
+    require_word("start", start, BEGINS)
     require_count("most_evaluations", most_evaluations, 1)
     require_function("progress", progress, "of a line")
     length = None if horizon is None else require_positive("horizon", horizon, unit="s")

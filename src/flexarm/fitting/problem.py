@@ -6,7 +6,7 @@ Long runs are divided into short pieces with initial states estimated from the s
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,11 @@ from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
 from flexarm.spatial import Array
 
+# A run starts as in the model file, with joints at their first measured positions, or in the state
+# that the first readings of all sensors suggest.
+Begins = Literal["model", "measured", "estimated"]
+BEGINS: tuple[Begins, ...] = ("model", "measured", "estimated")
+
 
 @dataclass(frozen=True)
 class MeasuredRun:
@@ -54,6 +59,9 @@ class MeasuredRun:
     start: Array | None = None  # initial coordinates, (n,); of the model file if None
     rates: Array | None = None  # initial rates, (n,); 0 if None
     columns: Mapping[str, str] = field(default_factory=dict)  # columns of measured inputs by joint
+    begins: Begins = "model"  # where the run starts
+    # Measured positions at which joints rest in the equilibrium of the start, by joint.
+    positions: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def measured_inputs(self) -> dict[str, Array]:
@@ -228,7 +236,8 @@ class Driven:
         offsets[self._places] = values[count : count + len(self._places)]
         self._inputs = run.inputs + offsets
         self._trajectory: HybridTrajectory = run.runs.at(
-            values[:count], q=run.start, v=run.rates, inputs=run.measured_inputs,
+            values[:count], q=run.start, v=run.rates, positions=run.positions,
+            inputs=run.measured_inputs,
             offsets=dict(zip(driven, offsets.tolist(), strict=True)),
             like=None if like is None else like._trajectory,
         )  # fmt: skip
@@ -390,7 +399,7 @@ def measured(
     recording: Recording,
     inputs: Mapping[str, str] | None,
     sensors: Mapping[str, Sensor],
-    start: str,
+    begins: Begins,
 ) -> MeasuredRun:
     """Return a recording with its inputs, sensor readings and simulation, as a `MeasuredRun`."""
     model, units = runs.equation.model, input_units(runs.equation.model)
@@ -412,21 +421,33 @@ def measured(
         samples[:, list(units).index(name)] = recording.column(column, units[name])
     read = [recording.column(column, *sensor.units(model)) for column, sensor in sensors.items()]
     outputs = np.array(read).T
-    begin = None
-    if start == "measured":
-        begin = _measured_start(model, list(sensors.values()), outputs[0])
     counts = np.array([sensor.counts(recording.t) for sensor in sensors.values()]).T
-    return MeasuredRun(recording, own, samples, outputs, counts, begin, None, columns)
+    run = MeasuredRun(
+        recording, own, samples, outputs, counts, columns=columns, begins=begins,
+    )  # fmt: skip
+    listed = list(sensors.values())
+    if begins == "estimated":
+        q, v = _states(run, listed, [0])[0]
+        return replace(run, start=q, rates=v)
+    if begins == "measured" and model.arm.start == "equilibrium":
+        return replace(run, positions=_measured_positions(model, listed, outputs[0]))
+    if begins == "measured":
+        q, _ = start_state(model)
+        for name, value in _measured_positions(model, listed, outputs[0]).items():
+            axis = next(axis for axis in model.axes if axis.name == name)
+            q[[k for k in (axis.index, axis.motor) if k is not None]] = value
+        return replace(run, start=q)
+    return run
 
 
-def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Array:
-    q, _ = start_state(model)
-    for sensor, value in zip(sensors, first, strict=True):
-        for axis in model.axes:
-            if sensor.reads in (axis.name, f"{axis.name}.motor"):
-                places = [k for k in (axis.index, axis.motor) if k is not None]
-                q[places] = (value - sensor.offset) / sensor.gain
-    return q
+def _measured_positions(model: Model, sensors: Sequence[Sensor], first: Array) -> dict[str, float]:
+    """Return the first measured positions by joint."""
+    return {
+        axis.name: float((value - sensor.offset) / sensor.gain)
+        for sensor, value in zip(sensors, first, strict=True)
+        for axis in model.axes
+        if sensor.reads in (axis.name, f"{axis.name}.motor")
+    }
 
 
 def tests_of(problem: FitProblem, values: Array) -> tuple[ResidualTest, ...]:

@@ -305,9 +305,14 @@ class Nearby:
         places: tuple[float, ...],
     ) -> "Nearby":
         models = tuple(changed_model(model, [key], [value + place * step]) for place in places)
-        unit = np.eye(len(places))[1]
-        weights = np.linalg.solve(np.vander(places, increasing=True).T, unit)
-        return cls(models, np.round(12 * weights) / 12 / step)  # twelfths, of fourth order
+        return cls(models, difference_weights(places) / step)
+
+
+def difference_weights(places: Sequence[float]) -> Array:
+    """Return the weights of values at given places for their derivative at 0, of fourth order."""
+    unit = np.eye(len(places))[1]
+    weights = np.linalg.solve(np.vander(places, increasing=True).T, unit)
+    return np.asarray(np.round(12 * weights) / 12)  # twelfths
 
 
 def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:

@@ -12,3 +12,9 @@ LEAST_OVERSHOOT, EVENT_TIME_ERROR, EVENT_ORDERINGS = 1e-9, 1e-9, 3
 COMPLEX_STEP, CARRIED_STEP = 1e-20, 1e-2
 
 RECORDED_STEPS = 100  # step attempts per call of the kernel that records a run
+
+# Start in equilibrium
+# Steps of central differences: of the inputs relative to their size or to 1 N m, whose forces are
+# linear within servo limits; of the coordinates along a motion [rad], [m], by which the inputs of
+# servos change almost linearly.
+INPUT_STEP, DIRECTION_STEP = 1e-3, 1e-4

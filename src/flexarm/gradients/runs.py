@@ -47,6 +47,7 @@ from flexarm.gradients.events.phases import (
 )
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import RateFunctions
+from flexarm.gradients.start import EquationTangent, SteadyStart
 from flexarm.gradients.steps import record
 from flexarm.gradients.trajectory import RecordedTrajectory
 from flexarm.integrate.actuators import actuators_of
@@ -55,6 +56,7 @@ from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS, dop853, etd4, rk4
 from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.hybrid import times_of
+from flexarm.integrate.mission.starts import SteadyProblem
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.problem import jumps
 from flexarm.integrate.solve import locate_event, make_ready, new_state
@@ -68,6 +70,7 @@ from flexarm.integrate.task import (
     sample_times,
 )
 from flexarm.io.model_file import validated
+from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, build, start_state
 from flexarm.spatial import Array
 
@@ -145,18 +148,13 @@ def apart(times: Array) -> Array:
 def _refuse_jumps(model: Model, times: Array) -> None:
     """Raise SimulationError if states or forces of a run jump, so that no gradient exists.
 
-    The error is raised for events that are not differentiable, a start in an equilibrium, dry
-    friction, and brakes that can slip.
+    The error is raised for events that are not differentiable, dry friction, and brakes that can
+    slip.
     """
     refuse_events(model, float(times[-1]))
     start = DiscreteState.at_start(model)
     refuse_at_start(model, start.due(model, float(times[0])))
     rigid_coordinates, v = start.rigid(model), start_state(model)[1]
-    if model.arm.start != "stated":
-        raise SimulationError(
-            "gradients: the run must begin at the start in the model file, not in an "
-            "equilibrium. Use 'start: stated' (--set start=stated)."
-        )
     if len(rigid_coordinates) < len(start.closed) or np.any(v[rigid_coordinates]):
         raise SimulationError(JUMPS)
 
@@ -212,6 +210,7 @@ class Differentiable:
         v: Array | None = None,
         inputs: Array | Mapping[str, Array] | None = None,
         offsets: Mapping[str, float] | None = None,
+        positions: Mapping[str, float] | None = None,
         steps: Array | HybridTrajectory | None = None,
         like: HybridTrajectory | None = None,
     ) -> HybridTrajectory:
@@ -223,14 +222,17 @@ class Differentiable:
             Parameter values, shape (k,); if None, the arm's values.
         q, v
             Initial coordinates and rates, shape (n,) each. If both are None, the run starts at the
-            initial state of the model file; if only one is None, it is zero. Servos without a
-            target hold the initial position of the model file.
+            initial state of the model file, or in equilibrium if the file says so; if only one is
+            None, it is zero. Servos without a target hold the initial position of the model file.
         inputs
             Inputs at the samples, linearly interpolated between them: an array (T, inputs) for all
             driven joints, or a mapping from joint name to an array (T,).  Joints that are not in
             the mapping have the inputs of the arm, as functions of time.
         offsets
             Constants added to the inputs, by name of the driven joint.
+        positions
+            Positions [rad], [m] of joints that rest there at the start, for example by friction,
+            whatever their inputs; only for a start in equilibrium.
         steps
             Another run whose steps are used, or an array of step ends [s]; None to choose the
             steps. A state-dependent event may then occur at another time than in the other run, but
@@ -251,6 +253,9 @@ class Differentiable:
         parts: list[RecordedTrajectory] = []
         entries: list[Entry | None] = []
         t, start = float(self.times[0]), np.concatenate(start_state(model))
+        start, steady = np.concatenate(start_state(model)), None
+        if q is None and v is None:
+            steady = self._steady(model, inputs, offsets or {}, positions or {})
         before, due = DiscreteState.at_start(model), tuple[int, ...]()
         end = float(self.times[-1])
         while len(parts) < len(plans) if plans else end - t > instant(end):
@@ -268,7 +273,8 @@ class Differentiable:
             plan = replace(plans[len(parts)], discrete=discrete) if plans else phase
             if like is None:
                 self._refuse_functions_of_time(plan)
-            task, held_at = self._task(model, q, v, plan)
+            state = steady.state if steady and not parts else _state(model, q, v)
+            task, held_at = self._task(model, state, plan)
             task = self._driven(task, inputs, offsets or {})
             fast = [] if parts else [model.names[k] for k in held_at if task.start.v[k]]
             if fast:
@@ -286,7 +292,7 @@ class Differentiable:
             trajectory = RecordedTrajectory(
                 task, self.functions, self.parameters, TABLEAUS[self.method.name], plan, self.times,
                 partial(nearby_in, discrete, model, arms),
-                not parts and q is None and v is None, held_at,
+                not parts and q is None and v is None, None if parts else steady, held_at,
                 next((part for part in others if part.plan.discrete.done.keys() == happened), None),
                 {} if len(carried(discrete)) else known_slopes.setdefault(tuple(happened), {}),
             )  # fmt: skip
@@ -380,7 +386,8 @@ class Differentiable:
     @cached_property
     def _first(self) -> InitialValueProblem:
         model = self.equation.model
-        return self._task(model, None, None, self._begin(model))[0]
+        steady = self._steady(model, None, {}, {})
+        return self._task(model, None if steady is None else steady.state, self._begin(model))[0]
 
     @property
     def start(self) -> tuple[Array, Array]:
@@ -394,19 +401,12 @@ class Differentiable:
         return np.array(values).reshape(-1, len(self.times)).T
 
     def _task(
-        self, model: Model, q: Array | None, v: Array | None, phase: StepSequence
+        self, model: Model, state: State | None, phase: StepSequence
     ) -> tuple[InitialValueProblem, tuple[int, ...]]:
         """Return the initial value problem of a phase, and the coordinates that brakes hold."""
-        n, home, discrete = model.size, start_state(model)[0], phase.discrete
+        home, discrete = start_state(model)[0], phase.discrete
         bounds = bounds_in(discrete, model, float(phase.times[0]))
         model, holding = situated(discrete, model), discrete.holding(model)
-        still = np.zeros(n)
-        state = None
-        if q is not None or v is not None:
-            state = State(
-                still if q is None else real_numbers("q", q, (n,)).copy(),
-                still if v is None else real_numbers("v", v, (n,)).copy(),
-            )
         equation = replace(
             self.equation, formulation=replace(self.equation.formulation, model=model), _compiled={}
         )
@@ -419,6 +419,40 @@ class Differentiable:
         )  # fmt: skip
         return task, held_joints
 
+    def _steady(
+        self,
+        model: Model,
+        inputs: Array | Mapping[str, Array] | None,
+        offsets: Mapping[str, float],
+        positions: Mapping[str, float],
+    ) -> SteadyStart | None:
+        """Return the start in equilibrium; None for an arm that starts as its model file says."""
+        if model.arm.start == "stated":
+            return None
+        names = input_names(model)
+        first = {name: float(values[0]) for name, values in self._samples(names, inputs).items()}
+        law = self.functions.law is not None
+        problem = SteadyProblem.of(
+            model, {**self.inputs, **first}, law=law, positions=positions,
+            offsets=np.array([offsets.get(name, 0.0) for name in names]),
+            tangent=partial(EquationTangent, self.equation),
+        )  # fmt: skip
+        actuators = actuators_of(model)
+        actuators = replace(actuators, servos=()) if law else actuators
+        return SteadyStart(problem, problem.solve(), tuple(actuators.state_names))
+
+    def _samples(
+        self, names: Sequence[str], inputs: Array | Mapping[str, Array] | None
+    ) -> dict[str, Array]:
+        """Return sampled inputs by joint, checked, (T,) each."""
+        count = len(self.times)
+        if inputs is None:
+            return {}
+        if isinstance(inputs, Mapping):
+            return {k: real_numbers(f"inputs: {k}", x, (count,)) for k, x in inputs.items()}
+        columns = real_numbers("inputs", inputs, (count, len(names))).T
+        return dict(zip(names, columns, strict=True))
+
     def _driven(
         self,
         task: InitialValueProblem,
@@ -426,14 +460,8 @@ class Differentiable:
         offsets: Mapping[str, float],
     ) -> InitialValueProblem:
         """Return the problem with sampled inputs instead of its own, and with offsets added."""
-        names, count = [channel.name for channel in task.groups[0]], len(self.times)
-        if inputs is None:
-            samples = {}
-        elif isinstance(inputs, Mapping):
-            samples = {k: real_numbers(f"inputs: {k}", x, (count,)) for k, x in inputs.items()}
-        else:
-            columns = real_numbers("inputs", inputs, (count, len(names))).T
-            samples = dict(zip(names, columns, strict=True))
+        names = [channel.name for channel in task.groups[0]]
+        samples = self._samples(names, inputs)
         for argument, argument_values in (("inputs", samples), ("offsets", offsets)):
             for name in argument_values:
                 if name not in names:
@@ -470,7 +498,7 @@ class Differentiable:
         if happened in self._smooth:
             return
         model = self.equation.model
-        task, held_joints = self._task(model, None, None, phase)
+        task, held_joints = self._task(model, None, phase)
         stay = [model.names[k] for k in held_joints]
         for key, near in nearby(model, self.parameters).items():
             other = near.models[0]
@@ -482,7 +510,7 @@ class Differentiable:
                     f"parameters: '{key}' is the time of an event, which cannot "
                     "be a parameter. Leave it out."
                 )
-            there = self._task(other, None, None, phase)[0].groups
+            there = self._task(other, None, phase)[0].groups
             for a, b in zip(chain(*task.groups), chain(*there), strict=True):
                 if a.name in stay and a in task.groups[2]:
                     continue
@@ -542,7 +570,7 @@ class Differentiable:
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
         model, rest = task.equation.model, task
         if task.start.v.any():
-            rest = self._task(model, task.start.q, None, phase)[0]
+            rest = self._task(model, _state(model, task.start.q, None), phase)[0]
         duration = float(self.times[-1] - self.times[0])
         h = equal_step(self.method, rest.vibration, duration, self.rtol, self.step)
         span = stops[[0, -1]]
@@ -550,6 +578,17 @@ class Differentiable:
         if not np.isfinite(task.bounds).any():
             return plan, (), 0.0
         return plan, *recorded(task, self.method, self.rtol, h / self.finer)[2:]
+
+
+def _state(model: Model, q: Array | None, v: Array | None) -> State | None:
+    """Return the state with given coordinates or rates, the others 0; None if none is given."""
+    if q is None and v is None:
+        return None
+    still, shape = np.zeros(model.size), (model.size,)
+    return State(
+        still if q is None else real_numbers("q", q, shape).copy(),
+        still if v is None else real_numbers("v", v, shape).copy(),
+    )
 
 
 def _table(times: Array, values: Array) -> Table[float]:

@@ -13,6 +13,7 @@ from flexarm.gradients.adjoint import Adjoint, MotionTangents, pull, push
 from flexarm.gradients.events.phases import event_functions_by_index
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
+from flexarm.gradients.start import SteadyStart
 from flexarm.gradients.steps import GivenSteps, advance
 from flexarm.integrate.constants import MOST_MIDDLE_ANGLE
 from flexarm.integrate.method import zeros
@@ -59,6 +60,8 @@ class RecordedTrajectory:
     started
         Whether the motion starts at the initial state of the model file, which depends on
         parameters.
+    steady
+        The start in equilibrium, which depends on parameters and inputs; None of other starts.
     held
         Indices of coordinates that brakes hold at rest.
     like
@@ -75,6 +78,7 @@ class RecordedTrajectory:
     nodes: Array
     arms: Callable[[], Mapping[str, Nearby]]
     started: bool
+    steady: SteadyStart | None = None
     held: tuple[int, ...] = ()
     like: "RecordedTrajectory | None" = None
     known: dict[Any, Array] = field(default_factory=dict, repr=False)
@@ -140,6 +144,8 @@ class RecordedTrajectory:
         if first is None:
             first = np.zeros((size, columns))
             first[:, :count] = self._start_slopes.T
+            if inputs and self.steady is not None:
+                first[:, count:] = self._start_by_inputs.T
         ways = np.concatenate([np.eye(count, columns), first[size:]])
         record = MotionTangents(
             **fields,
@@ -216,12 +222,14 @@ class RecordedTrajectory:
         )  # fmt: skip
         record.adopt(self._steps)
         pull(record)
-        by_start = record.adjoint
+        by_start, by_inputs = record.adjoint, record.by_inputs.reshape(len(self.nodes), -1)
+        if self.steady is not None:
+            by_inputs[0] += self._start_by_inputs @ by_start
         by_model = record.by_numbers @ along + record.by_matrix_numbers @ by_matrix
         return (
             by_model + self._start_slopes @ by_start,
             by_start.copy(),
-            record.by_inputs.reshape(len(self.nodes), -1),
+            by_inputs,
         )
 
     def by(self, plan: StepSequence) -> "RecordedTrajectory":
@@ -233,7 +241,7 @@ class RecordedTrajectory:
         q, v, x = np.split(y, [self.n, 2 * self.n])
         names = self.task.motion.actuators.state_names
         start = replace(self.task.start, q=q, v=v, x=dict(zip(names, x.tolist(), strict=True)))
-        return replace(self, task=replace(self.task, start=start), started=False)
+        return replace(self, task=replace(self.task, start=start), started=False, steady=None)
 
     def rates_at(self, sample: int) -> Array:
         """Return the time derivative of the state, shape (size,), at sample 0 or -1 (the last)."""
@@ -398,6 +406,8 @@ class RecordedTrajectory:
     @cached_property
     def _start_slopes(self) -> Array:
         """Derivatives of the start state by the parameters, shape (k, size)."""
+        if self.steady is not None:
+            return self.steady.slopes(list(self.nearby.values()), self.task.equation)
         if self.like is not None and self.like.started == self.started:
             return self.like._start_slopes
         if self.started not in self.known:
@@ -408,3 +418,9 @@ class RecordedTrajectory:
                 slopes[k, : 2 * self.n] = nearby_arm.weights @ (there - here)
             self.known[self.started] = slopes  # stored only when complete
         return self.known[self.started]
+
+    @cached_property
+    def _start_by_inputs(self) -> Array:
+        """Derivatives of a start in equilibrium by the inputs at that time, shape (k, size)."""
+        assert self.steady is not None
+        return self.steady.slopes_by_inputs()

@@ -489,9 +489,7 @@ def settle_down(
     names = {axis.name for axis in model.axes}
     for name in settle:
         _require_joint(name, names)
-    locked = names - set(settle)
-    _, columns = moves(model, locked)
-    columns = columns[:, ~_base_columns(model, columns)]
+    columns = settling_directions(model, settle)
     point = OperatingPoint(q, v, np.zeros(tangent.inputs.shape[1]), t)
     no_acceleration, steps = np.zeros(model.size), 0
     largest_force = float(np.abs(tangent.force(point, no_acceleration)).max(initial=0.0))
@@ -509,6 +507,13 @@ def settle_down(
     if not straight:
         notes += list(validity(model, np.zeros(1), point.q[None]).warnings)
     return Equilibrium(model, point, effort, steps, tuple(notes), straight, tuple(settle))
+
+
+def settling_directions(model: Model, settle: Sequence[str]) -> Array:
+    """Return the motions of links and of the joints to settle, (n, k); a free base is held."""
+    locked = {axis.name for axis in model.axes} - set(settle)
+    _, columns = moves(model, locked)
+    return np.asarray(columns[:, ~_base_columns(model, columns)])
 
 
 def held_state(

@@ -14,6 +14,7 @@ from flexarm.control.statics import Statics, drives, remaining, start_at
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.mission.starts import SteadyProblem
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint, Tangent
@@ -149,6 +150,14 @@ def undriven(arm: Arm) -> Arm:
     return Arm.model_validate(data, context={"files": files_of(arm)})
 
 
+def _resting_positions(arm: Arm) -> dict[str, float]:
+    """Return the positions of driven joints in the equilibrium at which the arm starts, by name."""
+    model = build(arm)
+    q = SteadyProblem.of(model, {}, law=False).solve().q
+    driven = drives(model)
+    return dict(zip(driven.names, (driven.hubs @ q).tolist(), strict=True))
+
+
 def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
     """Raise an error if a motion planned without contacts touches an obstacle."""
     if arm.contacts and not planned.contacts:
@@ -210,10 +219,13 @@ class MotionProblem:
     ) -> "MotionProblem":
         """Build the problem of moving driven joints to positions ``to`` [rad], [m].
 
-        Unlike with `of`, these may be the positions at the start.
+        Unlike with `of`, these may be the positions at the start. Joints that are not in ``start``
+        are where the arm starts; with ``start: equilibrium``, servos may let them sag.
         """
         bare = undriven(arm)
         model = build(bare)
+        if arm.start == "equilibrium":
+            start = {**_resting_positions(arm), **start}
         if model.prescribed:
             names = ", ".join(model.names[i] for i in model.prescribed)
             raise ModelError(

@@ -1,7 +1,8 @@
 """Initial states of runs: from the model file, in equilibrium, or at the end of another run."""
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import casadi as ca
@@ -16,7 +17,7 @@ from flexarm.integrate.problem import channels, read_inputs
 from flexarm.integrate.task import State
 from flexarm.linear.balance import Push
 from flexarm.linear.equilibrium import Equilibrium, settle_down
-from flexarm.linear.tangent import Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
@@ -50,7 +51,7 @@ def first_state(
     elif isinstance(start, Equilibrium):
         state = state_of(model, start)
     elif start == "equilibrium":
-        return steady_state(model, inputs, locked=locked, law=law), q
+        return SteadyProblem.of(model, inputs, locked=locked, law=law).solve(), q
     return state, state.q
 
 
@@ -69,96 +70,178 @@ def state_of(model: Model, equilibrium: Equilibrium) -> State:
     return State(*point, reference_attitude=model.start_references)
 
 
-def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], law: bool) -> State:
-    """Compute the equilibrium at time 0: no acceleration, joints at the model file's speeds.
+@dataclass(frozen=True)
+class SteadyProblem:
+    """Conditions of the equilibrium at time 0: no acceleration, joints at their initial speeds.
 
     Servos with an integral term hold their targets, and the integral balances the load.  Joints
     with another servo or an input, and free joints, move to where forces balance.  Joints that are
     locked, braked or moving, or driven without servo and input, stay at their start; under a
     control law, all driven joints do.
-
-    Raises
-    ------
-    SimulationError
-        If there is no such state.
     """
-    if model.orbit:
-        raise SimulationError(
-            "start: an equilibrium cannot be computed for a base in orbit, since a base at rest "
-            "need not stay there. Use 'start: stated'."
-        )
-    # On a free base all bodies fall together, as if there were no gravity.
-    weightless = replace(model, gravity=np.zeros(3)) if model.floats else model
-    q, rates = start_state(weightless)
-    for part in weightless.links:
-        rates[part.modes] = 0.0
-    profiles = read_inputs(model, inputs)
-    input_channels, _, _, target_channels = channels(model, profiles, q, {})
-    acting_servos = (
-        ()
-        if law
-        else tuple(  # sampled servos act as if in continuous time
-            replace(servo, servo=servo.servo.model_copy(update={"period": None}))
-            for servo in servos(model)
-        )
-    )
-    u = np.array([evaluate(servo.profile, 0.0)[0] for servo in input_channels])
-    r = np.array([evaluate(servo.profile, -servo.begin)[:2] for servo in target_channels]).reshape(
-        -1, 2
-    )
-    for k, servo in enumerate(acting_servos):
-        if servo.servo.rate is None and not servo.row @ rates:
-            r[k, 1] = (
-                0.0  # a target that starts to move at time 0 was at rest before, like its joint
+
+    model: Model  # the arm
+    tangent: Tangent  # its equation of motion, without gravity on a free base
+    servos: tuple[Servoed, ...]  # servos that act, as if in continuous time
+    u: Array  # inputs at time 0, (k,)
+    targets: Array  # targets of the servos and their rates, (servos, 2)
+    rates: Array  # initial rates, (n,)
+    positions: Mapping[str, float]  # positions of joints that are held elsewhere than at the start
+    goals: Mapping[str, tuple[Array, float]]  # measurement row and target of servos with integral
+    integrating: Set[str]  # names of joints whose servos have an integral term
+    limited: Set[str]  # those of them that are neither locked nor braked
+    settled: Sequence[str]  # names of the joints that move to where forces balance
+    law: bool  # whether a control law replaces the servos
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        inputs: Mapping[str, Any],
+        *,
+        law: bool,
+        locked: Set[str] = frozenset(),
+        offsets: Array | float = 0.0,
+        positions: Mapping[str, float] | None = None,
+        tangent: Callable[[Model], Tangent] = Tangent,
+    ) -> "SteadyProblem":
+        """Collect the conditions of the equilibrium of an arm.
+
+        Parameters
+        ----------
+        model, inputs, law, locked
+            The arm; inputs by joint in place of those of the model file; whether a control law
+            replaces the servos; names of the locked joints.
+        offsets
+            Constants added to the inputs, (k,).
+        positions
+            Joints that are held by other means, such as friction, with their positions.
+        tangent
+            Function that returns the equation of motion of a model.
+
+        Raises
+        ------
+        SimulationError
+            If the base is in orbit, where no equilibrium exists.
+        """
+        if model.orbit:
+            raise SimulationError(
+                "start: an equilibrium cannot be computed for a base in orbit, since a base at "
+                "rest need not stay there. Use 'start: stated'."
             )
-    by_name = {servo.name: servo for servo in acting_servos}
-    holding = {name for name, servo in by_name.items() if servo.servo.integral_time is not None}
-    free_joints = [
-        axis.name
-        for axis in model.axes
-        if axis.name not in locked
-        and not (axis.prescribed or axis.is_braked or axis.name in holding)
-        and not rates[axis.index]
-        and (
-            not axis.driven
-            or (not law and (axis.name in by_name or axis.name in profiles or axis.acts.input))
+        positions = positions or {}
+        # On a free base all bodies fall together, as if there were no gravity.
+        weightless = replace(model, gravity=np.zeros(3)) if model.floats else model
+        q, rates = start_state(weightless)
+        for part in weightless.links:
+            rates[part.modes] = 0.0
+        profiles = read_inputs(model, inputs)
+        input_channels, _, _, target_channels = channels(model, profiles, q, {})
+        acting_servos = (
+            ()
+            if law
+            else tuple(  # sampled servos act as if in continuous time
+                replace(servo, servo=servo.servo.model_copy(update={"period": None}))
+                for servo in servos(model)
+            )
         )
-    ]
-    fixed = locked | {axis.name for axis in model.axes if axis.is_braked}
-    goals = {
-        servo.name: (servo.row, float(r[k, 0]))
-        for k, servo in enumerate(acting_servos)
-        if servo.name in holding - fixed and servo.servo.rate is None
-    }
-    forces_at = _force_function(weightless, acting_servos, u, rates, r)
-    equilibrium = _at_targets(
-        Tangent(weightless), goals, free_joints, lambda q: forces_at(q)[1:], rates
-    )
-    servo_inputs = forces_at(equilibrium.point.q)[0]
-    inputs_held = servo_inputs.copy()
-    for servo in acting_servos:
-        if servo.name in holding:
-            inputs_held[servo.column] = equilibrium.point.u[servo.column]
-    _require_within_limits(model, acting_servos, inputs_held, rates, holding - fixed)
-    integrals = {
-        e.name: float(inputs_held[e.column] - servo_inputs[e.column]) for e in acting_servos
-    }
-    memory = {
-        servo.name: ServoMemory(
-            integral=integrals[servo.name], held=float(inputs_held[servo.column] - u[servo.column])
-        )
-        for servo in servos(model)
-        if servo.name in by_name and servo.servo.period is not None
-    }
-    x = {name: integrals[name] for name in holding - set(memory)}
-    x |= {} if law else _currents(model, inputs_held, rates)
-    return State(
-        equilibrium.point.q, rates, reference_attitude=model.start_references, x=x, memory=memory
-    )
+        u = np.array([evaluate(channel.profile, 0.0)[0] for channel in input_channels]) + offsets
+        targets = np.array(
+            [evaluate(channel.profile, -channel.begin)[:2] for channel in target_channels]
+        ).reshape(-1, 2)
+        for k, servo in enumerate(acting_servos):
+            if servo.servo.rate is None and not servo.row @ rates:
+                # A target that starts to move at time 0 was at rest before, like its joint.
+                targets[k, 1] = 0.0
+        by_name = {servo.name: servo for servo in acting_servos}
+        integrating = {name for name, servo in by_name.items() if servo.servo.integral_time}
+        settled = [
+            axis.name
+            for axis in model.axes
+            if axis.name not in {*locked, *positions}
+            and not (axis.prescribed or axis.is_braked or axis.name in integrating)
+            and not rates[axis.index]
+            and (
+                not axis.driven
+                or (not law and (axis.name in by_name or axis.name in profiles or axis.acts.input))
+            )
+        ]
+        limited = integrating - locked - {axis.name for axis in model.axes if axis.is_braked}
+        goals = {
+            servo.name: (servo.row, float(targets[k, 0]))
+            for k, servo in enumerate(acting_servos)
+            if servo.name in limited and servo.name not in positions and servo.servo.rate is None
+        }
+        return cls(
+            model, tangent(weightless), acting_servos, u, targets, rates, positions, goals,
+            integrating, limited, settled, law,
+        )  # fmt: skip
+
+    @cached_property
+    def forces_at(self) -> Callable[[Array], tuple[Array, Array, Array]]:
+        """Inputs with servos, their generalised forces, and the forces' Jacobian by q, at q."""
+        return _force_function(self.tangent.model, self.servos, self.u, self.rates, self.targets)
+
+    def solve(self) -> State:
+        """Compute the equilibrium.
+
+        Raises
+        ------
+        SimulationError
+            If there is none within the limits of servos and currents.
+        """
+        equilibrium = _at_targets(
+            self.tangent, self.positions, self.goals, self.settled,
+            lambda q: self.forces_at(q)[1:], self.rates,
+        )  # fmt: skip
+        state = self.state(equilibrium.point.q)
+        held = self.inputs_at(state.q)
+        for servo in self.servos:
+            if servo.name in self.limited:
+                column = servo.column
+                _require_within(servo.name, float(held[column]), servo.limit, "its servo's limit")
+        for winding in windings(self.model):
+            limit = winding.motor.current_limit
+            if winding.joint in self.limited and limit is not None:
+                current = winding.settled(float(held[winding.column]), self.rates)
+                _require_within(winding.joint, current, limit, "its current_limit")
+        return state
+
+    def inputs_at(self, q: Array) -> Array:
+        """Return the inputs with those of servos at coordinates q; integral terms hold the arm."""
+        inputs, effort = self.forces_at(q)[0].copy(), self.effort(q)
+        holding = np.linalg.lstsq(self.tangent.inputs, effort, rcond=None)[0]
+        for servo in self.servos:
+            if servo.name in self.integrating:
+                inputs[servo.column] = holding[servo.column]
+        return inputs
+
+    def effort(self, q: Array) -> Array:
+        """Return the generalised force that holds the arm at coordinates q, (n,)."""
+        return self.tangent.force(OperatingPoint(q, self.rates, self.u), np.zeros(len(q)))
+
+    def state(self, q: Array) -> State:
+        """Return the state at balanced coordinates q, with states of servos and motors."""
+        inputs = self.inputs_at(q)
+        own = self.forces_at(q)[0]
+        integrals = {e.name: float(inputs[e.column] - own[e.column]) for e in self.servos}
+        memory = {
+            servo.name: ServoMemory(
+                integral=integrals[servo.name],
+                held=float(inputs[servo.column] - self.u[servo.column]),
+            )
+            for servo in servos(self.model)
+            if servo.name in integrals and servo.servo.period is not None
+        }
+        x = {name: integrals[name] for name in self.integrating - set(memory)}
+        x |= {} if self.law else _currents(self.model, inputs, self.rates)
+        attitude = self.model.start_references
+        return State(q, self.rates, reference_attitude=attitude, x=x, memory=memory)
 
 
 def _at_targets(
     tangent: Tangent,
+    positions: Mapping[str, float],
     goals: Mapping[str, tuple[Array, float]],
     free_joints: Sequence[str],
     push: Push,
@@ -169,7 +252,7 @@ def _at_targets(
     Joint positions are corrected iteratively by the difference between measured position and
     target.
     """
-    joints = {name: target for name, (_, target) in goals.items()}
+    joints = {**positions, **{name: target for name, (_, target) in goals.items()}}
     try:
         for _ in range(TARGET_CORRECTIONS):
             equilibrium = settle_down(tangent, joints, {}, free_joints, push=push, rates=rates)
@@ -181,27 +264,13 @@ def _at_targets(
                 abs(offsets[name]) <= TARGET_ERROR * max(1.0, abs(joints[name])) for name in offsets
             ):
                 return equilibrium
-            joints = {name: joints[name] + offset for name, offset in offsets.items()}
+            joints |= {name: joints[name] + offset for name, offset in offsets.items()}
     except FlexarmError as error:
         raise SimulationError(f"start: {error}") from None
     raise SimulationError(
         f"start: no equilibrium was found with {', '.join(goals)} at the targets. Raise the "
         "stiffness of joints that sag, or use 'start: stated'."
     )
-
-
-def _require_within_limits(
-    model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, holding: Set[str]
-) -> None:
-    """Raise an error if holding a joint exceeds the limit of its servo or of its motor current."""
-    for servo in acting_servos:
-        if servo.name in holding:
-            _require_within(servo.name, float(u[servo.column]), servo.limit, "its servo's limit")
-    for winding in windings(model):
-        limit = winding.motor.current_limit
-        if winding.joint in holding and limit is not None:
-            current = winding.settled(float(u[winding.column]), v)
-            _require_within(winding.joint, current, limit, "its current_limit")
 
 
 def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
@@ -225,7 +294,7 @@ def _require_within(name: str, value: float, limit: float, limit_name: str) -> N
 
 def _force_function(
     model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, r: Array
-) -> Any:
+) -> Callable[[Array], tuple[Array, Array, Array]]:
     """Return a function of q for inputs, generalised forces (n,), and the forces' Jacobian by q.
 
     The forces come from inputs u and servos, at rates v and targets r (target and rate by row).

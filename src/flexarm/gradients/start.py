@@ -1,0 +1,164 @@
+"""Start of a run in equilibrium, and its derivatives by the implicit function theorem.
+
+At the equilibrium the forces R(y, p) along the free coordinates y are 0 for all parameters p, so
+that dy/dp = -(dR/dy)^-1 dR/dp. The matrix dR/dy is the tangent stiffness.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.formulations.equation import Equation
+from flexarm.formulations.numbers import CENTRAL, Nearby, difference_weights
+from flexarm.gradients.constants import DIRECTION_STEP, INPUT_STEP
+from flexarm.integrate.mission.starts import SteadyProblem
+from flexarm.integrate.task import State
+from flexarm.linear.equilibrium import held_state, settling_directions
+from flexarm.linear.tangent import OperatingPoint, Tangent
+from flexarm.linear_model import LinearModel
+from flexarm.mechanics.loads import wrench_factors
+from flexarm.model import Model
+from flexarm.spatial import Array
+
+DIFFERENCE = difference_weights(CENTRAL)
+
+
+class EquationTangent(Tangent):
+    """Equation of motion of a model, with compiled functions that models of one structure share."""
+
+    def __init__(self, equation: Equation, model: Model) -> None:
+        super().__init__(model)
+        formulation = replace(equation.formulation, model=model)
+        self.equation = replace(equation, formulation=formulation, _compiled={})
+
+    def force(self, point: OperatingPoint, a: Array) -> Array:
+        """Compute the generalised force for accelerations a, without inputs, (n,)."""
+        return self.equation.inverse_dynamics(point.q, point.v, a, point.t)
+
+    def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
+        """Return M, D and K, the derivatives of the force by a, v and q, at accelerations a."""
+        factors = wrench_factors(self.model, point.t)
+        results = self.equation.compiled("linear_model").call(
+            point.q, point.v, a, factors, *self.equation.common_arguments
+        )
+        mass, stiffness, damping = (matrix.reshape(self.model.size, -1).T for matrix in results)
+        return LinearModel(mass, stiffness, damping, self.model.names, self.inputs)
+
+
+@dataclass(frozen=True)
+class SteadyStart:
+    """Start of a run in equilibrium, with the conditions that determine it."""
+
+    problem: SteadyProblem
+    state: State
+    state_names: tuple[str, ...]  # names of the states of servos and drives
+
+    def slopes(self, nearby: Sequence[Nearby], equation: Equation) -> Array:
+        """Compute the derivatives of the start by parameters, (k, size).
+
+        ``nearby`` are the models with one parameter changed, one entry per parameter.
+        """
+        return np.array([
+            self._slope([self._of(model, equation) for model in near.models], near.weights)
+            for near in nearby
+        ]).reshape(len(nearby), -1)  # fmt: skip
+
+    def slopes_by_inputs(self) -> Array:
+        """Compute the derivatives of the start by constants added to the inputs, (k, size)."""
+        steps = INPUT_STEP * np.maximum(np.abs(self.problem.u), 1.0)
+        rows = []
+        for way in np.diag(steps):
+            others = [replace(self.problem, u=self.problem.u + share * way) for share in CENTRAL]
+            rows.append(self._slope(others, DIFFERENCE / way.max()))
+        size = len(self._vector(self.problem, self.state.q))
+        return np.array(rows).reshape(len(steps), size)
+
+    def _of(self, model: Model, equation: Equation) -> SteadyProblem:
+        """Return the conditions of the equilibrium for a model with one parameter changed."""
+        problem = self.problem
+        other = SteadyProblem.of(
+            model, {}, law=problem.law, positions=problem.positions,
+            tangent=lambda weightless: EquationTangent(equation, weightless),
+        )  # fmt: skip
+        # Which joints settle, and the inputs, are those of this run.
+        integrating = {name: other.goals[name] for name in problem.goals}
+        return replace(
+            other, u=problem.u, goals=integrating, settled=problem.settled,
+            limited=problem.limited,
+        )  # fmt: skip
+
+    def _slope(self, others: Sequence[SteadyProblem], weights: Array) -> Array:
+        """Compute the derivative of the start along one change, (size,).
+
+        ``others`` are the conditions with this change in several sizes, and ``weights`` those of
+        the difference formula.
+        """
+        problem, q = self.problem, self.state.q
+        directions = _directions(problem)[0]
+        held = _held(problem)
+        y = np.linalg.lstsq(directions, q - held, rcond=None)[0]
+        residual, here = _residual(problem, q), self._vector(problem, q)
+        places = [_held(other) + _directions(other)[0] @ y for other in others]
+        missing = np.array([
+            _residual(other, place) - residual
+            for other, place in zip(others, places, strict=True)
+        ])  # fmt: skip
+        change = np.array([
+            self._vector(other, place) - here
+            for other, place in zip(others, places, strict=True)
+        ])  # fmt: skip
+        moved = -np.linalg.lstsq(_jacobian(problem, q), weights @ missing, rcond=1e-12)[0]
+        return np.asarray(weights @ change + self._along(directions @ moved))
+
+    def _along(self, way: Array) -> Array:
+        """Compute the derivative of the start along a motion of its coordinates, (size,)."""
+        size = float(np.abs(way).max(initial=0.0))
+        if not size:
+            return np.zeros(len(self._vector(self.problem, self.state.q)))
+        unit = DIRECTION_STEP / size * way
+        states = [self._vector(self.problem, self.state.q + share * unit) for share in CENTRAL]
+        return np.asarray(size / DIRECTION_STEP * (DIFFERENCE @ np.array(states)))
+
+    def _vector(self, problem: SteadyProblem, q: Array) -> Array:
+        state = problem.state(q)
+        return np.concatenate([q, state.v, [state.x.get(name, 0.0) for name in self.state_names]])
+
+
+def _held(problem: SteadyProblem) -> Array:
+    """Return the coordinates with joints at their start and undeformed links, (n,)."""
+    return held_state(problem.tangent.model, problem.positions, {}, 0.0)[0]
+
+
+def _directions(problem: SteadyProblem) -> tuple[Array, Array]:
+    """Return the directions of all unknown coordinates, (n, r), and those of settling alone."""
+    model, columns = problem.tangent.model, []
+    for axis in model.axes:
+        if axis.name in problem.goals:
+            places = [axis.index] if axis.motor is None else [axis.index, axis.motor]
+            columns.append(np.isin(np.arange(model.size), places).astype(float))
+    settling = settling_directions(model, problem.settled)
+    return np.column_stack([settling, *columns]), settling
+
+
+def _rows(problem: SteadyProblem) -> tuple[Array, Array]:
+    """Return the measurement rows of servos that hold their targets, and these targets."""
+    goals = [problem.goals[axis.name] for axis in problem.model.axes if axis.name in problem.goals]
+    rows = np.array([row for row, _ in goals]).reshape(len(goals), problem.model.size)
+    return rows, np.array([target for _, target in goals])
+
+
+def _residual(problem: SteadyProblem, q: Array) -> Array:
+    """Return the forces along the settling directions, and the servos' distances to targets."""
+    rows, targets = _rows(problem)
+    force = problem.effort(q) - problem.forces_at(q)[1]
+    return np.concatenate([_directions(problem)[1].T @ force, rows @ q - targets])
+
+
+def _jacobian(problem: SteadyProblem, q: Array) -> Array:
+    """Return the derivatives of the residual by the unknown coordinates, (r, r)."""
+    every, settling = _directions(problem)
+    point = OperatingPoint(q, problem.rates, problem.u)
+    stiffness = problem.tangent.matrices(point, np.zeros(len(q))).stiffness
+    stiffness = stiffness - problem.forces_at(q)[2]
+    return np.vstack([settling.T @ stiffness, _rows(problem)[0]]) @ every
