@@ -219,14 +219,6 @@ simulate(arm, t_end=1, energy_audit="no")
 simulate(arm, t_end=1, energy_audit=np.array([1,2]))
 # parameters, starts, inputs, control and rtol
 simulate_many(arm, t_end=1)
-# runs
-runs_dataset(None)
-runs_dataset([])
-runs_dataset([arm])
-runs_dataset(run)
-# parameters
-runs_dataset([run], [{}, {}])
-runs_dataset([run], 3)
 # starts
 simulate_many(arm, t_end=1, starts={"joint1": 1})
 simulate_many(arm, t_end=1, starts=[1, 2])

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from flexarm.planning.plan import plan
     from flexarm.planning.shape_inputs import shape_inputs
     from flexarm.runs.read import load_run
-    from flexarm.runs.run import runs_dataset
     from flexarm.samples import example_arm_names
     from flexarm.studies.compare import compare
     from flexarm.studies.converge import converge
@@ -77,7 +76,6 @@ __all__ = [
     "plan",
     "reduce",
     "rigid",
-    "runs_dataset",
     "save",
     "shape_inputs",
     "simulate",
@@ -118,7 +116,6 @@ _HOMES = {
     "plan": "flexarm.planning.plan",
     "reduce": "flexarm.links.imported.craig_bampton",
     "rigid": "flexarm.model.rigid",
-    "runs_dataset": "flexarm.runs.run",
     "save": "flexarm.io.model_file",
     "shape_inputs": "flexarm.planning.shape_inputs",
     "simulate": "flexarm.integrate.simulate",

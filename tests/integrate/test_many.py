@@ -336,23 +336,6 @@ def test_laws_that_do_not_fit_are_told(given: dict[str, Any], message: str) -> N
         simulate_many(link(), t_end=0.1, starts=[{"joint1": 0.1}] * 2, **given)
 
 
-def test_runs_are_one_dataset() -> None:
-    masses = [{"payload.mass": mass} for mass in (0.05, 0.1)]
-    runs = simulate_many(link(), t_end=0.2, dt=0.01, parameters=masses, method="dop853")
-    together = flexarm.runs_dataset(runs, masses)
-    assert together.sizes["run"] == 2
-    assert together["payload.mass"].values.tolist() == [0.05, 0.1]
-    np.testing.assert_array_equal(together["q"].values, np.stack([run.q for run in runs]))
-    assert together["status"].values.tolist() == ["finished"] * 2
-    short = simulate_many(link(), t_end=0.1, dt=0.01, starts=[{"joint1": 0.1}], method="dop853")
-    uneven = flexarm.runs_dataset([runs[0], short[0]])
-    assert np.isnan(uneven["q"].values[1, -1]).all()
-    with pytest.raises(flexarm.FlexarmError, match="runs: "):
-        flexarm.runs_dataset([])
-    with pytest.raises(flexarm.FlexarmError, match="parameters: "):
-        flexarm.runs_dataset(runs, masses[:1])
-
-
 @pytest.mark.campaign
 def test_a_sliding_link_that_twists_is_one_of_many() -> None:
     arm = loads(

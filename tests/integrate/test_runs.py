@@ -109,7 +109,7 @@ def test_only_what_is_kept_is_stored() -> None:
     for wrong in ("all", [], [1], 3):
         with pytest.raises(SimulationError, match="keep: must be 'samples', 'last', or names"):
             flexarm.simulate_many(link(), keep=wrong, **given)  # type: ignore[arg-type]
-    with pytest.raises(FlexarmError, match="has no 'elbow'"):
+    with pytest.raises(FlexarmError, match="have no 'elbow'"):
         flexarm.simulate_many(link(), keep=["elbow"], **given)
 
 
@@ -146,12 +146,58 @@ def test_a_dataset_has_arrays_states_and_what_was_varied() -> None:
     np.testing.assert_array_equal(dataset["q"].values, runs().q)
     np.testing.assert_array_equal(dataset["tip x"].values, runs().tip[:, :, 0])
     assert dataset["start.joint1"].values.tolist() == ANGLES.tolist()
+    units = {"start.joint1": "rad", "tip x": "m", "time": "s", "work_inputs": "J"}
+    assert {name: dataset[name].attrs["units"] for name in units} == units
     assert dataset["status"].values.tolist() == runs().status.tolist()
     masses = np.array([0.1, 0.2])
     other = flexarm.simulate_many(link(), parameters={"payload.mass": masses}, **HOW)
     assert other.dataset()["payload.mass"].values.tolist() == masses.tolist()
+    assert other.dataset()["payload.mass"].attrs["units"] == "kg"
+    texts = [{"payload.mass": "100 g"}, {}]
+    partly = flexarm.simulate_many(
+        change_arm(link(), {"payload.mass": 0.2}), parameters=texts,
+        starts=[{}, {"joint1": 0.1}], **HOW,
+    ).dataset()  # fmt: skip
+    assert partly["payload.mass"].values.tolist() == masses.tolist()
+    assert partly["start.joint1"].values.tolist() == [0.0, 0.1]
     alone = flexarm.simulate(change_arm(link(), {"payload.mass": 0.2}), **HOW)
     assert other.q[1] == pytest.approx(alone.q, abs=1e-13)
+
+
+def test_selected_runs_are_runs() -> None:
+    stopped = np.flatnonzero(~runs().finished)
+    late, masked = runs()[stopped[0] - 1 : stopped[0] + 1], runs()[~runs().finished]
+    assert np.shares_memory(late.q, runs().q)
+    for selected, numbers in ((late, [stopped[0] - 1, stopped[0]]), (masked, stopped)):
+        assert selected.dataset()["start.joint1"].values.tolist() == ANGLES[numbers].tolist()
+        np.testing.assert_array_equal(selected.tip, runs().tip[numbers])
+        for run, k in zip(selected, numbers, strict=True):
+            assert (run.reason, run.t[-1]) == (runs()[k].reason, runs()[k].t[-1])
+    for wrong in (1.5, "q", None, [99], [True], np.zeros((2, 2), dtype=int)):
+        with pytest.raises(FlexarmError, match="runs: must be a number, a slice, a list"):
+            runs()[wrong]  # type: ignore[index]
+
+
+def test_runs_of_one_arm_are_computed_together_wherever_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: list[int] = []
+    kept = cores.RunBlock.__init__
+    monkeypatch.setattr(
+        cores.RunBlock, "__init__", lambda block, m, *a: (built.append(1), kept(block, m, *a))[1]
+    )
+    masses = np.tile([0.1, 0.2, 0.3], 32)
+    found = flexarm.simulate_many(
+        link(), workers=1, parameters={"payload.mass": masses},
+        starts={"joint1": np.linspace(0.0, 0.3, 96)}, **HOW,
+    )  # fmt: skip
+    assert len(built) <= 5  # one per mass, and lanes with several
+    for k in (0, 1, 50):
+        alone = flexarm.simulate_many(
+            change_arm(link(), {"payload.mass": masses[k]}),
+            starts={"joint1": [0.3 * k / 95]}, **HOW,
+        )  # fmt: skip
+        assert found.q[k] == pytest.approx(alone.q[0], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +255,7 @@ def test_portions_and_jobs_make_no_difference(monkeypatch: pytest.MonkeyPatch) -
 def test_no_runs_are_a_sequence_too() -> None:
     none = flexarm.simulate_many(link(), starts=[], **HOW)
     assert (len(none), list(none), none.q.shape) == (0, [], (0, 7, 2))
-    assert isinstance(runs()[1:3], list)
+    assert len(runs()[[]]) == 0
     assert runs()[-1].q[0, 0] == ANGLES[-1]
     with pytest.raises(IndexError):
         runs()[COUNT]

@@ -2,17 +2,16 @@
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import WithUnit, listed, refused, require_kind, require_number
+from flexarm.arguments import WithUnit, listed, refused, require_number
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.runs.constants import PAGE_CHARACTERS, PAGE_PICTURE_DPI, SETTLING_BAND
 from flexarm.runs.contents import (
@@ -328,58 +327,3 @@ class Run(RunData):
         if path is not None:
             write_figure(path, figure, force=force)
         return figure
-
-
-# Attributes that may differ from run to run.
-OF_A_RUN = ("status", "reason", "method", "rtol", "steps", "rejections", "evaluations",
-            "cpu_seconds", "energy_balance", "momentum_balance")  # fmt: skip
-
-
-def runs_dataset(
-    runs: Sequence[Run], parameters: Sequence[Mapping[str, Any]] | None = None
-) -> "xarray.Dataset":
-    """Combine runs of one arm, such as results of `flexarm.simulate_many`, in one dataset.
-
-    Parameters
-    ----------
-    runs
-        At least one run, all with the same coordinates.
-    parameters
-        Parameter values by name, one mapping per run; they become coordinates of the ``run`` axis.
-
-    Returns
-    -------
-    xarray.Dataset
-        States, inputs, tip, energies and work integrals over ``run`` and ``time``, NaN after the
-        end of a run that stopped early; status, reason, method and cost over ``run``.
-    """
-    import xarray
-
-    if not isinstance(runs, Sequence) or not runs:
-        raise refused("runs", runs, "a list of runs, such as simulate_many gives")
-    for run in runs:
-        require_kind("runs", run, Run, "a list of runs, such as simulate_many gives")
-        if run.model.names != runs[0].model.names:
-            raise FlexarmError("runs: must be runs of one arm, got runs with different coordinates")
-    attributes_of = [attributes(run) for run in runs]
-    common = {
-        key: attributes_of[0][key]
-        for key in attributes_of[0]
-        if len({str(values[key]) for values in attributes_of}) == 1
-    }
-    dataset = xarray.concat(
-        [to_dataset(main_variables(run)) for run in runs], dim="run", join="outer",
-        data_vars="all", coords="minimal", compat="override",
-    )  # fmt: skip
-    dataset.attrs = {key: value for key, value in common.items() if key not in OF_A_RUN}
-    for key in (key for key in OF_A_RUN if key in attributes_of[0]):
-        dataset[key] = ("run", np.array([values[key] for values in attributes_of]))
-    if parameters is not None:
-        if not isinstance(parameters, Sequence) or len(parameters) != len(runs):
-            raise refused("parameters", parameters, f"a list of {len(runs)} mappings, one per run")
-        keys = dict.fromkeys(key for values in parameters for key in values)
-        columns = {
-            key: np.array([values.get(key, np.nan) for values in parameters]) for key in keys
-        }
-        dataset = dataset.assign_coords({key: ("run", values) for key, values in columns.items()})
-    return dataset

@@ -318,7 +318,7 @@ class RunBlock:
         seconds = np.zeros(count)
         portion = 1
         while r.run < count:
-            first_run, start_time = r.run, time.perf_counter()
+            first_run, start_time, cpu_start = r.run, time.perf_counter(), time.thread_time()
             if r.going == 0:
                 r.count = min(count, r.run + portion)
             march_series(r)
@@ -326,7 +326,8 @@ class RunBlock:
             if r.going and self._m.method.proven and attempts > RECOMPILED_AFTER - self._m.budget:
                 r.run, r.going = r.run + 1, 0  # a long run: Python recompiles its equations
             elapsed = time.perf_counter() - start_time
-            seconds[first_run : r.run + r.going] += elapsed / (r.run + r.going - first_run)
+            cpu_time = time.thread_time() - cpu_start
+            seconds[first_run : r.run + r.going] += cpu_time / (r.run + r.going - first_run)
             portion = max(1, min(2 * portion, int(portion * KERNEL_CALL_TIME / max(elapsed, 1e-6))))
             go_on(0.0)
         return r.counts.reshape(-1, COUNTS), seconds
@@ -334,10 +335,9 @@ class RunBlock:
 
 @dataclass(eq=False)
 class EqualRuns:
-    """Consecutive groups of runs whose lanes have equal problems."""
+    """Groups of runs whose lanes have equal problems."""
 
-    first: int  # number of the first run
-    last: int  # number of the run behind the last
+    runs: Ints  # numbers of the runs, group after group
     tasks: tuple[InitialValueProblem, ...]  # problem of each lane
     blocks: list[RunBlock] | None  # memory that no thread uses now; None if runs need Python
 
@@ -377,9 +377,9 @@ class CoreRuns:
         The first run is a multiple of `width`.
         """
         jobs = (
-            (stretch, first, min(first + JOB_GROUPS * len(stretch.tasks), stretch.last))
-            for stretch in self._equal_runs(rows)
-            for first in range(stretch.first, stretch.last, JOB_GROUPS * len(stretch.tasks))
+            (equal, equal.runs[first : first + JOB_GROUPS * len(equal.tasks)])
+            for equal in self._equal_runs(rows)
+            for first in range(0, len(equal.runs), JOB_GROUPS * len(equal.tasks))
         )
         futures = list[Future[int]]()
         with ThreadPoolExecutor(self._workers) as pool:
@@ -396,33 +396,30 @@ class CoreRuns:
                 raise
 
     def _equal_runs(self, rows: slice) -> Iterator[EqualRuns]:
-        """Yield consecutive runs with equal problems; groups begin at multiples of the width."""
+        """Yield runs with equal problems, wherever they are; groups have `width` runs, or one."""
         problems = self.variations.problem_of[rows]
-        full = len(problems) // self.width * self.width if self.width > 1 else 0
-        for begin, end, width in ((0, full, self.width), (full, len(problems), 1)):
-            groups = problems[begin:end].reshape(-1, width)
+        order = np.argsort(problems, kind="stable")
+        full = len(order) // self.width * self.width if self.width > 1 else 0
+        for numbers, width in ((order[:full], self.width), (order[full:], 1)):
+            groups = problems[numbers].reshape(-1, width)
             changes = np.flatnonzero(np.any(groups[1:] != groups[:-1], axis=1)) + 1
             ends = [*changes.tolist(), len(groups)] if len(groups) else []
             for first, last in zip([0, *ends], ends, strict=False):
-                yield from self._equal_runs_of(
-                    rows.start + begin + first * width, rows.start + begin + last * width,
-                    tuple(groups[first].tolist()),
-                )  # fmt: skip
+                runs = rows.start + numbers[first * width : last * width]
+                yield from self._equal_runs_of(runs, groups[first].tolist())
 
-    def _equal_runs_of(
-        self, first: int, last: int, problems: tuple[int, ...]
-    ) -> Iterator[EqualRuns]:
+    def _equal_runs_of(self, runs: Ints, problems: list[int]) -> Iterator[EqualRuns]:
         """Yield runs with equal problems together, or one by one if lanes cannot share steps."""
         problem_by_index = {k: self.variations.problem(k) for k in problems}
         tasks = tuple(problem_by_index[k] for k in problems)
         block = self._block(tasks)
         if block is not None or len(problems) == 1:
-            yield EqualRuns(first, last, tasks, None if block is None else [block])
+            yield EqualRuns(runs, tasks, None if block is None else [block])
         elif len(problem_by_index) == 1:
-            yield from self._equal_runs_of(first, last, problems[:1])
+            yield from self._equal_runs_of(runs, problems[:1])
         else:
-            for k in range(first, last):
-                yield from self._equal_runs_of(k, k + 1, (problems[(k - first) % len(problems)],))
+            for k in range(len(runs)):
+                yield from self._equal_runs_of(runs[k : k + 1], [problems[k % len(problems)]])
 
     def _block(self, tasks: Sequence[InitialValueProblem]) -> RunBlock | None:
         """Return memory for runs with given problems in its lanes; None if they need Python."""
@@ -432,13 +429,13 @@ class CoreRuns:
         m = lane_state(tasks, self.method)
         return None if m is None else RunBlock(m, len(tasks), self._inputs, self._rows)
 
-    def _job(self, stretch: EqualRuns, first: int, last: int, results: RunArrays) -> int:
-        """Compute the runs from `first` to just before `last`, and return their number."""
-        numbers = np.arange(first, last)
-        if stretch.blocks is not None:
-            numbers = self._in_series(stretch.blocks, stretch.tasks, numbers, results)
-            if len(numbers) and len(stretch.tasks) > 1 and len({*map(id, stretch.tasks)}) == 1:
-                numbers = self._in_series([], stretch.tasks[:1], numbers, results)
+    def _job(self, equal: EqualRuns, runs: Ints, results: RunArrays) -> int:
+        """Compute some of the runs with equal problems, and return their number."""
+        numbers = runs
+        if equal.blocks is not None:
+            numbers = self._in_series(equal.blocks, equal.tasks, runs, results)
+            if len(numbers) and len(equal.tasks) > 1 and len({*map(id, equal.tasks)}) == 1:
+                numbers = self._in_series([], equal.tasks[:1], numbers, results)
         for k in numbers.tolist():
             task = self.variations.of_run(k)
             if self.method.adaptive:
@@ -446,7 +443,7 @@ class CoreRuns:
             else:
                 solution = solve_in_equal_steps(task, self.method, task.rtol, self._check_cancelled)
             results.keep(k - results.first, solution, task.times)
-        return last - first
+        return len(runs)
 
     def _in_series(
         self, blocks: list[RunBlock], tasks: Sequence[InitialValueProblem], runs: Ints,
@@ -461,7 +458,7 @@ class CoreRuns:
             block = new_block
         states, rows = self.variations.states(runs)[:, : block.size], runs - results.first
         samples, part = results.samples, slice(rows[0], rows[-1] + 1)
-        in_place = samples.shape[2] == block.size and rows[-1] - rows[0] == len(rows) - 1
+        in_place = samples.shape[2] == block.size and bool(np.all(np.diff(rows) == 1))
         states_of_samples = (
             samples[part] if in_place else np.empty((len(runs), block.rows, block.size))
         )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import casadi as ca
@@ -12,6 +11,8 @@ from flexarm.arguments import (
     FormulationName,
     MethodName,
     WithUnit,
+    in_unit,
+    is_number,
     is_word,
     listed,
     refused,
@@ -19,7 +20,7 @@ from flexarm.arguments import (
     require_function,
 )
 from flexarm.arm import Arm
-from flexarm.errors import SimulationError
+from flexarm.errors import ModelError, SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, actuators_of
 from flexarm.integrate.batch.cores import CoreRuns
@@ -53,7 +54,7 @@ from flexarm.integrate.simulate import closer_because, solve_until_kept
 from flexarm.integrate.solve import Solution, new_state, solve
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
 from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm
+from flexarm.io.overrides import change_arm, read_value, unit_of
 from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
@@ -185,7 +186,7 @@ def simulate_many(
     on_gpu = device == "gpu"
     if on_gpu and automatic and not chosen.on_gpu:
         chosen, why = ETD4, f"{why}; on a GPU: etd4"
-    runs = Runs(variations, chosen, why, keep=keep, acting=acting, varied=given.varied(starting))
+    runs = Runs(variations, chosen, why, keep=keep, acting=acting, parameters=given.parameters(arm))
     if not on_gpu:
         _consider_time(variations, chosen, allow_long)
     compute(runs, device, workers=workers, progress=progress, automatic=automatic)
@@ -230,22 +231,33 @@ class RunArguments:
         """Return the values of an argument of a run; None if it is not given."""
         return row_of(self.rows[name], k) if name in self.rows and self.count else None
 
-    def varied(self, starts: Columns) -> Columns:
-        """Return all numbers that vary between runs, by name, (count,) each."""
-        numbers = {f"start.{name}": values for name, values in starts.items()}
-        numbers |= {f"input.{name}": values for name, values in (self.constant or {}).items()}
+    def parameters(self, arm: Arm) -> Columns:
+        """Return the numbers of the model file that vary between runs, by key, (count,) each."""
         rows = self.rows.get("parameters", ())
         if isinstance(rows, Mapping):
-            return {**rows, **numbers}
-        keys = dict.fromkeys(key for row in rows for key in row)
-        values = {key: [row.get(key, np.nan) for row in rows] for key in keys}
-        columns = {key: np.array(x) for key, x in values.items() if all(map(_is_number, x))}
-        return {**columns, **numbers}
+            return rows
+        columns: Columns = {}
+        for key in dict.fromkeys(key for row in rows for key in row):
+            own = np.nan if all(key in row for row in rows) else _own(arm, key)
+            values = [_number(row[key], unit_of(arm, key)) if key in row else own for row in rows]
+            if None not in values:
+                columns[key] = np.array(values)
+        return columns
 
 
-def _is_number(value: object) -> bool:
-    """Return whether a value is an int or a float; lists, text and truth values are not."""
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+def _own(arm: Arm, key: str) -> float:
+    """Return the number of an arm at a key; NaN if it has none."""
+    try:
+        value = read_value(arm, key)
+    except ModelError:
+        return np.nan
+    return float(value) if is_number(value) else np.nan
+
+
+def _number(value: Any, unit: str) -> float | None:
+    """Return a number, also from text with a unit; None of lists, words and truth values."""
+    value = in_unit("parameters", value, unit, SimulationError) if unit else value
+    return float(value) if is_number(value) else None
 
 
 def _bases(

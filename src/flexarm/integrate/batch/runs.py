@@ -1,17 +1,32 @@
 """Results of many runs as arrays and time histories; a `Run` is built from them on request."""
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.arguments import formerly, require_path, require_word
+from flexarm.arguments import (
+    WithUnit,
+    formerly,
+    refused,
+    require_number,
+    require_path,
+    require_word,
+)
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Acting
-from flexarm.integrate.batch.variations import Columns, Variations, equal_groups
+from flexarm.integrate.batch.variations import (
+    Columns,
+    Variations,
+    coordinate_units,
+    equal_groups,
+)
 from flexarm.integrate.constants import SAMPLES_AT_ONCE
 from flexarm.integrate.method import Method
 from flexarm.integrate.mission.wrenches import record_wrenches
@@ -19,12 +34,13 @@ from flexarm.integrate.results import run_of
 from flexarm.integrate.solve import Ending, Solution
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.io.model_file import dumps
+from flexarm.io.overrides import unit_of
 from flexarm.io.whole_file import replacing, require_writable
-from flexarm.loops.language import DOUBLE
+from flexarm.loops.language import DOUBLE, Ints
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import LinkModel, Model
 from flexarm.runs.constants import SETTLING_BAND
-from flexarm.runs.contents import ENERGIES, WORKS, table_columns
+from flexarm.runs.contents import ENERGIES, WORKS, Variable, input_units, table_columns, to_dataset
 from flexarm.runs.curves import REDUCTIONS
 from flexarm.runs.run import Run
 from flexarm.runs.write import optional_module
@@ -155,6 +171,18 @@ class RunArrays:
             self.statistics[rows], self.seconds[rows], self.special, self.first + rows.start,
         )  # fmt: skip
 
+    def some(self, which: slice | Ints, numbers: Ints) -> "RunArrays":
+        """Return the arrays of selected runs, in shared memory for a slice, numbered from 0."""
+        special = {
+            j: self.special[k]
+            for j, k in enumerate(numbers.tolist() if self.special else ())
+            if k in self.special
+        }
+        return RunArrays(
+            self.samples[which], self.status[which], self.statistics[which], self.seconds[which],
+            special,
+        )  # fmt: skip
+
     def keep(self, k: int, solution: Solution, times: Array) -> None:
         """Store the solution of run k, with its samples at given times [s].
 
@@ -232,9 +260,9 @@ class Runs(Sequence[Run]):
         *,
         keep: Keep = "samples",
         acting: tuple[Acting, ...] = (),
-        varied: Columns | None = None,
+        parameters: Columns | None = None,
     ) -> None:
-        self.variations, self._acting, self._varied = variations, acting, varied or {}
+        self.variations, self._acting, self._parameters = variations, acting, parameters or {}
         self.chosen, self.method, self.why = method, method.name, why
         self._last, self._names = keep == "last", None if isinstance(keep, str) else list(keep)
         self._times = variations.bases[0].times
@@ -242,6 +270,7 @@ class Runs(Sequence[Run]):
         width = variations.size if self._names is None else len(self._names)
         self.results = RunArrays.empty(variations.count, len(self.t), width)
         self.judged: dict[int, tuple[Method, str]] = {}  # method and reason of single runs
+        self._require(*(self._names or ()))
 
     @staticmethod
     def memory(variations: Variations, keep: Keep) -> int:
@@ -279,18 +308,68 @@ class Runs(Sequence[Run]):
         """Return a one-line summary: number of runs, arm, samples, and how many finished."""
         finished = f"{int(np.sum(self.finished))} finished"
         name = self.variations.bases[0].equation.model.arm.name
-        return f"Runs: {len(self)} of {name}, {len(self.t)} samples each, {finished}"
+        samples = "1 sample" if len(self.t) == 1 else f"{len(self.t)} samples"
+        return f"Runs: {len(self)} of {name}, {samples} each, {finished}"
 
     @overload
     def __getitem__(self, which: int) -> Run: ...
     @overload
-    def __getitem__(self, which: slice) -> list[Run]: ...
-    def __getitem__(self, which: int | slice) -> Run | list[Run]:
-        """Return the `Run` with a number, or a list of runs for a slice."""
-        numbers = range(len(self))[which]
-        if isinstance(numbers, int):
-            return self.run_of(numbers, self._states[numbers])[0]
-        return [self[k] for k in numbers]
+    def __getitem__(self, which: slice | Sequence[int] | NDArray[Any]) -> Self: ...
+    def __getitem__(self, which: Any) -> Run | Self:
+        """Return the `Run` with a number, or the `Runs` of a slice, a list of numbers or a mask.
+
+        A slice shares the memory of the arrays.
+        """
+        try:
+            k = range(len(self))[operator.index(which)]
+        except TypeError:
+            return self._some(which)
+        return self.run_of(k, self._states[k])[0]
+
+    def _some(self, which: Any) -> Self:
+        """Return selected runs, numbered from 0."""
+        expected = "a number, a slice, a list of numbers of runs, or one bool per run"
+        try:
+            rows: slice | Ints = (
+                which
+                if isinstance(which, slice)
+                else np.arange(len(self))[which if isinstance(which, np.ndarray) else [*which]]
+            )
+            numbers = np.arange(len(self))[rows]
+        except (IndexError, TypeError):
+            raise refused("runs", which, expected) from None
+        if numbers.ndim != 1:
+            raise refused("runs", which, expected)
+        selected = copy(self)
+        selected.variations = self.variations.some(rows)
+        selected.results = self.results.some(rows, numbers)
+        selected._parameters = {name: values[rows] for name, values in self._parameters.items()}
+        selected.judged = {
+            j: self.judged[k]
+            for j, k in enumerate(numbers.tolist() if self.judged else ())
+            if k in self.judged
+        }
+        return selected
+
+    def _parts(self) -> Iterator[tuple[slice, Self]]:
+        """Yield consecutive parts of the runs, whose time histories fit into memory."""
+        size = max(1, SAMPLES_AT_ONCE // len(self.t))
+        for first in range(0, max(len(self), 1), size):
+            rows = slice(first, min(first + size, len(self)))
+            yield rows, self._some(rows)
+
+    @cached_property
+    def _units(self) -> dict[str, str]:
+        """Units of the time histories, by name."""
+        return curve_units(self.variations.bases[0], self.chosen)
+
+    def _require(self, *names: str) -> None:
+        """Raise an error for names that are no time histories of the runs."""
+        for name in names:
+            if name not in self._units:
+                raise FlexarmError(
+                    f"the runs have no '{name}'. There are {', '.join(self._units)}."
+                )
 
     def run_of(self, k: int, states: Array) -> tuple[Run, Solution]:
         """Return a run and its solution, given its states at the samples, (T, size)."""
@@ -393,6 +472,7 @@ class Runs(Sequence[Run]):
             if name not in self._names:
                 raise FlexarmError(f"runs: '{name}' was not kept, only {', '.join(self._names)}")
             return self.results.samples[:, :, self._names.index(name)]
+        self._require(name)
         models = [task.equation.model for task in self.variations.bases]
         if all(model.names == models[0].names for model in models):
             values = curve_in_states(models[0], name, self._states)
@@ -401,7 +481,7 @@ class Runs(Sequence[Run]):
         return self._curves([name], slice(0, len(self)), self._states)[:, :, 0]
 
     def reduce(
-        self, name: str, reduction: str, *, after: float = 0.0, band: float = SETTLING_BAND
+        self, name: str, reduction: str, *, after: WithUnit = 0.0, band: WithUnit = SETTLING_BAND
     ) -> Array:
         """Reduce a time history to one number per run, (count,), without storing the history.
 
@@ -423,19 +503,18 @@ class Runs(Sequence[Run]):
             The numbers; NaN for runs that did not finish.
         """
         require_word("reduction", reduction, REDUCTIONS)
-        selected = self.t >= after
+        begin = require_number("after", after, least=0.0, unit="s")
+        relative_band = require_number("band", band, least=0.0, largest=1.0)
+        selected = self.t >= begin
         if not selected.any():
-            raise FlexarmError(f"after: must be at most {self.t[-1]:g} s, got {after:g}")
+            raise FlexarmError(f"after: must be at most {self.t[-1]:g} s, got {begin:g}")
         values = np.empty(len(self))
-        portion_size = max(1, SAMPLES_AT_ONCE // len(self.t))
-        for first in range(0, len(self), portion_size):
-            rows = slice(first, min(first + portion_size, len(self)))
-            if self._names is not None:
-                x = np.ascontiguousarray(self.curve(name)[rows])  # sums do not depend on the layout
-            else:
-                x = self._curves([name], rows, self._states[rows])[:, :, 0]
+        for rows, part in self._parts():
+            x = np.ascontiguousarray(part.curve(name))  # sums do not depend on the layout
             with np.errstate(all="ignore"):  # samples of unfinished runs are NaN
-                values[rows] = REDUCTIONS[reduction](self.t[selected], x[:, selected], band)
+                values[rows] = REDUCTIONS[reduction](
+                    self.t[selected], x[:, selected], relative_band
+                )
         values[~self.finished] = np.nan
         return values
 
@@ -484,27 +563,43 @@ class Runs(Sequence[Run]):
             ``run``, ``time`` and ``coordinate``; status, statistics and varied numbers over
             ``run``.
         """
-        import xarray
-
-        model = self.variations.bases[0].equation.model
-        variables: dict[str, Any] = {"time": (("time",), self.t, {"units": "s"})}
+        self._require(*names)
+        model, base = self.variations.bases[0].equation.model, "unit of the coordinate, see 'unit'"
+        whole, rows = ("run", "time"), ("run",)
+        variables = [Variable("time", ("time",), self.t, "s", "time")]
         if self._names is None:
-            axes = ("run", "time", "coordinate")
-            variables["coordinate"] = (("coordinate",), np.array(self.names, dtype=object))
-            variables["unit"] = (("coordinate",), np.array(model.units, dtype=object))
-            variables["q"], variables["v"] = (axes, self.q), (axes, self.v)
-            for k, name in enumerate(list(WORKS)[:-1]):
-                variables[name] = (axes[:2], self.work_integrals[:, :, k], {"units": "J"})
+            labels = (np.array(self.names, dtype=object), np.array(model.units, dtype=object))
+            variables += [
+                Variable("coordinate", ("coordinate",), labels[0], "", "names of the coordinates"),
+                Variable("unit", ("coordinate",), labels[1], "", "units of the coordinates"),
+                Variable("q", (*whole, "coordinate"), self.q, base, "coordinates"),
+                Variable("v", (*whole, "coordinate"), self.v, f"{base}, per s", "rates"),
+            ]
+            for k, (name, meaning) in enumerate(list(WORKS.items())[:-1]):
+                work = self.work_integrals[:, :, k]
+                variables.append(Variable(name, whole, work, "J", meaning))
         for name in dict.fromkeys([*(self._names or ()), *names]):
-            variables[name] = (("run", "time"), self.curve(name))
-        variables["status"] = (("run",), self.status.astype(object))
-        for name, values in {**self.statistics, **self._varied}.items():
-            variables[name] = (("run",), values)
-        attributes = {
+            variables.append(Variable(name, whole, self.curve(name), self._units[name], name))
+        for name, values in self.statistics.items():
+            unit = "s" if name == "cpu_seconds" else "1"
+            variables.append(Variable(name, rows, values, unit, name.replace("_", " ")))
+        varied = [Variable(name, rows, *column, name) for name, column in self._varied().items()]
+        dataset = to_dataset([*variables, *varied])
+        dataset["status"] = ("run", self.status.astype(object))
+        dataset.attrs = {
             "arm": model.arm.name, "method": self.method, "why": self.why,
             "model_file": dumps(model.arm),
         }  # fmt: skip
-        return xarray.Dataset(variables, attrs=attributes).set_coords([*self._varied])
+        return dataset.set_coords([x.name for x in varied])
+
+    def _varied(self) -> dict[str, tuple[NDArray[Any], str]]:
+        """Return the numbers that differ between runs, (count,), and their unit, by name."""
+        model = self.variations.bases[0].equation.model
+        units = {f"start.{name}": unit for name, unit in coordinate_units(model).items()}
+        units |= {f"input.{name}": unit for name, unit in input_units(model).items()}
+        units |= {key: unit_of(model.arm, key) for key in self._parameters}
+        columns = {**self._parameters, **self.variations.columns()}
+        return {name: (values, units[name]) for name, values in columns.items()}
 
     def to_zarr(self, path: str | Path, *names: str, force: bool = False) -> None:
         """Write `dataset` as a Zarr folder; requires the extra ``zarr``.
@@ -522,7 +617,9 @@ class Runs(Sequence[Run]):
         folder = require_path("path", path)
         if folder.exists() and not force:
             raise FlexarmError(f"{path}: exists. Name another folder, or use force=True.")
-        self.dataset(*names).to_zarr(folder, mode="w", consolidated=False)
+        for rows, part in self._parts():
+            how: dict[str, Any] = {"append_dim": "run"} if rows.start else {"mode": "w"}
+            part.dataset(*names).to_zarr(folder, consolidated=False, **how)
 
     def to_parquet(self, path: str | Path, *names: str, force: bool = False) -> None:
         """Write a table with a row per run and sample; requires the extra ``parquet``.
@@ -541,16 +638,17 @@ class Runs(Sequence[Run]):
         require_writable(path, force=force)
         columns = [x for name in self.names for x in (name, f"{name} rate")]
         columns = list(dict.fromkeys([*(self._names or columns), *names]))
-        histories = {name: self.curve(name) for name in columns}
-        count, portion_size = len(self.t), max(1, SAMPLES_AT_ONCE // len(self.t))
+        self._require(*columns)
         with replacing(path) as unfinished:
             writer = None
-            for first in range(0, max(len(self), 1), portion_size):
-                rows = np.arange(first, min(first + portion_size, len(self)))
-                table = {"run": np.repeat(rows, count), "time": np.tile(self.t, len(rows))}
-                table |= {name: values[rows].ravel() for name, values in histories.items()}
-                part = arrow.table(table)
-                writer = writer or parquet.ParquetWriter(unfinished, part.schema)
-                writer.write_table(part)
+            for rows, part in self._parts():
+                runs = np.arange(rows.start, rows.stop)
+                columns_of_part = {
+                    "run": np.repeat(runs, len(self.t)), "time": np.tile(self.t, len(runs)),
+                    **{name: part.curve(name).ravel() for name in columns},
+                }  # fmt: skip
+                table = arrow.table(columns_of_part)
+                writer = writer or parquet.ParquetWriter(unfinished, table.schema)
+                writer.write_table(table)
             if writer is not None:
                 writer.close()

@@ -7,6 +7,7 @@ of which a few numbers change from run to run.
 import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -301,13 +302,25 @@ class Variations:
         n = self.bases[0].equation.model.size
         return self.states(rows)[:, n : 2 * n]
 
-    def some(self, numbers: Ints) -> "Variations":
+    def some(self, which: slice | Ints) -> "Variations":
         """Return the variations for a selection of runs."""
-        starts, inputs = (
-            {name: values[numbers] for name, values in columns.items()}
+        selected = copy(self)
+        vars(selected).pop("problem_of", None)  # numbered by run
+        selected.base_of = self.base_of[which]
+        selected.count = len(selected.base_of)
+        selected.starts, selected.inputs = (
+            {name: values[which] for name, values in columns.items()}
             for columns in (self.starts, self.inputs)
         )
-        return Variations(self.bases, self.base_of[numbers], starts, inputs)
+        return selected
+
+    def columns(self) -> Columns:
+        """Return initial values ``start.NAME`` and constant inputs ``input.NAME``, (count,)."""
+        columns = {f"input.{name}": values for name, values in self.inputs.items()}
+        for name, values in self.starts.items():
+            own = self._firsts[self.base_of, self._places[name][self.base_of]]
+            columns[f"start.{name}"] = np.where(np.isnan(values), own, values)
+        return columns
 
     def input_values(self, rows: slice | Ints) -> Array:
         """Return the constant inputs of the runs, (count, inputs)."""
