@@ -1,7 +1,7 @@
 """Two small arms with their equations of motion written out, integrated by SciPy alone."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +27,9 @@ class OwnArm:
     breaks: tuple[float, ...]  # times [s] at which the input jumps
     noise: float  # standard deviation of the encoder [rad]
     read: int = 0  # which number of the state is measured
+    # The recorded input; None of an arm whose model file has its input.
+    torque: Callable[[float], float] | None = None
+    options: dict[str, Any] = field(default_factory=dict)  # of the fit
 
     def measured(self, dt: float, t_end: float = 1.0) -> tuple[Array, Array]:
         """Compute times [s] and angles [rad] that a perfect encoder measures."""
@@ -51,6 +54,13 @@ class OwnArm:
             t_eval=times,
         )  # fmt: skip
         return np.asarray(run.y, dtype=float)
+
+    def recording(self, dt: float) -> dict[str, Array]:
+        """Compute what perfect sensors record."""
+        t, angle = self.measured(dt)
+        if self.torque is None:
+            return {"time": t, "angle": angle}
+        return {"time": t, "angle": angle, "torque": np.array([self.torque(x) for x in t])}
 
     @property
     def arm(self) -> flexarm.Arm:
@@ -113,4 +123,32 @@ def elastic_drive() -> OwnArm:
     )  # fmt: skip
 
 
-ARMS = {"pendulum": pendulum, "elastic drive": elastic_drive}
+def held_drive() -> OwnArm:
+    """Return the elastic drive behind a converter that holds each torque for 2 ms, 1.3 ms late."""
+    arm, hold, delay = elastic_drive(), 2e-3, 1.3e-3
+    levels = np.repeat(np.random.default_rng(4).choice([-2.0, 0.5, 2.0], 26), 20)
+    rotor, link, stiffness, damping, viscous = 0.05, 0.02 + 0.0625, 140.0, 0.3, 0.1
+
+    def torque(t: float) -> float:
+        return float(levels[int(t / hold + 1e-6)])
+
+    def rates(t: float, y: Array) -> list[float]:
+        q, motor, speed, spin = y
+        through = stiffness * (motor - q) + damping * (spin - speed)
+        driving = torque(max(t - delay, 0.0)) - viscous * spin
+        return [speed, spin, through / link, (driving - through) / rotor]
+
+    jumps = np.flatnonzero(np.diff(levels)) + 1
+    data = arm.data | {"links": [dict(arm.data["links"][0])]}
+    data["links"][0]["joint"] = {
+        k: v for k, v in arm.data["links"][0]["joint"].items() if k != "input"
+    }
+    return replace(
+        arm, data=data, truth=arm.truth | {"shoulder: input delay": delay}, rates=rates,
+        breaks=tuple((hold * jumps + delay).tolist()), torque=torque,
+        options={"inputs": {"shoulder": "torque"}, "interpolation": {"shoulder": "hold"},
+                 "input_delays": ["shoulder"]},
+    )  # fmt: skip
+
+
+ARMS = {"pendulum": pendulum, "elastic drive": elastic_drive, "held drive": held_drive}

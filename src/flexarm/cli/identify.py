@@ -91,6 +91,10 @@ ARGUMENTS = (
               "times [s] between which the readings of a sensor count"),
     arg("--input-offset", nargs="+", action="extend", default=[], metavar="JOINT",
         help="fit an offset of a joint's input"),
+    arg("--input-delay", nargs="+", action="extend", default=[], metavar="JOINT",
+        help="fit a delay of a joint's input"),
+    _repeated("--interpolation", "JOINT=hold|linear|cubic", str,
+              "how a measured input is interpolated between samples (default linear)"),
     arg("--predict", nargs="+", action="extend", default=[], type=file_path, metavar="DATA",
         help="other measured runs, on which the fitted model is tested"),
     arg(
@@ -144,6 +148,8 @@ def run(args: argparse.Namespace) -> None:
             outputs=outputs,
             inputs=inputs,
             input_offsets=args.input_offset,
+            input_delays=args.input_delay,
+            interpolation=once("--interpolation", args.interpolation),
             progress=tell,
             **given(args, "start", "horizon", "loss", "step", "formulation", "most_evaluations"),
         )

@@ -6,6 +6,10 @@
 FEWEST_SAMPLES = 10
 RATE_NEIGHBOURS = 5  # samples on each side to which a cubic is fitted, to estimate a rate
 
+# Step of differences of runs by the delay of an input, in sampling intervals: truncation and
+# rounding change the derivative by less than 1e-6.
+DELAY_STEP = 1e-4
+
 # Estimation of the state at the start of a piece: weight of wind-ups relative to joint motions,
 # so that joint motions explain readings first; Newton iterations for nonlinear sensors.
 WIND_UP_WEIGHT, STATE_ITERATIONS = 1e-3, 4

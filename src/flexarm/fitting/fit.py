@@ -172,7 +172,14 @@ class Fit:
         problem = self.problem
         first = problem.runs[0]
         runs = [
-            measured(first.runs, recording, first.columns, problem.sensors, first.begins)
+            measured(
+                first.runs,
+                recording,
+                first.columns,
+                problem.sensors,
+                first.begins,
+                first.interpolation,
+            )
             for recording in read_recordings(data)
         ]
         other = replace(problem, runs=runs, _last={})

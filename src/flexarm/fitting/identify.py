@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from flexarm.arguments import (
     require_kind,
     require_mapping,
     require_names,
+    require_numbers,
     require_positive,
     require_word,
 )
 from flexarm.arm import Arm
+from flexarm.arm.profile import Interpolation
 from flexarm.arm.shapes import ArmModes
 from flexarm.control.sensors import Gauge
 from flexarm.errors import FlexarmError, LongRun
@@ -75,6 +77,8 @@ def identify(
     outputs: Outputs,
     inputs: Mapping[str, str] | None = None,
     input_offsets: Sequence[str] = (),
+    input_delays: Sequence[str] | Mapping[str, WithUnit] = (),
+    interpolation: Mapping[str, Interpolation] | None = None,
     start: Begins = "model",
     horizon: WithUnit | None = None,
     loss: Loss = "linear",
@@ -103,10 +107,16 @@ def identify(
     outputs
         Measured quantities or sensors, keyed by column; see `flexarm.fitting.recording.Sensor`.
     inputs
-        Column of the measured input, keyed by joint; inputs are interpolated linearly between
-        samples. All other joints have the inputs of the model file.
+        Column of the measured input, keyed by joint. All other joints have the inputs of the model
+        file.
     input_offsets
         Joints whose inputs have an unknown offset, which is fitted.
+    input_delays
+        Joints whose inputs act later than they are recorded, by a delay that is fitted; or a
+        mapping from joints to initial guesses of the delay [s].
+    interpolation
+        How a measured input is interpolated between samples, keyed by joint: ``hold`` if a
+        converter keeps it until the next sample, ``linear`` (default), ``cubic``.
     start
         ``model``: the arm begins as in the model file. ``measured``: joints with a measured
         position begin at its first sample; links are straight, or in the equilibrium for these
@@ -162,17 +172,23 @@ def identify(
         formulation=formulation,
     )  # fmt: skip
     model = runs.equation.model
+    joinings = require_mapping("interpolation", interpolation, "words by joint")
+    for name, word in joinings.items():
+        require_word(f"interpolation: {name}", word, get_args(Interpolation))
     offsets = tuple(require_names("input_offsets", input_offsets, "names of driven joints"))
     problem = FitProblem(
-        [measured(runs, recording, inputs, sensors, start) for recording in recordings],
-        tuple(bounds), sensors, offsets,
+        [measured(runs, recording, inputs, sensors, start, joinings) for recording in recordings],
+        tuple(bounds), sensors, offsets, _delays(input_delays),
     )  # fmt: skip
-    for name in offsets:
-        if offsets.count(name) > 1:
-            raise FlexarmError(f"input_offsets: {name} is named twice. Name it once.")
-        if name not in input_units(model):
-            raise FlexarmError(f"input_offsets: there is no driven joint '{name}'. The driven "
-                               f"joints are {', '.join(input_units(model))}.")  # fmt: skip
+    for argument, names in (("input_offsets", offsets), ("input_delays", problem.input_delays)):
+        for name in names:
+            if offsets.count(name) > 1:
+                raise FlexarmError(f"{argument}: {name} is named twice. Name it once.")
+            if name not in input_units(model):
+                raise FlexarmError(
+                    f"{argument}: there is no driven joint '{name}'. The driven joints are "
+                    f"{', '.join(input_units(model))}."
+                )
     if not all(recording.is_response for recording in recordings):  # responses are without servos
         _warn_of_servos(model, inputs or {})
     if not problem.names:
@@ -196,6 +212,14 @@ def identify(
         if not np.isfinite(problem.residuals(begin, np.ones(len(problem.noises)))).all():
             begin = problem.first
     return _fit(arm, limits, _searched(problem, begin, limits, loss, most_evaluations, say))
+
+
+def _delays(input_delays: object) -> dict[str, float]:
+    """Return the initial guesses of the inputs' delays by joint [s]."""
+    if isinstance(input_delays, Mapping):
+        units = dict.fromkeys(input_delays, "s")
+        return require_numbers("input_delays", input_delays, "delays [s] by joint", units=units)
+    return dict.fromkeys(require_names("input_delays", input_delays, "names of driven joints"), 0.0)
 
 
 def _bounds(fit: object) -> dict[str, tuple[float, float] | None]:

@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.arguments import listed, refused, require_mapping
+from flexarm.arm.profile import Interpolation
 from flexarm.control.sensors import Gauge
 from flexarm.errors import FlexarmError
 from flexarm.fitting.constants import (
+    DELAY_STEP,
     DIVERGED,
     FEWEST_SAMPLES,
     HALVING_ERROR,
@@ -44,6 +46,7 @@ from flexarm.spatial import Array
 # A run starts as in the model file, with joints at their first measured positions, or in the state
 # that the first readings of all sensors suggest.
 Begins = Literal["model", "measured", "estimated"]
+NO_WORDS: Mapping[str, Interpolation] = {}
 BEGINS: tuple[Begins, ...] = ("model", "measured", "estimated")
 
 
@@ -59,6 +62,8 @@ class MeasuredRun:
     start: Array | None = None  # initial coordinates, (n,); of the model file if None
     rates: Array | None = None  # initial rates, (n,); 0 if None
     columns: Mapping[str, str] = field(default_factory=dict)  # columns of measured inputs by joint
+    # How measured inputs are interpolated between their samples, by joint; linearly if not given.
+    interpolation: Mapping[str, Interpolation] = field(default_factory=dict)
     begins: Begins = "model"  # where the run starts
     # Measured positions at which joints rest in the equilibrium of the start, by joint.
     positions: Mapping[str, float] = field(default_factory=dict)
@@ -78,20 +83,25 @@ class FitProblem:
     keys: tuple[str, ...]  # keys of the fitted numbers of the model file
     sensors: Mapping[str, Sensor]  # sensors by column of the recordings
     input_offsets: tuple[str, ...] = ()  # joints whose input has a fitted offset
+    # Joints whose input has a fitted delay, with its initial guess [s].
+    input_delays: Mapping[str, float] = field(default_factory=dict)
     _last: dict[bytes, "tuple[Driven | Responding, ...]"] = field(default_factory=dict, repr=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the fitted values: model parameters, input offsets, sensor adjustments."""
+        """Names of the fitted values: model parameters, adjustments of inputs and of sensors."""
         adjusted = [f"{c}: {adjustment}" for c, s in self.sensors.items() for adjustment in s.fit]
-        return (*self.keys, *(f"{name}: input offset" for name in self.input_offsets), *adjusted)
+        offsets = [f"{name}: input offset" for name in self.input_offsets]
+        delays = [f"{name}: input delay" for name in self.input_delays]
+        return (*self.keys, *offsets, *delays, *adjusted)
 
     @cached_property
     def first(self) -> Array:
         """Initial guess of the fitted values, shape (k,)."""
         adjusted = [getattr(s, adjustment) for s in self.sensors.values() for adjustment in s.fit]
         values = self.runs[0].runs.values
-        return np.concatenate([values, np.zeros(len(self.input_offsets)), adjusted])
+        delays = list(self.input_delays.values())
+        return np.concatenate([values, np.zeros(len(self.input_offsets)), delays, adjusted])
 
     @cached_property
     def noises(self) -> tuple[str, ...]:
@@ -118,7 +128,7 @@ class FitProblem:
 
         The adjustments are the gain, offset, delay and lag, by name.
         """
-        place = len(self.keys) + len(self.input_offsets)
+        place = len(self.keys) + len(self.input_offsets) + len(self.input_delays)
         for sensor in self.sensors.values():
             own: dict[str, float] = {name: getattr(sensor, name) for name in ADJUSTED}
             yield sensor, place, own | dict(zip(sensor.fit, values[place:], strict=False))
@@ -231,16 +241,16 @@ class Driven:
     ) -> None:
         self.run, self._problem, self._values, self._like = run, problem, values, like
         count, driven = len(problem.keys), input_names(run.runs.equation.model)
-        offsets = np.zeros(len(driven))
         self._places = [driven.index(name) for name in problem.input_offsets]
-        offsets[self._places] = values[count : count + len(self._places)]
-        self._inputs = run.inputs + offsets
-        self._trajectory: HybridTrajectory = run.runs.at(
-            values[:count], q=run.start, v=run.rates, positions=run.positions,
-            inputs=run.measured_inputs,
-            offsets=dict(zip(driven, offsets.tolist(), strict=True)),
-            like=None if like is None else like._trajectory,
-        )  # fmt: skip
+        offsets, delays, _ = np.split(
+            values[count:], np.cumsum([len(self._places), len(problem.input_delays)])
+        )
+        self._offsets = dict(zip(problem.input_offsets, offsets.tolist(), strict=True))
+        self._delays = dict(zip(problem.input_delays, delays.tolist(), strict=True))
+        self._trajectory: HybridTrajectory = self._run(
+            self._delays, None if like is None else like._trajectory
+        )
+        self._inputs = self._trajectory.inputs
         self._first = self._trajectory.parts[0]
         self._sensors: Readings = (
             Readings.of(self._first.task.equation.model, list(problem.sensors.values()))
@@ -249,6 +259,15 @@ class Driven:
         )
         self._read = self._sensors.at(self._trajectory.states, self._inputs)
         self.readings = self._adjusted(None)[0]
+
+    def _run(self, delays: Mapping[str, float], like: HybridTrajectory | None) -> HybridTrajectory:
+        """Simulate the run with given delays of the inputs [s]."""
+        run = self.run
+        return run.runs.at(
+            self._values[: len(self._problem.keys)], q=run.start, v=run.rates,
+            positions=run.positions, inputs=run.measured_inputs, offsets=self._offsets,
+            delays=delays, interpolation=run.interpolation, like=like,
+        )  # fmt: skip
 
     @cached_property
     def slopes(self) -> Array:
@@ -261,7 +280,22 @@ class Driven:
         slopes[:, :, :count] += self._direct(states)
         slopes[:, :, count:] += by[:, :, size:] if wide else 0.0
         columns = [*range(count), *(count + place for place in self._places)]
-        return self._adjusted(slopes[:, :, columns])[1]
+        late = [self._by_delay(name) for name in self._delays]
+        return self._adjusted(np.dstack([slopes[:, :, columns], *late]))[1]
+
+    def _by_delay(self, name: str) -> Array:
+        """Return the derivative of the readings by the delay of an input, (T, sensors).
+
+        It is a difference of runs with longer delays, of second order: steps end where a delayed
+        input jumps, and at a delay of whole steps their number would change between the runs.
+        """
+        step = DELAY_STEP * float(np.median(np.diff(self.run.recording.t)))
+        readings = []
+        for share in (1, 2, 3):
+            delays = {**self._delays, name: self._delays[name] + share * step}
+            run = self._run(delays, self._trajectory)
+            readings.append(self._sensors.at(run.states, run.inputs))
+        return np.asarray((-5 * readings[0] + 8 * readings[1] - 3 * readings[2]) / (2 * step))
 
     def _direct(self, states: Array) -> Array:
         """Return the derivatives of the readings by model parameters at fixed states.
@@ -400,6 +434,7 @@ def measured(
     inputs: Mapping[str, str] | None,
     sensors: Mapping[str, Sensor],
     begins: Begins,
+    interpolation: Mapping[str, Interpolation] = NO_WORDS,
 ) -> MeasuredRun:
     """Return a recording with its inputs, sensor readings and simulation, as a `MeasuredRun`."""
     model, units = runs.equation.model, input_units(runs.equation.model)
@@ -415,6 +450,12 @@ def measured(
         outputs, weights = read_response(recording, list(sensors), columns)
         still = np.zeros((len(outputs), len(units)))
         return MeasuredRun(recording, runs, still, outputs, weights, columns=columns)
+    for name in interpolation:
+        if name not in columns:
+            raise FlexarmError(
+                f"interpolation: '{name}' has no measured input. Joints with one are "
+                f"{', '.join(columns) or 'none'}."
+            )
     own = replace(runs, times=recording.t)
     samples = own.input_samples.copy()
     for name, column in columns.items():
@@ -423,7 +464,8 @@ def measured(
     outputs = np.array(read).T
     counts = np.array([sensor.counts(recording.t) for sensor in sensors.values()]).T
     run = MeasuredRun(
-        recording, own, samples, outputs, counts, columns=columns, begins=begins,
+        recording, own, samples, outputs, counts, columns=columns, interpolation=interpolation,
+        begins=begins,
     )  # fmt: skip
     listed = list(sensors.values())
     if begins == "estimated":

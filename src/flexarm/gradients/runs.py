@@ -12,7 +12,7 @@ import numpy as np
 
 from flexarm.arguments import FormulationName, MethodName, WithUnit, require_kind, require_names
 from flexarm.arm import Arm
-from flexarm.arm.profile import Table
+from flexarm.arm.profile import Interpolation, Table
 from flexarm.engine.compile import real_numbers
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.equation import Equation
@@ -210,6 +210,8 @@ class Differentiable:
         v: Array | None = None,
         inputs: Array | Mapping[str, Array] | None = None,
         offsets: Mapping[str, float] | None = None,
+        delays: Mapping[str, float] | None = None,
+        interpolation: Mapping[str, Interpolation] | None = None,
         positions: Mapping[str, float] | None = None,
         steps: Array | HybridTrajectory | None = None,
         like: HybridTrajectory | None = None,
@@ -225,11 +227,15 @@ class Differentiable:
             initial state of the model file, or in equilibrium if the file says so; if only one is
             None, it is zero. Servos without a target hold the initial position of the model file.
         inputs
-            Inputs at the samples, linearly interpolated between them: an array (T, inputs) for all
-            driven joints, or a mapping from joint name to an array (T,).  Joints that are not in
-            the mapping have the inputs of the arm, as functions of time.
-        offsets
-            Constants added to the inputs, by name of the driven joint.
+            Inputs at the samples: an array (T, inputs) for all driven joints, or a mapping from
+            joint name to an array (T,).  Joints that are not in the mapping have the inputs of the
+            arm, as functions of time.
+        offsets, delays
+            Constants added to the inputs, and times [s] by which inputs act later, by name of the
+            driven joint.
+        interpolation
+            ``hold``, ``linear`` (default) or ``cubic``, by name of the driven joint: how inputs
+            are interpolated between the samples.
         positions
             Positions [rad], [m] of joints that rest there at the start, for example by friction,
             whatever their inputs; only for a start in equilibrium.
@@ -275,7 +281,7 @@ class Differentiable:
                 self._refuse_functions_of_time(plan)
             state = steady.state if steady and not parts else _state(model, q, v)
             task, held_at = self._task(model, state, plan)
-            task = self._driven(task, inputs, offsets or {})
+            task = self._driven(task, inputs, offsets or {}, delays or {}, interpolation or {})
             fast = [] if parts else [model.names[k] for k in held_at if task.start.v[k]]
             if fast:
                 raise SimulationError(
@@ -458,11 +464,16 @@ class Differentiable:
         task: InitialValueProblem,
         inputs: Array | Mapping[str, Array] | None,
         offsets: Mapping[str, float],
+        delays: Mapping[str, float],
+        interpolation: Mapping[str, Interpolation],
     ) -> InitialValueProblem:
-        """Return the problem with sampled inputs instead of its own, and with offsets added."""
+        """Return the problem with sampled inputs instead of its own, with offsets and delays."""
         names = [channel.name for channel in task.groups[0]]
         samples = self._samples(names, inputs)
-        for argument, argument_values in (("inputs", samples), ("offsets", offsets)):
+        arguments: dict[str, Mapping[str, Any]] = {
+            "inputs": samples, "offsets": offsets, "delays": delays, "interpolation": interpolation,
+        }  # fmt: skip
+        for argument, argument_values in arguments.items():
             for name in argument_values:
                 if name not in names:
                     joint_names = ", ".join(names) or "none"
@@ -474,10 +485,15 @@ class Differentiable:
             replace(
                 channel,
                 profile=(
-                    _table(self.times, samples[channel.name])
+                    _table(
+                        self.times,
+                        samples[channel.name],
+                        interpolation.get(channel.name, "linear"),
+                    )
                     if channel.name in samples
                     else channel.profile
                 ),
+                begin=channel.begin + float(delays.get(channel.name, 0.0)),
                 offset=float(offsets.get(channel.name, 0.0)),
             )
             for channel in task.groups[0]
@@ -591,10 +607,10 @@ def _state(model: Model, q: Array | None, v: Array | None) -> State | None:
     )
 
 
-def _table(times: Array, values: Array) -> Table[float]:
+def _table(times: Array, values: Array, interpolation: Interpolation) -> Table[float]:
     return Table[float](
         kind="table", times=tuple(times.tolist()), values=tuple(values.tolist()),
-        interpolation="linear",
+        interpolation=interpolation,
     )  # fmt: skip
 
 

@@ -36,7 +36,8 @@ class RunGradient:
     # q, v: derivatives by the initial coordinates and rates, (n,) each.
     q: Array
     v: Array
-    inputs: Array  # derivatives by the inputs at the samples, (T, inputs), linear between
+    # Derivatives by changes of the inputs at the samples, linear between them, (T, inputs).
+    inputs: Array
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class RecordedTrajectory:
     tableau, plan
         Runge-Kutta tableau of the method, and the sequence of steps.
     nodes
-        Times [s] at which inputs are given; inputs are linear between them.
+        Times [s] between which changes of the inputs are linear.
     arms
         Function that returns arms with a small change of one parameter, by parameter key.
     started

@@ -367,6 +367,13 @@ class HybridTrajectory:
         by_numbers, by_start, by_inputs = self.pulled(seeds)
         return RunGradient(by_numbers, by_start[:n], by_start[n : 2 * n], by_inputs)
 
+    @property
+    def inputs(self) -> Array:
+        """Inputs at the samples, with offsets and delays, shape (T, inputs)."""
+        channels = self.parts[0].task.groups[0]
+        values = [channel.at(self.t)[0] for channel in channels]
+        return np.array(values).reshape(len(channels), len(self.t)).T
+
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
         """One mask per part: which of the part's times are samples of the run.
