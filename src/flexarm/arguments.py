@@ -203,6 +203,26 @@ def require_word(
         raise refused(name, value, f"one of {', '.join(choices)}", error)
 
 
+def require_known(
+    name: object,
+    names: Iterable[str],
+    kind: str = "joint",
+    *,
+    where: str = "",
+    error: Kind = FlexarmError,
+) -> None:
+    """Raise an error unless a name is one of those that things of a kind have.
+
+    ``where`` is text before the message, such as ``inputs: ``.
+    """
+    choices = list(names)
+    if name not in choices:
+        text = name if isinstance(name, str) else shown(name)
+        raise error(
+            f"{where}there is no {kind} '{text}'. The {kind}s are {', '.join(choices) or 'none'}."
+        )
+
+
 def require_flag(name: str, value: object, error: Kind = FlexarmError) -> None:
     """Raise an error unless a value is True or False."""
     if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):

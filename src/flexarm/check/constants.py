@@ -31,7 +31,7 @@ RATE_RATIO, LISTED_MODES = 3.0, 3
 # long; force, scaled by roots of inertia, above which an amplitude counts as excited.
 SEARCHED_AMPLITUDES, EXCITING_FORCE = 16, 1e-8
 RANDOM_STATES = 3  # number of random states; a force may be 0 at one of them by chance
-# Largest deflection of random states relative to a link's length, and largest rotation [rad].
+# Tip deflection of random states, relative to a link's length.
 RANDOM_DEFLECTION = 0.02
 
 # Joints over time

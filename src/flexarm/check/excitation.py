@@ -9,11 +9,9 @@ import numpy as np
 from flexarm.arm.profile import Constant
 from flexarm.check.constants import EXCITING_FORCE, RANDOM_DEFLECTION, RANDOM_STATES
 from flexarm.linear_model import LinearModel
-from flexarm.links.end_loads import own_inertia
-from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.deformations import random_deformation
 from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
 from flexarm.model import LinkModel, Model, prescribed_profiles, start_state
-from flexarm.model.constants import FIT_STATIONS
 from flexarm.spatial import Array
 
 
@@ -59,7 +57,7 @@ def unexcited(
     while still:
         felt = np.zeros(model.size)
         for _ in range(RANDOM_STATES):
-            state = _random_state(model, linear, pose, still, generator)
+            state = _random_state(model, pose, still, generator)
             for force, scale in _forces(model, traced, linear, state, generator):
                 weighed = np.abs(force) / scale
                 total = float(np.linalg.norm(weighed))
@@ -80,50 +78,24 @@ def _candidates(model: Model) -> list[int]:
 
 
 def _random_state(
-    model: Model, linear: LinearModel, pose: Array, still: list[int], generator: np.random.Generator
+    model: Model, pose: Array, still: list[int], generator: np.random.Generator
 ) -> _RandomState:
     """Return a random state with the ``still`` amplitudes at 0 and fixed joints at their start."""
     fixed = set(still) | _fixed(model)
-    size = _roots(linear.mass)
-    scale = np.ones(model.size)
-    q = pose.copy()
+    q, v, a = pose.copy(), *(generator.standard_normal(model.size) for _ in range(2))
     for part in model.links:
-        reach = max(part.length, 1e-3)
         for axis in part.axes:
             q[axis.index] = _random_joint(part, float(pose[axis.index]), generator)
             if axis.motor is not None:
                 q[axis.motor] = q[axis.index] + 0.01 * generator.standard_normal()
-        for i in range(part.modes.start, part.modes.stop):
-            scale[i] = reach * np.sqrt(own_inertia(part.link).mass) / size[i]
-            q[i] = scale[i] * generator.standard_normal()
-        q[part.modes] *= RANDOM_DEFLECTION / _reached(model, part, q)
+        for values in (q, v, a):
+            deformation = random_deformation(model, part, q, generator)
+            values[part.modes] = RANDOM_DEFLECTION * deformation
     if model.base_moves:
         q[:6] = pose[:6] + generator.standard_normal(6)
-    v, a = (scale * generator.standard_normal(model.size) for _ in range(2))
     for i in fixed:
         q[i], v[i], a[i] = (0.0 if i in still else pose[i]), 0.0, 0.0
     return _RandomState(q, v, a)
-
-
-def _reached(model: Model, part: LinkModel, q: Array) -> float:
-    """Return a link's deflection over its length, or its section rotation [rad] if that is larger.
-
-    The result is the larger of the two, or 1 if the link is rigid or undeformed.
-    """
-    body = body_of(model, part)
-    shapes, span = body.shapes_at(q), body.span_at(q)
-    if shapes is None or span is None:
-        return 1.0
-    length = span.length
-    x = np.union1d(np.linspace(0.0, length, FIT_STATIONS), shapes.edges)
-    columns = (shapes.displacement(x) / length, shapes.rotation(x))
-    return (
-        max(
-            float(np.abs(columns_of_end @ q[part.modes]).max(initial=0.0))
-            for columns_of_end in columns
-        )
-        or 1.0
-    )
 
 
 def _random_joint(part: LinkModel, start: float, generator: np.random.Generator) -> float:

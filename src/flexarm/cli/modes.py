@@ -5,6 +5,7 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
+from flexarm.arguments import require_known
 from flexarm.cli.console import (
     ARM,
     Misuse,
@@ -126,10 +127,7 @@ def _settings(model: "Model", joints: Pairs, speeds: Pairs, *, straight: bool) -
         )
     pairs = [(name, value) for name, value in joints if value is not None]
     for name, _ in (*pairs, *speeds):
-        if name not in units:
-            raise FlexarmError(
-                f"there is no joint '{name}'. The joints are {', '.join(units) or 'none'}."
-            )
+        require_known(name, units)
     single = once("--joints", [pair for pair in pairs if pair[1] in STATES])
     places = once("--joints", [pair for pair in pairs if pair[1] not in STATES])
     at = {name: _value(name, text, units[name]) for name, text in places.items()}

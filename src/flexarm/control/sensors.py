@@ -7,7 +7,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused, require_kind, require_number, require_word
+from flexarm.arguments import refused, require_kind, require_known, require_number, require_word
 from flexarm.control.statics import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
@@ -186,14 +186,9 @@ def _encoders(model: Model) -> tuple[str, ...]:
 
 def _part(model: Model, gauge: Gauge) -> LinkModel:
     some = np.ones((1, model.size))
-    flexible = [p for p in model.links if body_of(model, p).deformed(some) is not None]
-    part = next((p for p in flexible if p.name == gauge.link), None)
-    if part is None:
-        listed = ", ".join(p.name for p in flexible) or "none"
-        raise FlexarmError(
-            f"gauge: there is no flexible link '{gauge.link}'. The flexible links are {listed}."
-        )
-    return part
+    flexible = {p.name: p for p in model.links if body_of(model, p).deformed(some) is not None}
+    require_known(gauge.link, flexible, "flexible link", where="gauge: ")
+    return flexible[gauge.link]
 
 
 def _columns(model: Model, part: LinkModel, gauge: Gauge, q: Expr) -> Expr:

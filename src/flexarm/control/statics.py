@@ -17,6 +17,7 @@ from flexarm.arguments import (
     require_array,
     require_flag,
     require_kind,
+    require_known,
     require_mapping,
     require_number,
     require_numbers,
@@ -196,12 +197,8 @@ class Statics:
         expected = "positions of driven joints by name"
         require_mapping("at", at, expected, optional=False)
         joints = require_numbers("at", at, expected, units=self.model.axis_units)
-        unknown = set(joints) - set(self.drives.names)
-        if unknown:
-            raise FlexarmError(
-                f"there is no driven joint '{min(unknown)}'. The driven joints are "
-                f"{', '.join(self.drives.names)}."
-            )
+        for name in joints:
+            require_known(name, self.drives.names, "driven joint")
         q = self._begin(guess)
         positions = self.drives.hubs @ q
         for k, name in enumerate(self.drives.names):

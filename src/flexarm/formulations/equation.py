@@ -10,7 +10,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import formerly, is_word, refused, require_array, require_kind, shown
+from flexarm.arguments import (
+    formerly,
+    is_word,
+    refused,
+    require_array,
+    require_kind,
+    require_known,
+)
 from flexarm.arm.forces import At
 from flexarm.engine.compile import EFFORT, Compiled, Level, real_numbers
 from flexarm.engine.numbers import Pattern
@@ -40,6 +47,7 @@ from flexarm.formulations.quantities import (
     trace_jacobian,
 )
 from flexarm.formulations.singular import why_singular
+from flexarm.linear_model import LinearModel
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
 from flexarm.model import ArmPoint, Model
 from flexarm.spatial import Array
@@ -237,6 +245,12 @@ class Equation:
         checked_time(t, q, v)
         return self._evaluate("bias", q, v)[0]
 
+    def elastic_model(self, q: Array, v: Array) -> LinearModel:
+        """Return the matrices of mass, elastic stiffness and damping at a state."""
+        matrices = self.compiled("matrices").call(*self._inputs(q, v))
+        rows = (matrix.reshape(self.model.size, -1) for matrix in matrices)
+        return LinearModel(*rows, self.model.names)
+
     def parts(self, q: Array, v: Array) -> dict[str, Array]:
         """Compute the parts of the bias force c by name, (n,) each.
 
@@ -327,8 +341,7 @@ class Equation:
         if link is None:
             return trace_jacobian(self.formulation, ArmPoint.of(arm, "tip"))
         known = [*(["base"] if self.model.base_moves else []), *arm.link_names]
-        if link not in known:
-            raise FlexarmError(f"there is no link {shown(link)}. The links are {', '.join(known)}.")
+        require_known(link, known, "link")
         if at != "tip":
             numbers = real_numbers("at", at, () if np.ndim(at) == 0 else (3,)).tolist()
             at = tuple(numbers) if isinstance(numbers, list) else numbers

@@ -10,7 +10,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import FormulationName, MethodName, WithUnit, require_kind, require_names
+from flexarm.arguments import (
+    FormulationName,
+    MethodName,
+    WithUnit,
+    require_kind,
+    require_known,
+    require_names,
+)
 from flexarm.arm import Arm
 from flexarm.arm.profile import Interpolation, Table
 from flexarm.engine.compile import real_numbers
@@ -475,12 +482,8 @@ class Differentiable:
         }  # fmt: skip
         for argument, argument_values in arguments.items():
             for name in argument_values:
-                if name not in names:
-                    joint_names = ", ".join(names) or "none"
-                    raise SimulationError(
-                        f"{argument}: there is no driven joint '{name}'. The driven joints are "
-                        f"{joint_names}."
-                    )
+                where = f"{argument}: "
+                require_known(name, names, "driven joint", where=where, error=SimulationError)
         channels = [
             replace(
                 channel,

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from pydantic import ValidationError
 
+from flexarm.arguments import require_known
 from flexarm.arm.joint import JointLimits
 from flexarm.arm.profile import Constant
 from flexarm.constants import NEGLIGIBLE
@@ -363,11 +364,7 @@ def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile
     joints = {axis.name: axis.acts for axis in model.axes if axis.driven}
     profiles: dict[str, AnyProfile] = {}
     for name, value in inputs.items():
-        if name not in joints:
-            raise SimulationError(
-                f"inputs: there is no driven joint '{name}'. The driven joints are "
-                f"{', '.join(joints) or 'none'}."
-            )
+        require_known(name, joints, "driven joint", where="inputs: ", error=SimulationError)
         if value is None or callable(value) or isinstance(value, ca.SX | ca.MX):
             raise SimulationError(
                 f"inputs: {name}: must be a number or a profile, got {value!r}. Give a function "

@@ -215,11 +215,9 @@ class InitialValueProblem:
             If a coordinate moves without inertia.
         """
         if not self.shaken:
-            equation, model, start = self.equation, self.equation.model, self.start
-            matrices = equation.compiled("matrices").call(
-                start.q, start.v, *equation.common_arguments
-            )
-            M, K, D = (matrix.reshape(model.size, -1) for matrix in matrices)
+            model, start = self.equation.model, self.start
+            linear = self.equation.elastic_model(start.q, start.v)
+            M, K, D = linear.mass, linear.stiffness, linear.damping
             require_inertia(model, M, when="here" if start.t else "at the start")
             if self.motion.actuators.servos:
                 stiff, damped = self.motion.actuators.stiffness(model)

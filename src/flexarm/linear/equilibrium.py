@@ -18,6 +18,7 @@ from flexarm.arguments import (
     WithUnit,
     renamed,
     require_flag,
+    require_known,
     require_names,
     require_number,
     require_numbers,
@@ -488,7 +489,7 @@ def settle_down(
     v = v if rates is None else rates
     names = {axis.name for axis in model.axes}
     for name in settle:
-        _require_joint(name, names)
+        require_known(name, sorted(names))
     columns = settling_directions(model, settle)
     point = OperatingPoint(q, v, np.zeros(tangent.inputs.shape[1]), t)
     no_acceleration, steps = np.zeros(model.size), 0
@@ -529,7 +530,7 @@ def held_state(
             q[axis.index] = q[axis.motor]
     for values, target in ((joints, q), (speeds, v)):
         for name, value in values.items():
-            _require_joint(name, axes)
+            require_known(name, sorted(axes))
             if not np.isfinite(value):
                 raise FlexarmError(f"{name}: must be a finite number, got {value}")
             axis = axes[name]
@@ -539,13 +540,6 @@ def held_state(
             if target is q:
                 _require_in_range(model.links[axis.link], value)
     return q, v
-
-
-def _require_joint(name: str, names: Mapping[str, object] | Set[str]) -> None:
-    if name not in names:
-        raise FlexarmError(
-            f"there is no joint '{name}'. The joints are {', '.join(sorted(names)) or 'none'}."
-        )
 
 
 def _require_in_range(part: LinkModel, value: float) -> None:

@@ -16,9 +16,11 @@ from flexarm.arguments import (
     refused,
     renamed,
     require_flag,
+    require_known,
     require_mapping,
 )
 from flexarm.arm import Arm
+from flexarm.arm.shapes import ClampedMass
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
@@ -36,7 +38,6 @@ from flexarm.linear.equilibrium import (
     positions_and_speeds,
     settle_down,
 )
-from flexarm.linear.following import shapes_following
 from flexarm.linear.tangent import DryFriction, FrictionChoice, Tangent, moves
 from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Direction
@@ -378,13 +379,9 @@ class Modes(Summarised):
 
     def __getitem__(self, name: str) -> Mode:
         """Return a mode by its name; raise an error for an unknown name."""
-        for mode in self.modes:
-            if mode.name == name:
-                return mode
-        raise FlexarmError(
-            f"there is no mode '{name}'. The modes are "
-            f"{', '.join(mode.name for mode in self.modes)}."
-        )
+        modes = {mode.name: mode for mode in self.modes}
+        require_known(name, modes, "mode")
+        return modes[name]
 
     def elastic(self) -> tuple[Mode, ...]:
         """Return all modes except rigid-body motions."""
@@ -455,6 +452,40 @@ def modes(
     return modes_about(tangent, rest_state, states)
 
 
+def shapes_following(arm: Arm, at: Mapping[str, float]) -> Arm:
+    """Return an arm whose clamped-mass shapes are computed for a given posture.
+
+    Joints absent from ``at`` are at their initial positions. The inertia that a link carries at
+    its tip changes as the arm outboard of it folds (Theodore & Ghosal 1995). In a simulation the
+    shapes stay those of one configuration, since otherwise outboard joints would move inboard
+    points.
+
+    Raises
+    ------
+    FlexarmError
+        If no link has such shapes.
+    """
+    posture = {
+        name: float(at.get(name, axis.start.position or 0.0))
+        for index, link in enumerate(arm.links)
+        for name, axis in zip(arm.axis_names(index), link.joint.axes.values(), strict=True)
+    }
+    links, followed = list(arm.links), False
+    for index, link in enumerate(links):
+        shapes = link.shapes
+        if isinstance(shapes, ClampedMass) and shapes.tip == "auto" and not shapes.follow:
+            outboard = {n for k in range(index + 1, len(links)) for n in arm.axis_names(k)}
+            configuration = {name: value for name, value in posture.items() if name in outboard}
+            shapes = shapes.model_copy(update={"configuration": configuration})
+            links[index], followed = link.model_copy(update={"shapes": shapes}), True
+    if not followed:
+        raise FlexarmError(
+            "following: no link has shapes that depend on the joints outboard. Give a link "
+            "shapes of kind clamped-mass with 'tip: auto'."
+        )
+    return arm.model_copy(update={"links": tuple(links)})
+
+
 def joint_states(
     model: Model, joints: State | Literal["auto"] | Mapping[str, State], *, given: bool
 ) -> dict[str, State]:
@@ -474,10 +505,7 @@ def joint_states(
     if joints == "auto":
         states |= {axis.name: "locked" for axis in model.axes if axis.is_braked}
     for name, state in by_name.items():
-        if name not in states:
-            raise FlexarmError(
-                f"there is no joint '{name}'. The joints are {', '.join(states) or 'none'}."
-            )
+        require_known(name, states)
         if not is_word(state, ("free", "locked")):
             raise refused(name, state, "free or locked")
         states[name] = state

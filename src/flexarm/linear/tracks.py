@@ -16,6 +16,7 @@ from flexarm.arguments import (
     require_count,
     require_flag,
     require_kind,
+    require_known,
     require_mapping,
 )
 from flexarm.arm import Arm
@@ -34,8 +35,7 @@ from flexarm.linear.constants import (
     SHOWN_NOTES,
 )
 from flexarm.linear.equilibrium import settle_down
-from flexarm.linear.following import shapes_following
-from flexarm.linear.modes import Mode, Modes, State, joint_states, modes_about
+from flexarm.linear.modes import Mode, Modes, State, joint_states, modes_about, shapes_following
 from flexarm.linear.tangent import DryFriction, FrictionChoice, Tangent
 from flexarm.model import Model, build
 from flexarm.spatial import Array
@@ -120,13 +120,9 @@ class Sweep(Summarised):
 
     def __getitem__(self, name: str) -> Track:
         """Return a track by its name; raise an error for an unknown name."""
-        for track in self.tracks:
-            if track.name == name:
-                return track
-        raise FlexarmError(
-            f"there is no mode '{name}'. The modes are "
-            f"{', '.join(track.name for track in self.tracks)}."
-        )
+        tracks = {track.name: track for track in self.tracks}
+        require_known(name, tracks, "mode")
+        return tracks[name]
 
     def named_at(self, track: Track) -> str:
         """Return as text the sweep point at which a track starts, where its name was chosen."""

@@ -1,5 +1,6 @@
 """Figures of a run, with interpolation or selection of its samples for drawing."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -24,24 +25,17 @@ from flexarm.runs.constants import (
 )
 from flexarm.runs.curves import curves_of, hermite, split
 from flexarm.runs.data import RunData
-from flexarm.spatial import Array
+from flexarm.spatial import Array, Expr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
+# Arrays of a run with a row per sample, besides losses and drives.
 ARRAYS = (
-    "t",
-    "q",
-    "v",
-    "u",
-    "tip",
-    "tip_rotation",
-    "energy",
-    "work_integrals",
-    "reference_attitudes",
-)
+    "t", "q", "v", "u", "tip", "tip_rotation", "energy", "work_integrals", "reference_attitudes"
+)  # fmt: skip
 
 
 def fill_in(run: RunData) -> RunData:
@@ -63,7 +57,7 @@ def fill_in(run: RunData) -> RunData:
     q, v = _between(run, t, start)
     q[::parts], v[::parts] = run.q, run.v
     reference_attitudes = run.reference_attitudes[np.arange(len(t)) // parts]
-    tip_rotation, tip = _tips(run.model, q, reference_attitudes)
+    tip_rotation, tip = at_samples(run.model, reference_attitudes, end_frame, q)
 
     def on_lines(values: Array) -> Array:
         fraction = ((t - run.t[start]) / (run.t[start + 1] - run.t[start]))[:, None]
@@ -71,7 +65,7 @@ def fill_in(run: RunData) -> RunData:
 
     phases = tuple(replace(phase, first=parts * phase.first) for phase in run.phases)
     return replace(
-        run, phases=phases, losses={}, drives=None, t=t, q=q, v=v, tip=tip,
+        run, phases=phases, losses={}, drives=None, t=t, q=q, v=v, tip=tip[..., 0],
         tip_rotation=tip_rotation, reference_attitudes=reference_attitudes, u=on_lines(run.u),
         energy=on_lines(run.energy), work_integrals=on_lines(run.work_integrals),
     )  # fmt: skip
@@ -96,18 +90,27 @@ def _between(run: RunData, t: Array, start: npt.NDArray[np.int_]) -> tuple[Array
     return hermite(t0, t1, t, q, v)
 
 
-def _tips(model: Model, q: Array, reference_attitudes: Array) -> tuple[Array, Array]:
-    """Return rotation (T, 3, 3) and position (T, 3) [m] of the arm's tip."""
-    states, reference_attitude = (
-        ca.SX.sym("q", model.size),
-        ca.SX.sym("reference_attitude", *model.start_references.shape),
-    )
-    anchored_model = model.with_reference(reference_attitude) if model.attitudes else model
-    rotation, position = end_frame(anchored_model, states)
-    pose = ca.vertcat(ca.vec(ca.SX(rotation).T), ca.SX(position))
-    evaluate = ca.Function("tips", [states, reference_attitude], [pose])
-    poses = np.array(evaluate(q.T, np.concatenate(reference_attitudes, axis=1))).T
-    return poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]
+def at_samples(
+    model: Model,
+    reference_attitudes: Array,
+    trace: Callable[..., Sequence[Expr]],
+    *states: Array,
+) -> list[Array]:
+    """Evaluate expressions of a model and its state at T samples: arrays (T, rows, columns).
+
+    ``trace`` maps the model and symbols of ``states``, (T, n) each, to the expressions.
+    """
+    count, (_, *shape) = len(reference_attitudes), reference_attitudes.shape
+    symbols = [ca.SX.sym("x", state.shape[1]) for state in states]
+    attitude = ca.SX.sym("reference_attitude", *shape)
+    placed = model.with_reference(attitude) if model.attitudes else model
+    expressions = [ca.densify(ca.SX(x)) for x in trace(placed, *symbols)]
+    function = ca.Function("samples", [*symbols, attitude], expressions)
+    arguments = [*(state.T for state in states), np.concatenate(reference_attitudes, axis=1)]
+    return [
+        np.array(values).reshape(x.shape[0], count, -1).swapaxes(0, 1)
+        for x, values in zip(expressions, function.map(count).call(arguments), strict=True)
+    ]
 
 
 def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
@@ -121,6 +124,11 @@ def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
 
 
 LENGTHS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))  # units of deflections, per metre
+
+
+def deflection_unit(largest: float) -> tuple[float, str]:
+    """Return a unit for deflections up to ``largest`` [m], as conversion factor and name."""
+    return next(((f, u) for f, u in LENGTHS if f * largest >= 0.5), LENGTHS[-1])
 
 
 def plot_run(run: RunData) -> "Figure":
@@ -160,22 +168,17 @@ def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = STATI
 
 def outline(model: Model, states: Array, reference_attitudes: Array, points: int) -> Array:
     """Return points of the deformed axis of all links [m], (T, points, 3), at T states."""
-    q, reference_attitude = (
-        ca.SX.sym("q", model.size),
-        ca.SX.sym("reference_attitude", *model.start_references.shape),
-    )
-    model = model.with_reference(reference_attitude) if model.attitudes else model
-    rows = []
-    for part, frame in zip(model.links, frames(model, q), strict=True):
-        body = body_of(model, part)
-        for x in np.linspace(0.0, 1.0, points if part.flexible else 2):
-            local = body.at_fraction(q, float(x))
-            rows.append((frame.p_WL + frame.R_WL @ local.position).T)
-    rows.append(end_frame(model, q)[1].T)
-    trace = ca.Function("outline", [q, reference_attitude], [ca.vertcat(*rows)])
-    return np.array(
-        [np.array(trace(*pair)) for pair in zip(states, reference_attitudes, strict=True)]
-    )
+
+    def trace(model: Model, q: Expr) -> list[Expr]:
+        rows = []
+        for part, frame in zip(model.links, frames(model, q), strict=True):
+            body = body_of(model, part)
+            for x in np.linspace(0.0, 1.0, points if part.flexible else 2):
+                local = body.at_fraction(q, float(x))
+                rows.append((frame.p_WL + frame.R_WL @ local.position).T)
+        return [ca.vertcat(*rows, end_frame(model, q)[1].T)]
+
+    return at_samples(model, reference_attitudes, trace, states)[0]
 
 
 def _joints(run: RunData, panel: "Axes") -> None:
@@ -207,10 +210,7 @@ def _deflections(run: RunData, panel: "Axes") -> None:
     largest = max(
         (float(np.abs(deflection).max()) for deflection in deflections.values()), default=0.0
     )
-    factor, unit = next(
-        ((f, u) for f, u in LENGTHS if f * largest >= 0.5),
-        LENGTHS[-1],
-    )
+    factor, unit = deflection_unit(largest)
     for k, (name, deflection) in enumerate(deflections.items()):
         for axis, letter in ((1, "y"), (2, "z")):
             if np.abs(deflection[:, axis]).max() > FLAT_CURVE * largest:

@@ -20,7 +20,7 @@ from flexarm.runs.constants import FLAT_CURVE, STATIONS
 from flexarm.runs.contents import ENERGIES, equation_of, input_units
 from flexarm.runs.curves import undersampling_note
 from flexarm.runs.data import RunData
-from flexarm.runs.plot import LENGTHS, fill_in, pick
+from flexarm.runs.plot import deflection_unit, fill_in, pick
 from flexarm.spatial import Array
 from flexarm.viewer.bundle import LARGEST, Arrays, fill_page, to_json
 from flexarm.viewer.constants import EVENT_ROUNDING, LABEL_LENGTH, MODE_STEP, PAGE_SAMPLES
@@ -124,11 +124,6 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
     reach = sum(part.length for part in model.links)
     is_undeformed = (maxima["deflection"] or 0.0) <= NEGLIGIBLE * reach
     return dict.fromkeys(maxima, 0.0) if is_undeformed else maxima
-
-
-def deflection_unit(largest: float) -> tuple[float, str]:
-    """Return a unit for deflections up to ``largest`` [m], as conversion factor and name."""
-    return next(((f, u) for f, u in LENGTHS if f * largest >= 0.5), LENGTHS[-1])
 
 
 def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:

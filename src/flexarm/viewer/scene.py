@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
@@ -34,6 +33,7 @@ from flexarm.model import ArmPoint, LinkModel, Model
 from flexarm.runs.constants import STATIONS
 from flexarm.runs.contents import equation_of
 from flexarm.runs.data import RunData
+from flexarm.runs.plot import at_samples
 from flexarm.spatial import Array, Expr, Pose, base_rotation_matrix, rotation_from_angles
 from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.constants import BODY_TIMES
@@ -412,7 +412,8 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
     model, arm = run.model, run.model.arm
     if not (arm.contacts or arm.springs):
         return {"touches": [], "coils": []}
-    values = iter(_evaluated(run))
+    traced = at_samples(model, run.reference_attitudes, _traced, run.q, run.v)
+    values = (value[..., 0].T for value in traced)
     contacts = [
         {
             "name": name,
@@ -445,21 +446,6 @@ def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
     part = model.links[point.link]
     along = 1.0 if isinstance(point.x, str) else point.x / (part.length or 1.0)
     return {"link": point.link, "along": min(along, 1.0)}
-
-
-def _evaluated(run: RunData) -> list[Array]:
-    """Return offsets and forces of contacts and springs at all samples, (3, T) each."""
-    q, v = (ca.SX.sym(name, run.model.size) for name in "qv")
-    reference_attitudes = ca.SX.sym("reference_attitude", *run.reference_attitudes.shape[1:])
-    model = run.model.with_reference(reference_attitudes) if run.model.attitudes else run.model
-    function = ca.Function(
-        "marks", [q, v, reference_attitudes], [ca.densify(x) for x in _traced(model, q, v)]
-    )
-    stacked_anchors = np.transpose(run.reference_attitudes, (1, 0, 2)).reshape(
-        run.reference_attitudes.shape[1], -1
-    )
-    values = function.map(len(run.t))(run.q.T, run.v.T, stacked_anchors)
-    return [np.array(value) for value in ([values] if isinstance(values, ca.DM) else values)]
 
 
 def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:

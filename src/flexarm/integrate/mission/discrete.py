@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arguments import require_known
 from flexarm.arm import AnyActuated
 from flexarm.arm.mission import PAYLOAD, Tie
 from flexarm.errors import SimulationError
@@ -43,10 +44,7 @@ def locked_phases(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]
     """
     joints = {axis.name: axis for axis in model.axes}
     for name, intervals in locks.items():
-        if name not in joints:
-            raise SimulationError(
-                f"locks: there is no joint '{name}'. The joints are {', '.join(joints)}."
-            )
+        require_known(name, joints, where="locks: ", error=SimulationError)
         axis = joints[name]
         motion = model.links[axis.link].motion
         if axis.prescribed or axis.motor is not None or not motion.lockable:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import is_word, refused, shown
+from flexarm.arguments import is_word, refused, require_known, shown
 from flexarm.arm import Arm, FreeBase, Wrench
 from flexarm.arm.forces import At
 from flexarm.errors import SimulationError
@@ -84,10 +84,7 @@ def acting_on(arm: Arm, wrenches: Sequence[StateWrench] | None) -> tuple[Arm, tu
         raise refused("wrenches", wrenches, "a list of flexarm.StateWrench", SimulationError)
     names = (*(("base",) if isinstance(arm.base, FreeBase) else ()), *arm.link_names)
     for wrench in wrenches:
-        if wrench.link not in names:
-            raise SimulationError(
-                f"wrenches: there is no link {wrench.link!r}. The links are {', '.join(names)}."
-            )
+        require_known(wrench.link, names, "link", where="wrenches: ", error=SimulationError)
     acting, first = [], 0
     wrenches_of = {}
     for name, own_wrenches in _wrenches_by_body(arm):

@@ -1,7 +1,7 @@
 """Computation of the quantities of designs; failed designs get a reason instead."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +31,6 @@ from flexarm.integrate.simulate import run_whole
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import moves
-from flexarm.linear_model import LinearModel
 from flexarm.loops.language import Ints
 from flexarm.mechanics.weightless import total_mass
 from flexarm.model import Model, build
@@ -47,19 +46,9 @@ def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
     model: Model = task.equation.model
     if of.mass:
         return float(total_mass(model))
-    reference_attitude = (task.equation.reference_attitude,) if model.attitudes else ()
-    matrices = task.equation.compiled("matrices").call(
-        task.start.q, task.start.v, *reference_attitude
-    )
-    return _frequency(model, [m.reshape(model.size, -1) for m in matrices], of)
-
-
-def _frequency(model: Model, matrices: Sequence[Array], of: DesignQuantity) -> float:
-    """Return a natural frequency of the arm linearised at its initial state [Hz]."""
-    mass, stiffness, damping = matrices
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
-    linear = LinearModel(mass, stiffness, damping, model.names).along(*moves(model, locked))
-    frequencies = linear.elastic_modes().frequencies
+    linear = task.equation.elastic_model(task.start.q, task.start.v)
+    frequencies = linear.along(*moves(model, locked)).elastic_modes().frequencies
     assert of.frequency is not None
     if of.frequency > len(frequencies):
         raise SimulationError(

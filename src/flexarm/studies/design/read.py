@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from flexarm.arguments import is_number, refused, require_path
+from flexarm.arguments import is_number, refused, require_known, require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError
@@ -426,10 +426,7 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
     if not key.startswith(START):
         return read_value(change_arm(arm, {key: value}), key)
     plain = key.removeprefix(START).removesuffix(".rate")
-    if plain not in model.names:
-        raise ModelError(
-            f"there is no coordinate '{plain}'. The coordinates are {', '.join(model.names)}."
-        )
+    require_known(plain, model.names, "coordinate", error=ModelError)
     refuse_alone(model)
     return quantity(value, _unit(arm, model, key))
 

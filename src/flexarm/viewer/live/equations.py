@@ -161,16 +161,11 @@ class LiveArm:
         Vibrations above a visible frequency are damped as if they had this frequency, since a
         higher damping would need smaller steps.
         """
-        matrices_function = formulation(DEFAULT, self.model).compiled("matrices")
-        q, v = start_state(self.model)
-        reference_attitude = (self.model.start_references,) if self.model.attitudes else ()
+        linear = formulation(DEFAULT, self.model).elastic_model(*start_state(self.model))
         n, result = self.model.size, np.zeros((self.model.size, self.model.size))
         free = [i for i in range(n) if i not in self.model.prescribed]
         block = np.ix_(free, free)
-        M, K, _ = (
-            matrix.reshape(n, n)[block]
-            for matrix in matrices_function.call(q, v, *reference_attitude)
-        )
+        M, K = linear.mass[block], linear.stiffness[block]
         squares, shapes = undamped(M, K) if free else (np.zeros(0), np.zeros((0, 0)))
         elastic = squares > 1e-9 * squares.max(initial=0.0)
         weighted = M @ shapes[:, elastic]

@@ -284,13 +284,10 @@ class Tuning:
 
 def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     """Choose servo gains, pull stiffness and rate bounds for an arm at its start."""
-    reference_attitude = (task.equation.reference_attitude,) if arm.model.attitudes else ()
-    matrices = task.equation.compiled("matrices").call(
-        task.start.q, task.start.v, *reference_attitude
-    )
+    linear = task.equation.elastic_model(task.start.q, task.start.v)
     free = [i for i in range(arm.model.size) if i not in arm.model.prescribed]
-    full = matrices[0].reshape(arm.model.size, -1)
-    M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(free, free)] for matrix in matrices)
+    full, reduced = linear.mass, linear.along(free)
+    M, K, D = reduced.mass, reduced.stiffness, reduced.damping
     servo = np.zeros((len(arm.rows), 3))
     if not free:
         return Tuning(servo, servo[:, 0], (0.0, 0.0), Bounds(), Bounds())
@@ -507,12 +504,8 @@ def _core_share(prepared: Prepared) -> float:
 def _with_fewer_shapes(prepared: Prepared) -> Model:
     """Return the model of an arm without shapes of high frequency."""
     model, task = prepared.arm.model, prepared.task
-    reference_attitude = (task.equation.reference_attitude,) if model.attitudes else ()
-    mass, stiffness, _ = task.equation.compiled("matrices").call(
-        task.start.q, task.start.v, *reference_attitude
-    )
-    n = model.size
-    squares = np.diag(stiffness.reshape(n, n)) / np.diag(mass.reshape(n, n))
+    linear = task.equation.elastic_model(task.start.q, task.start.v)
+    squares = np.diag(linear.stiffness) / np.diag(linear.mass)
     is_fast = squares > (2 * np.pi * FAST_VIBRATION) ** 2
     links = []
     for part in model.links:
