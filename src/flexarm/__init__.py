@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from flexarm.integrate.laws import Sampled
     from flexarm.integrate.mission.wrenches import StateWrench
     from flexarm.integrate.simulate import simulate
-    from flexarm.io.model_file import example_arm, load, save
-    from flexarm.io.overrides import change_arm
+    from flexarm.io.model_file import change_arm, example_arm, load, save
     from flexarm.linear.equilibrium import equilibrium
     from flexarm.linear.modes import modes
     from flexarm.linear.state_space import linearise
@@ -95,7 +94,7 @@ _HOMES = {
     "SimulationError": "flexarm.errors",
     "batch": "flexarm.integrate.batch.batch",
     "build": "flexarm.model",
-    "change_arm": "flexarm.io.overrides",
+    "change_arm": "flexarm.io.model_file",
     "compare": "flexarm.studies.compare",
     "converge": "flexarm.studies.converge",
     "differentiable": "flexarm.gradients.runs",

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from flexarm.arm import Arm
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate_whole
-from flexarm.io.overrides import Change, change_arm, load_changed
+from flexarm.io.model_file import Change, change_arm, load_changed
 from flexarm.runs.run import Run
 from flexarm.samples import sample_path
 from flexarm.spatial import Array

@@ -11,8 +11,7 @@ import numpy as np
 import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Polynomials
-from flexarm.io.model_file import loads
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, loads
 from flexarm.links.base import Span
 from flexarm.model import build
 from flexarm.runs.run import Run

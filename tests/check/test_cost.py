@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.check.check import check
-from flexarm.check.cost import half_the_shapes
+from flexarm.check.check import check, half_the_shapes
 from flexarm.integrate.choice import choose as effort
 from flexarm.integrate.choice.choose import by_count
 from flexarm.integrate.constants import OPERATION_TIME

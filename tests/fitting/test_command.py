@@ -13,7 +13,7 @@ from scipy.signal import lsim
 import flexarm
 from flexarm.cli import main
 from flexarm.fitting.identify import _warn_of_servos
-from flexarm.io.overrides import read_value
+from flexarm.io.model_file import read_value
 from tests.fitting.pendulum import OFFSET, TRUTH, noisy
 
 MASS = [

@@ -17,7 +17,7 @@ from flexarm.fitting.identify import _telling, _warn_of_many_shapes
 from flexarm.fitting.problem import BEGINS, Begins, FitProblem, pieces
 from flexarm.fitting.recording import Sensor, read_recording
 from flexarm.fitting.statistics import combinations, covariance
-from flexarm.io.overrides import read_value
+from flexarm.io.model_file import read_value
 from tests.fitting.pendulum import NOISE, OFFSET, TRUTH, noisy
 
 

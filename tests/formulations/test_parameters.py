@@ -12,8 +12,7 @@ from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers import Nearby, directions_of
 from flexarm.formulations.quantities import QUANTITIES
-from flexarm.io.model_file import loads
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, loads
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_factors
 from flexarm.model import Model

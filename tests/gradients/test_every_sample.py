@@ -18,7 +18,7 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.gradients.runs import Differentiable
 from flexarm.integrate.methods import METHODS
-from flexarm.io.overrides import read_value
+from flexarm.io.model_file import read_value
 from flexarm.spatial import Array
 
 EXACT = 1e-7

@@ -7,7 +7,7 @@ import numpy as np
 import flexarm
 from flexarm.arm import Arm
 from flexarm.integrate.task import InitialValueProblem, prepare
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.model import build
 from flexarm.runs.run import Run
 

@@ -18,7 +18,7 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.mission.event_functions import quantities
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.model import Axis, Model, build
 from flexarm.runs.run import Run
 from flexarm.spatial import Array

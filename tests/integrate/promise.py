@@ -25,7 +25,7 @@ from flexarm.engine.compile import EFFORT
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.discrete import Locks
 from flexarm.integrate.task import prepare
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run

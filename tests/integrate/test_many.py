@@ -21,8 +21,7 @@ from flexarm.integrate.batch import cores
 from flexarm.integrate.batch.cores import lane_state
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.motion import MotionFunctions
-from flexarm.io.model_file import loads
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, loads
 from flexarm.model import build
 from flexarm.runs.run import Run
 from tests.integrate.arms import hub

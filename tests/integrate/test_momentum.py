@@ -19,7 +19,7 @@ from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.simulate import solve_until_kept
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
 from tests.integrate.mission_arms import one_joint, parsed

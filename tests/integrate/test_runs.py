@@ -18,7 +18,7 @@ from flexarm.integrate.batch.runs import Runs
 from flexarm.integrate.constants import PORTION_RUNS
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import new_state, solve
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from tests.integrate.arms import hub
 
 COUNT = 21

@@ -18,8 +18,7 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.solve import make_ready, new_state
 from flexarm.integrate.state import measure
-from flexarm.io.model_file import loads
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, loads
 from flexarm.model import build
 from tests.integrate.damped_arms import FRICTION, HOLDING, LINKS, changed, error, task_of
 from tests.integrate.mission_arms import one_joint

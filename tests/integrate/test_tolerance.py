@@ -10,8 +10,7 @@ import pytest
 
 import flexarm
 from flexarm.integrate.methods import METHODS
-from flexarm.io.model_file import loads
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, loads
 from flexarm.model import build
 from flexarm.runs.run import Run
 from tests.integrate.damped_arms import FRICTION, HOLDING, LINKS, changed, error, task_of

@@ -8,7 +8,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.numbers import parameter_keys
-from flexarm.io.overrides import find_place, load_changed, read_change, read_value
+from flexarm.io.model_file import find_place, load_changed, read_change, read_value
 
 ARM = """
 flexarm: 1

@@ -9,8 +9,7 @@ from flexarm.arm import Arm
 from flexarm.arm.constants import MOST_FILE_BYTES
 from flexarm.cli import main
 from flexarm.errors import ModelError
-from flexarm.io.model_file import load, loads
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, load, loads
 from flexarm.model import build
 from flexarm.model.constants import MOST_ROWS
 from flexarm.model.profiles import pieces

@@ -10,8 +10,7 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.task import equation_of
-from flexarm.io.model_file import loads
-from flexarm.io.overrides import change_arm, read_value
+from flexarm.io.model_file import change_arm, loads, read_value
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_factors
 from flexarm.model import Model, build
 from flexarm.samples import example_arm_names

@@ -8,7 +8,7 @@ import pytest
 import flexarm
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers import BoundKernel
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.model import build
 from flexarm.model.numbers import common_pattern, numbers_of
 

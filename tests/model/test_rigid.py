@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 import flexarm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import ModelError
-from flexarm.io.model_file import arm_path
-from flexarm.io.overrides import load_changed, read_change
+from flexarm.io.model_file import arm_path, load_changed, read_change
 from flexarm.model import build, start_state
 from flexarm.spatial import turn
 from tests.links.reduced_bodies import craig_bampton

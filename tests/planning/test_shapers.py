@@ -10,7 +10,7 @@ from flexarm.io.model_file import loads
 from flexarm.linear.tangent import Tangent
 from flexarm.model import build
 from flexarm.planning import Shaper, shaper, shaper_of_modes
-from flexarm.planning.shapers import KINDS, ShaperKind, impulses
+from flexarm.planning.shape_inputs import KINDS, ShaperKind, impulses
 from flexarm.planning.vibrations import Vibrations, line_up, vibrations
 
 W, Z = 7.0, 0.08

@@ -11,7 +11,7 @@ import pytest
 import flexarm
 from flexarm.errors import DeviceError, FlexarmError, ModelError, SimulationError
 from flexarm.integrate.batch import gpu
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.studies.design import evaluate, table
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import read_study

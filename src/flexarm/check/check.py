@@ -1,12 +1,14 @@
-"""Check of an arm: facts about links, modes and step sizes, and notices of likely mistakes."""
+"""Check of an arm: facts about links, modes, step sizes and cost; notices of likely mistakes."""
 
+import math
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from flexarm.arm import Arm, FreeBase
+from flexarm.arm.shapes import Counted
 from flexarm.check.constants import SEARCHED_AMPLITUDES
-from flexarm.check.cost import costs
 from flexarm.check.description_notices import (
     contact_notices,
     curve_notices,
@@ -28,25 +30,35 @@ from flexarm.check.mode_notices import (
     unexcited_notices,
     unstable_notice,
 )
-from flexarm.check.refusals import refusal_notices
 from flexarm.check.report import (
     ArmMode,
     CoordinateReport,
+    CostReport,
     JointReport,
     LinkReport,
     Notice,
     Report,
     StepReport,
     Vector,
+    axis_place,
 )
-from flexarm.errors import ModelError, SimulationError
+from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
+from flexarm.integrate.actuators import actuators_of
+from flexarm.integrate.choice.choose import forecast
+from flexarm.integrate.choice.vibration import vibration
+from flexarm.integrate.constants import INSTANT_RUN, RTOL
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.mission.event_functions import require_quantities
-from flexarm.io.model_file import validated
+from flexarm.integrate.mission.hybrid import HybridSimulation, phase_problem
+from flexarm.integrate.motion import InterpretedMotion
+from flexarm.integrate.problem import channels
+from flexarm.integrate.task import InitialValueProblem, State, equation_of
+from flexarm.io.model_file import change_arm, validated
 from flexarm.linear.tangent import linearise_elastic, lock_drives, trace
 from flexarm.linear_model import ElasticModes, LinearModel
 from flexarm.links.base import Span
 from flexarm.links.end_loads import body_inertia, link_length, own_inertia, reflected_rotor
+from flexarm.links.shape_counts import KEYS, chosen_counts
 from flexarm.mechanics.weightless import total_mass, weightless
 from flexarm.model import Model, build, link_shapes, start_state, undeformed
 from flexarm.model.joints import JOINTS
@@ -265,3 +277,111 @@ def _step(linear: LinearModel, modes: ElasticModes) -> StepReport | None:
         limited_by="mode" if by_mode else "damping",
         coordinate=linear.names[mover],
     )
+
+
+def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
+    """Estimate the cost of 1 s of a run, with all shapes of the arm and with half of them.
+
+    The second estimate is left out if no link has several shapes.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    linear
+        Matrices of the arm at the start.
+    """
+    own, counts = _cost(model, linear, 0.0, {}), half_the_shapes(model.arm)
+    if own is None or not counts:
+        return () if own is None else (own,)
+    changed = {f"links.{index + 1}.shapes": _with_counts(model.arm, index, count)
+               for index, count in counts.items()}  # fmt: skip
+    try:
+        fewer = build(change_arm(model.arm, changed))
+        theirs = linearise_elastic(fewer, trace(fewer), start_state(fewer)[0])
+    except (ModelError, ShapeError):  # the file names shapes that it would not have
+        return (own,)
+    slowest = _slowest(model, linear)
+    change = abs(_slowest(fewer, theirs) / slowest - 1) if slowest else 0.0
+    names = {model.arm.link_names[index]: count for index, count in counts.items()}
+    half = _cost(fewer, theirs, change, names)
+    return (own,) if half is None else (own, half)
+
+
+def half_the_shapes(arm: Arm) -> dict[int, dict[str, int]]:
+    """Return halved shape numbers by link index and direction, for links with several shapes."""
+    halves = {}
+    for index, link in enumerate(arm.links):
+        if link.modal is None and link.flexible and isinstance(link.shapes, Counted):
+            now = {
+                key: count.number for key, count in chosen_counts(arm, index, link.shapes).items()
+            }
+            if max(now.values()) > 1:
+                halves[index] = {key: math.ceil(now[key] / 2) for key in KEYS}
+    return halves
+
+
+def _with_counts(arm: Arm, index: int, counts: dict[str, int]) -> dict[str, object]:
+    choice = arm.links[index].shapes
+    assert choice is not None
+    return choice.model_dump(mode="json", exclude_unset=True) | {"kind": choice.kind} | counts
+
+
+def _slowest(model: Model, linear: LinearModel) -> float:
+    """Return the lowest nonzero frequency [rad/s] of the arm with free joints; 0 if there is none.
+
+    Only the lowest frequency is used to compare models: with fewer shapes a higher mode may be
+    missing, which would change the numbering of the modes.
+    """
+    free = [i for i in range(model.size) if i not in model.prescribed]
+    frequencies = linear.along(free).elastic_modes().frequencies
+    return float(frequencies[0]) if len(frequencies) else 0.0
+
+
+def _cost(
+    model: Model, linear: LinearModel, change: float, shapes: dict[str, dict[str, int]]
+) -> CostReport | None:
+    """Return the estimated cost of 1 s of a run; None if the arm cannot be simulated."""
+    equation, (q, v), actuators = equation_of(model), start_state(model), actuators_of(model)
+    stiff, damped = actuators.stiffness(model)
+    shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)
+    motion = InterpretedMotion(equation, None, actuators)
+    groups, times = channels(model, {}, q, {}), np.array([0.0, 1.0])
+    task = InitialValueProblem(equation, motion, groups, times, State(q, v), RTOL, shaken=[shaken])
+    forecast_of_run = forecast(task, RTOL)
+    if forecast_of_run is None:
+        return None
+    method, steps, seconds = forecast_of_run
+    return CostReport(model.size, method.name, steps, seconds, change, shapes)
+
+
+PLACE = re.compile(r"(\w+(?:\[\d+\]|\.\w+)*): ")  # at the beginning of a message: events[1].when
+
+
+def refusal_notices(model: Model) -> Iterator[Notice]:
+    """Yield a notice if `simulate` would refuse the arm, with its error message."""
+    try:
+        hybrid = HybridSimulation(model, {}, INSTANT_RUN, equation_of)
+        state, times = hybrid.first(model.arm.start), np.array([0.0, INSTANT_RUN])
+        phase_problem(hybrid, state, times, compiles=False)
+    except FlexarmError as error:
+        place, text = _placed(model, str(error))
+        message, _, remedy = text.partition(". ")
+        yield Notice("warning", "refused", place, f"simulate refuses the arm: {message}", remedy)
+
+
+def _placed(model: Model, message: str) -> tuple[str, str]:
+    """Split an error message into the path in the model file that it is about, and its text.
+
+    The path is found at the beginning of the message, or from the name of a joint, link or body
+    there.
+    """
+    match = PLACE.match(message)
+    if match and match[1].split("[")[0].split(".")[0] in type(model.arm).model_fields:
+        return match[1], message[match.end() :]
+    places = {body.name: f"bodies[{k}]" for k, body in enumerate(model.arm.bodies, 1)}
+    for k, part in enumerate(model.links, 1):
+        places[part.name] = f"links[{k}]"
+        places |= {axis.name: axis_place(axis) for axis in part.axes}
+    named = [name for name in places if message.startswith((f"{name}:", f"{name} "))]
+    return (places[max(named, key=len)] if named else "links"), message

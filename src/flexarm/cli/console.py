@@ -22,7 +22,7 @@ from flexarm.integrate.options import OPTIONS, RunOptions
 
 if TYPE_CHECKING:
     from flexarm.arm import Arm
-    from flexarm.io.overrides import Change
+    from flexarm.io.model_file import Change
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -55,7 +55,7 @@ def read_arm(args: argparse.Namespace) -> "Arm":
     from flexarm.io.model_file import arm_path, load
 
     if args.changes:
-        from flexarm.io.overrides import load_changed
+        from flexarm.io.model_file import load_changed
 
         arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
     else:
@@ -165,7 +165,7 @@ def whole_number(text: str) -> int:
 
 def _change(text: str) -> "Change":
     """Return the change of a model file's value that ``KEY=VALUE`` describes."""
-    from flexarm.io.overrides import read_change
+    from flexarm.io.model_file import read_change
 
     try:
         return read_change(text)

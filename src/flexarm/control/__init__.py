@@ -1,6 +1,5 @@
 """Reference motions, control laws, stability analysis, and equilibria of held arms."""
 
-from flexarm.control.digital import sampled
 from flexarm.control.laws.decoupling import decoupling_law, link_decoupling_law
 from flexarm.control.laws.inversion import Inversion, stable_inversion
 from flexarm.control.laws.lqr import (
@@ -16,7 +15,7 @@ from flexarm.control.laws.lqr import (
 from flexarm.control.laws.pd import pd_law, rigid_feedforward
 from flexarm.control.margins import Margins
 from flexarm.control.reaction import BaseReaction, base_reaction
-from flexarm.control.sensors import Gauge, limited_law, measured_law, sensors
+from flexarm.control.sensors import Gauge, limited_law, measured_law, sampled, sensors
 from flexarm.control.stability import (
     FrozenLoop,
     StiffnessError,

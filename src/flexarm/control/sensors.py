@@ -1,16 +1,24 @@
-"""Encoders and strain gauges, and the state estimated from their readings."""
+"""Encoders and strain gauges, the state estimated from them, limited and sampled laws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused, require_kind, require_known, require_number, require_word
+from flexarm.arguments import (
+    WithUnit,
+    refused,
+    require_kind,
+    require_known,
+    require_number,
+    require_positive,
+    require_word,
+)
 from flexarm.control.statics import drives
 from flexarm.errors import FlexarmError
-from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
+from flexarm.integrate.laws import Sampled, Sensors, refuse_misfit, require_sensors_fit
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.loads import input_limits
 from flexarm.model import LinkModel, Model
@@ -250,3 +258,45 @@ def _least_squares(rows: Expr, read: Expr) -> Expr:
     if count > unknown:
         return ca.solve(rows.T @ rows, rows.T @ read)
     return rows.T @ ca.solve(rows @ rows.T, read)
+
+
+def sampled(
+    law: Callable[[float, Array, Array], Any],
+    period: WithUnit,
+    model: Model,
+    *,
+    sensed: Sensors | None = None,
+    delay: WithUnit = 0.0,
+    limits: float | Sequence[float] | None = None,
+    noise: float | Sequence[float] = 0.0,
+    quantum: float | Sequence[float] = 0.0,
+    seed: int = 0,
+    rates: Literal["measured", "difference"] = "measured",
+) -> Sampled:
+    """Return a control law evaluated at a fixed period, with the input limits of the model file.
+
+    Parameters
+    ----------
+    law, period, sensed, delay, noise, quantum, seed, rates
+        As for `flexarm.Sampled`.
+    model
+        The arm.
+    limits
+        Largest input, one number or one per driven joint; ``limits.effort`` of the model file if
+        None.
+
+    Returns
+    -------
+    Sampled
+        Control law for ``flexarm.simulate(control=...)``.
+    """
+    if not callable(law):
+        raise refused("law", law, "a function (t, q, v) to u")
+    require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
+    control = Sampled(
+        law, require_positive("period", period, unit="s"), sensed,
+        require_number("delay", delay, unit="s"),
+        "file" if limits is None else limits, noise, quantum, seed, rates,
+    )  # fmt: skip
+    control.begin(model)
+    return control

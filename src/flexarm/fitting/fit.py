@@ -27,8 +27,7 @@ from flexarm.fitting.problem import (
 )
 from flexarm.fitting.responses import unstacked
 from flexarm.fitting.statistics import ParameterCombination, ResidualTest
-from flexarm.io.model_file import save
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, save
 from flexarm.io.whole_file import write_whole
 from flexarm.runs.contents import input_units
 from flexarm.spatial import Array

@@ -248,8 +248,8 @@ class Equation:
     def elastic_model(self, q: Array, v: Array) -> LinearModel:
         """Return the matrices of mass, elastic stiffness and damping at a state."""
         matrices = self.compiled("matrices").call(*self._inputs(q, v))
-        rows = (matrix.reshape(self.model.size, -1) for matrix in matrices)
-        return LinearModel(*rows, self.model.names)
+        mass, stiffness, damping = (x.reshape(self.model.size, -1) for x in matrices)
+        return LinearModel(mass, stiffness, damping, self.model.names)
 
     def parts(self, q: Array, v: Array) -> dict[str, Array]:
         """Compute the parts of the bias force c by name, (n,) each.

@@ -25,7 +25,7 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.constants import NUMBER_STEP, OTHER_FACTOR
 from flexarm.formulations.quantities import trace
-from flexarm.io.overrides import change_arm, find_place, read_value
+from flexarm.io.model_file import change_arm, find_place, read_value
 from flexarm.loops.rows import call_rows
 from flexarm.model import Model, build
 from flexarm.model.numbers import NUMBERS, Path, common_pattern, digest_at, numbers_of, opened

@@ -1,10 +1,16 @@
 """Fast motions without residual vibration: input shapers, plans, and model predictive control."""
 
-from flexarm.planning.limits import Limits
 from flexarm.planning.mpc import Mpc, mpc
 from flexarm.planning.plan import Plan, Variation, plan
-from flexarm.planning.shape_inputs import ShapedInputs, shape_inputs
-from flexarm.planning.shapers import Shaper, plot_robustness, shaper, shaper_of_modes
+from flexarm.planning.problem import Limits
+from flexarm.planning.shape_inputs import (
+    ShapedInputs,
+    Shaper,
+    plot_robustness,
+    shape_inputs,
+    shaper,
+    shaper_of_modes,
+)
 
 __all__ = [
     "Limits",

@@ -44,9 +44,8 @@ from flexarm.planning.constants import (
     FIRST_ITERATIONS,
     LIMIT_VIOLATION,
 )
-from flexarm.planning.limits import Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
-from flexarm.planning.problem import MotionProblem
+from flexarm.planning.problem import Limits, MotionProblem, largest_inputs, linear_limits
 from flexarm.planning.vibrations import vibrations
 from flexarm.spatial import Array
 

@@ -26,8 +26,7 @@ from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.simulate import simulate_whole
-from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm, read_value
+from flexarm.io.model_file import change_arm, read_value, validated
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.model import build
 from flexarm.planning.constants import (
@@ -48,12 +47,14 @@ from flexarm.planning.constants import (
     VERIFYING_RTOL,
     VERIFYING_SAMPLES,
 )
-from flexarm.planning.limits import Limits, largest_inputs, list_limits
 from flexarm.planning.problem import (
     METHOD,
     Inputs,
     Joining,
+    Limits,
     MotionProblem,
+    largest_inputs,
+    list_limits,
     require_clear,
     require_rest,
 )

@@ -23,8 +23,7 @@ from flexarm.planning.constants import (
     PIECE_PHASE,
     STAGES,
 )
-from flexarm.planning.limits import Limit
-from flexarm.planning.problem import Inputs, MotionProblem
+from flexarm.planning.problem import Inputs, Limit, MotionProblem
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
 

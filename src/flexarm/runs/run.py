@@ -30,9 +30,9 @@ from flexarm.runs.contents import (
 )
 from flexarm.runs.curves import Settling, motion_end, settling
 from flexarm.runs.data import RunData
+from flexarm.runs.write import export_run, frame_of, save_run, save_table
 
 if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped]
     import xarray
     from matplotlib.figure import Figure
 
@@ -218,60 +218,10 @@ class Run(RunData):
         """
         return to_dataset(frame_variables(self))
 
-    def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run to a NetCDF file, atomically; `load_run` reads it back.
-
-        Parameters
-        ----------
-        path
-            The file.
-        force
-            Whether to overwrite a file that is there.
-        """
-        from flexarm.runs.write import save_run
-
-        save_run(self, path, force=force)
-
-    def to_csv(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run as a CSV table, atomically: names and units in the first line.
-
-        Parameters
-        ----------
-        path
-            The file.
-        force
-            Whether to overwrite a file that is there.
-        """
-        from flexarm.runs.write import save_table
-
-        save_table(self, path, force=force)
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """Return the table of the run as a pandas data frame: a row per sample, time [s] as index.
-
-        Raises
-        ------
-        FlexarmError
-            If pandas is not installed.
-        """
-        from flexarm.runs.write import frame_of
-
-        return frame_of(self)
-
-    def export(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run for other programs, atomically.
-
-        Parameters
-        ----------
-        path
-            The file, whose ending selects the format: ``.mat`` (MATLAB, Octave), ``.csv``, or,
-            with packages that pandas needs, ``.parquet`` and ``.xlsx``.
-        force
-            Whether to overwrite an existing file.
-        """
-        from flexarm.runs.write import export_run
-
-        export_run(self, path, force=force)
+    save = save_run
+    to_csv = save_table
+    to_pandas = frame_of
+    export = export_run
 
     def to_html(
         self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False

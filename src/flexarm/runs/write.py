@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.io.matlab import MatWriteError
 
 from flexarm.arguments import refused, require_flag, require_path, require_run_file
 from flexarm.arm import Arm
@@ -38,12 +37,10 @@ if TYPE_CHECKING:
 
 
 def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
-    """Write a run to a NetCDF file, atomically.
+    """Write the run to a NetCDF file, atomically; `load_run` reads it back.
 
     Parameters
     ----------
-    run
-        The run; `load_run` returns an equal one.
     path
         The file.
     force
@@ -99,9 +96,18 @@ def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> Non
 
 
 def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
-    """Write a run as a CSV table: names and units in the first line, then a line per sample.
+    """Write the run as a CSV table, atomically: names and units in the first line.
 
-    Numbers have enough digits to read back unchanged. The file is written whole or not at all.
+    Parameters
+    ----------
+    path
+        The file.
+    force
+        Whether to overwrite a file that is there.
+
+    Notes
+    -----
+    Numbers have enough digits to read back unchanged.
     """
     columns = dict(table_columns(run))
     rows = [",".join(columns)]
@@ -205,7 +211,7 @@ class LiveFile:
 
 
 def frame_of(run: RunData) -> "pandas.DataFrame":
-    """Return a run's table as a pandas data frame: a row per sample, with the time [s] as index.
+    """Return the table of the run as a pandas data frame: a row per sample, time [s] as index.
 
     Raises
     ------
@@ -219,13 +225,23 @@ def frame_of(run: RunData) -> "pandas.DataFrame":
 
 
 def export_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
-    """Write a run in the format of the file's ending, atomically.
+    """Write the run for other programs, atomically.
+
+    Parameters
+    ----------
+    path
+        The file, whose ending selects the format: ``.mat`` (MATLAB, Octave), ``.csv``, or, with
+        packages that pandas needs, ``.parquet`` and ``.xlsx``.
+    force
+        Whether to overwrite an existing file.
 
     Raises
     ------
     FlexarmError
         If the ending is unknown, a package for it is not installed, or the file cannot be written.
     """
+    from scipy.io.matlab import MatWriteError
+
     kind = require_export(path)
     require_writable(path, force=force)
     if kind == ".csv":

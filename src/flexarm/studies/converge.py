@@ -20,8 +20,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.options import RunOptions
-from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, validated
 from flexarm.linear.tangent import linearise_elastic, lock_drives, trace
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build, start_state

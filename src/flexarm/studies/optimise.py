@@ -13,8 +13,7 @@ from flexarm.arguments import require_function
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.io.model_file import save
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, save
 from flexarm.spatial import Array
 from flexarm.studies.constants import (
     CHUNK,

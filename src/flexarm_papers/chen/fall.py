@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.formulations import formulation
 from flexarm.integrate.batch.many import simulate_many
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.model import build
 from flexarm.runs.run import Run

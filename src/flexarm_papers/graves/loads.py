@@ -9,7 +9,7 @@ from flexarm.arm.forces import At
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.kinematic_influence import KinematicInfluence, Walk
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.point_forces import place
 from flexarm.mechanics.sections import picked

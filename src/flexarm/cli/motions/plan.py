@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> None:
     """Plan a motion, print its properties, and write the arm with its inputs."""
     from flexarm.io.model_file import save
     from flexarm.io.whole_file import write_figure
-    from flexarm.planning.limits import Limits
     from flexarm.planning.plan import plan
+    from flexarm.planning.problem import Limits
 
     require_outputs(args, args.out, args.plot)
     to = once("--to", args.to)

@@ -112,8 +112,7 @@ def run(args: argparse.Namespace) -> int | None:
 
 def _write(result: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -> int | None:
     """Write the model file with the shapes found, if accurate enough; return the exit status."""
-    from flexarm.io.model_file import dumps
-    from flexarm.io.overrides import change_arm
+    from flexarm.io.model_file import change_arm, dumps
     from flexarm.io.whole_file import write_whole
 
     answer = result.answer

@@ -33,8 +33,7 @@ from flexarm.integrate.batch.variations import (
 from flexarm.integrate.constants import LEAST_SUBSTEPS, LONGEST_RUN, MOST_MIDDLE_ANGLE, RTOL
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.task import InitialValueProblem, equal_step, equation_of, prepare
-from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, validated
 from flexarm.loops.language import Ints
 from flexarm.model import Model, build
 from flexarm.spatial import Array, rebase

@@ -53,8 +53,7 @@ from flexarm.integrate.results import run_of
 from flexarm.integrate.simulate import closer_because, solve_until_kept
 from flexarm.integrate.solve import Solution, new_state, solve
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
-from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm, read_value, unit_of
+from flexarm.io.model_file import change_arm, read_value, unit_of, validated
 from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
 from flexarm.spatial import Array

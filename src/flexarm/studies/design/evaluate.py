@@ -29,7 +29,7 @@ from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.simulate import run_whole
 from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm
 from flexarm.linear.tangent import moves
 from flexarm.loops.language import Ints
 from flexarm.mechanics.weightless import total_mass

@@ -30,14 +30,18 @@ from flexarm.integrate.task import equation_of, prepare
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import (
     arm_path,
+    change_arm,
     dumps,
     files_beside,
+    find_place,
     load,
+    overlap,
     parse,
     read_content,
+    read_value,
+    unit_of,
     validated,
 )
-from flexarm.io.overrides import change_arm, find_place, overlap, read_value, unit_of
 from flexarm.io.source import Diagnostic, Source, read, report, show_path
 from flexarm.io.source import Path as Place
 from flexarm.linear.tangent import moves
