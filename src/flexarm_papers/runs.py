@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from flexarm.arm import Arm
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate_whole
-from flexarm.io.model_file import Change, change_arm, load_changed
+from flexarm.io.model_file import change_arm, load
 from flexarm.runs.run import Run
 from flexarm.samples import sample_path
 from flexarm.spatial import Array
@@ -21,11 +21,7 @@ V = TypeVar("V")
 
 def changed(name: str, values: Mapping[str, Any] | None = None) -> Arm:
     """Load a sample with values changed by their keys, such as ``links.1.section.EIz``."""
-    changes = [
-        Change(f"{key}={value}", tuple(key.split(".")), value)
-        for key, value in (values or {}).items()
-    ]
-    return load_changed(sample_path(name), changes)
+    return change_arm(load(sample_path(name)), values or {})
 
 
 def plain_link(

@@ -142,7 +142,7 @@ def test_set_changes_values_by_name_and_by_number(
             "there is no 'elbow' in links. There are upper, forearm; or 1 to 2",
         ),
         ("links.3.length=1", "there is no '3' in links. There are upper, forearm; or 1 to 2"),
-        ("links.upper.length.x=1", "the value of links[1].length is 1, which has no 'x' in it"),
+        ("links.upper.length.x=1", "the value of links[1].length is 1.0, which has no 'x' in it"),
         ("links.upper.section.shape={kind: tube, diameter: 1}", "links[1].section"),
     ],
 )

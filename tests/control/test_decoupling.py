@@ -145,7 +145,7 @@ def test_a_rigid_joint_has_no_link_side_of_its_own() -> None:
     [
         ({"kp": [1.0, 2.0, 3.0]}, r"kp: must be one number or 2 \(joint1, joint2\)"),
         ({"kd": -1.0}, "kd: must be >= 0"),
-        ({"stiffness_error": -1.0}, "stiffness_error: must be above -1"),
+        ({"stiffness_error": -1.0}, "stiffness_error: must be between -1 and"),
     ],
 )
 def test_gains_that_are_none_are_refused(options: dict[str, Any], said: str) -> None:

@@ -114,7 +114,7 @@ def test_an_arm_that_starts_in_equilibrium_and_is_held_stays() -> None:
     [
         ((3.0, 0.0), "xy", "The point may be out of reach"),
         ((np.nan, 0.0), "xy", "point: must be finite numbers"),
-        ((0.3, 0.3, 0.3), "xy", "must have one number for each of the axes 'xy'"),
+        ((0.3, 0.3, 0.3), "xy", "must be 2 finite numbers, got shape"),
     ],
 )
 def test_a_point_that_cannot_be_reached_is_refused(

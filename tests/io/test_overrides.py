@@ -1,14 +1,14 @@
 """Keys of a model file: joints by name, and keys that are taken away."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import flexarm
+from flexarm.arm.side_files import files_of
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.numbers import parameter_keys
-from flexarm.io.model_file import find_place, load_changed, read_change, read_value
+from flexarm.io.model_file import find_place, loads, read_change, read_value, with_changes
 
 ARM = """
 flexarm: 1
@@ -29,15 +29,8 @@ links:
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("keys") / "two.yaml"
-    path.write_text(ARM, encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def arm(file: Path) -> flexarm.Arm:
-    return flexarm.load(file)
+def arm() -> flexarm.Arm:
+    return loads(ARM)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +42,12 @@ def arm(file: Path) -> flexarm.Arm:
         ("joints.joint2.first.friction.viscous", "links.2.joint.first.friction.viscous"),
     ],
 )
-def test_joints_have_keys_by_name(
-    arm: flexarm.Arm, file: Path, by_joint: str, by_link: str
-) -> None:
+def test_joints_have_keys_by_name(arm: flexarm.Arm, by_joint: str, by_link: str) -> None:
     assert find_place(arm, by_joint) == find_place(arm, by_link)
     assert read_value(arm, by_joint) == read_value(arm, by_link)
     changed = flexarm.change_arm(arm, {by_joint: 7.0})
     assert changed == flexarm.change_arm(arm, {by_link: 7.0})
-    assert changed == load_changed(file, [read_change(f"{by_joint}=7.0")])
+    assert changed == with_changes(arm, [read_change(f"{by_joint}=7.0")], files_of(arm))
     assert parameter_keys(arm, [by_joint]) == (by_joint,)
     with pytest.raises(FlexarmError, match="each number of the arm once"):
         parameter_keys(arm, [by_joint, by_link])
@@ -77,14 +68,14 @@ def test_keys_of_no_joint_are_refused(arm: flexarm.Arm, key: str, said: str) -> 
 
 
 @pytest.mark.parametrize("key", ["links.2.shapes", "joints.shoulder.friction", "joints.1.drive"])
-def test_none_takes_a_key_away(arm: flexarm.Arm, file: Path, key: str) -> None:
+def test_none_takes_a_key_away(arm: flexarm.Arm, key: str) -> None:
     changed = flexarm.change_arm(arm, {key: None})
     *steps, last = find_place(arm, key)
     here: Any = changed.model_dump(exclude_unset=True, mode="json")
     for step in steps:
         here = here[step]
     assert last not in here
-    assert changed == load_changed(file, [read_change(f"{key}=")])
+    assert changed == with_changes(arm, [read_change(f"{key}=")], files_of(arm))
 
 
 def test_a_key_that_is_not_there(arm: flexarm.Arm) -> None:

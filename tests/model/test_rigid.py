@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import flexarm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import ModelError
-from flexarm.io.model_file import arm_path, load_changed, read_change
+from flexarm.io.model_file import read_change, with_changes
 from flexarm.model import build, start_state
 from flexarm.spatial import turn
 from tests.links.reduced_bodies import craig_bampton
@@ -96,21 +96,22 @@ def body_arm(folder: Path, rotation: Array, **joint: object) -> flexarm.Arm:
 
 
 def changed(*texts: str) -> flexarm.Arm:
-    return load_changed(arm_path("driven-link-payload"), [read_change(text) for text in texts])
+    arm = flexarm.example_arm("driven-link-payload")
+    return with_changes(arm, [read_change(text) for text in texts], SideFiles(Path()))
 
 
 def test_an_empty_value_takes_a_key_away() -> None:
     assert changed("payload=").payload is None
+    assert changed("bodies=") == flexarm.example_arm("driven-link-payload")
     assert changed("links.1.joint.input=").links[0].joint.axes[""].input is None
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bodies=", "--set bodies=: the model file has no bodies"),
-        ("base.body.mass=", "--set base.body.mass=: the model file has no base"),
+        ("base.body.mass=", "there is no 'body' in base"),
         ("links.7=", "no '7' in links"),
-        ("links.1.joint=", "--set links.1.joint=: links\\[1\\].joint"),
+        ("links.1.joint=", "links\\[1\\].joint"),
     ],
 )
 def test_a_key_that_is_not_there_or_is_needed_cannot_be_taken_away(text: str, message: str) -> None:

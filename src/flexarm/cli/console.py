@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexarm.arguments import in_unit, require_path
 from flexarm.cli.constants import FIRST_PROGRESS, LEAST_WIDTH, LONGEST_SILENCE, PLAIN_WIDTH, T_END
-from flexarm.errors import FlexarmError, LongRun, SimulationError
+from flexarm.errors import FlexarmError, LongRun, ModelError, SimulationError
 from flexarm.integrate.options import OPTIONS, RunOptions
 
 if TYPE_CHECKING:
@@ -52,14 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[str | Arg
 
 def read_arm(args: argparse.Namespace) -> "Arm":
     """Load the arm of the argument ``ARM``, changed by ``--set``, and made rigid by ``--rigid``."""
-    from flexarm.io.model_file import arm_path, load
+    from flexarm.io.model_file import arm_path, files_beside, load, with_changes
 
-    if args.changes:
-        from flexarm.io.model_file import load_changed
-
-        arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
-    else:
-        arm = load(arm_path(args.arm), files=args.allow_files)
+    path = arm_path(args.arm)
+    arm = load(path, files=args.allow_files)
+    texts = [change.text for change in args.changes]
+    try:
+        files = files_beside(path.parent, args.allow_files)
+        arm = with_changes(arm, args.changes, files) if texts else arm
+    except ModelError as error:
+        blamed = "" if str(error).startswith(tuple(texts)) else f"{', '.join(texts)}: "
+        raise ModelError(f"--set {blamed}{error}") from None
     if not args.rigid:
         return arm
     from flexarm.model.rigid import rigid

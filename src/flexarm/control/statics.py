@@ -26,6 +26,7 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.arm.side_files import files_of
+from flexarm.constants import NEGLIGIBLE
 from flexarm.control.constants import LARGEST_ERROR
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
@@ -78,10 +79,7 @@ class Drives:
 
 def require_stiffness_error(value: object) -> float:
     """Return a relative stiffness error as a number, or raise an error if it is -1 or less."""
-    error = require_number("stiffness_error", value, least=-1.0, largest=LARGEST_ERROR)
-    if error <= -1:
-        raise FlexarmError(f"stiffness_error: must be above -1, got {error:g}")
-    return error
+    return require_number("stiffness_error", value, least=NEGLIGIBLE - 1, largest=LARGEST_ERROR)
 
 
 def remaining(model: Model) -> list[int]:
@@ -318,12 +316,7 @@ def require_axes(axes: object) -> None:
 
 def require_point(name: str, value: object, axes: str) -> Array:
     """Return a point as an array with one entry per axis, or raise an error."""
-    point = require_array(name, value)
-    if point.shape != (len(axes),):
-        raise FlexarmError(
-            f"{name}: must have one number for each of the axes '{axes}', got shape {point.shape}"
-        )
-    return point
+    return require_shaped(name, value, (len(axes),))
 
 
 def start_at(arm: Arm, model: Model, q: Array) -> Arm:

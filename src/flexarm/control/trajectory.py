@@ -19,7 +19,6 @@ from flexarm.arguments import (
     require_mapping,
     require_number,
     require_numbers,
-    require_positive,
     shown,
 )
 from flexarm.arm.summary import Summarised, Summary
@@ -65,18 +64,15 @@ class Timing:
         """Raise an error for an invalid kind, duration, beginning or ramp."""
         if not is_word(self.kind, KINDS):
             raise FlexarmError(f"timing: must be one of {', '.join(KINDS)}, got {shown(self.kind)}")
-        for name, unit in (("duration", "s"), ("begin", "s"), ("ramp", "1")):
-            number = require_number(f"timing: {name}", getattr(self, name), unit=unit)
-            object.__setattr__(self, name, number)
-        require_positive("timing: duration", self.duration)
-        require_number("timing: duration", self.duration, least=NEGLIGIBLE, largest=LONGEST_RUN)
-        if self.begin < 0:
-            raise FlexarmError(f"timing: begin must be >= 0 s, got {self.begin:g}")
-        if not 0 < self.ramp <= 0.5:
-            raise FlexarmError(
-                "timing: ramp must be a fraction of the duration above 0 and at "
-                f"most 0.5, got {self.ramp:g}"
+        bounds = {"duration": (NEGLIGIBLE, LONGEST_RUN), "begin": (0.0, LONGEST_RUN),
+                  "ramp": (NEGLIGIBLE, 0.5)}  # fmt: skip
+        for name, (least, largest) in bounds.items():
+            unit = "1" if name == "ramp" else "s"
+            value = getattr(self, name)
+            number = require_number(
+                f"timing: {name}", value, least=least, largest=largest, unit=unit
             )
+            object.__setattr__(self, name, number)
 
     @property
     def end(self) -> float:

@@ -1,12 +1,11 @@
 """Model files: load an arm with all mistakes reported at once, change values by key, save it."""
 
-import copy
 import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -401,51 +400,28 @@ def read_change(text: str) -> Change:
     return Change(text, steps, source.data["value"])
 
 
-def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str | Path] = ()) -> Arm:
-    """Load an arm from a model file, with changed values.
-
-    Parameters
-    ----------
-    path
-        The model file, valid by itself.
-    changes
-        Changes, applied in this order.
-    files
-        Further folders whose files the arm may name, as for `load`.
+def with_changes(arm: Arm, changes: Sequence[Change], files: SideFiles) -> Arm:
+    """Return an arm with changes in this order, validated whole; it may name any of the files.
 
     Raises
     ------
     ModelError
-        If the file is not valid, or not with the changes; then the message names the change.
+        If there is no such key, or the arm is not valid with its new value.
     """
-    side_files, content = files_beside(path.parent, files), read_content(path)
-    arm = parse(Arm, content, name=str(path), files=side_files)
-    if not changes:
-        return arm
-    source = read(content, str(path))
-    source = replace(source, data=copy.deepcopy(source.data))
+    data = validated(arm).model_dump(exclude_unset=True, mode="json")
+    for change in changes:
+        if change.value is None:
+            read_value(arm, ".".join(change.steps))  # raises for a key that no file can have
+        _apply(data, change)
     try:
-        places = [_apply(source.data, change, present=True) for change in changes]
-    except ModelError as error:
-        raise ModelError(f"--set {error}") from None
-    try:
-        return Arm.model_validate(source.data, context={"files": side_files})
+        return Arm.model_validate(data, context={"files": files})
     except ValidationError as error:
-        problems = explain(error, Arm, source)
-    lines = []
-    for problem in problems:
-        pairs = zip(changes, places, strict=True)
-        causes = [change for change, place in pairs if overlap(place, problem.path)]
-        texts = ", ".join(change.text for change in causes or changes)
-        lines.append(f"--set {texts}: {problem}")
-    raise ModelError("\n".join(lines))
+        problems = explain_data(error, Arm, data)
+    raise ModelError("\n".join(map(str, problems)))
 
 
-def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tuple[str | int, ...]:
-    """Set or remove the value of a key in nested data, and return the key's path.
-
-    With ``present``, a key to be removed must exist.
-    """
+def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:
+    """Set or remove the value of a key in nested data, and return the key's path."""
     container: Any = data
     path: tuple[str | int, ...] = ()
     steps = _through_links(data, change)
@@ -463,7 +439,7 @@ def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tu
             )
         key = path[-1]
         is_absent = isinstance(container, dict) and key not in container
-        if is_absent and change.value is None and (present or not is_last):
+        if is_absent and change.value is None and not is_last:
             raise ModelError(f"{change.text}: the model file has no {show_path(path)}")
         if is_last and change.value is None:
             if not is_absent:
@@ -536,20 +512,14 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
         If there is no such key, or the arm is not valid with its new value.
     """
     require_mapping("values", values, "new values by their keys", ModelError, optional=False)
-    data = validated(arm).model_dump(exclude_unset=True, mode="json")
+    changes = []
     for key, value in values.items():
         if not _steps(key):
             raise refused(
                 "values", key, "a mapping from keys of a model file to values", ModelError
             )
-        if value is None:
-            read_value(arm, key)  # raises an error for a key that no file can have
-        _apply(data, Change(f"{key}={'' if value is None else value}", _steps(key), value))
-    try:
-        return Arm.model_validate(data, context={"files": files_of(arm)})
-    except ValidationError as error:
-        problems = explain_data(error, Arm, data)
-    raise ModelError("\n".join(map(str, problems)))
+        changes.append(Change(f"{key}={'' if value is None else value}", _steps(key), value))
+    return with_changes(arm, changes, files_of(validated(arm)))
 
 
 def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 
 from flexarm.accuracy.frequencies import FrequencyErrors
@@ -561,21 +562,22 @@ def _kind(value: complex) -> Kind:
 
 def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
     """Return mode shapes; modes of equal frequency are rotated so that each bends in one plane."""
-    result, i = shapes.copy(), 0
+    result = shapes.copy()
     bending = sum(
         (group.energy for group in groups if group.what == "bending y"),
         np.zeros((len(shapes), len(shapes))),
     )
-    while i < len(sizes):
-        j = i + 1
-        while j < len(sizes) and sizes[j] - sizes[i] <= EQUAL_FREQUENCIES * sizes[i]:
-            j += 1
-        if j - i > 1:
-            block = shapes[:, i:j].real
-            _, turn = np.linalg.eigh(block.T @ bending @ block)
-            result[:, i:j] = block @ turn[:, ::-1]
-        i = j
+    for equal in equal_frequencies(sizes):
+        block = shapes[:, equal].real
+        _, turn = np.linalg.eigh(block.T @ bending @ block)
+        result[:, equal] = block @ turn[:, ::-1]
     return result
+
+
+def equal_frequencies(sizes: Array) -> list[npt.NDArray[np.int_]]:
+    """Return the indices of modes that have equal frequencies, slowest first, group by group."""
+    breaks = np.flatnonzero(np.diff(sizes) > EQUAL_FREQUENCIES * sizes[:-1]) + 1
+    return [group for group in np.split(np.arange(len(sizes)), breaks) if len(group) > 1]
 
 
 def _rigid(

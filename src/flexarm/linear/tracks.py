@@ -25,7 +25,6 @@ from flexarm.errors import FlexarmError
 from flexarm.figures import curve_look, drawable, panels
 from flexarm.linear.constants import (
     CURVE_POINTS,
-    EQUAL_FREQUENCIES,
     EXCITATION_ORDERS,
     HALVINGS,
     LOGARITHMIC_RATIO,
@@ -35,7 +34,15 @@ from flexarm.linear.constants import (
     SHOWN_NOTES,
 )
 from flexarm.linear.equilibrium import settle_down
-from flexarm.linear.modes import Mode, Modes, State, joint_states, modes_about, shapes_following
+from flexarm.linear.modes import (
+    Mode,
+    Modes,
+    State,
+    equal_frequencies,
+    joint_states,
+    modes_about,
+    shapes_following,
+)
 from flexarm.linear.tangent import DryFriction, FrictionChoice, Tangent
 from flexarm.model import Model, build
 from flexarm.spatial import Array
@@ -446,20 +453,15 @@ def _rotated_towards(
     old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]
 ) -> list[Mode]:
     """Return new modes with shapes of equal frequencies rotated towards the old shapes."""
-    result, i = list(new), 0
-    while i < len(result):
-        j, size = i + 1, abs(result[i].eigenvalue)
-        while j < len(result) and abs(abs(result[j].eigenvalue) - size) <= EQUAL_FREQUENCIES * size:
-            j += 1
-        if j - i > 1 and old:
-            block = np.array([mode.shape for mode in result[i:j]]).T
-            assurance = _assurance(old, result[i:j], masses).sum(axis=1)
-            targets = np.array([old[k].shape for k in np.argsort(-assurance)[: j - i]]).T
-            left_vectors, _, right_vectors = np.linalg.svd(block.conj().T @ masses[0] @ targets)
-            rotated = block @ left_vectors @ right_vectors if targets.shape[1] == j - i else block
-            result[i:j] = [
-                replace(mode, shape=shape)
-                for mode, shape in zip(result[i:j], rotated.T, strict=True)
-            ]
-        i = j
+    result, sizes = list(new), np.abs([mode.eigenvalue for mode in new])
+    for equal in equal_frequencies(sizes):
+        group = [new[k] for k in equal]
+        block = np.array([mode.shape for mode in group]).T
+        assurance = _assurance(old, group, masses).sum(axis=1)
+        targets = np.array([old[k].shape for k in np.argsort(-assurance)[: len(group)]]).T
+        if targets.shape != block.shape:
+            continue
+        left_vectors, _, right_vectors = np.linalg.svd(block.conj().T @ masses[0] @ targets)
+        for k, shape in zip(equal, (block @ left_vectors @ right_vectors).T, strict=True):
+            result[k] = replace(new[k], shape=shape)
     return result

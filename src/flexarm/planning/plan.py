@@ -20,6 +20,7 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.check.report import axis_place
 from flexarm.control.statics import rigid_motions
 from flexarm.control.trajectory import Timing, joint_move
 from flexarm.errors import FlexarmError
@@ -59,7 +60,6 @@ from flexarm.planning.problem import (
     require_rest,
 )
 from flexarm.planning.program import Iterate, NonlinearProgram
-from flexarm.planning.shape_inputs import joint_key
 from flexarm.planning.vibrations import vibrations
 from flexarm.runs.contents import input_units
 from flexarm.runs.run import Run
@@ -274,7 +274,7 @@ def plan(
             stacklevel=2,
         )
     planned = problem.profiles(program.inputs, iterate.values, iterate.duration)
-    keys = {axis.name: f"{joint_key(axis)}.input" for axis in problem.model.axes}
+    keys = {axis.name: f"{axis_place(axis)}.input" for axis in problem.model.axes}
     shown = np.linspace(0.0, iterate.duration, intervals + 1)
     tables = [np.array(planned[name]["values"]) for name in problem.names]
     u = np.array([motion[:: program.inputs.fine][: len(shown)] for motion in tables]).T
@@ -507,7 +507,7 @@ def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
         if axis.driven:
             place = axis.index if axis.motor is None else axis.motor
             ends = (float(problem.start[place]), float(problem.goal[place]))
-            key = joint_key(axis)
+            key = axis_place(axis)
             changes[f"{key}.actuation"] = "prescribed"
             changes[f"{key}.start"] = None
             changes[f"{key}.motion"] = {

@@ -10,6 +10,7 @@ import numpy as np
 from flexarm.arguments import WithUnit, is_number, refused, require_mapping, require_positive
 from flexarm.arm import Arm, FreeBase
 from flexarm.arm.side_files import files_of
+from flexarm.check.report import axis_place
 from flexarm.constants import NEGLIGIBLE
 from flexarm.control.statics import Statics, drives, remaining, start_at
 from flexarm.errors import FlexarmError, ModelError
@@ -31,7 +32,6 @@ from flexarm.planning.constants import (
     STRAIN_STATIONS,
     USED_SHARE,
 )
-from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.contents import contact_variables
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
@@ -258,7 +258,7 @@ class MotionProblem:
             needs_limits = axis.acts.stops is not None or axis.index in ranged
             for name in ("speed",) if needs_limits else ("lower", "upper", "speed"):
                 if getattr(axis.acts.limits, name, None) is not None:
-                    no_limits[f"{joint_key(axis)}.limits.{name}"] = None
+                    no_limits[f"{axis_place(axis)}.limits.{name}"] = None
         return change_arm(self.arm, no_limits) if no_limits else self.arm
 
     @cached_property

@@ -25,13 +25,14 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.check.report import axis_place
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import change_arm, validated
 from flexarm.linear.tangent import Tangent
-from flexarm.model import Axis, Model, build
+from flexarm.model import Model, build
 from flexarm.model.profiles import (
     AnyProfile,
     breakpoints,
@@ -561,18 +562,13 @@ def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
                 "be shaped. Use a step, a cycloid or a table."
             )
         key = "motion" if servo is None else "servo.target"
-        profiles[axis.name] = (f"{joint_key(axis)}.{key}", profile)
+        profiles[axis.name] = (f"{axis_place(axis)}.{key}", profile)
     if not profiles:
         raise FlexarmError(
             "arm: no joint has an input that could be shaped. Give a joint a servo with a "
             "target, or a prescribed motion."
         )
     return profiles
-
-
-def joint_key(axis: Axis) -> str:
-    """Return the model file key of a joint axis, such as ``links.1.joint``."""
-    return f"links.{axis.link + 1}.joint{'.' if axis.label else ''}{axis.label}"
 
 
 def _places(named: dict[str, tuple[str, AnyProfile]], t: float) -> dict[str, float]:

@@ -8,10 +8,10 @@ import json
 import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 import h5py  # type: ignore[import-untyped]
 import numpy as np
@@ -376,35 +376,24 @@ def load_run(path: str | Path) -> Run:
                 message = "is not a run of flexarm, or has the format of another version"
                 raise FlexarmError(f"{path}: {message}. Simulate the arm again.")
             text, files = stored.text("model_file"), _kept_files(stored)
-            options = _formulation(stored)
+            name = stored.word("formulation", FORMULATIONS)
+            paper = bool(stored.number("paper", whole=True))
+            tips = stored.word("tip_rotation", get_args(TipRotation))
+            series = stored.word("link_theory", get_args(LinkTheory)) == "series"
+            nodes = int(stored.number("nodes", whole=True)) or None  # 0 if they were not given
         try:
             arm = parse(Arm, text, name=f"{path}, model_file", files=SideFiles(path, kept=files))
-            model = build(
-                arm,
-                tip_rotation=options.tip_rotation,
-                series=options.series,
-                nodes=options.nodes,
-            )
-            model = FORMULATIONS[options.formulation].paper_model(model) if options.paper else model
+            model = build(arm, tip_rotation=cast(TipRotation, tips), series=series, nodes=nodes)
+            model = FORMULATIONS[name].paper_model(model) if paper else model
         except (ModelError, ShapeError) as error:
             raise ModelError(
                 f"{path}: the model file in this run is not valid in this version of "
                 f"flexarm:\n{error}"
             ) from None
         with explained(path):
-            run = _assemble(model, stored, options)
+            run = replace(_assemble(model, stored), formulation=name, paper=paper)
             stored.require_unchanged()
             return run
-
-
-class _EquationOptions(NamedTuple):
-    """Formulation of the equations, with its options, that a run was computed with."""
-
-    formulation: str
-    paper: bool  # whether with its paper's approximations
-    tip_rotation: TipRotation
-    series: bool  # whether links bend by the series
-    nodes: int | None = None  # number of nodes of exact links beyond their shapes
 
 
 Triple = tuple[float, float, float]
@@ -419,18 +408,7 @@ class _Phase(NamedTuple):
     jump: tuple[float, ...]
 
 
-def _formulation(stored: "Stored") -> _EquationOptions:
-    """Return the formulation stored with a run."""
-    name = stored.word("formulation", FORMULATIONS)
-    tips = stored.word("tip_rotation", get_args(TipRotation))
-    paper = bool(stored.number("paper", whole=True))
-    theory = stored.word("link_theory", get_args(LinkTheory))
-    tip_rotation: TipRotation = "first-order" if tips == "first-order" else "cayley"
-    nodes = int(stored.number("nodes", whole=True)) or None  # 0 if they were not given
-    return _EquationOptions(name, paper, tip_rotation, theory == "series", nodes)
-
-
-def _assemble(model: Model, stored: "Stored", options: _EquationOptions) -> Run:
+def _assemble(model: Model, stored: "Stored") -> Run:
     """Return the run that a file contains, after checks of its variables."""
     samples = stored.count("time")
     stored.require_words("coordinate", model.names)
@@ -463,8 +441,6 @@ def _assemble(model: Model, stored: "Stored", options: _EquationOptions) -> Run:
         method=stored.text("method"),
         why=stored.text("why"),
         rtol=stored.number("rtol"),
-        formulation=options.formulation,
-        paper=options.paper,
         event_records=event_records,
         pending=pending,
         phases=_phases(stored, model, samples),

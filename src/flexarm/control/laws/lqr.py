@@ -487,10 +487,7 @@ def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
         If the loop is not stable with this gain.
     """
     _require_space(space)
-    gain = require_array("gain", gain)
-    shape = (space.B.shape[1], len(space.A))
-    if gain.shape != shape:
-        raise FlexarmError(f"gain: must be of shape {shape}, (inputs, states), got {gain.shape}")
+    gain = require_shaped("gain", gain, (space.B.shape[1], len(space.A)))
     closed = space.A - space.B @ gain
     poles = np.linalg.eigvals(closed)
     growth = float(poles.real.max(initial=0.0))
