@@ -33,8 +33,7 @@ from flexarm.integrate.mission.wrenches import record_wrenches
 from flexarm.integrate.results import run_of
 from flexarm.integrate.solve import Ending, Solution
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.io.model_file import dumps
-from flexarm.io.overrides import unit_of
+from flexarm.io.model_file import dumps, unit_of
 from flexarm.io.whole_file import replacing, require_writable
 from flexarm.loops.language import DOUBLE, Ints
 from flexarm.mechanics.deformed import along, flexible_links
