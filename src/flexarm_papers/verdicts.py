@@ -158,13 +158,24 @@ class Statement:
 
     @property
     def _by(self) -> str:
-        """The ways of the decisive choice with the largest and the smallest share."""
+        """The readings that hold: the choice that decides, or the one exception, or the shares."""
         if self.decisive is None:
             return ""
         name, ways = self.decisive
         order = sorted(ways, key=lambda way: -ways[way][0] / ways[way][1])
-        ends = (f"{way} {ways[way][0]} of {ways[way][1]}" for way in (order[0], order[-1]))
-        return f", mostly by {name} ({'; '.join(ends)})"
+        (most, (held, tried)), (least, (few, others)) = (
+            (x, ways[x]) for x in (order[0], order[-1])
+        )
+        if all(x in (0, n) for x, n in ways.values()):
+            return f", those with {name} = {' or '.join(x for x in order if ways[x][0])}"
+        alone = [[x for x in self.decided if self.holds(x) is holds] for holds in (True, False)]
+        for some, word in zip(alone, ("only with", "not with"), strict=True):
+            if len(some) == 1:
+                return f", {word} {some[0].reading}"
+        return (
+            f", most often with {name} = {most} ({held} of {tried}), least with {least} "
+            f"({few} of {others})"
+        )
 
     @property
     def sentence(self) -> str:
@@ -183,7 +194,7 @@ class Statement:
             before = limit.text(self.as_printed)
             return f"Reproduced after correcting {self.misprint}: {found}; as printed {before}."
         if verdict is Verdict.DEPENDS:
-            return f"Holds in {held} of {tried} readings{self._by}: {found}."
+            return f"Holds in {held} of {tried} readings{self._by}. Range: {found}."
         if self.general:
             worst = max(self.decided, key=lambda x: limit.miss(x.value))
             shown = f"{number} {limit.text(worst.value)}, {limit} needed"

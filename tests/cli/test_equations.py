@@ -385,7 +385,7 @@ def test_a_file_is_written_once_and_overwritten_when_forced(
 @pytest.mark.parametrize(
     ("arm", "message"),
     [
-        ("chen-two-link", "has 24 coordinates, and equations are printed for at most 12"),
+        ("chen-two-link", "has 24 coordinates, and equations are printed for at most 20"),
         ("theodore-rrp", "the shapes of this link depend on its changing length"),
     ],
 )

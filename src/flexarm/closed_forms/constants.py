@@ -1,8 +1,9 @@
 """Limits and tolerances of printed equations, each with its unit and reason."""
 
 # Largest number of coordinates of an arm, since equations of larger arms fill hundreds of pages;
-# largest number of terms of a product whose factors get no names, in long equations.
-MOST_COORDINATES, LONGEST_PRODUCT = 12, 40
+# largest number without which long factors get names; largest number of terms of a product whose
+# factors get no names, in long equations.
+MOST_COORDINATES, WHOLE_COORDINATES, LONGEST_PRODUCT = 20, 12, 40
 
 # Rounding
 # Coefficient, relative to the largest of its polynomial, below which it is the rounding of a
@@ -16,3 +17,6 @@ PRINTED_TERM, ROUNDING_UP = 1e-4, 1e-12
 PRINTED_DIGITS = 6  # significant digits of printed numbers
 # Characters of a line of text; letters in a line of LaTeX, where digits of indices count as 0.7.
 TEXT_WIDTH, LATEX_WIDTH = 100, 50
+# LaTeX: angles of a sum that is written out within a sine; rows of a matrix as wide as a page;
+# letters of an entry that is written within the matrix; largest denominator of a fraction.
+LONGEST_ANGLE, WIDEST_MATRIX, SHORT_ENTRY, DENOMINATOR = 4, 8, 6, 12

@@ -22,6 +22,7 @@ from flexarm.closed_forms.constants import (
     LONGEST_PRODUCT,
     MOST_COORDINATES,
     PRODUCT_ROUNDING,
+    WHOLE_COORDINATES,
 )
 from flexarm.closed_forms.exact import BentSections, joined_angles, name_angles
 from flexarm.closed_forms.polynomials import (
@@ -51,17 +52,31 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr
 
 AXES = "1xyz"  # components of homogeneous positions
+PRODUCT = r"{}^{s}c"  # letter of integrals of two shapes; c alone is gravity
 
 
 class Name(NamedTuple):
-    """Symbol of a number in printed equations: its definition, and its factor in a term."""
+    """Symbol of a number in printed equations: its definition, and its factors in a term."""
 
     latex: str  # the symbol
     about: str  # its definition, in LaTeX
     times: float = 1.0  # factor of the symbol in the term
+    lengths: int = 0  # power of the total length of a sliding link, another factor
 
 
-Namer = Callable[[int, list[int]], Name]  # function of the entry of a matrix and of mode numbers.
+@dataclass(frozen=True)
+class Term:
+    """A term of a matrix's entry that is a polynomial in the coordinates."""
+
+    row: int
+    column: int
+    modes: list[int]  # numbers of the mode shapes in it
+    power: int  # of the exposed length of a sliding link
+    powers: Monomial
+    value: float
+
+
+Namer = Callable[[Term], Name | None]  # None for a term that keeps its number
 
 
 class IntegralSymbols:
@@ -84,19 +99,41 @@ class IntegralSymbols:
             if coordinates & {*_modes(part), *part.carried_by}
         ]  # fmt: skip
         number = max(numbers, default=1)  # number of the last link that moves the body
-        modes, label = _modes(self.model.links[number - 1]), f"{number}"
-        if modes and not body.own:  # body at the tip of a flexible link, or in its hub
-            label += r"\mathrm{t}" if any(i in modes for i in body.D) else r"\mathrm{h}"
-        return LagrangeBody(body.T, body.D, self._moments(body.weight, label), body.own)
+        part = self.model.links[number - 1]
+        if not body.own:
+            at_tip = any(i in _modes(part) for i in body.D)
+            return replace(body, weight=self._rigid(body.weight, number, at_tip=at_tip))
+        if part.body.range is not None and set(body.own) <= set(part.own):
+            if not self._is_uniform(body.weight, part.link.length):
+                return body  # its integrals are no products of powers of its length
+            return replace(body, weight=self._sliding(body.weight, number))
+        return replace(body, weight=self._moments(body.weight, f"{number}"))
+
+    def gravity(self) -> Expr:
+        """Return the acceleration of gravity, (3,), in symbols."""
+        acceleration, found = self.model.gravity, ca.SX(3, 1)
+        along = np.flatnonzero(acceleration).tolist()
+        for axis in along:
+            if len(along) == 1:
+                name = Name(
+                    "g", r"\text{acceleration of gravity}", float(np.sign(acceleration[axis]))
+                )
+            else:
+                letter = "xyz"[axis]
+                name = Name(f"g_{{{letter}}}", rf"\text{{acceleration of gravity along {letter}}}")
+            found[axis] = self._symbol(name, float(acceleration[axis]))
+        return found
 
     def tip(self, number: int, position: Expr) -> Expr:
         """Return a link's tip position, (3,), with symbols for link length and shape values."""
 
-        def name(entry: int, modes: list[int]) -> Name:
-            axis = "xyz"[entry]
-            if modes:
-                return Name(rf"\phi_{{{_index(number, modes)}}}",
-                            rf"\phi_{{{_index(number, modes)}}}(l_{{{number}}})")  # fmt: skip
+        def name(term: Term) -> Name | None:
+            axis = "xyz"[term.row]
+            if term.modes:
+                return Name(rf"\phi_{{{_index(number, term.modes)}}}",
+                            rf"\phi_{{{_index(number, term.modes)}}}(l_{{{number}}})")  # fmt: skip
+            if term.power:
+                return None  # the exposed length of a sliding link is a coordinate
             index = f"{number}" if axis == "x" else f"{number}{axis}"
             return Name(rf"l_{{{index}}}", rf"\text{{length of link {number}}}")
 
@@ -105,9 +142,9 @@ class IntegralSymbols:
     def angle(self, number: int, angle: Expr) -> Expr:
         """Return a link's tip rotation angles, (3,), with symbols for the slopes of shapes."""
 
-        def name(entry: int, modes: list[int]) -> Name:
-            slope = rf"\phi_{{{_index(number, modes)}}}'"
-            return Name(slope, rf"{slope}(l_{{{number}}})")
+        def name(term: Term) -> Name:
+            slope = rf"\phi_{{{_index(number, term.modes)}}}'"
+            return Name(slope, rf"{slope}({'1' if term.power else f'l_{{{number}}}'})")
 
         return self._renamed(angle, name)
 
@@ -115,31 +152,36 @@ class IntegralSymbols:
         """Return the elastic generalised forces, (n,), with symbols for stiffness coefficients."""
         owners = {i: (k, i - part.modes.start + 1) for k, part in enumerate(self.model.links, 1)
                   for i in _modes(part)}  # fmt: skip
+        lengths = {part.exposed: k for k, part in enumerate(self.model.links, 1)
+                   if part.body.range is not None}  # fmt: skip
 
-        def name(entry: int, modes: list[int]) -> Name:
-            if entry in owners and len(modes) == 1:
-                number, mode = owners[entry]
-                index = _index(number, sorted([mode, *modes]))
-                return Name(rf"k_{{{index}}}", rf"\text{{stiffness of link {number}}}")
-            return Name(rf"k_{{{self.ring.generators[entry].latex}}}", r"\text{stiffness}")
+        def name(term: Term) -> Name:
+            if term.row in owners and len(term.modes) == 1:
+                number, mode = owners[term.row]
+                return _stiffness(number, [mode, *term.modes])
+            if term.row in lengths and len(term.modes) == 2:  # E = k d^2/(2 l^3) by l
+                return _stiffness(lengths[term.row], term.modes,
+                                  -1.5 * (1 + (term.modes[0] != term.modes[1])))  # fmt: skip
+            return Name(rf"k_{{{self.ring.generators[term.row].latex}}}", r"\text{stiffness}")
 
         return self._renamed(force, name)
 
     def _moments(self, weight: Moments, label: str) -> Moments:
-        def square(entry: int, modes: list[int]) -> Name:
-            a, b = sorted(divmod(entry, 4))
-            return _integral(label, modes, a, b)
+        """Return the moments of a link of constant length in symbols."""
+
+        def square(term: Term) -> Name:
+            return _integral(label, term.modes, *sorted((term.row, term.column)))
 
         def column(f: int) -> Namer:
-            return lambda entry, modes: _integral(label, [f, *modes], *sorted(divmod(entry, 4)),
-                                                  single=True)  # fmt: skip
+            return lambda term: _integral(label, [f, *term.modes], *sorted((term.row, term.column)),
+                                          single=True)  # fmt: skip
 
         def first(further_modes: list[int]) -> Namer:
-            return lambda entry, modes: _integral(label, [*further_modes, *modes], 0, entry)
+            return lambda term: _integral(label, [*further_modes, *term.modes], 0, term.row)
 
-        def section_rotation(entry: int, modes: list[int]) -> Name:
-            f, g = sorted(divmod(entry, max(len(weight.H), 1)))
-            return Name(rf"j_{{{_index(label, [f + 1, g + 1])}}}", r"\text{turning of sections}")
+        def section_rotation(term: Term) -> Name:
+            index = _index(label, sorted((term.row + 1, term.column + 1)))
+            return Name(rf"j_{{{index}}}", r"\text{turning of sections}")
 
         size = range(len(weight.H))
         return Moments(
@@ -152,27 +194,90 @@ class IntegralSymbols:
             [self._renamed(weight.eps[f], first([f + 1])) for f in range(len(weight.eps))],
         )  # fmt: skip
 
+    def _rigid(self, weight: Moments, number: int, *, at_tip: bool) -> Moments:
+        """Return the moments of a rigid body in symbols for mass, centre and inertia."""
+        G = np.array(ca.DM(weight.G))
+        last = number == len(self.model.links)
+        of, place = f"joint {number}, with all that is rigid beyond it", ""
+        if at_tip:
+            of, place = (
+                ("payload", r"\mathrm{p}") if last else (f"tip of link {number}", r"\mathrm{t}")
+            )
+        label = place if at_tip and last else f"{number}{place}"
+        second = np.trace(G[1:, 1:]) * np.eye(3) - G[1:, 1:]  # inertia about the frame's origin
+        named = ca.SX(4, 4)
+        if G[0, 0]:
+            named[0, 0] = self._symbol(Name(f"m_{{{label}}}", rf"\text{{mass, {of}}}"), G[0, 0])
+        for a in np.flatnonzero(G[0, 1:]).tolist():
+            name = Name(
+                f"S_{{{label}{'xyz'[a]}}}", rf"\text{{first moment along {'xyz'[a]}, {of}}}"
+            )
+            named[0, a + 1] = named[a + 1, 0] = self._symbol(name, G[0, a + 1])
+        inertia, largest_inertia = ca.SX(3, 3), np.abs(second).max()
+        single = np.count_nonzero(np.abs(second) > NEGLIGIBLE * largest_inertia) == 1
+        for a, b in itertools.combinations_with_replacement(range(3), 2):
+            if abs(second[a, b]) > NEGLIGIBLE * largest_inertia:
+                axes = "" if single else f"{'xyz'[a]}{'xyz'[b]}"
+                about = rf"\text{{inertia{f' {axes}' if axes else ''}, {of}}}"
+                symbol = self._symbol(Name(f"I_{{{label}{axes}}}", about), second[a, b])
+                inertia[a, b] = inertia[b, a] = symbol
+        named[1:, 1:] = ca.trace(inertia) / 2 * ca.SX.eye(3) - inertia
+        return weight._replace(G=named, r=named[:, 0])
+
+    def _is_uniform(self, weight: Moments, length: float) -> bool:
+        """Return whether the moments of a straight sliding link are those of a uniform one."""
+        found = {(term.row, term.column, term.power): term.value
+                 for term in self._terms(weight.G) if not term.modes}  # fmt: skip
+        mass = found[0, 0, 0]
+        expected = {(0, 0, 0): 1.0, (1, 1, 2): 1.0, (1, 1, 1): -length, (1, 1, 0): length**2 / 3}
+        for place in ((0, 1), (1, 0)):
+            expected |= {(*place, 1): 1.0, (*place, 0): -length / 2}
+        return found.keys() == expected.keys() and all(
+            abs(found[key] / mass - x) < NEGLIGIBLE * max(1.0, length**2)
+            for key, x in expected.items()
+        )
+
+    def _sliding(self, weight: Moments, number: int) -> Moments:
+        """Return the moments of a uniform sliding link, modes over the exposed length, in symbols.
+
+        Columns of its own coordinates are those of its length, then of its modes.
+        """
+
+        def named(*columns: int) -> Namer:  # 0 for the length, or numbers of modes
+            return lambda term: _sliding_integral(number, term, columns)
+
+        def vector(*columns: int) -> Namer:
+            return lambda term: _sliding_integral(
+                number, replace(term, row=0, column=term.row), columns
+            )
+
+        size = range(len(weight.H))
+        return Moments(
+            self._renamed(weight.G, named()),
+            [self._renamed(weight.H[f], named(f)) for f in size],
+            [[self._renamed(weight.N[f][g], named(f, g)) for g in range(len(row))]
+             for f, row in enumerate(weight.N)],
+            weight.T,
+            self._renamed(weight.r, vector()),
+            [self._renamed(weight.eps[f], vector(f)) for f in size],
+        )  # fmt: skip
+
     def _renamed(self, matrix: Expr, name: Namer) -> Expr:
         """Return a matrix of polynomials in the coordinates with symbols for the coefficients.
 
         ``name`` returns the name of the symbol of each term.
         """
         result = ca.SX(*matrix.shape)
-        for entry, modes, powers, x in self._terms(matrix):
-            row, column = divmod(entry, matrix.shape[1])
-            symbol = self._symbol(name(entry, modes), x)
-            product = ca.SX(1)
-            for g, p in powers:
+        for term in self._terms(matrix):
+            found = name(term)
+            product = term.value if found is None else self._symbol(found, term.value)
+            for g, p in term.powers:
                 product *= self.q[g] ** p
-            result[row, column] += symbol * product
+            result[term.row, term.column] += product
         return result
 
-    def _terms(self, matrix: Expr) -> Iterator[tuple[int, list[int], Monomial, float]]:
-        """Iterate over the polynomial terms of a matrix's entries.
-
-        Yields the row-major index of the entry, the mode numbers in the term, its powers and its
-        coefficient.
-        """
+    def _terms(self, matrix: Expr) -> Iterator[Term]:
+        """Iterate over the polynomial terms of a matrix's entries."""
         if not matrix.numel():
             return
         coordinate_ring = Ring(generators=self.ring.generators[: self.model.size])
@@ -180,16 +285,27 @@ class IntegralSymbols:
         (polynomials,) = evaluated(lower(function), coordinate_ring, [list(range(self.model.size))])
         modes = {i: i - part.modes.start + 1 for part in self.model.links for i in _modes(part)}
         for entry, polynomial in polynomials.items():
+            size = largest(polynomial)
             for powers, x in polynomial.items():
-                if abs(x) > 1e-14:
-                    yield entry, [modes.get(g, 0) for g, p in powers for _ in range(p)], powers, x
+                if abs(x) > max(1e-14, NEGLIGIBLE * size):
+                    numbers = [modes[g] for g, p in powers if g in modes for _ in range(p)]
+                    power = sum(p for g, p in powers if g not in modes)
+                    yield Term(*divmod(entry, matrix.shape[1]), numbers, power, powers, x)
 
     def _symbol(self, name: Name, value: float) -> Expr:
-        """Return the symbol of a name times the name's factor, creating the symbol if it is new.
+        """Return the symbol of a name times the name's factors, creating the symbol if it is new.
 
         If the name already stands for another value, asterisks are added to it.
         """
-        latex, value = name.latex, value / name.times
+        factor: Expr = ca.SX(name.times)
+        value = value / name.times
+        if name.lengths:
+            number = int(re.sub(r"\D", "", name.latex))
+            total = self.model.links[number - 1].link.length
+            about = rf"\text{{total length of link {number}}}"
+            factor *= self._symbol(Name(f"l^{{0}}_{{{number}}}", about), total) ** name.lengths
+            value /= total**name.lengths
+        latex = name.latex
         while latex in self.values and abs(self.values[latex] - value) > NEGLIGIBLE * abs(value):
             latex += "^{*}"
         if latex not in self.values:
@@ -199,8 +315,7 @@ class IntegralSymbols:
             self.places.append(len(self.ring.generators))
             identifier = f"number{len(self.values)}"
             self.ring.generators.append(Generator(identifier, latex, "number", {}, name.about))
-        index = list(self.values).index(latex)
-        return name.times * self.symbols[index]
+        return factor * self.symbols[list(self.values).index(latex)]
 
 
 def _modes(part: LinkModel) -> range:
@@ -213,7 +328,12 @@ def _index(label: object, modes: Sequence[int]) -> str:
 
 
 def _pair(label: str, f: int, g: int) -> Namer:
-    return lambda entry, modes: _integral(label, [f, g, *modes], 2, 2, single=True)
+    return lambda term: _integral(label, [f, g, *term.modes], 2, 2, single=True)
+
+
+def _stiffness(number: int, modes: list[int], times: float = 1.0) -> Name:
+    index = _index(number, sorted(modes))
+    return Name(rf"k_{{{index}}}", rf"\text{{stiffness of link {number}}}", times)
 
 
 def _integral(label: str, modes: list[int], a: int, b: int, *, single: bool = False) -> Name:
@@ -223,22 +343,75 @@ def _integral(label: str, modes: list[int], a: int, b: int, *, single: bool = Fa
     ``modes`` the mode shapes in the integrand. The factor is 2 where two equal products add up to
     one term, unless ``single``.
     """
-    index, number = _index(label, sorted(modes)), label.partition("\\")[0]
-    shapes = r"\, ".join(rf"\phi_{{{_index(number, [k])}}}" for k in sorted(modes))
+    index = _index(label, sorted(modes))
+    shapes = r"\, ".join(rf"\phi_{{{_index(label, [k])}}}" for k in sorted(modes))
     if not modes:
         if a == b == 0:
             return Name(f"m_{{{label}}}", r"\int \mu\, dx")
         if a == 0:
             return Name(rf"S_{{{label}{AXES[b]}}}", rf"\int \mu\, {AXES[b]}\, dx")
-        return Name(rf"J_{{{label}{AXES[a]}{AXES[b]}}}",
-                    rf"\int \mu\, {AXES[a]} {AXES[b]}\, dx")  # fmt: skip
+        product = f"{AXES[a]}^{{2}}" if a == b else f"{AXES[a]} {AXES[b]}"
+        return Name(rf"J_{{{label}{AXES[a]}{AXES[b]}}}", rf"\int \mu\, {product}\, dx")
     if len(modes) == 1 and a == 0:
         return Name(rf"\varepsilon_{{{index}}}", rf"\int \mu\, {shapes}\, dx")
     if len(modes) == 1:
         return Name(rf"\alpha_{{{index}}}", rf"\int \mu\, x\, {shapes}\, dx",
                     2.0 if a == b and not single else 1.0)  # fmt: skip
     doubled = len(modes) == 2 and modes[0] != modes[1] and a == b and not single
-    return Name(rf"c_{{{index}}}", rf"\int \mu\, {shapes}\, dx", 2.0 if doubled else 1.0)
+    return Name(rf"{PRODUCT}_{{{index}}}", rf"\int \mu\, {shapes}\, dx", 2.0 if doubled else 1.0)
+
+
+def _sliding_integral(number: int, term: Term, columns: tuple[int, ...]) -> Name | None:
+    """Return the name of a moment of a uniform sliding link; None if it has none.
+
+    The link lies along x and bends by shapes of ``eta = x/l``, l its exposed length. Its material
+    keeps its distance from the tip, so that eta changes by ``(1 - eta)/l`` per exposed length.
+    ``columns`` are the columns in the moment: 0 that of the length, k that of mode k.
+    """
+    sides = ((None, None), (None, *columns), columns[::-1])[len(columns)]
+    # Factors of the integrand: 1; position x; deflection u; its column w; of the length i and v.
+    factors = "".join(sorted(
+        ("1xuu" if side is None else " ivv" if side == 0 else "  ww")[axis]
+        for side, axis in zip(sides, (term.row, term.column), strict=True)
+    ))  # fmt: skip
+    modes = [*(k for k in columns if k), *term.modes]
+    if not modes:
+        name = Name(f"m_{{{number}}}", rf"\text{{mass of link {number}}}")
+        order = factors.count("x"), term.power
+        factors_of_mass = {
+            (0, 0): 1.0,
+            (1, 1): 1.0,
+            (1, 0): -0.5,
+            (2, 2): 1.0,
+            (2, 1): -1.0,
+            (2, 0): 1 / 3,
+        }
+        return name._replace(times=factors_of_mass[order], lengths=order[0] - order[1])
+    shapes = [rf"\phi_{{{_index(number, [k])}}}" for k in modes]
+    if len(modes) == 1 and "x" not in factors:
+        return _unit_integral(r"\varepsilon", number, modes, shapes[0])
+    if len(modes) == 1 and "v" not in factors:
+        return _unit_integral(r"\alpha", number, modes, rf"\eta\, {shapes[0]}")
+    if len(modes) == 1:
+        return _unit_integral(r"\beta", number, modes, rf"\eta\, (1 - \eta)\, {shapes[0]}'")
+    equal = modes[0] == modes[1]
+    if factors == "vv":
+        integrand = rf"(1 - \eta)^{{2}}\, {shapes[0]}'\, {shapes[1]}'"
+        return _unit_integral("d", number, sorted(modes), integrand, 1.0 if equal else 2.0)
+    if factors == "vw" and not equal:
+        return _unit_integral("e", number, modes, rf"(1 - \eta)\, {shapes[0]}\, {shapes[1]}'")
+    # int (1 - eta) (phi_k phi_l' + phi_l phi_k') d eta = int phi_k phi_l d eta
+    double = {"uu": 2.0, "uv": 1.0}.get(factors)
+    factor = 0.5 if factors == "vw" else 1.0 if double is None else double / (1 + equal)
+    return _unit_integral(PRODUCT, number, sorted(modes), r"\, ".join(sorted(shapes)), factor)
+
+
+def _unit_integral(
+    letter: str, number: int, modes: list[int], integrand: str, times: float = 1.0
+) -> Name:
+    """Return the name of an integral over a sliding link's relative position eta."""
+    return Name(rf"{letter}_{{{_index(number, modes)}}}",
+                rf"\mu \int_0^1 {integrand}\, d\eta", times)  # fmt: skip
 
 
 Vector = tuple[Polynomial, ...]
@@ -246,7 +419,7 @@ Matrix = tuple[Vector, ...]
 # Names that generated Python modules use.
 RESERVED = re.compile(
     r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
-    r"|(psi|kappa|angle|inverse|s)\d+"
+    r"|(psi|kappa|gamma|angle|inverse|s)\d+"
 )
 
 
@@ -324,7 +497,8 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
         If the arm is too large, or its equations are not polynomials in the permitted generators.
     """
     _check(model)
-    if sum(part.exact is not None and all(part.exact.bends) for part in model.links) < 2:
+    short = model.size <= WHOLE_COORDINATES
+    if short and sum(part.exact is not None and all(part.exact.bends) for part in model.links) < 2:
         try:
             return _closed_form(model, named, None)
         except TooLong:
@@ -349,7 +523,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
         coordinate = ring.generators[i]
         rate = Generator(f"{coordinate.name}_dot", rf"\dot {coordinate.latex}", "rate", {})
         ring.add(rate)
-    has_integrals = all(part.exact is None and part.body.range is None for part in model.links)
+    has_integrals = all(part.exact is None for part in model.links)
     integrals = IntegralSymbols(model, q, ring) if named and has_integrals else None
     tips = [_Tip(model, index, q, ring, integrals) for index in range(len(model.links))]
     symbols = ca.vertcat(*[tip.symbols for tip in tips])
@@ -369,22 +543,22 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     derived_indices = [i for sections in bent_sections.values() for i in sections.further_places]
     if integrals is not None:  # no link is exact
         bodies, force = [integrals.body(body) for body in bodies], integrals.force(force)
-        derived_symbols, derived_indices = integrals.symbols, integrals.places
     M = closed_mass_matrix(model, bodies)
     momentum = M @ v
     # Algorithm 3, S2.1, with the chain rule through the tips' symbols
     h = ca.jtimes(momentum, q, v) + ca.jtimes(momentum, symbols, slopes @ v)
     energy = ca.dot(v, momentum) / 2
     h = h - ca.gradient(energy, q) - slopes.T @ ca.gradient(energy, symbols)
-    c = closed_gravity(model, bodies)
+    c = closed_gravity(model, bodies, None if integrals is None else integrals.gravity())
+    if integrals is not None:
+        derived_symbols, derived_indices = integrals.symbols, integrals.places
     function = ca.Function("equations", [q, v, symbols, derived_symbols], [M, h, c, force])
     places = [list(range(n)), list(range(n, 2 * n)), [i for tip in tips for i in tip.places],
               derived_indices]  # fmt: skip
     ring.longest = longest
     outputs = evaluated(lower(function), ring, places)
     entries = [[entry[i] for i in range(len(entry))] for entry in outputs]
-    if any(part.exact is not None for part in model.links):
-        entries = joined_angles(entries, ring)
+    entries = joined_angles(entries, ring)
     equations = _equations(model, ring, *entries)
     return equations if integrals is None else replace(equations, values=integrals.values)
 
@@ -501,6 +675,8 @@ class _Tip:
         if model.tip_rotation == "first-order":
             return ca.SX.eye(3) + ca.skew(theta)
         vector = theta * (1 + (theta[1] ** 2 + theta[2] ** 2) / 4) if model.stiffening else theta
+        if len(axes) == 1:  # one rotation about an axis, by an angle that adds to those of joints
+            return self._turned(axes[0], vector, number, ring)
         size = 1 + ca.dot(vector, vector) / 4
         kappa = ca.SX.sym(f"kappa{number}")
         definition = evaluated(
@@ -516,6 +692,30 @@ class _Tip:
         self.symbols, self.slopes = ca.vertcat(angles, kappa), ca.vertcat(by_q, change)
         matrix = ca.skew(vector)
         return ca.SX.eye(3) + kappa * (matrix + matrix @ matrix / 2)
+
+    def _turned(self, axis: int, vector: Expr, number: int, ring: Ring) -> Expr:
+        """Return the rotation by ``gamma = 2 arctan(vector/2)`` about an axis, (3, 3)."""
+        theta, by_q = self.symbols, self.slopes
+        half, size = vector[axis] / 2, 1 + vector[axis] ** 2 / 4
+        tangent, inverse = (
+            evaluated(lower(ca.Function("f", [theta], [x])), ring, [list(self.places)])[0][0]
+            for x in (half, size)
+        )
+        about = f"angle of the tip of link {number}"
+        angle = Generator(f"gamma{number}", rf"\gamma_{{{number}}}", "arctangent", tangent, about)
+        kappa_name = f"kappa{number}", rf"\kappa_{{{number}}}"
+        places = [ring.add(angle), ring.add(Generator(*kappa_name, "inverse", inverse))]
+        if len(tangent) == 1:  # kappa (1 + theta^2/4) = 1
+            _add_relation(ring, places[1], self.places)
+        self.places += places
+        gamma, kappa = ca.SX.sym(f"gamma{number}"), ca.SX.sym(f"kappa{number}")
+        slope = kappa * ca.jacobian(vector[axis], theta) @ by_q
+        self.symbols = ca.vertcat(theta, gamma, kappa)
+        self.slopes = ca.vertcat(by_q, slope, -kappa * half * slope)
+        c, s = ca.cos(gamma), ca.sin(gamma)
+        rotation, (a, b) = ca.SX.eye(3), ((1, 2), (2, 0), (0, 1))[axis]
+        rotation[a, a], rotation[a, b], rotation[b, a], rotation[b, b] = c, -s, s, c
+        return rotation
 
 
 def _add_relation(ring: Ring, kappa: int, angles: list[int]) -> None:

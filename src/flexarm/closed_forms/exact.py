@@ -14,6 +14,7 @@ from itertools import chain
 import casadi as ca
 import numpy as np
 
+from flexarm.closed_forms.constants import LONGEST_ANGLE
 from flexarm.closed_forms.polynomials import (
     ONE,
     Generator,
@@ -148,7 +149,12 @@ def _angle_sum(angle: Monomial, ring: Ring) -> int:
         return angle[0][0]
     definition: Polynomial = {((k, 1),): float(n) for k, n in angle}
     number = sum(g.name.startswith("psi") for g in ring.generators) + 1
-    return ring.add(Generator(f"psi{number}", rf"\psi_{{{number}}}", "sum", definition))
+    latex = rf"\psi_{{{number}}}"
+    if len(angle) <= LONGEST_ANGLE:  # written out in LaTeX
+        terms = [f"{'-' if n < 0 else '+'}{abs(n) if abs(n) > 1 else ''}{ring.generators[k].latex}"
+                 for k, n in angle]  # fmt: skip
+        latex = f"({''.join(terms).removeprefix('+')})"
+    return ring.add(Generator(f"psi{number}", latex, "sum", definition))
 
 
 FUNCTIONS = 7  # second derivatives of a rotation contain c_0 to c_6
@@ -199,7 +205,11 @@ class _Section:
         superscript = rf"^{{{link},\mathrm{{{section}}}}}"
         for k in range(FUNCTIONS):
             generator = Generator(
-                f"c{k}_{link}_{section}", f"c_{k}{superscript}", "entire", square, order=k
+                f"c{k}_{link}_{section}",
+                rf"\mathsf{{c}}_{k}{superscript}",
+                "entire",
+                square,
+                order=k,
             )
             self._add(("c", str(k)), generator, ring)
         angles, c, formulas = _formulas()

@@ -15,7 +15,10 @@ from flexarm.errors import FlexarmError
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, float]
-Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "part", "entire", "number"]
+Kind = Literal[
+    "coordinate", "rate", "sine", "cosine", "arctangent", "inverse", "sum", "part", "entire",
+    "number",
+]  # fmt: skip
 ONE: Monomial = ()
 
 
@@ -62,7 +65,7 @@ class Ring:
         ((powers, factor),) = angle.items() if len(angle) == 1 else (((), 0.0),)
         if factor != 1.0 or len(powers) != 1 or powers[0][1] != 1:
             number = sum(g.kind == "sum" for g in self.generators) + 1
-            generator = Generator(f"angle{number}", rf"\alpha_{{{number}}}", "sum", angle)
+            generator = Generator(f"angle{number}", rf"\chi_{{{number}}}", "sum", angle)
             powers = ((self.add(generator), 1),)
         angle_generator = self.generators[powers[0][0]]
         argument: Polynomial = {powers: 1.0}

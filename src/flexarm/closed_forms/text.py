@@ -2,14 +2,19 @@
 
 import re
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 from flexarm.arguments import refused
 from flexarm.closed_forms.constants import (
+    COUNTED_TERM,
+    DENOMINATOR,
     LATEX_WIDTH,
     PRINTED_DIGITS,
     PRINTED_TERM,
     ROUNDING_UP,
+    SHORT_ENTRY,
     TEXT_WIDTH,
+    WIDEST_MATRIX,
 )
 from flexarm.closed_forms.equations import Equations, Matrix, Vector, rounded
 from flexarm.closed_forms.polynomials import Generator, Monomial, Polynomial
@@ -30,6 +35,8 @@ OTHERS = {
     "theodore": {r"\psi": r"\vartheta", r"\phi": r"\psi", r"\delta": r"\xi", r"\mu\,": r"\rho A\,"},
     "chu": {},
 }
+HEADINGS = {"M": "Mass matrix", "h": "Coriolis and centrifugal forces", "c": "Gravity",
+            "K": "Stiffness matrix", "k": "Nonlinear elastic forces"}  # fmt: skip
 NODAL = re.compile(r"\.node(\d+)\.(slope_)?([yz])$")
 Write = Callable[[Polynomial], str]
 
@@ -102,21 +109,68 @@ def as_latex_document(
         if generator.kind == "number" and place in used_indices:
             value = rf" = {_latex_number(equations.values[generator.latex], digits)}" * numbers
             symbols.append(rf"{generator.latex} &\quad {generator.about}{value} \\")
-    lines = [rf"{left} &= {_latex_rows(text)} \\" for left, text in _latex_lines(equations, digits)]
+    sections: dict[str, dict[str, str]] = {"": {}}
+    for left, text in _latex_lines(equations, digits):
+        letter = next((x for x in HEADINGS if left.startswith(f"{_vector(x)}_{{")), "")
+        sections.setdefault(letter, {})[left] = text
+    shown = [x for x in HEADINGS if x in sections]
     vector = ",\\ ".join(generator.latex for generator in coordinates)
-    text = "\n".join([
+    total = " + ".join({"M": r"M \ddot q", "K": "K q"}.get(x, _vector(x)) for x in shown)
+    parts = [
         r"\documentclass{article}", r"\usepackage{amsmath}", r"\usepackage[margin=2cm]{geometry}",
         r"\allowdisplaybreaks", r"\begin{document}", rf"\section*{{{_escaped(equations.arm)}}}",
-        r"\[ M \ddot q + h + c + K q + k = B u, \qquad", rf"q = ({vector})^T \]",
-        r"\begin{align*}", *symbols, r"\end{align*}", r"\begin{align*}", *lines, r"\end{align*}",
-        r"\end{document}", "",
-    ])  # fmt: skip
+        rf"\[ {total} = B u, \qquad", rf"q = ({vector})^T \]",
+        r"\subsection*{Symbols}", *_aligned([*symbols, *_lines(sections[""])]),
+    ]  # fmt: skip
+    for letter in shown:
+        entries = sections[letter]
+        parts.append(rf"\subsection*{{{HEADINGS[letter]}}}")
+        if letter in "MK" and len(coordinates) <= WIDEST_MATRIX:
+            short = {left for left, text in entries.items() if _width(text) <= SHORT_ENTRY}
+            parts += _matrix(len(coordinates), letter, entries, short)
+            entries = {left: text for left, text in entries.items() if left not in short}
+        parts += _aligned(_lines(entries))
+    text = "\n".join([*parts, r"\end{document}", ""])
     for letter, replacement in OTHERS[letters].items():
         text = text.replace(letter, replacement)
     if letters != "korayem":
         for generator, name in zip(coordinates, equations.names, strict=True):
             text = text.replace(*_at_nodes(generator.latex, name, letters))
     return text
+
+
+def _vector(letter: str) -> str:
+    """Return the LaTeX letter of a matrix or vector; k is a stiffness coefficient's."""
+    return "f" if letter == "k" else letter
+
+
+def _lines(entries: dict[str, str]) -> list[str]:
+    """Return left and right sides as lines of an aligned display."""
+    return [rf"{left} &= {_latex_rows(text)} \\" for left, text in entries.items()]
+
+
+def _aligned(lines: list[str]) -> list[str]:
+    """Return lines as a display that is aligned at ``&``; nothing if there are none."""
+    if not lines:
+        return []
+    return [r"\begin{align*}", *lines[:-1], lines[-1].removesuffix(r" \\"), r"\end{align*}"]
+
+
+def _matrix(n: int, letter: str, entries: dict[str, str], short: set[str]) -> list[str]:
+    """Return a symmetric matrix as a display, with its short entries and the others by name."""
+
+    def cell(i: int, j: int) -> str:
+        left = f"{letter}_{{{min(i, j) + 1},{max(i, j) + 1}}}"
+        return entries[left] if left in short else left if left in entries else "0"
+
+    rows = [" & ".join(cell(i, j) for j in range(n)) for i in range(n)]
+    return [rf"\[ {letter} = \begin{{pmatrix}}", " \\\\\n".join(rows), r"\end{pmatrix} \]"]
+
+
+def _width(text: str) -> float:
+    """Return the width of LaTeX text in letters, digits of indices counting less."""
+    letters = re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"\\(sin|cos)", "xxx", text))
+    return sum(0.7 if x.isdigit() else 1.0 for x in letters if x.isalnum())
 
 
 def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
@@ -145,25 +199,31 @@ def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]
     generators = equations.generators
 
     def write(polynomial: Polynomial) -> str:
-        terms = [_latex_term(generators, powers, x, digits) for powers, x in polynomial.items()]
+        terms = [_latex_term(generators, powers, x, digits, fractions=bool(equations.values))
+                 for powers, x in polynomial.items()]  # fmt: skip
         return " ".join(terms).removeprefix("+ ") or "0"
 
     definitions = dict(_definitions(equations, write))
     if _has_entire(equations, definitions):
-        yield "c_k(x)", r"\sum_{n \ge 0} \frac{(-x)^n}{(2n + k)!}"
+        yield r"\mathsf{c}_k(x)", r"\sum_{n \ge 0} \frac{(-x)^n}{(2n + k)!}"
     for generator in generators:
-        if generator.name not in definitions:
+        if generator.name not in definitions or generator.latex.startswith("("):
             continue
-        if generator.kind == "inverse":
+        if generator.kind == "arctangent":
+            yield generator.latex, rf"2 \arctan\bigl({write(generator.of)}\bigr)"
+        elif generator.kind == "inverse":
             yield generator.latex, rf"\Bigl({write(generator.of)}\Bigr)^{{-1}}"
         elif generator.kind == "entire":
-            yield generator.latex, rf"c_{generator.order}\bigl({write(generator.of)}\bigr)"
+            yield (
+                generator.latex,
+                rf"\mathsf{{c}}_{generator.order}\bigl({write(generator.of)}\bigr)",
+            )
         elif generator.kind in ("sum", "part"):
             meaning = rf" \quad \text{{({generator.about})}}" if generator.about else ""
             yield generator.latex, f"{write(generator.of)}{meaning}"
     for symbol, entries in _entries(equations, write, (r"\, \bigl(", r"\bigr)")):
         for place, text in entries:
-            yield rf"{symbol}_{{{place}}}", text
+            yield rf"{_vector(symbol)}_{{{place}}}", text
 
 
 def _escaped(text: str) -> str:
@@ -178,10 +238,7 @@ def _latex_rows(text: str) -> str:
     """Return a LaTeX sum broken before plus and minus signs into lines of limited width."""
     rows, room = [""], float(LATEX_WIDTH)
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
-        letters = re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"\\(sin|cos)", "xxx", word))
-        width = 1.0 + sum(
-            0.7 if character.isdigit() else 1.0 for character in letters if character.isalnum()
-        )
+        width = 1.0 + _width(word)
         if width > room and rows[-1]:
             rows, room = [*rows, ""], float(LATEX_WIDTH)
         rows[-1], room = f"{rows[-1]} {word}".lstrip(), room - width
@@ -194,7 +251,9 @@ def as_python(equations: Equations) -> str:
     write, meaning = _plain(generators, digits=17), _meanings(equations)
     lines = ['"""Equation of motion of an arm: M a + h + c + K q + k = B u."""', ""]
     spatial = any(g.kind == "entire" for g in generators)
-    lines += [f"from math import cos, {'factorial, ' if spatial else ''}sin", ""]
+    bent = any(g.kind == "arctangent" for g in generators)
+    lines += [f"from math import {'atan, ' if bent else ''}cos, "
+              f"{'factorial, ' if spatial else ''}sin", ""]  # fmt: skip
     lines += ["import numpy as np", ""]
     lines += [f"ARM = {equations.arm!a}", f"NAMES = {list(equations.names)!a}"]
     lines += ENTIRE if spatial else ()
@@ -338,6 +397,8 @@ def _definitions_for(
             continue
         if generator.kind in ("sine", "cosine"):
             yield generator.name, f"{generator.kind[:3]}({write(generator.of)})"
+        elif generator.kind == "arctangent":
+            yield generator.name, f"2 * atan({write(generator.of)})"
         elif generator.kind == "inverse":
             yield generator.name, f"1 / ({write(generator.of)})"
         elif generator.kind == "entire":
@@ -369,8 +430,13 @@ def _power(name: str, power: int) -> str:
     return name if power == 1 else f"{name}**{power}" if power > 0 else f"{name}**({power})"
 
 
-def _latex_term(generators: tuple[Generator, ...], powers: Monomial, x: float, digits: int) -> str:
+def _latex_term(
+    generators: tuple[Generator, ...], powers: Monomial, x: float, digits: int, *, fractions: bool
+) -> str:
     number, factors = _latex_number(abs(x), digits), []
+    fraction = Fraction(abs(x)).limit_denominator(DENOMINATOR)
+    if fractions and fraction.denominator > 1 and abs(abs(x) / fraction - 1) < COUNTED_TERM:
+        number = rf"\tfrac{{{fraction.numerator}}}{{{fraction.denominator}}}"
     for g, p in sorted(powers, key=lambda power: generators[power[0]].kind != "number"):
         symbol = generators[g].latex
         if p != 1:

@@ -267,13 +267,16 @@ def closed_coriolis(M: Expr, q: Expr, v: Expr) -> Expr:
     return ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v, momentum), q) / 2  # (Alg. 3, S2.1)
 
 
-def closed_gravity(model: Model, bodies: list[LagrangeBody]) -> Expr:
+def closed_gravity(
+    model: Model, bodies: list[LagrangeBody], acceleration: Expr | None = None
+) -> Expr:
     """Compute the gravity forces ``-g^T int delta_i r dm``, summed over all bodies, (n,).
 
-    After Algorithm 3, S2.2, with the sign corrected.
+    After Algorithm 3, S2.2, with the sign corrected. ``acceleration`` is gravity's, (3,), in other
+    symbols than the model's numbers.
     """
     c = ca.SX(model.size, 1)
-    g = ca.vertcat(ca.SX(1, 1), constant(model.gravity))
+    g = ca.vertcat(ca.SX(1, 1), constant(model.gravity) if acceleration is None else acceleration)
     for body in bodies:
         for i, motion in body.D.items():
             c[i] -= g.T @ motion @ body.weight.r  # (Alg. 3, S2.2)

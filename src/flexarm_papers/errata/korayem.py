@@ -28,7 +28,7 @@ DEFLECTION = 0.05  # [m] of the amplitudes, as large as their rates are in m/s
 
 
 @cache
-def _model() -> Model:
+def arm() -> Model:
     """Make the spatial arm of three links, two modes each."""
     bends = {"kind": "clamped-free", "bending_y": 1, "bending_z": 1}
     section = {"mass_per_length": 5.0, "EIy": 1000.0, "EIz": 1000.0}
@@ -39,7 +39,7 @@ def _model() -> Model:
 @cache
 def _states() -> list[tuple[Expr, Expr]]:
     rng = np.random.default_rng(2)
-    model, found = _model(), list[tuple[Expr, Expr]]()
+    model, found = arm(), list[tuple[Expr, Expr]]()
     small = np.array([DEFLECTION if "." in name else 1.0 for name in model.names])
     for _ in range(STATES):
         q, v = rng.uniform(-1, 1, (2, model.size))
@@ -53,24 +53,24 @@ def _number(expression: Expr) -> Array:
 
 def _inertia(change: str) -> str:
     """Say how wrong M is with sums that are changed."""
-    pairs = [
-        tuple(_number(steps.inertia_matrix(links, R, r, x, _model().size))
-              for x in (CHANGES[change](links, R, s), s))
-        for links, R, r, s in _sums_of()
-    ]  # fmt: skip
+    pairs = [(inertia_at(q, v, change), inertia_at(q, v)) for q, v in _states()]
     return wrong_by(pairs, "M")
 
 
-@cache
-def _sums_of() -> list[tuple[list[ChainLink], steps.Table, steps.Table, steps.Sums]]:
-    """Take steps 1 and 7 to 9 at every state."""
-    found = []
-    for q, v in _states():
-        links = paper_chain(_model(), q, v, delta_squared=True)
-        R = steps.compound_rotations(steps.rotations(links))
-        r = steps.positions(links, R)
-        found.append((links, R, r, steps.sums(links, R, r)))
-    return found
+def inertia_at(q: Expr, v: Expr, change: str = "") -> Array:
+    """Return M of the spatial arm by steps 1 and 7 to 10, with one of the sums as printed."""
+    links = paper_chain(arm(), q, v, delta_squared=True)
+    R = steps.compound_rotations(steps.rotations(links))
+    r = steps.positions(links, R)
+    sums = steps.sums(links, R, r)
+    if change:
+        sums = CHANGES[change](links, R, sums)
+    return _number(steps.inertia_matrix(links, R, r, sums, arm().size))
+
+
+def forces_at(q: Expr, v: Expr, printed: str = "") -> Array:
+    """Return Coriolis and centrifugal forces by steps 1 to 6, one of them as printed."""
+    return _number(_efforts(q, v, None, printed)).ravel()
 
 
 def _step_10(links: list[ChainLink], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
@@ -108,7 +108,7 @@ def _forces(kind: str, what: str = "Re", *, accelerated: bool = False) -> str:
 
 @cache
 def _forces_at(k: int, kind: str, accelerated: bool) -> Array:
-    a = ca.SX(np.random.default_rng(k).uniform(-1, 1, _model().size)) if accelerated else None
+    a = ca.SX(np.random.default_rng(k).uniform(-1, 1, arm().size)) if accelerated else None
     return _number(_efforts(*_states()[k], a, kind))
 
 
@@ -120,8 +120,8 @@ def _efforts(q: Expr, v: Expr, a: Expr | None, printed: str) -> Expr:
 
     With accelerations a they are the derivatives of the acceleration energy, eqs. 43 and 44.
     """
-    names = _model().names
-    links = paper_chain(_model(), q, v, delta_squared=True)
+    names = arm().names
+    links = paper_chain(arm(), q, v, delta_squared=True)
     R, none = steps.rotations(links), ca.SX(3, 1)
     if printed == "eq. 81" and a is not None:  # amplitudes for their accelerations
         still = ca.vertcat(*[q[k] if "." in x else a[k] for k, x in enumerate(names)])
@@ -137,7 +137,7 @@ def _efforts(q: Expr, v: Expr, a: Expr | None, printed: str) -> Expr:
     S, T = steps.link_forces(links, spun, spun_d, r_dd, a)
     if printed == "eq. 102":  # deflections where their rates belong
         still = ca.vertcat(*[q[k] if "." in x else v[k] for k, x in enumerate(names)])
-        rates = [link.body.c for link in paper_chain(_model(), q, still, delta_squared=True)]
+        rates = [link.body.c for link in paper_chain(arm(), q, still, delta_squared=True)]
         weighed = _with(links, rates, lambda x, c: {"body": replace(x.body, c=c)})
     Q = steps.deflection_forces(weighed, spun, spun_d, r_dd, a)
     for j, link in enumerate(links):
@@ -163,12 +163,12 @@ def _with(
 def _mixed(joints: Expr, deflections: Expr) -> Expr:
     """Take the joint equations of one, the deflection equations of the other."""
     return ca.vertcat(
-        *[deflections[k] if "." in x else joints[k] for k, x in enumerate(_model().names)]
+        *[deflections[k] if "." in x else joints[k] for k, x in enumerate(arm().names)]
     )
 
 
 def _amplitudes() -> str:
-    elastic = _model().links[0].beam
+    elastic = arm().links[0].beam
     assert elastic is not None  # all links bend
     y, z = elastic.tip_angle.sum(axis=1)[1:]
     return (
@@ -186,7 +186,7 @@ def _transposed() -> str:
 
 def _interchanged() -> str:
     """Count the terms of the double sum, as it is and as printed, for three links."""
-    n = len(_model().links)
+    n = len(arm().links)
     whole = sum(i for i in range(1, n + 1))
     printed = sum(n - max(k + 1, 1) + 1 for k in range(1, n))
     return (f"for {n} links and j = 1 it has {whole} terms, {printed} as printed, which are those "

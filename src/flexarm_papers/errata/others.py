@@ -7,11 +7,10 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.formulations.element_jacobian import ElementJacobian
 from flexarm.formulations.equation import Equation
-from flexarm.io.model_file import example_arm
 from flexarm.model import build
 from flexarm.spatial import Array
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
-from flexarm_papers.chen.fall import BOTH
+from flexarm_papers.chen.fall import BOTH, last_torsion
 from flexarm_papers.chen.link import LENGTH, MASS, POLAR, chordwise_squares
 from flexarm_papers.errata.base import wrong_by
 from flexarm_papers.graves.loads import CHAINS, ITERATED, LINKS, accelerations, mass_error, turned
@@ -120,14 +119,7 @@ def _drawn_in() -> str:
 
 def _torsion() -> str:
     """Look at what couples the last link's torsion to the rest of M."""
-    model = build(example_arm("chen-two-link-rigid-joints"))
-    row, q = model.names.index("link2.twist1"), np.zeros(model.size)
-    sizes = []
-    for kind, paper in (("recursive-lagrange", True), ("composite", False)):
-        M = formulation(kind, model, paper=paper).mass_matrix(q)
-        scale = np.sqrt(np.diag(M))
-        rest = [k for k in range(len(M)) if k != row]
-        sizes.append(float(np.abs((M / np.outer(scale, scale))[row, rest]).max()))
+    sizes = last_torsion()
     return (
         f"its coupling to all else in M is {sizes[0]:.1g} as printed, {sizes[1]:.2g} complete "
         "(unit diagonal): nothing twists the last link"

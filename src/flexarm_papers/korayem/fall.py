@@ -47,7 +47,6 @@ FIGURES = {
     14: ("link2 angular 0.5", "slope in the middle of link 2", "slope [rad]"),
     15: ("link2 angular 1", "slope at the end of link 2", "slope [rad]"),
 }
-DRAWN = (5, 7, 9, 13)
 
 
 @cache
@@ -100,7 +99,7 @@ def figures() -> Found:
         return float(np.ptp(one) / np.ptp(other))
 
     drawn = []
-    for k in DRAWN:
+    for k in FIGURES:
         pair = zip((PAPERS, FEM), both(GRID.first, k), strict=True)
         curves = tuple(curve(label, DT * np.arange(len(y)), y) for label, y in pair)
         drawn.append(Figure(f"Fig. {k}: {FIGURES[k][1]}", "time [s]", FIGURES[k][2], curves,

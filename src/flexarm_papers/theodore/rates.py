@@ -30,7 +30,8 @@ GRID = every(ways(QUANTITY, WHOLE, OWN), ways(PLANE, *PLANES), TIP)
 STEP = 1e-3  # [m]
 NAMED = (
     "A mode is named for the link with most of its elastic energy at each posture, since branches "
-    "of links 2 and 3 exchange their shapes where their frequencies meet. "
+    "of links 2 and 3 exchange their shapes where their frequencies meet; frequencies of both "
+    "models are paired in increasing order. "
 )
 Rates = dict[tuple[int, int], Array]  # frequencies [rad/s] along the motion by link and mode
 
@@ -72,11 +73,22 @@ def _by_link(M: Array, K: Array, second: NDArray[np.bool_], quantity: str) -> tu
 
 
 def _pairs(reading: Reading, mode: int) -> dict[int, tuple[Array, Array]]:
-    """Return the frequencies of a mode of links 2 and 3, in modes and in elements."""
+    """Return the frequencies of a mode of links 2 and 3 in modes, and those in elements.
+
+    Where all variables are taken together, branches meet at other times in elements: the four
+    frequencies of both models are paired in increasing order, and named as in modes.
+    """
     how = [reading[x] for x in (TIP.name, PLANE, QUANTITY)]
-    both = [rates(kind, *(how if kind == "modes" else [next(iter(TIP.ways)), *how[1:]]))
-            for kind in KINDS]  # fmt: skip
-    return {link: (both[0][link, mode], both[1][link, mode]) for link in (2, 3)}
+    modes, elements = (
+        rates(kind, *(how if kind == "modes" else [next(iter(TIP.ways)), *how[1:]]))
+        for kind in KINDS
+    )
+    if reading[QUANTITY] == OWN:
+        return {link: (modes[link, mode], elements[link, mode]) for link in (2, 3)}
+    ranks = np.argsort(np.argsort(list(modes.values()), axis=0), axis=0)
+    paired = np.take_along_axis(np.sort(list(elements.values()), axis=0), ranks, axis=0)
+    other = dict(zip(modes, paired, strict=True))
+    return {link: (modes[link, mode], other[link, mode]) for link in (2, 3)}
 
 
 def _excess(reading: Reading, mode: int) -> Array:

@@ -231,7 +231,8 @@ def ranks() -> Found:
                                      ("M_ff - M_rf^T M_rr^-1 M_rf", 4))}),
             corrected("M^-1 is given by either of two partitioned formulas", "appendix",
                       claim("error of the blocks beside the diagonal", high=1e-12),
-                      "the places of the two blocks beside the diagonal", as_printed=printed,
+                      "the places of the two blocks beside the diagonal, which do not fit as "
+                      "printed", as_printed=printed,
                       right=right),
         ),
         text="H is a product of symmetric matrices, has no negative eigenvalue and is not "
