@@ -13,6 +13,8 @@ from flexarm.spatial import Array
 from tests.accuracy.motions import converged
 
 E, DENSITY, NU = 70e9, 2700.0, 0.3
+# Share of the error that remains since an exact link's shear follows its bending at once.
+FOLLOWS = 1e-3
 
 
 def tube(length: float, diameter: float, rotary: str = "") -> str:
@@ -64,7 +66,8 @@ def test_shear_and_rotary_inertia_left_out_are_judged(slenderness: float, rotary
         assert errors is not None
         assert errors.model is not None
         true = mode.frequency_rad_s / truth - 1
-        assert true <= errors.model + errors.shapes <= 3 * true
+        assert true <= errors.model + errors.shapes + FOLLOWS * true
+        assert errors.model + errors.shapes <= 1.02 * true + 1e-8  # rounding of the reference
 
 
 def vibrations(found: Modes) -> list[tuple[float, FrequencyErrors]]:

@@ -77,7 +77,7 @@ def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixtu
     # a rod let go falls freely at first: the angle is about -(3/2)(g/L) t^2/2 of a like rod
     assert -0.12 < document["q"]["shoulder"] < -0.05
     assert set(document["validity"]) == {
-        "slope", "strain", "shortening", "quartic_share", "model_error", "links", "warnings",
+        "slope", "strain", "shortening", "quartic_share", "links", "warnings",
     }  # fmt: skip
     assert document["validity"]["strain"] is None
 

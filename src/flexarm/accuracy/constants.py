@@ -1,24 +1,12 @@
 """Measured errors, limits and thresholds of error estimates, each with its unit and reason."""
 
-# Errors of link models, relative to the range of the deflections
-# Quadrature error of exact links by number of nodes beyond the shapes, relative to the range of the
-# first amplitudes: value at rest, and increase per slope [1/rad].  These are the largest errors of
-# falling arms with free joints, against many nodes; driven links have a hundredth of this error.
-NODE_ERROR = {1: (8e-3, 0.5), 2: (2e-3, 0.1), 3: (5e-4, 0.01), 4: (2e-4, 0.004)}
-# Links of the second-order theory: slopes [rad], and errors of deflections up to each slope,
-# measured in motions against the exact inextensible beam.
-MODEL_ERROR = ((0.01, 1e-5), (0.05, 6e-4), (0.08, 2e-3), (0.3, 4e-3), (0.5, 2e-2))
-# Slope [rad] and error of linear theory.  At larger slopes the error is large: 4 % for a driven
-# link where second-order theory has 0.06 %, 14 to 25 % for two falling links at slopes of 0.01.
-LINEAR_ERROR = ((0.0025, 1e-3),)
-# Slender beams: factor by which the first-order estimate of the shear error is enlarged, to cover
-# higher orders; E/(kappa G) of a solid rectangle with nu = 0.3.
-HIGHER_ORDERS, SHEAR_RATIO = 1.2, 2.6 * 6 / 5
+# E/(kappa G) of a solid rectangle with nu = 0.3 (Timoshenko): shear of sections given by numbers.
+SHEAR_RATIO = 2.6 * 6 / 5
 
 # Ranges in which link models are valid
-# Largest slopes [rad]: of second-order links, with errors of some per cent above; of linear links;
-# of bodies that are stiffened to first order in loads.
-SERIES_SLOPE, LINEAR_SLOPE, STIFFENED_SLOPE = 0.3, LINEAR_ERROR[0][0], 0.05
+# Largest slopes [rad]: of second-order links, with errors of some per cent above; of linear links,
+# with errors of 0.1 % in driven motions; of bodies that are stiffened to first order in loads.
+SERIES_SLOPE, LINEAR_SLOPE, STIFFENED_SLOPE = 0.3, 0.0025, 0.05
 # Shortening over length, and quartic share of the energy, of a circular arc with SERIES_SLOPE.
 SHORTENING, QUARTIC_SHARE = SERIES_SLOPE**2 / 6, SERIES_SLOPE**2 / 3
 YIELD_STRAIN = 0.005  # strain at which steel and aluminium yield: 0.002 to 0.005

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.accuracy.constants import FOLLOWING_PERIOD, IDLE_PERIOD, STRETCHES
-from flexarm.accuracy.richer import can_grow, richer
+from flexarm.accuracy.richer import can_grow, exact, richer
 from flexarm.accuracy.slender import section_errors
 from flexarm.constants import ACCUMULATED
 from flexarm.engine.functions import trace_recipe
@@ -114,7 +114,7 @@ def _step(squares: Array, loss: Array, h: float) -> Array:
 
 
 Indices = npt.NDArray[np.int_]
-CAUSES = ("shapes", "stiffness", "section")
+CAUSES = ("shapes", "stiffness", "section", "theory")
 
 
 @dataclass(frozen=True)
@@ -172,13 +172,21 @@ class RicherArm:
         return [phase for phase in phases if phase.last > phase.first]
 
     @cached_property
+    def _exact(self) -> Model | None:
+        """The original arm with exact links; None if they are exact."""
+        linear = any(part.flexible and part.exact is None for part in self.original.links)
+        return exact(self.original) if linear else None
+
+    @cached_property
     def _functions(self) -> dict[str, ca.Function]:
-        """Compiled functions: mass matrix and bias force, stiffness and smooth damping."""
-        equation, arm = formulation("composite", self.model), fingerprint(self.model)
-        return {
-            name: trace_recipe(f"{equation.name} {name} {arm}", partial(equation.function, name))
-            for name in ("balance", "smooth_matrices")
+        """Traced functions: mass matrix and bias force, also of exact links; smooth matrices."""
+        functions = {
+            "balance": _function(self.model, "balance"),
+            "smooth_matrices": _function(self.model, "smooth_matrices"),
         }
+        return functions | (
+            {} if self._exact is None else {"exact": _function(self._exact, "balance")}
+        )
 
     def stiffness_and_damping(self, coordinates: Array) -> tuple[Array, Array]:
         """Compute elastic stiffness and smooth damping, (n, n) each, at given coordinates."""
@@ -191,18 +199,25 @@ class RicherArm:
         )
         return (stiffness + stiffness.T) / 2, damping
 
-    def mass_and_bias(self, motion: Motion, samples: Indices) -> tuple[Array, Array]:
-        """Compute mass matrices (S, n, n) and bias forces (S, n) at S samples of a motion."""
-        count, n = len(samples), self.model.size
+    def mass_and_bias(
+        self, motion: Motion, samples: Indices, *, exact: bool = False
+    ) -> tuple[Array, Array]:
+        """Compute mass matrices (S, n, n) and bias forces (S, n) at S samples of a motion.
+
+        They are those of the richer arm, or of the original arm with exact links.
+        """
+        count, n = len(samples), self.original.size if exact else self.model.size
         q, v = np.zeros((2, count, n))
-        q[:, self.kept], v[:, self.kept] = motion.q[samples], motion.v[samples]
-        w = np.zeros((count, len(wrench_list(self.model))))
+        columns = slice(None) if exact else self.kept
+        q[:, columns], v[:, columns] = motion.q[samples], motion.v[samples]
+        w = np.zeros((count, len(wrench_list(self.original))))
         if w.size:
             w[:] = [wrench_factors(self.original, float(t)) for t in motion.t[samples]]
         reference_attitudes = (
             [np.hstack([*motion.reference_attitudes[samples]])] if self.model.attitudes else []
         )
-        mass, bias = self._functions["balance"].map(count)(q.T, v.T, w.T, *reference_attitudes)
+        function = self._functions["exact" if exact else "balance"]
+        mass, bias = function.map(count)(q.T, v.T, w.T, *reference_attitudes)
         return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
 
     def unbalanced(
@@ -229,9 +244,9 @@ class RicherArm:
 
         They are keyed by link name and by cause: ``shapes`` (further shapes in directions with
         shapes), ``stiffness`` (elastic directions without shapes), ``section`` (shear and rotary
-        inertia).
+        inertia), ``theory`` (exact links in place of linear ones).
         """
-        loads = np.zeros((len(motion.t), self.model.size, 3))
+        loads = np.zeros((len(motion.t), self.model.size, len(CAUSES)))
         feedback, stretches = self.feedback(motion), list[Stretch]()
         for phase in self.phases(motion):
             count = max(round(STRETCHES * (phase.last - phase.first) / (len(motion.t) - 1)), 1)
@@ -266,7 +281,7 @@ class RicherArm:
         Such loads would deflect a link by less than a given fraction of its deflections in the
         motion. Twist counts as loaded wherever a link bends along y and z.
         """
-        loads = np.zeros((len(motion.t), self.model.size, 3))
+        loads = np.zeros((len(motion.t), self.model.size, len(CAUSES)))
         for phase in self.phases(motion):
             self._load(motion, phase, loads, set())
         stiffness = np.diag(self.stiffness_and_damping(motion.q[0])[0])
@@ -305,12 +320,13 @@ class RicherArm:
     def _load(
         self, motion: Motion, phase: MotionPhase, loads: Array, stored: set[int]
     ) -> dict[int, Array]:
-        """Compute the loads on the added shapes in a phase, and mass matrices at given samples.
+        """Compute the loads by each cause in a phase, and mass matrices at samples ``stored``.
 
-        ``loads`` (T, n, 3) is filled in place; mass matrices are returned at samples ``stored``.
+        ``loads`` (T, n, causes) is filled in place.
         """
         size = max(BLOCK_VALUES // self.model.size**2, 1)
-        shear_stiffness, rotary_inertia = section_errors(self.original)
+        grown = (part for part in self.original.links if can_grow(part))
+        shear_stiffness, rotary_inertia = section_errors(self.original, grown)
         masses: dict[int, Array] = {}
         for start in range(phase.first, phase.last + 1, size):
             block = np.arange(start, min(start + size, phase.last + 1))
@@ -327,12 +343,18 @@ class RicherArm:
                 )
             for k, group in enumerate((self.rich.more, self.rich.left_out)):
                 block_loads[:, group, k] = residual[:, group]
-            block_loads[:, self.kept, 2] = q @ shear_stiffness - a[:, self.kept] @ rotary_inertia
+            own = a[:, self.kept]
+            block_loads[:, self.kept, 2] = q @ shear_stiffness - own @ rotary_inertia
+            if self._exact is not None:
+                mass, bias = self.mass_and_bias(motion, block, exact=True)
+                forces = motion.u[block] @ input_matrix(self.original).T - bias
+                forces += 0.0 if motion.push is None else motion.push[block]
+                block_loads[:, self.kept, 3] = forces - np.einsum("tij,tj->ti", mass, own)
         return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:
-        """Return the impulses on the added shapes when the rates jump, (n, 3)."""
-        kick = np.zeros((self.model.size, 3))
+        """Return the impulses on the added shapes when the rates jump, (n, causes)."""
+        kick = np.zeros((self.model.size, len(CAUSES)))
         momenta = mass[:, self.kept] @ jump
         for k, group in enumerate((self.rich.more, self.rich.left_out)):
             kick[group, k] = -momenta[group]
@@ -374,6 +396,13 @@ class RicherArm:
             mass + time_constant**2 * massless @ massless.T,
             damping + 2 * time_constant * massless @ massless.T,
         )
+
+
+def _function(model: Model, name: str) -> ca.Function:
+    """Trace a function of a model's equations: ``balance`` or ``smooth_matrices``."""
+    equation = formulation("composite", model)
+    key = f"{equation.name} {name} {fingerprint(model)}"
+    return trace_recipe(key, partial(equation.function, name))
 
 
 def twist_loads(part: LinkModel) -> Array:

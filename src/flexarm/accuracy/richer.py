@@ -14,6 +14,7 @@ from flexarm.accuracy.constants import (
     DEPENDENT_ENERGY,
     LAST_SHAPES,
 )
+from flexarm.accuracy.slender import complete_section, completed
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import ModelError
@@ -101,9 +102,9 @@ def enriched(
     counts: Mapping[int, int],
     unloaded: Set[tuple[str, Direction]] = frozenset(),
     *,
-    exact: bool = False,
+    complete: bool = False,
 ) -> Richer:
-    """Build an arm with added shapes in every elastic direction, by the beam theory of the model.
+    """Build an arm with added shapes in every elastic direction.
 
     Parameters
     ----------
@@ -113,8 +114,9 @@ def enriched(
         Number of shapes to add, by the order of the direction's stiffness.
     unloaded
         Links and directions to which no shapes are added.
-    exact
-        Whether links are geometrically exact beams whatever the theory of the model.
+    complete
+        Whether links are geometrically exact beams with shear and rotary inertia, as far as these
+        are known; else they have the theory of the model.
     """
     own_shapes, added = chosen_shapes(model.arm), dict[int, Shapes]()
     for index, part in enumerate(model.links):
@@ -126,11 +128,12 @@ def enriched(
         shapes = own_shapes(index, span)
         return _joined(shapes, added[index], span) if index in added else shapes
 
-    tip_rotation: TipRotation = "cayley" if exact else model.tip_rotation
+    tip_rotation: TipRotation = "cayley" if complete else model.tip_rotation
     own_theory = tip_rotation == "cayley" and not model.series
-    theory = Theory(exact or model.stiffening, exact=exact or own_theory, nodes=model.nodes)
-    rich = assemble(model.arm, theory, tip_rotation, shapes_of)
-    rich = replace(rich, series=model.series and not exact)
+    theory = Theory(complete or model.stiffening, exact=complete or own_theory, nodes=model.nodes)
+    arm = completed(model.arm, added) if complete else model.arm
+    rich = assemble(arm, theory, tip_rotation, shapes_of)
+    rich = replace(rich, series=model.series and not complete)
     freeze(rich)
     return Richer.of(model, rich, added)
 
@@ -232,6 +235,22 @@ def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes) -> Flexible:
             damping += link_damping(arm, index, beam)
     damping[:m, :m] = elastic.damping
     return replace(beam, integrals=integrals, root_angle=root, damping=damping)
+
+
+def exact(model: Model) -> Model:
+    """Build an arm of geometrically exact links with the coordinates of a model."""
+    arm = assemble(model.arm, Theory(True, True, None), "cayley", chosen_shapes(model.arm))
+    freeze(arm)
+    return arm
+
+
+def is_complete(model: Model) -> bool:
+    """Return whether a model has the theory and the sections of a complete `enriched` arm."""
+    sections = (part.link.section for part in model.links if can_grow(part))
+    return model.link_theory == "exact" and all(
+        section is None or complete_section(section).model_dump() == section.model_dump()
+        for section in sections
+    )
 
 
 def why_not_refined(model: Model) -> str:

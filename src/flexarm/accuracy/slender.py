@@ -1,15 +1,16 @@
-"""Errors of Euler-Bernoulli theory for the bending modes of a link."""
+"""Shear and rotary inertia of sections: what Euler-Bernoulli theory leaves out."""
 
 import math
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from flexarm.accuracy.constants import HIGHER_ORDERS, SHEAR_RATIO
-from flexarm.accuracy.richer import can_grow
-from flexarm.arm.section import Section, shear_coefficient
+from flexarm.accuracy.constants import SHEAR_RATIO
+from flexarm.arm import Arm
+from flexarm.arm.section import Properties, Section, shear_coefficient
 from flexarm.links.base import Span
 from flexarm.links.basis import MOTIONS, BeamDirection
-from flexarm.model import Model
+from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array
 
 
@@ -72,8 +73,58 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
     return ratio / shear_coefficient(shape, nu, along_y=motion.direction == "y")
 
 
-def section_errors(model: Model) -> tuple[Array, Array]:
-    """Compute an arm's stiffness lost by shear and its neglected rotary inertia.
+def complete_section(section: Section) -> Section:
+    """Return a section with shear stiffness and rotary inertia, as far as they are known.
+
+    They follow from the outline, or from EA: ``GA = EA/s`` with ``s = E/(kappa G)`` of a solid
+    rectangle, and ``J = mu EI/EA`` (Timoshenko).  A section without these is returned unchanged.
+    """
+    if section.shape is not None:
+        return section.model_copy(update={"shear": section.shear or True, "rotary_inertia": True})
+    if section.stations is not None:
+        stations = tuple(
+            station.model_copy(update=_missing(station)) for station in section.stations
+        )
+        return section.model_copy(update={"stations": stations})
+    return section.model_copy(update=_missing(section))
+
+
+def _missing(section: Properties) -> dict[str, float]:
+    """Return the shear stiffnesses and rotary inertias that a section's numbers leave out."""
+    numbers: dict[str, float] = {}
+    for stiffness, rotary, shear in (("EIz", "Jz", "GAy"), ("EIy", "Jy", "GAz")):
+        bending, inertia = getattr(section, stiffness), getattr(section, rotary)
+        mass = section.mass_per_length
+        if bending is None or mass is None:
+            continue
+        if section.EA is not None:
+            square = bending / section.EA
+        elif inertia > 0:
+            square = inertia / mass
+        else:
+            continue
+        if getattr(section, shear) is None:
+            numbers[shear] = bending / (SHEAR_RATIO * square)
+        if not inertia:
+            numbers[rotary] = mass * square
+    return numbers
+
+
+def completed(arm: Arm, indices: Collection[int]) -> Arm:
+    """Return an arm with complete sections of the links with given indices."""
+    links = [
+        link.model_copy(update={"section": complete_section(link.section)})
+        if index in indices and link.section is not None
+        else link
+        for index, link in enumerate(arm.links)
+    ]
+    return arm.model_copy(update={"links": type(arm.links)(links)})
+
+
+def section_errors(model: Model, parts: Iterable[LinkModel]) -> tuple[Array, Array]:
+    """Compute the stiffness lost by shear and the neglected rotary inertia of links.
+
+    Both are the first-order terms of Timoshenko theory.
 
     Returns
     -------
@@ -82,7 +133,7 @@ def section_errors(model: Model) -> tuple[Array, Array]:
         inertia, ``int mu r^2 y' y'``, of both bending planes whose radius of gyration r is known.
     """
     lost_stiffness, neglected_mass = np.zeros((2, model.size, model.size))
-    for part in filter(can_grow, model.links):
+    for part in parts:
         elastic, section, block = part.beam, part.link.section, (part.modes, part.modes)
         assert section is not None
         span, shapes = elastic.span, elastic.shapes
@@ -100,4 +151,4 @@ def section_errors(model: Model) -> tuple[Array, Array]:
                 slopes = shapes.values(motion.direction, x, 1)
                 inertia = weight * span.at("mass_per_length", x) * radius**2
                 neglected_mass[block] += slopes.T @ (inertia[:, None] * slopes)
-    return HIGHER_ORDERS * lost_stiffness, HIGHER_ORDERS * neglected_mass
+    return lost_stiffness, neglected_mass

@@ -15,7 +15,7 @@ from flexarm.accuracy.constants import (
 )
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import IntegrationError, common_samples
-from flexarm.accuracy.richer import can_grow, enriched, why_fixed
+from flexarm.accuracy.richer import can_grow, enriched, is_complete, why_fixed
 from flexarm.accuracy.validity import LinkValidity, Validity
 from flexarm.constants import ACCUMULATED
 from flexarm.errors import FlexarmError
@@ -25,24 +25,27 @@ from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)
-class ShapeComparison:
-    """Error of the shapes of a run.
+class Comparison:
+    """Errors of a run by comparison with runs of better arms.
 
     Attributes
     ----------
     error
-        Error of the link with the largest error of the tip deflection, relative to the larger of
-        the deflection's range and size.
+        Error of the shapes of the link with the largest error of the tip deflection, relative to
+        the larger of the deflection's range and size.
     tip
         Error of the arm's tip position [m].
     converged
         Whether the second addition of shapes changed the deflections by less than half as much as
         the first, or by less than the tolerance; otherwise the error may be larger.
+    model
+        Error of the links' theory, relative like ``error``; None if it was not computed.
     """
 
     error: float
     tip: float
     converged: bool
+    model: float | None = None
 
 
 def compare(
@@ -51,11 +54,14 @@ def compare(
     tip: Array,
     rtol: float,
     simulate: Callable[[Model], tuple[Motion, Array]],
-) -> ShapeComparison:
-    """Compute the error of the shapes of a motion from the motions of two richer arms.
+    *,
+    theory: bool,
+) -> Comparison:
+    """Compute the error of a motion from the motions of better arms.
 
     Shapes are added in two steps. The error is the change by the first step plus twice the change
-    by the second. It is an upper bound if every further step at least halves the change.
+    by the second. It is an upper bound if every further step at least halves the change. The error
+    of the theory is the change by exact links with shear and rotary inertia.
 
     Parameters
     ----------
@@ -64,43 +70,43 @@ def compare(
     simulate
         Function that simulates the same motion of another arm, and returns this motion and the
         positions of its tip.
+    theory
+        Whether to compute the error of the theory too.
     """
     unloaded = RicherArm(model).unloaded_directions(motion, RESOLUTION * rtol)
-    richer, richest = (
-        enriched(model, number, unloaded).model for number in (ADDED_SHAPES, MORE_ADDED_SHAPES)
-    )
-    runs = [(motion_, *simulate(motion_)) for motion_ in (richer, richest)]
-    rows = [common_samples(motion.t, motion_.t) for _, motion_, _ in runs]
-    samples = np.intersect1d(rows[0][0], rows[1][0])
-    other_samples = [
-        rows_of_theirs[np.searchsorted(rows_of_ours, samples)]
-        for rows_of_ours, rows_of_theirs in rows
-    ]
-    arms, qs, tip_positions = (model, richer, richest), [motion.q[samples]], [tip[samples]]
-    for (_, other_motion, tip_position), sample_rows in zip(runs, other_samples, strict=True):
-        qs.append(other_motion.q[sample_rows])
-        tip_positions.append(tip_position[sample_rows])
-    largest_error, converged = 0.0, True
+    counts = [(ADDED_SHAPES, False), (MORE_ADDED_SHAPES, False)] + [(ADDED_SHAPES, True)] * theory
+    arms = [model]
+    arms += [enriched(model, added, unloaded, complete=full).model for added, full in counts]
+    runs = [(motion, tip), *map(simulate, arms[1:])]
+    times = runs[-1][0].t
+    for other, _ in runs[:-1]:
+        times = times[common_samples(times, other.t)[0]]
+    rows = [common_samples(times, other.t)[1] for other, _ in runs]
+    qs = [other.q[each] for (other, _), each in zip(runs, rows, strict=True)]
+    own, few, many, *exact = [tips[each] for (_, tips), each in zip(runs, rows, strict=True)]
+    off = _largest(own - few) + 2 * _largest(few - many) + sum(_largest(few - x) for x in exact)
+    largest, by_theory, converged = 0.0, 0.0, True
     for index, part in enumerate(model.links):
         if not part.flexible:
             continue
-        own, with_few, with_many = (
+        own, few, many, *exact = (
             tip_deflection(arm, arm.links[index], q) for arm, q in zip(arms, qs, strict=True)
         )
-        size = max(float(np.ptp(with_many, axis=0).max()), float(np.abs(with_many).max()))
+        size = max(float(np.ptp(many, axis=0).max()), float(np.abs(many).max()))
         if size <= ACCUMULATED * max(part.length, 1e-3):
             continue
-        first, last = (
-            float(np.abs(a - b).max()) / size for a, b in ((own, with_few), (with_few, with_many))
+        first, last, *beyond = (
+            float(np.abs(a - b).max()) / size
+            for a, b in ((own, few), (few, many), *((few, x) for x in exact))
         )
-        largest_error = max(largest_error, first + 2 * last)
+        largest, by_theory = max(largest, first + 2 * last), max([by_theory, *beyond])
         converged &= last <= max(CONVERGENT_RATIO * first, rtol)
-    own, with_few, with_many = tip_positions
-    tip_error = (
-        np.linalg.norm(own - with_few, axis=1).max()
-        + 2 * np.linalg.norm(with_few - with_many, axis=1).max()
-    )
-    return ShapeComparison(largest_error, float(tip_error), converged)
+    return Comparison(largest, off, converged, by_theory if theory else None)
+
+
+def _largest(rows: Array) -> float:
+    """Return the largest Euclidean norm of the rows, (T, 3)."""
+    return float(np.linalg.norm(rows, axis=1).max())
 
 
 MODEL_AGAINST = "beams with every stiffness of their sections, and shear where EA is known"
@@ -109,7 +115,7 @@ CONVERGE = "run flexarm converge to choose others"
 INTEGRATION_AGAINST = "the exact solution of these equations"
 UNKNOWN = "switch stiffening on, split the link, or leave out a paper's approximations"
 PARTS = {
-    "theory": "split the link in two, so that each half bends half as far",
+    "theory": "switch stiffening on, or split the link in two",
     "stiffness": "give the link shapes in every direction whose stiffness its section has",
     "section": "the link is stubby; include its shear ('shear: true' of its shape, or GAy and GAz) "
     "or take fewer shapes",
@@ -141,8 +147,8 @@ class RunErrors:
     Attributes
     ----------
     model
-        Error of the model, the sum of ``parts``, relative to beams with all stiffnesses of their
-        sections, and shear where EA is known; None for motions beyond the measured ones.
+        Error of the model, the sum of ``parts``, relative to exact beams with all stiffnesses of
+        their sections, and shear where EA is known; None for bodies that have no exact theory.
     shapes
         Error of the shapes, relative to a solution with more shapes; None for links that can have
         no more shapes (sliding links, lumped springs, measured shapes, ``quadratic_shapes``), if a
@@ -150,9 +156,9 @@ class RunErrors:
     solved
         Error of the integration, relative to the exact solution of the same equations.
     parts
-        Parts of the model's error: ``theory`` (order of the series; nodes of exact links count with
-        the shapes), ``stiffness`` (elastic directions without shapes, which count with the shapes
-        where these are computed), ``section`` (shear, rotary inertia), ``strain``.
+        Parts of the model's error: ``theory`` (linear links against exact ones; nodes of exact
+        links count with the shapes), ``stiffness`` (elastic directions without shapes, which count
+        with the shapes where these are computed), ``section`` (shear, rotary inertia), ``strain``.
     why
         Why the error of the shapes is unknown; empty if it is known.
     cause
@@ -160,7 +166,7 @@ class RunErrors:
     compared
         Comparison with arms with more shapes; None if there was no comparison.
     estimated
-        Whether the errors of shapes and stiffness are estimates, which may be too small.
+        Whether the errors of model and shapes are estimates, which may be too small.
     """
 
     model: float | None
@@ -169,7 +175,7 @@ class RunErrors:
     parts: dict[str, float | None]
     why: str = ""
     cause: str = UNKNOWN
-    compared: ShapeComparison | None = None
+    compared: Comparison | None = None
     estimated: bool = False
 
     @property
@@ -194,17 +200,18 @@ class RunErrors:
         """
         largest_part = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
         return [
-            _line("model", self.model, MODEL_AGAINST if against else "",
-                  self.cause if self.parts[largest_part] is None else PARTS[largest_part]),
+            _line(
+                f"error of the model: {_share(self.model, about=self.estimated)}", self.model,
+                MODEL_AGAINST if against else "",
+                self.cause if self.parts[largest_part] is None else PARTS[largest_part],
+            ),
             self._shapes_line(SHAPES_AGAINST if against else ""),
             _solved_line(self.solved, INTEGRATION_AGAINST if against else ""),
         ]  # fmt: skip
 
     def _shapes_line(self, against: str) -> str:
         """Return a text line on the error of the shapes, with a remedy if it is large."""
-        text = f"error of the shapes: {_share(self.shapes)}"
-        if self.estimated and self.shapes is not None and self.shapes <= 1:
-            text = f"error of the shapes: about {100 * self.shapes:.1g} % of the deflections"
+        text = f"error of the shapes: {_share(self.shapes, about=self.estimated)}"
         is_small = self.shapes is not None and self.shapes <= REMEDY_ABOVE
         notes = [] if is_small else [self.why or CONVERGE]
         if self.compared is not None:
@@ -220,16 +227,18 @@ def _size(value: float | None) -> float:
     return np.inf if value is None else value
 
 
-def _line(kind: str, value: float | None, against: str, remedy: str) -> str:
+def _line(text: str, value: float | None, against: str, remedy: str) -> str:
     advice = f"; {remedy}" if value is None or value > REMEDY_ABOVE else ""
-    return f"error of the {kind}: {_share(value)}{_against(against)}{advice}"
+    return f"{text}{_against(against)}{advice}"
 
 
-def _share(value: float | None, reference: str = "deflections") -> str:
+def _share(value: float | None, reference: str = "deflections", *, about: bool = False) -> str:
     if value is None:
         return "unknown"
     if value > 1:
         return f"may exceed 100 % of the {reference} (a rough estimate)"
+    if about and value:
+        return f"about {100 * value:.1g} % of the {reference}"
     return f"{100 * value:.2g} % of the {reference} or less" if value else "none"
 
 
@@ -265,8 +274,9 @@ def run_errors(
     *,
     solved: IntegrationError,
     at_rest: Callable[[], RestErrors] | None = None,
-    compare: Callable[[], ShapeComparison | None] = lambda: None,
+    compare: Callable[[bool], Comparison] | None = None,
     why: str = "",
+    rtol: float = 0.0,
 ) -> RunErrors:
     """Compute or estimate the errors of model and shapes of a motion.
 
@@ -279,10 +289,12 @@ def run_errors(
     at_rest
         Function that computes the errors of an arm at rest; None if they cannot be computed.
     compare
-        Function that compares the motion with motions of arms with more shapes. If the function
-        returns None, the error is estimated instead.
+        Function that compares the motion with motions of better arms; its argument is whether to
+        compute the error of the theory too. If None, the errors are estimated.
     why
         Why the errors of model and shapes cannot be estimated; empty if they can.
+    rtol
+        Estimated error of the theory from which it is computed.
     """
     tips = {part.name: tip_deflection(model, part, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
@@ -300,15 +312,8 @@ def run_errors(
     reasons = {
         part.name: why_fixed(part) for part in flexible_links(model) if part.name in deflected
     }
-    compared = None
-    if not any(reasons.values()):
-        try:
-            compared = compare()
-        except FlexarmError as error:  # an arm with more shapes cannot be simulated
-            why = f"the runs with more shapes failed: {error}"
-    why = "" if compared is not None else why
-    compared_links = [part for part in flexible_links(model) if can_grow(part) and not why]
-    corrections = RicherArm(model).deviations(motion) if compared_links else {}
+    grown = [part for part in flexible_links(model) if can_grow(part) and not why]
+    corrections = RicherArm(model).deviations(motion) if grown else {}
 
     def relative(name: str, cause_: str) -> float:
         displacement = (
@@ -316,12 +321,17 @@ def run_errors(
         )
         return min(displacement / deflected[name], LARGEST_ERROR)
 
-    pairs = zip(flexible_links(model), validity.links, strict=True)
+    compared = None
+    if compare is not None and not any(reasons.values()):
+        sections = [relative(name, "section") + relative(name, "theory") for name in deflected]
+        theory = not is_complete(model) and (bool(why) or max(sections) > rtol)
+        try:
+            compared, why = compare(theory), ""
+        except FlexarmError as error:  # a better arm cannot be simulated
+            why = f"the runs of better arms failed: {error}"
     parts = {
-        link.link: _parts(part, link, relative)
-        | ({} if compared is None else {"stiffness": 0.0})
-        | ({"theory": None} if why else {})
-        for part, link in pairs
+        link.link: _parts(part, link, relative, compared) | ({"theory": None} if why else {})
+        for part, link in zip(flexible_links(model), validity.links, strict=True)
         if link.link in deflected
     }
     model_error = {name: _sum(errors) for name, errors in parts.items()}
@@ -330,11 +340,8 @@ def run_errors(
     cause = PARTS[main_part] if parts[worst][main_part] is not None else why
     fixed = {name: f"{name}: {text}" for name, text in reasons.items() if text}
     cause, why = cause or fixed.get(worst, UNKNOWN), why or next(iter(fixed.values()), "")
-    shapes = (
-        None
-        if why
-        else max(relative(part.name, "shapes") for part in compared_links if part.name in deflected)
-    )
+    shapes = None if why else max(relative(part.name, "shapes") for part in grown
+                                  if part.name in deflected)  # fmt: skip
     return replace(
         exact, model=model_error[worst], shapes=shapes if compared is None else compared.error,
         parts=parts[worst], why=why, cause=cause, compared=compared, estimated=compared is None,
@@ -386,14 +393,21 @@ def _at_rest(
 
 
 def _parts(
-    part: LinkModel, link: LinkValidity, relative: Callable[[str, str], float]
+    part: LinkModel,
+    link: LinkValidity,
+    relative: Callable[[str, str], float],
+    compared: Comparison | None,
 ) -> dict[str, float | None]:
-    return {
-        "theory": 0.0 if part.exact is not None and can_grow(part) else link.model_error,
-        "stiffness": relative(link.link, "stiffness"),
-        "section": relative(link.link, "section"),
-        "strain": link.strain or 0.0,
-    }
+    """Return the parts of a link's model error, computed where a better arm was simulated."""
+    parts = {name: relative(link.link, name) for name in ("theory", "stiffness", "section")}
+    if compared is not None:
+        parts["stiffness"] = 0.0  # its shapes are among those that were added
+    if compared is not None and compared.model is not None:
+        exact = part.exact is not None
+        parts |= {"theory": 0.0 if exact else compared.model}
+        parts |= {"section": compared.model if exact else 0.0}
+    unknown: dict[str, float | None] = {} if part.body.sectioned else {"theory": None}
+    return {**parts, "strain": link.strain or 0.0} | unknown
 
 
 def _sum(parts: dict[str, float | None]) -> float | None:

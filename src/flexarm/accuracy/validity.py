@@ -7,10 +7,7 @@ from typing import Literal
 import numpy as np
 
 from flexarm.accuracy.constants import (
-    LINEAR_ERROR,
     LINEAR_SLOPE,
-    MODEL_ERROR,
-    NODE_ERROR,
     QUARTIC_SHARE,
     SERIES_SLOPE,
     SHORTENING,
@@ -47,9 +44,6 @@ class LinkValidity:
         Largest shortening of the axis by bending, relative to the link's length.
     quartic_share
         Largest share of the elastic energy beyond linear theory.
-    model_error
-        Error of the model at that slope, relative to the range of the deflections; None beyond the
-        measured slopes.
     """
 
     link: str
@@ -59,7 +53,6 @@ class LinkValidity:
     strain_of: Literal["fibre"]
     shortening: float
     quartic_share: float
-    model_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,9 +63,6 @@ class Validity:
     ----------
     slope, strain, shortening, quartic_share
         Largest values of all flexible links; strain is None if unknown for all links.
-    model_error
-        Largest error of the links' models at their slopes, relative to the range of the
-        deflections; None beyond the measured slopes.
     links
         Largest values of each flexible link.
     warnings
@@ -83,7 +73,6 @@ class Validity:
     strain: float | None
     shortening: float
     quartic_share: float
-    model_error: float | None
     links: tuple[LinkValidity, ...]
     warnings: tuple[str, ...]
 
@@ -97,13 +86,11 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
     links = tuple(_of_link(model, part, t, q) for part in flexible_links(model))
     slope = max((link.slope for link in links), default=0.0)
     strains = [link.strain for link in links if link.strain is not None]
-    errors = [link.model_error for link in links if link.model_error is not None]
     return Validity(
         slope=slope,
         strain=max(strains, default=None),
         shortening=max((link.shortening for link in links), default=0.0),
         quartic_share=max((link.quartic_share for link in links), default=0.0),
-        model_error=max(errors, default=0.0) if len(errors) == len(links) else None,
         links=links,
         warnings=(
             *(
@@ -129,15 +116,6 @@ def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
     return sentences
 
 
-def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | None:
-    """Return the relative error of a link's model at a slope, or None beyond measured slopes."""
-    if part.exact is not None:
-        start, growth = NODE_ERROR[min(part.exact.excess, max(NODE_ERROR))]
-        return start + growth * slope if slope <= STEEPEST_SLOPE else None
-    table = MODEL_ERROR if stiffening else LINEAR_ERROR
-    return next((error for limit, error in table if slope <= limit), None)
-
-
 def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     """Return a sentence on the limits that a link exceeded; empty if none."""
     exact = part.exact is not None
@@ -160,11 +138,9 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
         if exact:
             remedy = "Rotations are near gimbal lock. Split the link in two."
         elif not stiffening:
-            remedy = "Errors exceed 0.1 % (14 % at slopes of 0.01). Switch stiffening on."
-        elif link.slope > MODEL_ERROR[-1][0]:
-            remedy = "The error at such slopes was not measured. Split the link in two."
+            remedy = "Linear theory leaves out geometric stiffening. Switch stiffening on."
         else:
-            remedy = "Errors are 0.4 to 2 % of the deflections. Split the link in two."
+            remedy = "Higher orders in the deflections are left out. Split the link in two."
         remedies.insert(0, remedy)
     if not exceeded:
         return ""
@@ -184,8 +160,8 @@ def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
         )
     elif not stiff and link.slope > LINEAR_SLOPE:
         sentences.append(
-            f"its tip turns by {link.slope:.2g} > {LINEAR_SLOPE:.2g} rad, where errors of linear "
-            "theory exceed 0.1 %. Split it into several bodies, or model it as beams."
+            f"its tip turns by {link.slope:.2g} > {LINEAR_SLOPE:.2g} rad, too far for linear "
+            "theory. Split it into several bodies, or model it as beams."
         )
     if (link.strain or 0.0) > YIELD_STRAIN:
         sentences.append(
@@ -210,7 +186,7 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     slope = float(slopes[k])
     return LinkValidity(
         part.name, slope, float(t[k]), None if math.isnan(strain) else strain, "fibre", shortening_,
-        quartic_share, _model_error(part, slope, stiffening=model.stiffening),
+        quartic_share,
     )  # fmt: skip
 
 
@@ -219,10 +195,9 @@ def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
     angles, part = body.tip_angles(q), body.part
     k = int(np.argmax(angles))
     slope = float(angles[k])
-    error = _model_error(part, slope, stiffening=False)
     strain = float(body.largest_strain(q).max())
     known_strain = None if math.isnan(strain) else strain
-    return LinkValidity(part.name, slope, float(t[k]), known_strain, "fibre", 0.0, 0.0, error)
+    return LinkValidity(part.name, slope, float(t[k]), known_strain, "fibre", 0.0, 0.0)
 
 
 def _block(

@@ -10,8 +10,7 @@ from flexarm.accuracy.constants import MORE_SHAPES
 from flexarm.accuracy.defect import Motion
 from flexarm.accuracy.frequencies import FrequencyErrors
 from flexarm.accuracy.integration import IntegrationError
-from flexarm.accuracy.richer import enriched, why_not_refined
-from flexarm.accuracy.slender import section_errors
+from flexarm.accuracy.richer import enriched, is_complete, why_not_refined
 from flexarm.accuracy.stated import RestErrors, RunErrors, run_errors
 from flexarm.accuracy.validity import validity
 from flexarm.arguments import (
@@ -51,6 +50,11 @@ class Steps:
         """Return the error of a quantity caused by too few shapes of the original arm."""
         return np.abs(value - self.active) + np.abs(self.active - self.active_coarser)
 
+    def beyond(self, other: "Steps") -> Array:
+        """Return the difference from a quantity's value by another theory, with its own error."""
+        change, coarser = self.active - other.active, self.active_coarser - other.active_coarser
+        return np.abs(change) + np.abs(change - coarser)
+
     def stiffness(self) -> Array:
         """Return the error of a quantity caused by elastic directions without shapes."""
         coarser = (self.full - self.full_coarser) - (self.active - self.active_coarser)
@@ -66,8 +70,9 @@ class RefinedArm:
         The arm as given and its state.
     held
         Names of the held joints.
-    exact
-        Whether links are geometrically exact beams, regardless of the given arm's theory.
+    complete
+        Whether links are geometrically exact beams with shear and rotary inertia, as far as these
+        are known; else they have the given arm's theory.
     push
         Generalised forces of inputs and drive trains, by which joints that are not held are in
         balance, (n,).
@@ -79,10 +84,10 @@ class RefinedArm:
         point: OperatingPoint,
         held: Set[str],
         *,
-        exact: bool,
+        complete: bool,
         push: Array | None = None,
     ) -> None:
-        self.refined = enriched(model, MORE_SHAPES, exact=exact)
+        self.refined = enriched(model, MORE_SHAPES, complete=complete)
         self.model = self.refined.model
         self.point, self.held = point, held
         self.base = frozenset(range(6 if model.floats else 0))  # coordinates of a free base, held
@@ -147,21 +152,23 @@ def rest_errors(
         raise FlexarmError(reason)
     names = [part.name for part in flexible_links(model)]
 
-    def refine_by(*, exact: bool) -> tuple[RefinedArm, Steps]:
-        refined = RefinedArm(model, point, held, exact=exact, push=push)
+    def refine_by(*, complete: bool) -> Steps:
+        refined = RefinedArm(model, point, held, complete=complete, push=push)
 
         def tips(without: Set[int]) -> Array:
             return _tip_displacements(refined.model, refined.state(without, balanced=True).q, names)
 
-        return refined, refined.steps(tips)
+        return refined.steps(tips)
 
-    exact_arm, exact_steps = refine_by(exact=True)
-    model_steps = exact_steps if model.link_theory == "exact" else refine_by(exact=False)[1]
+    best = refine_by(complete=True)
+    own = best if is_complete(model) else refine_by(complete=False)
+    beyond = best.beyond(own)
+    is_exact = model.link_theory == "exact"
     rows = {
-        "shapes": model_steps.shapes(_tip_displacements(model, point.q, names)),
-        "theory": np.abs(exact_steps.active - model_steps.active),
-        "stiffness": exact_steps.stiffness(),
-        "section": _shear_displacements(exact_arm, names),
+        "shapes": own.shapes(_tip_displacements(model, point.q, names)),
+        "theory": np.zeros_like(beyond) if is_exact else beyond,
+        "stiffness": best.stiffness(),
+        "section": beyond if is_exact else np.zeros_like(beyond),
     }
     largest = {cause: deflections.max(axis=1).tolist() for cause, deflections in rows.items()}
     return RestErrors(
@@ -197,18 +204,6 @@ def run_rest_errors(run: RunData) -> RestErrors:
     reference_attitude = run.reference_attitudes[-1] if model.attitudes else None
     point = OperatingPoint(run.q[-1], run.v[-1], u, float(run.t[-1]), reference_attitude)
     return rest_errors(model, point, held_joints, push)
-
-
-def _shear_displacements(arm: RefinedArm, names: Sequence[str]) -> Array:
-    """Estimate the shear displacement of each tip at rest, to first order [m], (links, 3)."""
-    without = frozenset(arm.refined.left_out)
-    point = arm.state(without, balanced=True)
-    _, columns = arm.columns(arm.held, without | arm.base)
-    stiffness = arm.tangent.matrices(point, np.zeros(arm.model.size)).stiffness
-    load = columns.T @ section_errors(arm.model)[0] @ point.q
-    displacement = columns @ np.linalg.lstsq(columns.T @ stiffness @ columns, load)[0]
-    tips = (_tip_displacements(arm.model, q, names) for q in (point.q + displacement, point.q))
-    return np.abs(np.subtract(*tips))
 
 
 def _tip_displacements(model: Model, q: Array, names: Sequence[str]) -> Array:
@@ -250,26 +245,19 @@ def frequency_errors(
     shapes = np.array([shape for _, shape in modes]).reshape(-1, model.size).T
     sizes = np.abs([value for value, _ in modes])
 
-    def refine_by(*, exact: bool) -> tuple["_RefinedModes", Steps]:
-        arm = RefinedArm(model, point, {axis.name for axis in model.axes}, exact=exact)
-        modes = _RefinedModes(arm, locked, shapes, balanced)
-        return modes, arm.steps(modes.frequencies)
+    def refine_by(*, complete: bool) -> Steps:
+        arm = RefinedArm(model, point, {axis.name for axis in model.axes}, complete=complete)
+        return arm.steps(_RefinedModes(arm, locked, shapes, balanced).frequencies)
 
     try:
-        exact_modes, exact_steps = refine_by(exact=True)
-        model_steps = exact_steps if model.link_theory == "exact" else refine_by(exact=False)[1]
+        best = refine_by(complete=True)
+        own = best if is_complete(model) else refine_by(complete=False)
     except FlexarmError:
         return unknown
-    theory = (
-        np.abs(exact_steps.active - model_steps.active)
-        + exact_steps.stiffness()
-        + exact_modes.sheared * exact_steps.active
-    )
+    theory = best.beyond(own) + best.stiffness()
     slowest = np.where(sizes > 0, sizes, np.nan)
     rounding = len(sizes) * np.finfo(float).eps * (sizes.max(initial=0.0) / slowest) ** 2
-    columns = np.array(
-        [theory / exact_steps.full, model_steps.shapes(sizes) / exact_steps.full, rounding]
-    ).T
+    columns = np.array([theory / best.full, own.shapes(sizes) / best.full, rounding]).T
     return tuple(
         FrequencyErrors(row[0], row[1], row[2])
         if value.imag > 0 and np.all(np.isfinite(row))
@@ -296,7 +284,6 @@ class _RefinedModes:
     def __init__(self, arm: RefinedArm, locked: Set[str], shapes: Complex, balanced: bool) -> None:
         self.arm, self.locked, self.balanced = arm, locked, balanced
         self.shapes = arm.refined.placed(shapes)
-        self.sheared = np.zeros(shapes.shape[1])  # relative error of frequencies by shear, (k,)
 
     def frequencies(self, without: Set[int]) -> Array:
         """Compute the frequencies of the matching modes [rad/s], NaN without a match, (k,)."""
@@ -308,8 +295,6 @@ class _RefinedModes:
         result = np.full(self.shapes.shape[1], np.nan)
         if not len(values):
             return result
-        shear_compliance, rotary_inertia = section_errors(self.arm.model)
-        estimates_shear = without == set(self.arm.refined.left_out)
         for k, shape in enumerate(self.shapes.T):
             weight = np.abs(modes.conj().T @ linear.mass @ shape) ** 2
             weight[solution.values.imag <= 0] = 0.0
@@ -319,15 +304,7 @@ class _RefinedModes:
                 shape.conj() @ linear.mass @ shape
             ):
                 continue
-            result[k], mode = values[closest], modes[:, closest]
-            if estimates_shear:
-                compliance_share, inertia_share = (
-                    np.real(mode.conj() @ matrix @ mode)
-                    for matrix in (shear_compliance, rotary_inertia)
-                )
-                self.sheared[k] = 1 - 1 / np.sqrt(
-                    1 + compliance_share / values[closest] ** 2 + inertia_share
-                )
+            result[k] = values[closest]
         return result
 
 

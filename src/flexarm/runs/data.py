@@ -19,7 +19,7 @@ from flexarm.spatial import Array, Inertia
 if TYPE_CHECKING:
     from flexarm.accuracy.defect import Motion
     from flexarm.accuracy.integration import IntegrationError
-    from flexarm.accuracy.stated import RestErrors, RunErrors, ShapeComparison
+    from flexarm.accuracy.stated import Comparison, RestErrors, RunErrors
     from flexarm.accuracy.validity import Validity
 
 CARRIED = "the tip captures or lets go of a body. Compare with a run of an arm with more shapes."
@@ -284,7 +284,7 @@ class RunData:
         estimates = run_errors(
             self.model, self.motion, self.validity, solved=self._solved(),
             at_rest=None if self.at_rest is None else partial(self.at_rest, self),
-            compare=self._compared, why=why,
+            compare=self._compare if self._compares else None, why=why, rtol=self.rtol,
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(estimates, model=None, parts=estimates.parts | {"theory": None})
@@ -309,20 +309,25 @@ class RunData:
             steps=self.statistics.steps, balance=max(self.balance_errors.values()),
         )  # fmt: skip
 
-    def _compared(self) -> "ShapeComparison | None":
-        """Compute the error of the shapes by runs of richer arms; None if there are none."""
+    @property
+    def _compares(self) -> bool:
+        """Whether errors are computed by runs of better arms."""
+        repetition = self.repetition
+        return self.judged == "computed" and repetition is not None and bool(repetition.other)
+
+    def _compare(self, theory: bool) -> "Comparison":
+        """Compute the error of the shapes, and of the links' theory, by runs of better arms."""
         from flexarm.accuracy.stated import compare
 
-        repetition = self.repetition
-        if self.judged != "computed" or repetition is None or repetition.other is None:
-            return None
-        simulate_other = repetition.other
+        assert self.repetition is not None
+        simulate_other = self.repetition.other
+        assert simulate_other is not None
 
         def simulate(model: Model) -> "tuple[Motion, Array]":
             run = simulate_other(model)
             return run.motion, run.tip
 
-        return compare(self.model, self.motion, self.tip, self.rtol, simulate)
+        return compare(self.model, self.motion, self.tip, self.rtol, simulate, theory=theory)
 
     @cached_property
     def missed(self) -> str:

@@ -14,9 +14,6 @@ SHORT_RUN, TIMED = 0.1, 0.01
 REFERENCE_MODES = 8
 COMPARED_MODES = 3  # compared elastic modes per plane of bending, which motions excite
 LEAST_WANT, MOST_WANT = 1e-6, 0.5  # smallest and largest error that a user may request
-# Error of second-order theory beyond measured slopes: SERIES_ERROR times the squared slope, and in
-# undamped motions, whose phase errors accumulate, UNDAMPED_FACTOR times as much.
-SERIES_ERROR, UNDAMPED_FACTOR = 2.0, 5.0
 
 # Search for shape functions and a tolerance
 SHAPE_RTOL = 1e-5  # largest rtol of the runs, far below the differences between shapes

@@ -43,9 +43,7 @@ from flexarm.studies.constants import (
     LEAST_WANT,
     MOST_COORDINATES,
     MOST_WANT,
-    SERIES_ERROR,
     TRIALS,
-    UNDAMPED_FACTOR,
 )
 from flexarm.studies.shape_search import Answer, ShapeRuns, ShapeSearch, differences
 from flexarm.units import quantity
@@ -109,10 +107,8 @@ class Convergence(Summarised):
     slope
         Largest slope of a link in the run.
     model_error
-        Error of the bending theory at the largest slope, relative to the range of the deflections;
-        for exact links the error of the quadrature. It was measured by comparison with the exact
-        beam; for larger slopes it is 2 slope^2, or 10 slope^2 for undamped links, whose phase
-        errors accumulate. None, for unknown, in models without stiffening.
+        Estimated error of the bending theory, relative to the range of the deflections: of linear
+        links against exact ones. 0 for exact links; None if unknown.
     stretch
         Change of the tip deflections, relative to their range, due to one more axial shape function
         in links that state EA; None if no link states EA, or if the run ended early.
@@ -244,7 +240,7 @@ def converge(
     say("one more stretch shape")
     result = Convergence(
         arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
-        _model_error(arm, best), _stretch(arm, given_run, runs), tuple(rows), answer, (),
+        best.errors.parts["theory"], _stretch(arm, given_run, runs), tuple(rows), answer, (),
     )  # fmt: skip
     return replace(result, advice=tuple(advice(result, arm)))
 
@@ -279,7 +275,7 @@ def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
     result = Convergence(
         arm.name, search.runs.t_end, search.want, search.error(arm) if answer else None, None,
         differences(given_run, best) if finished else {}, False, best.validity.slope,
-        _model_error(arm, best), None, tuple(rows), answer, (),
+        best.errors.parts["theory"], None, tuple(rows), answer, (),
     )  # fmt: skip
     return replace(result, advice=tuple(advice_on_want(result)))
 
@@ -306,18 +302,6 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
         if pose == "start":
             rate, _ = free.fastest_rate()
     return result, rate
-
-
-def _model_error(arm: Arm, run: Run) -> float | None:
-    """Return the beam theory's error in a run, relative to the range of the tip deflections.
-
-    Return None if it is unknown because the model has no geometric stiffening.
-    """
-    validity = run.validity
-    if validity.model_error is not None or not run.model.stiffening:
-        return validity.model_error
-    damped = any(link.damped for link in arm.links if link.flexible)
-    return SERIES_ERROR * validity.slope**2 * (1.0 if damped else UNDAMPED_FACTOR)
 
 
 def _stretch(arm: Arm, given_run: Run, runs: ShapeRuns) -> float | None:
