@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from flexarm.integrate.methods import METHODS
 from flexarm.io.model_file import change_arm, loads
 from flexarm.model import build
 from flexarm.runs.run import Run
+from tests.accuracy.test_stated import PENDULUM
 from tests.integrate.damped_arms import FRICTION, HOLDING, LINKS, changed, error, task_of
 from tests.integrate.promise import (
     LAST,
@@ -32,6 +34,7 @@ from tests.physics.cases import campaign_if
 from tests.physics.random_arms import late_arm, random_arm
 from tests.physics.test_carriage import railed
 
+SOFT = Path(__file__).with_name("soft_damped.json")
 # Links that vibrate undamped behind a slow joint that is damped: one pushed out of its hub, so that
 # its frequencies change, and a stiff one.
 PUSHED_OUT = """
@@ -249,6 +252,66 @@ def held_by_an_integral() -> Motion:
 )
 def test_arms_on_servos_keep_the_tolerance(make: Callable[[], Motion], rtol: float) -> None:
     assert outcome(*closely(make), "etd4", rtol).worst < 1
+
+
+SWINGS = """
+flexarm: 1
+name: swings
+gravity: [0, -9.81, 0]
+links: [LINK, LINK]
+"""
+RIGID = (
+    "{joint: {kind: revolute, actuation: free}, length: 1,"
+    " body: {mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1]}}"
+)
+FLEXIBLE = (
+    "{joint: {kind: revolute, actuation: free}, length: 1, damping: 0.005, section:"
+    " {mass_per_length: 1, EIz: 100}, shapes: {kind: loaded, bending_y: 2, bending_z: 0}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("link", "method", "rtol"),
+    [
+        (RIGID, "dop853", 1e-2),
+        (RIGID, "dop853", 1e-3),
+        pytest.param(FLEXIBLE, "etd4", 1e-3, marks=pytest.mark.campaign),
+    ],
+)
+def test_auto_keeps_the_tolerance_where_errors_grow(link: str, method: str, rtol: float) -> None:
+    """A double pendulum magnifies the errors of 10 s some hundred times."""
+    arm = loads(SWINGS.replace("LINK", link))
+    options: dict[str, Any] = {"t_end": 10, "dt": 0.1, "errors": "off"}
+    truth = flexarm.simulate(arm, method="dop853", rtol=1e-12, **options)
+    careless = flexarm.simulate(arm, method=method, rtol=rtol, **options)
+    run = flexarm.simulate(arm, rtol=rtol, **options)
+    assert error_of_joints(careless, truth) > 5 * rtol
+    assert error_of_joints(run, truth) < rtol
+    assert "the motion or a balance was off by more than" in run.why
+
+
+def test_auto_keeps_the_tolerance_of_two_thousand_swings() -> None:
+    arm = loads(PENDULUM)
+    run, truth = (
+        flexarm.simulate(arm, t_end=5000, dt=100, rtol=rtol, errors="off") for rtol in (1e-3, 1e-9)
+    )
+    assert error_of_joints(run, truth) < 1e-3
+
+
+def error_of_joints(run: Run, truth: Run) -> float:
+    """Return the largest error of a joint angle over its range."""
+    joints = list(run.model.scales)
+    apart = np.abs(run.q[:, joints] - truth.q[:, joints]).max(axis=0)
+    return float((apart / np.ptp(truth.q[:, joints], axis=0)).max())
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("rtol", [1e-3, 1e-4, 1e-6])
+def test_auto_keeps_the_tolerance_of_a_soft_arm_that_whirls(rtol: float) -> None:
+    """Its slopes reach 2.25 rad: the error estimate of etd4 is a hundred times too small."""
+    arm = loads(SOFT.read_text())
+    moved = Motion(0, arm, {}, None)
+    assert outcome(*closely(lambda: moved), "auto", rtol).worst < 1
 
 
 def wound_past_a_corner() -> Motion:

@@ -120,6 +120,11 @@ MOST_REFINEMENTS, ERROR_MARGIN = 8, 2.0
 # Tolerance of a solution over the tolerance of the solution that it is compared with; largest
 # order reduction of a method on stiff equations.
 CLOSER_FACTOR, ORDER_LOSS = 30, 2
+# A run is compared with its repetition if the error of its energy balance times the radians that
+# joints turn exceeds DOUBTFUL_PHASE times rtol: a relative error e of a swing's energy shifts its
+# phase by about e/2 per radian, and unstable motion magnifies it.  A repetition is believed to have
+# 1/CLOSER_FACTOR of the measured error, with DOUBTFUL_RATIO as a margin for methods of low order.
+DOUBTFUL_PHASE, DOUBTFUL_RATIO = 0.1, 2.0
 AUDIT_BALANCE = 1e-8  # error of the energy balance in an audited run, over the energy exchanged
 
 # Cost of a run

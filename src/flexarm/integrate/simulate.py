@@ -9,6 +9,7 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
+from flexarm.accuracy.constants import REPEATED_SECONDS
 from flexarm.arguments import FormulationName, MethodName, WithUnit
 from flexarm.arm import Arm
 from flexarm.errors import LongRun, SimulationError
@@ -24,10 +25,12 @@ from flexarm.integrate.choice.choose import (
     solution,
     with_phases,
 )
-from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.choice.halving import difference, solve_in_equal_steps
 from flexarm.integrate.constants import (
     AUDIT_BALANCE,
     CLOSER_FACTOR,
+    DOUBTFUL_PHASE,
+    DOUBTFUL_RATIO,
     MOST_INTERVAL_PARTS,
     ORDER_LOSS,
     TIGHTEST_RTOL,
@@ -152,6 +155,8 @@ class Simulation:
         Sample times [s].
     acting
         Wrenches of time and state, whose unit wrenches the arm contains.
+    audited
+        Whether the motion is solved again where it may miss the tolerance.
 
     Attributes
     ----------
@@ -169,9 +174,16 @@ class Simulation:
     """
 
     def __init__(
-        self, equation: Equation, options: RunOptions, times: Array, acting: tuple[Acting, ...]
+        self,
+        equation: Equation,
+        options: RunOptions,
+        times: Array,
+        acting: tuple[Acting, ...],
+        *,
+        audited: bool = True,
     ) -> None:
         self.equation, self.options, self.times, self.acting = equation, options, times, acting
+        self.audited = audited
         self.model, self.automatic = equation.model, options.method == "auto"
         if acting:
             refuse_laws(acting, self.model)
@@ -333,8 +345,13 @@ class Simulation:
             return keep(build_run, solve(initial, options.progress, self.law, on_block))
 
         requested = self.method.name, self.tolerance
-        if self.automatic and self.law is None and self.model.floats:
-            run, solution, self.tolerance = solve_until_kept(self.tolerance, solved)
+        if self.automatic and self.audited and self.law is None:
+            run, solution, self.tolerance = solve_until_kept(
+                self.tolerance,
+                solved,
+                lambda first, second: difference(first, second, task),
+                lambda run: by_count(task, METHODS[run.method], run.statistics.steps),
+            )
         else:
             run, solution = solved(self.tolerance)
         self.method = METHODS[run.method]
@@ -368,6 +385,7 @@ class Simulation:
             method=self.method.name,
             rtol=self.tolerance / CLOSER_FACTOR,
             energy_audit=False,
+            audited=False,
         )
 
     def _other(self, model: Model) -> Run:
@@ -388,11 +406,12 @@ class Simulation:
         )
         return self._repeated(equation, control=law)
 
-    def _repeated(self, equation: Equation, **changes: Any) -> Run:
+    def _repeated(self, equation: Equation, *, audited: bool = True, **changes: Any) -> Run:
         options = replace(self.options, allow_long=True, progress=None, live=None, **changes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LongRun)
-            return _whole(Simulation(equation, options, self.times, self.acting).run())
+            simulation = Simulation(equation, options, self.times, self.acting, audited=audited)
+            return _whole(simulation.run())
 
     def _run_of(self, task: InitialValueProblem, previous: Run | None, solution: Solution) -> Run:
         """Return the run up to the end of a solution of its last phase."""
@@ -538,13 +557,19 @@ def refuse_inputs(
 
 
 def solve_until_kept(
-    tolerance: float, solve: Callable[[float], Solved]
+    tolerance: float,
+    solve: Callable[[float], Solved],
+    difference: Callable[[Solution, Solution], float],
+    seconds: Callable[[Run], float],
 ) -> tuple[Run, Solution, float]:
-    """Solve a motion, tightening the tolerance while momentum drifts by more than ``rtol``.
+    """Solve a motion at ever smaller tolerances until it keeps the requested one.
 
-    Errors of a free base are scaled by the length of the arm.  The base may move far less, and then
-    steps within the tolerance need not conserve momentum.  The repetition ends where a smaller
-    tolerance does not halve the drift, which then is not due to the integration.
+    The first solution shows by its balances whether errors live and grow: it is compared with a
+    solution at a 30th of the tolerance if a balance is off by more than ``rtol``, or if an error of
+    the energy, as an error of frequency, may have changed the phase of the joints' motion by that.
+    Further solutions follow while the last difference is too large for its 30th to keep ``rtol``.
+    The repetition ends where a smaller tolerance halves neither difference nor balances: their
+    errors are not due to the integration then.
 
     Parameters
     ----------
@@ -552,6 +577,10 @@ def solve_until_kept(
         First tolerance.
     solve
         Function that solves the motion at a tolerance.
+    difference
+        Function that returns the largest difference of two solutions, relative to their ranges.
+    seconds
+        Function that returns the CPU time of a run by counted operations [s].
 
     Returns
     -------
@@ -560,9 +589,15 @@ def solve_until_kept(
         last complete ones, marked as interrupted.
     """
     run, solution = solve(tolerance)
+    last = np.inf
     while run.status != "interrupted" and tolerance / CLOSER_FACTOR >= TIGHTEST_RTOL:
-        drift = run.momentum_balance or 0.0
-        if drift <= run.rtol:
+        off_balance = max(run.balance_errors.values())
+        doubtful = (
+            run.energy_balance * _radians(run) > DOUBTFUL_PHASE * run.rtol
+            if last == np.inf
+            else DOUBTFUL_RATIO * last > CLOSER_FACTOR * run.rtol
+        )
+        if off_balance <= run.rtol and not (doubtful and seconds(run) <= REPEATED_SECONDS):
             break
         try:
             repeated, repeated_solution = solve(tolerance / CLOSER_FACTOR)
@@ -573,12 +608,25 @@ def solve_until_kept(
         if ending.status == "interrupted":  # the last complete solution remains
             run, solution = replace(run, **asdict(ending)), replace(solution, ending=ending)
             break
-        repeated_drift = repeated.momentum_balance or 0.0
-        if repeated_drift < drift:
-            run, solution, tolerance = repeated, repeated_solution, tolerance / CLOSER_FACTOR
-        if repeated_drift > drift / 2:
+        off = difference(solution, repeated_solution)
+        if max(off, off_balance) <= run.rtol:
             break
+        repeated_balance = max(repeated.balance_errors.values())
+        if repeated_balance < off_balance or off > run.rtol:
+            run, solution, tolerance = repeated, repeated_solution, tolerance / CLOSER_FACTOR
+        if not (run.rtol < off <= last / 2 or repeated_balance <= off_balance / 2):
+            break
+        last = off
     return run, solution, tolerance
+
+
+def _radians(run: Run) -> float:
+    """Return how far joints and base move on their way, relative to their scales, at least 1."""
+    ways = [
+        float(np.trapezoid(np.abs(run.v[:, k]), run.t)) / scale
+        for k, scale in run.model.scales.items()
+    ]
+    return max([1.0, *ways])
 
 
 def closer_because(method: str, requested: float, run: Run, tolerance: float) -> str:
@@ -587,5 +635,5 @@ def closer_because(method: str, requested: float, run: Run, tolerance: float) ->
         return ""
     return (
         f"; by {run.method} at a tolerance of {tolerance:.1e}, since by {method} at "
-        f"{requested:.1e} the momentum drifted by more than {run.rtol:g} of its exchange"
+        f"{requested:.1e} the motion or a balance was off by more than {run.rtol:g}"
     )

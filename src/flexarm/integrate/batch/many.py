@@ -41,7 +41,15 @@ from flexarm.integrate.batch.variations import (
     row_count,
     row_of,
 )
-from flexarm.integrate.choice.choose import Effort, choose, consider, preparation, solution
+from flexarm.integrate.choice.choose import (
+    Effort,
+    by_count,
+    choose,
+    consider,
+    preparation,
+    solution,
+)
+from flexarm.integrate.choice.halving import difference
 from flexarm.integrate.constants import ESTIMATED_RUNS, PORTION_RUNS
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.method import Method
@@ -376,7 +384,12 @@ def _keep_momentum(runs: Runs, k: int, results: RunArrays) -> None:
         repeated = solve(new_state(task, tighter_method, tolerance))
         return run_of(task, tighter_method, repeated, task.rtol, run.why), repeated
 
-    best, closest, tolerance = solve_until_kept(task.rtol, solved)
+    best, closest, tolerance = solve_until_kept(
+        task.rtol,
+        solved,
+        lambda first, second: difference(first, second, task),
+        lambda run: by_count(task, METHODS[run.method], run.statistics.steps),
+    )
     if best.status == "interrupted":
         raise KeyboardInterrupt(best.reason)
     if tolerance != task.rtol:

@@ -118,10 +118,10 @@ def _error(
     same_status = coarser.ending.status == finer.ending.status
     if ratio < 1.2 or not same_status or abs(coarser.times[-1] - finer.times[-1]) > 2 * step:
         return np.inf
-    return float(_difference(coarser, finer, task) / (ratio**order - 1))
+    return float(difference(coarser, finer, task) / (ratio**order - 1))
 
 
-def _difference(first: Solution, second: Solution, task: InitialValueProblem) -> float:
+def difference(first: Solution, second: Solution, task: InitialValueProblem) -> float:
     """Return the largest difference of two solutions, over all scaled quantities and energies."""
     measures, attitudes = task.measures, task.equation.model.attitudes
     n, actuators = task.equation.model.size, task.motion.actuators
