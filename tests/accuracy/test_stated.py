@@ -9,7 +9,7 @@ import pytest
 
 import flexarm
 from flexarm.accuracy.integration import IntegrationError
-from flexarm.accuracy.stated import Comparison, RunErrors
+from flexarm.accuracy.stated import RicherRuns, RunErrors
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
 from flexarm.runs.run import Run
@@ -330,7 +330,7 @@ def test_what_the_tip_is_off_is_told_and_whether_the_steps_converge() -> None:
         0.02,
         IntegrationError(1e-5),
         {"theory": 0.0},
-        compared=Comparison(0.02, 3e-3, False),
+        compared=RicherRuns(0.02, 3e-3, False),
     )
     shapes = found.lines(against=False)[1]
     assert shapes.startswith("error of the shapes: 2 % of the deflections or less, 3 mm at the tip")

@@ -25,7 +25,7 @@ from flexarm.spatial import Array
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RicherRuns:
     """Errors of a run by comparison with runs of better arms.
 
     Attributes
@@ -56,7 +56,7 @@ def compare(
     simulate: Callable[[Model], tuple[Motion, Array]],
     *,
     theory: bool,
-) -> Comparison:
+) -> RicherRuns:
     """Compute the error of a motion from the motions of better arms.
 
     Shapes are added in two steps. The error is the change by the first step plus twice the change
@@ -101,7 +101,7 @@ def compare(
         )
         largest, by_theory = max(largest, first + 2 * last), max([by_theory, *beyond])
         converged &= last <= max(CONVERGENT_RATIO * first, rtol)
-    return Comparison(largest, off, converged, by_theory if theory else None)
+    return RicherRuns(largest, off, converged, by_theory if theory else None)
 
 
 def _largest(rows: Array) -> float:
@@ -164,7 +164,7 @@ class RunErrors:
     cause
         Reason why the error of the model is unknown, or way to reduce the error.
     compared
-        Comparison with arms with more shapes; None if there was no comparison.
+        RicherRuns with arms with more shapes; None if there was no comparison.
     estimated
         Whether the errors of model and shapes are estimates, which may be too small.
     """
@@ -175,7 +175,7 @@ class RunErrors:
     parts: dict[str, float | None]
     why: str = ""
     cause: str = UNKNOWN
-    compared: Comparison | None = None
+    compared: RicherRuns | None = None
     estimated: bool = False
 
     @property
@@ -274,7 +274,7 @@ def run_errors(
     *,
     solved: IntegrationError,
     at_rest: Callable[[], RestErrors] | None = None,
-    compare: Callable[[bool], Comparison] | None = None,
+    compare: Callable[[bool], RicherRuns] | None = None,
     why: str = "",
     rtol: float = 0.0,
 ) -> RunErrors:
@@ -396,7 +396,7 @@ def _parts(
     part: LinkModel,
     link: LinkValidity,
     relative: Callable[[str, str], float],
-    compared: Comparison | None,
+    compared: RicherRuns | None,
 ) -> dict[str, float | None]:
     """Return the parts of a link's model error, computed where a better arm was simulated."""
     parts = {name: relative(link.link, name) for name in ("theory", "stiffness", "section")}

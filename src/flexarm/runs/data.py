@@ -19,7 +19,7 @@ from flexarm.spatial import Array, Inertia
 if TYPE_CHECKING:
     from flexarm.accuracy.defect import Motion
     from flexarm.accuracy.integration import IntegrationError
-    from flexarm.accuracy.stated import Comparison, RestErrors, RunErrors
+    from flexarm.accuracy.stated import RestErrors, RicherRuns, RunErrors
     from flexarm.accuracy.validity import Validity
 
 CARRIED = "the tip captures or lets go of a body. Compare with a run of an arm with more shapes."
@@ -315,7 +315,7 @@ class RunData:
         repetition = self.repetition
         return self.judged == "computed" and repetition is not None and bool(repetition.other)
 
-    def _compare(self, theory: bool) -> "Comparison":
+    def _compare(self, theory: bool) -> "RicherRuns":
         """Compute the error of the shapes, and of the links' theory, by runs of better arms."""
         from flexarm.accuracy.stated import compare
 
