@@ -148,8 +148,8 @@ class _Sweep:
             reduced = factors.forward(ca.horzcat(coupling[:, free].T, effort[free]))
             solution = factors.scaled(reduced)
             gain, start, _ = affine = solution[:, :6], solution[:, 6], factors
-            inertia = symmetric(inertia - reduced[:, :6].T @ gain)
-            force = force + reduced[:, :6].T @ start
+            inertia = symmetric(inertia - gain.T @ reduced[:, :6])
+            force = force + gain.T @ reduced[:, 6]
         return _Eliminated(indices, affine, reaction), inertia, force
 
     def _pass_link(self, state: LinkState) -> _Passed:
