@@ -147,7 +147,8 @@ class _Sweep:
             factors = Factors.of(block[free, free], shortest=True)
             reduced = factors.forward(ca.horzcat(coupling[:, free].T, effort[free]))
             solution = factors.scaled(reduced)
-            gain, start, _ = affine = solution[:, :6], solution[:, 6], factors
+            gain = solution[:, :6]
+            affine = gain, solution[:, 6], factors
             inertia = symmetric(inertia - gain.T @ reduced[:, :6])
             force = force + gain.T @ reduced[:, 6]
         return _Eliminated(indices, affine, reaction), inertia, force

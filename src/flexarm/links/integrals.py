@@ -7,8 +7,9 @@ fourth order of the bending energy) are stored as values at quadrature points.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -126,8 +127,6 @@ class Integrals:
     rotary: Array  # int J, (3, 3)
     rotary_shape: Array  # int J theta, (3, m)
     rotary_modal: Array  # int theta^T J theta, (m, m)
-    quadratic: Array  # int mu X, (3, m, m): first moment of the quadratic displacements
-    position_quadratic: Array  # int mu x X, (3, m, m)
     modal_mass: Array  # int mu Phi^T Phi + theta^T J theta, or the measured modal mass, (m, m)
     stiffness: Array  # linear stiffness, (m, m)
 
@@ -148,8 +147,45 @@ class Integrals:
     def none(cls) -> "Integrals":
         """Return zero integrals for a link without span and amplitudes."""
         shapes = ((3,), (3, 3), (3, 0), (0, 3, 3), (0, 0, 3, 3), (3, 3), (3, 0), (0, 0),
-                  (3, 0, 0), (0, 0), (0, 0), (0, 0))  # fmt: skip
+                  (0, 0), (0, 0))  # fmt: skip
         return cls(0.0, *(np.zeros(shape) for shape in shapes))
+
+    @classmethod
+    def of_points(
+        cls, mass: Any, positions: Array, shapes: Array, inertia: Array, angles: Array
+    ) -> "Integrals":
+        """Compute the mass integrals of N points, with integrated modal mass and no stiffness.
+
+        Parameters
+        ----------
+        mass
+            Masses of the points (N,), or their consistent mass matrix (N, N), which may be sparse.
+        positions, shapes
+            Positions (N, 3), and displacements per amplitude (N, 3, m).
+        inertia, angles
+            Rotary inertia (N, 3, 3), and rotations per amplitude (N, 3, m).
+        """
+        count, _, m = shapes.shape
+        columns = np.hstack([np.ones((count, 1)), positions, shapes.reshape(count, 3 * m)])
+        gram = np.asarray(
+            columns.T @ (mass[:, None] * columns if mass.ndim == 1 else mass @ columns)
+        )
+        pairs = gram[4:, 4:].reshape(3, m, 3, m).transpose(1, 3, 0, 2)
+        turned = inertia @ angles
+        rotary_modal = angles.reshape(3 * count, m).T @ turned.reshape(3 * count, m)
+        return cls(
+            mass=float(gram[0, 0]),
+            first=gram[0, 1:4],
+            second=gram[1:4, 1:4],
+            shape=gram[0, 4:].reshape(3, m),
+            position_shape=gram[1:4, 4:].reshape(3, 3, m).transpose(2, 0, 1),
+            shape_shape=pairs,
+            rotary=inertia.sum(axis=0),
+            rotary_shape=turned.sum(axis=0),
+            rotary_modal=rotary_modal,
+            modal_mass=np.einsum("ijaa->ij", pairs) + rotary_modal,
+            stiffness=np.zeros((m, m)),
+        )
 
 
 def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
@@ -304,40 +340,12 @@ def _at(
         curvature=np.stack([shapes.values(d, x, 2) for d in ("y", "z")]),
     )
     inertia = np.stack([weight * span.at(n, x) for n in ("Jx", "Jy", "Jz")], axis=1)
-    return sums(points, inertia, angle, shapes), points
-
-
-def sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integrals:
-    """Return the mass integrals as sums over quadrature points.
-
-    The sections' rotary inertia has the shape (g, 3), their angles per amplitude (g, 3, m).
-    """
-    mu, x, phi, quad = points.mass, points.x, points.shape, points.quadratic
-    m = phi.shape[2]
-    columns = phi.reshape(len(x), 3 * m)
-    products = (mu[:, None] * columns).T @ columns
-    shape_shape = np.einsum("aibj->ijab", products.reshape(3, m, 3, m))
-    rotary_modal = np.einsum("ga,gai,gaj->ij", inertia, angle, angle)
-    position_shape = np.zeros((m, 3, 3))
-    position_shape[:, 0] = np.einsum("g,gai->ia", mu * x, phi)
-    first, second = np.zeros(3), np.zeros((3, 3))
-    first[0], second[0, 0] = np.sum(mu * x), np.sum(mu * x**2)
-    integrated = np.einsum("ijaa->ij", shape_shape) + rotary_modal
-    return Integrals(
-        mass=float(mu.sum()),
-        first=first,
-        second=second,
-        shape=np.einsum("g,gai->ai", mu, phi),
-        position_shape=position_shape,
-        shape_shape=shape_shape,
-        rotary=np.diag(inertia.sum(axis=0)),
-        rotary_shape=np.einsum("ga,gai->ai", inertia, angle),
-        rotary_modal=rotary_modal,
-        quadratic=np.einsum("g,gaij->aij", mu, quad),
-        position_quadratic=np.einsum("g,gaij->aij", mu * x, quad),
-        modal_mass=integrated if shapes.mass is None else shapes.mass,
-        stiffness=shapes.stiffness,
+    positions = np.stack([x, 0 * x, 0 * x], axis=1)
+    integrals = Integrals.of_points(
+        points.mass, positions, points.shape, inertia[:, :, None] * np.eye(3), angle
     )
+    modal = integrals.modal_mass if shapes.mass is None else shapes.mass
+    return replace(integrals, modal_mass=modal, stiffness=shapes.stiffness), points
 
 
 def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> bool:
@@ -345,12 +353,15 @@ def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> 
         a, b = (np.asarray(getattr(pair[0], field.name)) for pair in (coarse, fine))
         if np.abs(a - b).max(initial=0.0) > ROUNDING * np.abs(b).max(initial=0.0):
             return False
-    a, b = (_fourth_order(points) for _, points in (coarse, fine))
+    a, b = (_with_quadratic(points) for _, points in (coarse, fine))
     return bool(np.abs(a - b).max(initial=0.0) <= ROUNDING * np.abs(b).max(initial=0.0))
 
 
-def _fourth_order(points: Points) -> Array:
-    """Return highest-degree integrals at three amplitude vectors, each kind scaled to maximum 1."""
+def _with_quadratic(points: Points) -> Array:
+    """Return integrals with quadratic displacements at three amplitude vectors.
+
+    Each kind is scaled to maximum 1.
+    """
     m = points.shape.shape[2]
     probes = np.sin(np.arange(1.0, 3 * m + 1) ** 2).reshape(3, m)  # in no order
     linear = np.einsum("gai,pi->gpa", points.shape, probes)
@@ -360,7 +371,8 @@ def _fourth_order(points: Points) -> Array:
     bending = np.einsum("dgi,pi->dgp", points.slope, probes)
     bending = bending * np.einsum("dgi,pi->dgp", points.curvature, probes)
     elastic = np.einsum("dg,dgp,egq->depq", points.bending, bending, bending)
-    parts = (inertial, mixed, elastic)
+    means = np.einsum("kg,gpa->kpa", [points.mass, points.mass * points.x], quadratic)
+    parts = (*means, inertial, mixed, elastic)
     return np.concatenate([(x / max(np.abs(x).max(initial=0.0), 1e-300)).ravel() for x in parts])
 
 

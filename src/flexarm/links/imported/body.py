@@ -243,7 +243,7 @@ class ReducedBody(BodyData):
         Names are unchanged unless given.
         """
         integrals_before = self.integrals
-        squares = ("rotary_modal", "quadratic", "position_quadratic", "modal_mass", "stiffness")
+        squares = ("rotary_modal", "modal_mass", "stiffness")
         integrals = replace(
             integrals_before,
             shape=integrals_before.shape @ transform,

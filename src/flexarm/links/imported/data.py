@@ -189,34 +189,10 @@ class ModalData:
 
         The modal mass is computed from nodes and shapes; the stiffness is left 0.
         """
-        m, ones = len(self.shapes), np.ones((len(self.nodes), 1))
-        rows = self.shapes.transpose(1, 0, 2).reshape(len(self.nodes), -1)
-        columns = np.hstack([ones, self.nodes, rows])
-        mass, lumped = self.node_mass, isinstance(self.node_mass, np.ndarray)
-        gram = np.asarray(columns.T @ (mass[:, None] * columns if lumped else mass @ columns))
-        pairs = gram[4:, 4:].reshape(m, 3, m, 3).transpose(0, 2, 1, 3)
-        rotary, rotary_shape, rotary_modal = np.zeros((3, 3)), np.zeros((3, m)), np.zeros((m, m))
-        if (inertia := self.node_inertia) is not None:
-            theta = 0 * self.shapes if self.rotations is None else self.rotations
-            rotary = inertia.sum(axis=0)
-            rotary_shape = np.einsum("nab,jnb->aj", inertia, theta, optimize=True)
-            rotary_modal = np.einsum("ina,nab,jnb->ij", theta, inertia, theta, optimize=True)
-        no_quadratic = np.zeros((3, m, m))
-        return Integrals(
-            mass=float(gram[0, 0]),
-            first=gram[0, 1:4].copy(),
-            second=gram[1:4, 1:4].copy(),
-            shape=gram[0, 4:].reshape(m, 3).T.copy(),
-            position_shape=gram[1:4, 4:].reshape(3, m, 3).transpose(1, 0, 2).copy(),
-            shape_shape=np.ascontiguousarray(pairs),
-            rotary=rotary,
-            rotary_shape=rotary_shape,
-            rotary_modal=rotary_modal,
-            quadratic=no_quadratic,
-            position_quadratic=no_quadratic,
-            modal_mass=np.einsum("ijaa->ij", pairs) + rotary_modal,
-            stiffness=np.zeros((m, m)),
-        )
+        shapes, count = self.shapes.transpose(1, 2, 0), len(self.nodes)
+        angles = 0 * shapes if self.rotations is None else self.rotations.transpose(1, 2, 0)
+        inertia = np.zeros((count, 3, 3)) if self.node_inertia is None else self.node_inertia
+        return Integrals.of_points(self.node_mass, self.nodes, shapes, inertia, angles)
 
 
 def _turned(vectors: Array, rotation: Array) -> Array:

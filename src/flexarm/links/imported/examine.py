@@ -452,11 +452,10 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     )
     second = mass[3:6, 3:6]
     m = len(stiffness)
-    no_quadratic = np.zeros((3, m, m))
     return Integrals(
         total, first, np.trace(second) / 2 * np.eye(3) - second, mass[:3, 6:],
         np.zeros((m, 3, 3)), np.zeros((m, m, 3, 3)), np.zeros((3, 3)), mass[3:6, 6:],
-        np.zeros((m, m)), no_quadratic, no_quadratic, mass[6:, 6:], stiffness,
+        np.zeros((m, m)), mass[6:, 6:], stiffness,
     )  # fmt: skip
 
 

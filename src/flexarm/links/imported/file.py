@@ -224,13 +224,7 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
         findings.refuse(("tip_position",), "is required. Was the file cut off?")
     if tip is None or findings.problems:
         return None
-    no_quadratic = np.zeros((3, len(names), len(names)))
-    integrals = Integrals(
-        float(moments.pop("mass")),
-        **moments,
-        quadratic=no_quadratic,
-        position_quadratic=no_quadratic,
-    )
+    integrals = Integrals(float(moments.pop("mass")), **moments)
     display |= {key: index_rows.astype(np.int64) for key, index_rows in connections.items()}
     return ReducedBody(
         title, names, integrals, tip, *ends, damping, first_order, Drawn(axis=axis, **display),

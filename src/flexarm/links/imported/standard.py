@@ -274,12 +274,11 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
     stiffness = check_matrix(findings, "Ke", b["Ke"].m0, definite=False)
     if not sid.mass > 0:
         findings.refuse(("mass",), f"must be > 0, got {sid.mass:g}")
-    no_quadratic = np.zeros((3, m, m))
     inertia = (b["J"].m0 + b["J"].m0.T) / 2
     integrals = Integrals(
         sid.mass, b["mdCM"].m0[:, 0].copy(), np.trace(inertia) / 2 * np.eye(3) - inertia, shape,
         position, pairs, np.zeros((3, 3)), (b["Cr"].m0 - _axial(position)).T,
-        modal - np.einsum("ijaa->ij", pairs), no_quadratic, no_quadratic, modal, stiffness,
+        modal - np.einsum("ijaa->ij", pairs), modal, stiffness,
     )  # fmt: skip
     first = _symmetric(b["Ct"].m1.transpose(2, 1, 0))
     return integrals, (first, _symmetric((total - pairs).transpose(3, 2, 0, 1)))
