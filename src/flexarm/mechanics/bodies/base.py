@@ -151,14 +151,18 @@ class LinkBody(ABC):
         return SectionMotion(local, spin, linear @ rates, spin_bias, bias)
 
     def tabled(
-        self, q: Expr, v: Expr, start: Array, linear: Sequence[Array], quadratic: Sequence[Array]
+        self,
+        d: Expr,
+        rates: Expr,
+        start: Array,
+        linear: Sequence[Array],
+        quadratic: Sequence[Array],
     ) -> SectionMotion:
         """Return the motion of a section whose motion per amplitude is tabulated.
 
         Its undeformed position is ``start``.  Displacement and first-order rotation per amplitude
         have shape (3, m), per product of two (3, m, m).
         """
-        d, rates = self.amplitudes(q), own_values(self.part, v)
         moved, turned = (
             (*quadratic_section(d, once, twice), second_rates(twice, rates))
             for once, twice in zip(linear, quadratic, strict=True)

@@ -53,14 +53,11 @@ class BeamBody(LinkBody):
         return self.part.body.range is not None
 
     @abstractmethod
-    def station(self, q: Expr, s: float) -> Local:
-        """Compute the pose of the section at s in the root frame (of a sliding link, hub frame)."""
+    def stations(self, own: Expr, s: Array) -> Iterator[Local]:
+        """Yield the poses of the sections at positions s in the root frame.
 
-    @abstractmethod
-    def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """Yield position (3,) and Jacobian (3, k) of the points at positions s.
-
-        At ``edges`` shape functions or section properties may jump.
+        For a sliding link, the root is the mouth of the hub; a section is that of the material
+        currently at s, which moves along the link.
         """
 
     @abstractmethod
@@ -72,7 +69,10 @@ class BeamBody(LinkBody):
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
         """Compute the pose of the section at a fraction of the (exposed) span; 1 is the tip."""
-        return self.tip(q) if fraction >= 1 else self.station(q, fraction * self.beam.span.length)
+        return self.tip(q) if fraction >= 1 else self._station(q, fraction * self.beam.span.length)
+
+    def _station(self, q: Expr, s: float) -> Local:
+        return next(self.stations(own_values(self.part, q), np.array([s])))
 
     def section(self, q: Expr, x: float) -> Local:
         """Compute the pose of the section at x [m] from the root; for x < 0 on a rigid root piece.
@@ -81,7 +81,7 @@ class BeamBody(LinkBody):
         """
         part = self.part
         if not self.slides:
-            return rigid_section(q, x, len(part.own)) if x < 0 else self.station(q, x)
+            return rigid_section(q, x, len(part.own)) if x < 0 else self._station(q, x)
         if not isinstance(q, ca.DM):
             raise FlexarmError("a material section of a sliding link needs numbers, not symbols")
         exposed = float(q[part.exposed])
@@ -91,7 +91,7 @@ class BeamBody(LinkBody):
                 f"{part.name}: the section at {x:g} m is inside the hub; "
                 f"{exposed:g} m of {part.length:g} m are out"
             )
-        return self.station(q, beyond / exposed)
+        return self._station(q, beyond / exposed)
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the mass points of the (exposed) span and of the straight part in the hub."""
@@ -119,7 +119,7 @@ class BeamBody(LinkBody):
         terms = self.rotary(own, rates, omega)
         if not self.slides:
             return terms
-        speed = next(self.placed(np.zeros(1), np.zeros(0), own))[1][:, 0]
+        speed = next(self.stations(own, np.zeros(1))).linear[:, 0]
         mass, *_ = self.part.sliding_beam.shapes.inside("mass_per_length", own[0])
         return add(mouth_terms(speed, rates, mass), terms)
 
@@ -141,17 +141,16 @@ class BeamBody(LinkBody):
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
         """Return the mass points of the beam's elements, ``count`` per element."""
         beam, length, sections = self.beam, self.beam.amounts(own, 0 * own).length, []
-        edges = beam.edges
-        s, weight = element_points(edges, count)
+        s, weight = element_points(beam.edges, count)
         names = ("mass_per_length", "Jx", "Jy", "Jz")
         table = np.stack([[each.at(name, s) for name in names] for each in beam.tapers], axis=2)
         powers = ca.vertcat(*[length**k for k in range(table.shape[2])])
-        for g, (place, columns) in enumerate(self.placed(s, edges, own)):
+        for g, at in enumerate(self.stations(own, s)):
             size, here = weight[g] * length, constant(table[:, g]) @ powers
             inertia = here[1:] * size + constant(ROD) * here[0] * size**3
             inertia = inertia if count == 1 else type(own)(3, 1)
-            angles = beam.angles(own, s[g])
-            sections.append(ElementSection(here[0] * size, inertia, place, columns, *angles))
+            moved = at.position, at.linear, *beam.angles(own, s[g])
+            sections.append(ElementSection(here[0] * size, inertia, *moved))
         return [*sections, *([hidden_element(self.part, own, count)] if self.slides else [])]
 
     def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:

@@ -32,17 +32,17 @@ class Growing(BeamBody):
         own = own_values(self.part, q)
         return ca.sparsify(self.motion(own, 0 * own).angles(1.0)[0])
 
-    def station(self, q: Expr, s: float) -> Local:
-        """Return the section at xi = s of the exposed length."""
-        return self.section_motion(q, 0 * q, s).local
+    def stations(self, own: Expr, s: Array) -> Iterator[Local]:
+        """Yield the sections at xi = s of the exposed length."""
+        for xi in s:
+            yield self.section_motion(own, 0 * own, xi).local
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Compute pose, velocity and acceleration bias of the tip relative to the hub's mouth."""
-        return self.section_motion(q, v, 1.0)
+        return self.section_motion(own_values(self.part, q), own_values(self.part, v), 1.0)
 
-    def section_motion(self, q: Expr, v: Expr, xi: float) -> SectionMotion:
+    def section_motion(self, own: Expr, rates: Expr, xi: float) -> SectionMotion:
         """Return the motion of the material section currently at x = xi l from the hub's mouth."""
-        own, rates = own_values(self.part, q), own_values(self.part, v)
         motion, at = self.motion(own, rates), np.array([xi])
         moved = evaluate(motion.displacement(), motion.displacement_functions(at))
         return self.angled(moved, motion.angles(xi), rates)
@@ -52,11 +52,3 @@ class Growing(BeamBody):
         motion = self.motion(own, rates)
         moving, masses = motion.displacement(), motion.shapes.masses(own[0])
         return [MaterialPoints(moving, motion.displacement_basis(k), mass) for k, mass in masses]
-
-    def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """Yield position (3,) and Jacobian (3, k) of the points at xi = s."""
-        motion = self.motion(own, 0 * own)
-        moved = motion.displacement()
-        for xi in s:
-            place, columns, _ = evaluate(moved, motion.displacement_functions(np.array([xi])))
-            yield place, columns

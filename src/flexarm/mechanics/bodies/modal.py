@@ -9,10 +9,10 @@ import numpy as np
 from flexarm.links.base import union
 from flexarm.links.body_data import along_x
 from flexarm.links.fields import Amounts, Field, MovingField
-from flexarm.links.integrals import Pairs, quadratic_displacement, section_tables
+from flexarm.links.integrals import Pairs, section_tables
 from flexarm.mechanics.bodies.beam import BeamBody
 from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.sections import Local, SectionMotion, quadratic_section
+from flexarm.mechanics.sections import Local, SectionMotion, own_values, quadratic_section
 from flexarm.model import Flexible
 from flexarm.spatial import Array, Expr, constant
 
@@ -72,15 +72,16 @@ class Modal(BeamBody):
         e = self.span
         linear = e.tip_shape, e.tip_angle
         quadratic = e.tip_quadratic, e.tip_angle_quadratic
-        return self.tabled(q, v, along_x(self.part.length), linear, quadratic)
+        own, rates = own_values(self.part, q), own_values(self.part, v)
+        return self.tabled(own, rates, along_x(self.part.length), linear, quadratic)
 
-    def station(self, q: Expr, s: float) -> Local:
-        """Compute the pose of the section at s [m] from the root."""
+    def stations(self, own: Expr, s: Array) -> Iterator[Local]:
+        """Yield the poses of the sections at s [m] from the root."""
         e, extra = self.span, self.part.link.quadratic_shapes
         edges, stiffening = union(e.span.edges, e.shapes.edges), self.model.stiffening
-        tables = section_tables(e.shapes, np.array([s]), edges, stiffening=stiffening, extra=extra)
-        here = [table[0] for table in tables]
-        return self.tabled(q, 0 * q, along_x(s), here[:2], here[2:]).local
+        tables = section_tables(e.shapes, s, edges, stiffening=stiffening, extra=extra)
+        for x, *here in zip(s, *tables, strict=True):
+            yield self.tabled(own, 0 * own, along_x(x), here[:2], here[2:]).local
 
     def cayley_angles(self, q: Expr) -> Expr:
         """Return the first-order angles of the tip, (3,)."""
@@ -108,16 +109,6 @@ class Modal(BeamBody):
         moved = tuple(Field(*c) for c in columns)
         field = MovingField(Field(*value), moved, Field(*bias))
         return [MaterialPoints(field, used.basis, 1.0)]
-
-    def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """Yield position (3,) and Jacobian (3, m) of the points ``x e_x + Phi d + 1/2 d^T X d``."""
-        shapes, extra = self.span.shapes, self.part.link.quadratic_shapes
-        phi, stiffening = shapes.displacement(s), self.model.stiffening
-        drawn = quadratic_displacement(shapes, s, edges, stiffening=stiffening, extra=extra)
-        for g in range(len(s)):
-            bent = ca.vertcat(*[(constant(drawn[g, a]) @ own).T for a in range(3)])
-            straight = constant(np.array([s[g], 0.0, 0.0]))
-            yield straight + constant(phi[g]) @ own + bent @ own / 2, constant(phi[g]) + bent
 
     def strain_energy(self, e: Amounts) -> list[Expr]:
         """Compute the fourth-order bending energy of the series [J]."""

@@ -135,7 +135,8 @@ class Reduced(LinkBody):
         of, x = self.of, self.drawn_in
         none = np.zeros((3, len(of.names), len(of.names)))
         quadratic = (none, none) if x is None else (x.tip, x.tip_angle)
-        return self.tabled(q, v, of.tip.position, (of.tip_shape, of.tip_angle), quadratic)
+        d, rates = own_values(self.part, q), own_values(self.part, v)
+        return self.tabled(d, rates, of.tip.position, (of.tip_shape, of.tip_angle), quadratic)
 
     def section(self, q: Expr, x: float) -> Local:
         """Compute a point on the line from hub to tip, at a distance x [m] along the chord."""

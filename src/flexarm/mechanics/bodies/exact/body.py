@@ -17,7 +17,7 @@ import numpy as np
 
 from flexarm.links.base import Direction
 from flexarm.links.collocation import Collocation
-from flexarm.links.fields import AXES, Amounts, Basis, evaluate
+from flexarm.links.fields import AXES, Amounts, Basis
 from flexarm.links.growing.fields import GrowingNodes
 from flexarm.mechanics.bodies.beam import BeamBody
 from flexarm.mechanics.bodies.exact.motion import AxisMotion, AxisPoint, section_motion
@@ -124,28 +124,28 @@ class Exact(BeamBody):
         motion = self.motion(own, rates)
         return section_motion(motion, at, rates if plain else None, None if plain else per)[0]
 
-    def station(self, q: Expr, s: float) -> Local:
-        """Compute the pose of the section at s in the root frame.
-
-        For a sliding link, it is the pose of the material currently at s, which moves along the
-        link.
-        """
-        own, where, parents = own_values(self.part, q), np.array([s]), self.beam.parents
-        m, functions = self.motion(own, 0 * own), self.nodes.functions(where)
-        reach = np.stack([functions[a].reshape(-1, self.nodes.count) for a in AXES], axis=1)
+    def stations(self, own: Expr, s: Array) -> Iterator[Local]:
+        """Yield the poses of the sections at s in the root frame."""
+        m, functions, parents = (
+            self.motion(own, 0 * own),
+            self.nodes.functions(s),
+            self.beam.parents,
+        )
+        reach = np.stack([functions[a].reshape(-1, self.nodes.count, len(s)) for a in AXES], axis=1)
         slopes = [
-            [(1 - s) ** n * parents.values(axis, where, order + n) for axis, order in SLOPES]
+            [(1 - s)[:, None] ** n * parents.values(axis, s, order + n) for axis, order in SLOPES]
             for n in range(len(reach))
         ]
-        rows = [[constant(row) for row in slope_rows] for slope_rows in slopes]
-        at = AxisPoint(list(settled(reach)), rows)
-        if self.slides:
-            per = type(own)(1, m.e.k)
-            per[0] = 1 / m.e.length
-            at = replace(at, rate=per @ (0 * own), per=per)
         basis = self.nodes.basis if self.combined else None
-        combined = None if basis is None else [constant(row @ basis) for row in slopes[0]]
-        return section_motion(m, at, None, combined)[0].local
+        for g in range(len(s)):
+            rows = [[constant(row[g : g + 1]) for row in slope_rows] for slope_rows in slopes]
+            at = AxisPoint(list(settled(reach[..., g])), rows)
+            if self.slides:
+                per = type(own)(1, m.e.k)
+                per[0] = 1 / m.e.length
+                at = replace(at, rate=per @ (0 * own), per=per)
+            combined = None if basis is None else [row @ constant(basis) for row in rows[0]]
+            yield section_motion(m, at, None, combined)[0].local
 
     def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
         """Compute the inertia terms of the (exposed) span and of the turning of sections."""
@@ -188,14 +188,6 @@ class Exact(BeamBody):
         vectors = section_vectors(nodes, own, rates) if np.any(nodes.rotary) else []
         basis = material_basis(nodes, self.part.beam.integrals.mass)
         return [MaterialPoints(m.field(vectors), basis, 1.0)]
-
-    def placed(self, s: Array, edges: Array, own: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """Yield position (3,) and Jacobian (3, k) of the points at positions s."""
-        points, functions = self.material(own, 0 * own)[0], self.nodes.functions(s)
-        rest = np.zeros(len(points.basis.mean["x"]) - len(functions["x"]))
-        for g in range(len(s)):
-            at = {a: np.concatenate([functions[a][:, g], rest])[:, None] for a in AXES}
-            yield evaluate(points.moving, at)[:2]
 
     @property
     def points_per_element(self) -> int:
