@@ -1,7 +1,7 @@
 """Flexible spans of links, functions along them, shape functions and their families."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Literal, NamedTuple, Self
@@ -91,6 +91,25 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
         integral[:, 0] += start + np.cumsum(rise, axis=0) - rise
         series.insert(0, integral)
     return SpanCurves(edges, tuple(series), np.eye(strain.shape[2]))
+
+
+@cache
+def legendre_fit(count: int) -> Array:
+    """Return the matrix from values at Gauss points of (-1, 1) to Legendre coefficients."""
+    node, _ = gauss_points(count)
+    return np.asarray(np.linalg.inv(legendre.legvander(node, count - 1)), dtype=np.float64)
+
+
+def fitted(values: Callable[[Array], Array], edges: Array, count: int) -> Array:
+    """Fit functions on each of p panels by Legendre series through Gauss points.
+
+    ``values`` maps g positions to n functions there, (g, n). The result has the shape (p, count,
+    n).
+    """
+    node, _ = gauss_points(count)
+    half = np.diff(edges)[:, None] / 2
+    x = edges[:-1, None] + half * (1 + node)
+    return np.asarray(legendre_fit(count) @ values(x.ravel()).reshape(*x.shape, -1))
 
 
 def _derivatives(values: Array, half: Array, count: int) -> list[Array]:

@@ -50,7 +50,12 @@ def normalisation(choice: ShapeChoice) -> Normalise:
 
 
 def family(
-    direction: Direction, curves: SpanCurves, stiffness: Array, edges: Array, *, first: int = 1
+    direction: Direction,
+    curves: SpanCurves,
+    edges: Array,
+    stiffness: Array | None = None,
+    *,
+    first: int = 1,
 ) -> Shapes:
     """Build the shapes of one direction from their curves, named ``y1``, ``y2``, ...
 
@@ -60,14 +65,15 @@ def family(
         Direction of the displacement, or twist, described by the curves.
     curves
         Shape functions, one per amplitude.
-    stiffness
-        Stiffness matrix of the amplitudes (m, m), or its diagonal (m,).
     edges
         Panel edges [m] between which the curves are smooth.
+    stiffness
+        Stiffness matrix of the amplitudes (m, m), or its diagonal (m,); None for zeros.
     first
         Number in the name of the first shape.
     """
-    matrix = np.diag(stiffness) if stiffness.ndim == 1 else stiffness
+    matrix = np.zeros(curves.count) if stiffness is None else stiffness
+    matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
     names = tuple(f"{LABELS[direction]}{first + i}" for i in range(curves.count))
     return Shapes(names, {direction: (curves,)}, edges, matrix)
 
@@ -110,16 +116,9 @@ def normalise(shapes: Shapes, scaling: Normalise, span: Span) -> Shapes:
     return shapes.changed(np.diag(scale))
 
 
-def strain_matrix(
-    curves: SpanCurves, span: Span, motion: "BeamDirection", edges: Array, *, points: int = 4
-) -> Array:
-    """Compute the stiffness matrix (m, m) of curves by Gauss quadrature between edges [m].
-
-    ``points`` is the number of quadrature points per panel.
-    """
-    x, weight = span.quadrature(points, edges)
-    strain = curves(x, motion.order)
-    return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
+def strained(shapes: Shapes, span: Span) -> Shapes:
+    """Return shapes with the stiffness matrix of the section of a span."""
+    return replace(shapes, stiffness=own_stiffness(shapes, span))
 
 
 def own_stiffness(shapes: Shapes, span: Span) -> Array:

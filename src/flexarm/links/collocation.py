@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.constants import ACCUMULATED
-from flexarm.links.base import Direction, Shapes, Span, polynomials
+from flexarm.links.base import Direction, Shapes, Span, SpanCurves, integrate_strain
 from flexarm.links.constants import LARGEST_AMPLIFICATION, LARGEST_COMBINATION
 from flexarm.links.fields import AXES, Functions
 from flexarm.links.node_spaces import Fine, axis_slopes, chosen_spaces, gauss_nodes
@@ -59,8 +59,7 @@ class Collocation:
     tip: Array  # ``I^a`` at the tip, (3, G)
     tip_bend: Array  # slopes along y and z at the tip, (2, m)
     tip_twist: Array  # rotation about x at the tip, (m,)
-    edges: Array  # panel edges [m]
-    series: Array  # Legendre series of ``I^a`` on each panel, (3, panels, order, G)
+    curves: tuple[SpanCurves, ...]  # ``I_g^a`` along the span, for each axis a
     common: bool  # whether the three axes have the same interpolation space
     excess: int  # number of nodes beyond the number of shapes
 
@@ -68,6 +67,11 @@ class Collocation:
     def count(self) -> int:
         """Number G of collocation nodes."""
         return len(self.x)
+
+    @property
+    def edges(self) -> Array:
+        """Panel edges [m] between which the functions are smooth."""
+        return self.curves[0].edges
 
     @property
     def powers(self) -> "tuple[Collocation, ...]":
@@ -102,7 +106,7 @@ class Collocation:
     @property
     def degree(self) -> int:
         """Largest polynomial degree of a product of two ``I^a`` on a panel, up to rounding."""
-        size = np.abs(self.series).max(axis=(0, 1, 3))
+        size = np.abs([curves.series[0] for curves in self.curves]).max(axis=(0, 1, 3))
         degrees = np.argwhere(np.outer(size, size) > ACCUMULATED * size.max() ** 2)
         return int(degrees.sum(axis=1).max())
 
@@ -217,41 +221,14 @@ class Collocation:
 
     def reach(self, x: Array) -> Array:
         """Evaluate the integrated cardinal functions ``I_g^a`` at x [m], shape (3, len(x), G)."""
-        panel = self.edges[1:-1].searchsorted(x, side="right")
-        low, high = self.edges[panel], self.edges[panel + 1]
-        powers = polynomials((2 * x - low - high) / (high - low), self.series.shape[2] - 1)
-        return np.asarray(np.einsum("sk,askg->asg", powers, self.series[:, panel]))
+        return np.stack([curves(x) for curves in self.curves])
 
     def functions(self, s: Array) -> Functions:
         """Evaluate the functions ``I`` at positions s, shape (G, len(s)) per axis."""
         return {axis: rows.T for axis, rows in zip(AXES, self.reach(s), strict=True)}
 
 
-@dataclass(frozen=True)
-class Cardinals:
-    """Cardinal functions of the interpolation between G nodes: 1 at one node, 0 at the others."""
-
-    nodes: Array  # positions of the nodes [m], (G,)
-    weights: Array  # quadrature weights of the nodes [m], (G,)
-    counts: list[int]  # number of nodes in each interval
-    edges: Array  # ends of the intervals [m]
-    cards: list[Array]  # cardinal functions at p fine points, per axis x, y, z, (p, G)
-    common: bool  # whether the three axes have the same interpolation space
-
-    @classmethod
-    def of(cls, fine: Fine, excess: int) -> "Cardinals":
-        """Select nodes, ``excess`` beyond the number of shapes, and compute cardinal functions."""
-        counts, edges, spaces = chosen_spaces(fine, excess)
-        nodes, weights = gauss_nodes(edges, counts)
-        to_nodes = fine.to(nodes)
-        cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
-        if np.abs(cards[2] - cards[1]).max(initial=0.0) <= ACCUMULATED:
-            cards[2] = cards[1]  # spaces that differ only by rounding are made identical
-        common = all(space is spaces[0] for space in spaces)
-        return cls(nodes, weights, counts, edges, cards, common)
-
-
-def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
+def collocate(span: Span, shapes: Shapes, excess: int, *, points: bool = True) -> Collocation:
     """Select collocation nodes for the shapes of a span, and compute all integrals between nodes.
 
     Parameters
@@ -260,14 +237,21 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
         The span and its shape functions.
     excess
         Number of nodes beyond the largest number of shapes in one direction.
+    points
+        Whether a part of the sections' rotary inertia is `Collocation.point`.
     """
     fine = Fine.of(span, shapes, excess)
-    cardinals = Cardinals.of(fine, excess)
-    nodes, weights, cards = cardinals.nodes, cardinals.weights, cardinals.cards
+    counts, edges, spaces = chosen_spaces(fine, excess)
+    nodes, weights = gauss_nodes(edges, counts)
+    # Cardinal functions: 1 at one node, 0 at the others.
+    cards = [space @ np.linalg.inv(fine.at(nodes, space)) for space in spaces]
+    if np.abs(cards[2] - cards[1]).max(initial=0.0) <= ACCUMULATED:
+        cards[2] = cards[1]  # spaces that differ only by rounding are made identical
     jump_positions, jumps = _jumps(fine, shapes)
-    steps = np.where(fine.x[:, None] > jump_positions, 1.0, 0.0)
-    reach = np.stack([np.hstack([fine.running @ card, steps]) for card in cards])
-    tip = np.stack([np.append(fine.weights @ card, np.ones(len(jump_positions))) for card in cards])
+    curves = tuple(_integrated(fine, card, jump_positions) for card in cards)
+    reach, tip = (
+        np.stack([each(places) for each in curves]) for places in (fine.x, fine.edges[-1:])
+    )
     weighted = reach * fine.mass[:, None]
     gram = weighted.mT[:, None] @ reach
     gram = settled((gram + gram.transpose(1, 0, 3, 2)) / 2)
@@ -284,7 +268,7 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
     twist = values_of("twist", 0)
     inertia = weights * np.stack([span.at(name, x) for name in ("Jx", "Jy", "Jz")])
     stretch = np.concatenate([values_of("x", 1, nodes), jumps])
-    unit_tangents = not (np.any(stretch) or np.any(shear_slope))
+    unit_tangents = points and not (np.any(stretch) or np.any(shear_slope))
     rotary, point = _rotary(inertia, slopes, twist, unit_tangents=unit_tangents)
     gram = gram + np.diag(point)
     return Collocation(
@@ -302,16 +286,28 @@ def collocate(span: Span, shapes: Shapes, excess: int) -> Collocation:
         gram=gram,
         mean=mean,
         factor=settled(np.stack([_factor(gram[a, a], mean[a]) for a in range(3)])),
-        tip=settled(tip),
+        tip=settled(tip[:, 0]),
         tip_bend=_along_y_and_z(values_of("y", 1, tip_position), values_of("z", 1, tip_position))[
             :, 0
         ],
         tip_twist=values_of("twist", 0, tip_position)[0],
-        edges=fine.edges,
-        series=settled(fine.series(reach)),
-        common=cardinals.common,
+        curves=curves,
+        common=all(space is spaces[0] for space in spaces),
         excess=excess,
     )
+
+
+def _integrated(fine: Fine, card: Array, jump_positions: Array) -> SpanCurves:
+    """Return integrals of functions (p, G) at fine points, then a unit step at each jump [m]."""
+    series = fine.series(card)
+    integrals = integrate_strain(fine.edges, series, np.zeros((1, series.shape[2])))
+    steps = np.where(fine.edges[:-1, None] >= jump_positions, 1.0, 0.0)
+    parts = []
+    for nu, terms in enumerate(integrals.series):
+        added = np.zeros((*terms.shape[:2], len(jump_positions)))
+        added[:, 0] = steps * (nu == 0)
+        parts.append(np.concatenate([terms, added], axis=2))
+    return SpanCurves(fine.edges, tuple(parts), np.eye(parts[0].shape[2]))
 
 
 def _along_y_and_z(y: Array, z: Array) -> Array:

@@ -5,14 +5,21 @@ products.
 """
 
 from dataclasses import dataclass
-from functools import cache, cached_property
 
 import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import ShapeError
-from flexarm.links.base import Direction, Shapes, Span, gauss_points, union
+from flexarm.links.base import (
+    Direction,
+    Shapes,
+    Span,
+    SpanCurves,
+    gauss_points,
+    legendre_fit,
+    union,
+)
 from flexarm.links.constants import (
     COMPLETION_WEIGHT,
     FINE_POINTS,
@@ -62,58 +69,17 @@ class Fine:
         """Number of quadrature points per panel."""
         return len(self.x) // self.panels
 
-    @cached_property
-    def running(self) -> Array:
-        """Matrix (p, p) that integrates values at the points from the root up to each point."""
-        matrix = np.zeros((len(self.x), len(self.x)))
-        _, integration = _panel_matrices(self.order)
-        for panel, half in enumerate(np.diff(self.edges) / 2):
-            rows = self.of_panel(panel)
-            matrix[rows, rows] = half * integration
-            matrix[rows, : rows.start] = self.weights[: rows.start]
-        return matrix
-
     def of_panel(self, panel: int) -> slice:
         """Return the slice of point indices that belong to a panel."""
         return slice(panel * self.order, (panel + 1) * self.order)
 
-    def to(self, positions: Array) -> Array:
-        """Return the interpolation matrix from the fine points to P positions [m], (P, p)."""
-        fit, _ = _panel_matrices(self.order)
-        panel = np.clip(
-            np.searchsorted(self.edges, positions, side="right") - 1, 0, self.panels - 1
-        )
-        low, high = self.edges[panel], self.edges[panel + 1]
-        rows = legendre.legvander((2 * positions - low - high) / (high - low), self.order - 1) @ fit
-        matrix = np.zeros((len(positions), self.panels, self.order))
-        matrix[np.arange(len(positions)), panel] = rows
-        return matrix.reshape(len(positions), -1)
-
     def series(self, values: Array) -> Array:
-        """Return the Legendre coefficients on each panel of functions (..., p, G) at the points."""
-        fit, _ = _panel_matrices(self.order)
-        parts = [fit @ values[..., self.of_panel(k), :] for k in range(self.panels)]
-        return np.stack(parts, axis=-3)
+        """Return the Legendre coefficients on each panel, (n, order, k), of k functions (p, k)."""
+        return np.asarray(legendre_fit(self.order) @ values.reshape(self.panels, self.order, -1))
 
-
-@cache
-def _panel_matrices(order: int) -> tuple[Array, Array]:
-    """Return matrices for Legendre fit and running integral on a panel from -1 to 1.
-
-    Returns
-    -------
-    fit, integration
-        Matrices (p, p) that map values at the panel's p points to Legendre coefficients, and to
-        integrals from -1 up to each point.
-    """
-    node, _ = gauss_points(order)
-    table = legendre.legvander(node, order)
-    fit = np.asarray(np.linalg.inv(table[:, :order]), dtype=np.float64)
-    higher = (table[:, 2:] - table[:, :-2]) / np.arange(3.0, 2 * order, 2)
-    integration = np.column_stack([1 + node, higher]) @ fit
-    for matrix in (fit, integration):
-        matrix.flags.writeable = False
-    return fit, integration
+    def at(self, positions: Array, values: Array) -> Array:
+        """Interpolate k functions, (p, k) at the points, to P positions [m], (P, k)."""
+        return SpanCurves.from_values(self.edges, self.series(values))(positions)
 
 
 # Numbers of nodes, the edges of their intervals, and a space for each of x, y, z.
@@ -190,8 +156,8 @@ def _by_span(fine: Fine, excess: int) -> Choice:
             spaces.append(_extended_space(orthonormal, remaining, fine.weights, count))
         if fine.panels == 1:
             break
-        at_nodes = fine.to(gauss_nodes(edges, counts)[0])
-        if max(np.linalg.cond(at_nodes @ space) for space in spaces) < LARGEST_AMPLIFICATION:
+        nodes = gauss_nodes(edges, counts)[0]
+        if max(np.linalg.cond(fine.at(nodes, space)) for space in spaces) < LARGEST_AMPLIFICATION:
             break
     return counts, edges, spaces * (3 if in_plane else 1)
 

@@ -132,7 +132,7 @@ _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (Link, frozenset(Link.model_fields) - {"wrenches", "elastic_energy", "elastic_force"}),
     (Actuated, frozenset({"motion"})),
     (Flexible, frozenset({"span", "shapes", "points"})),
-    (Collocation, frozenset({"edges", "series", "cards"})),
+    (Collocation, frozenset({"curves"})),
     (MovedBase, frozenset({"motion"})),
 )
 _CONSTANTS = frozenset({"restitution"})  # restitution of stops: used in a numerical root search
@@ -165,6 +165,11 @@ class Whole:
         """Return the wrapped part as a NumPy array and record the access."""
         self._note()
         return np.array(self._value, *args, **options)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Call the wrapped part and record the access."""
+        self._note()
+        return self._value(*args, **options)
 
     def __len__(self) -> int:
         """Return the number of entries of the wrapped part and record the access."""

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -20,7 +19,7 @@ from flexarm.links.base import (
     Shapes,
     Span,
     SpanCurves,
-    gauss_points,
+    fitted,
     integrate_strain,
     union,
 )
@@ -37,7 +36,7 @@ from flexarm.links.basis import (
     own_mass,
     requested_directions,
     slowest_first,
-    strain_matrix,
+    strained,
 )
 from flexarm.links.beams.finite import Conditions, SpanModes, Support, constraint_shapes, modes
 from flexarm.links.constants import RATIONAL_DEGREES
@@ -52,14 +51,13 @@ def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
     edges = span.edges
     values = span.table[motion.stiffness]
     degree = count - 1 + (0 if np.all(values == values[0]) else RATIONAL_DEGREES)
-    node, _ = gauss_points(degree + 1)
-    inverse = np.linalg.inv(legendre.legvander(node, degree))
-    panels = []
-    for left, right in pairwise(edges):
-        x = (left + right) / 2 + (right - left) / 2 * node
+
+    def strain(x: Array) -> Array:
         moment = legendre.legvander(2 * x / span.length - 1, count - 1)
-        panels.append(inverse @ (moment * (values.max() / span.at(motion.stiffness, x))[:, None]))
-    return integrate_strain(edges, np.array(panels), np.zeros((motion.order, count)))
+        return moment * (values.max() / span.at(motion.stiffness, x))[:, None]
+
+    series = fitted(strain, edges, degree + 1)
+    return integrate_strain(edges, series, np.zeros((motion.order, count)))
 
 
 def moment_shapes(span: Span, counts: Counts) -> Shapes:
@@ -67,10 +65,8 @@ def moment_shapes(span: Span, counts: Counts) -> Shapes:
     parts = []
     for motion, count in requested_directions(span, counts):
         curves = moment_curves(span, motion, count)
-        points = count + RATIONAL_DEGREES + 2
-        stiffness = strain_matrix(curves, span, motion, span.edges, points=points)
-        parts.append(family(motion.direction, curves, stiffness, span.edges))
-    return join(parts, span)
+        parts.append(family(motion.direction, curves, span.edges))
+    return strained(join(parts, span), span)
 
 
 def combined_shapes(
@@ -100,7 +96,7 @@ def combined_shapes(
     parts = []
     for direction, weights in columns.items():
         coupled = weights.T @ stiffness(direction) @ weights
-        part = family(direction, combine(direction, weights), coupled, span.edges)
+        part = family(direction, combine(direction, weights), span.edges, coupled)
         parts.append(diagonalise(part, span))
     shapes = normalise(join(parts, span), choice.normalise, span)
     if not choice.static:
@@ -135,7 +131,7 @@ class Assumed(Discretisation):
         for motion, count in requested_directions(span, counts):
             elastic = self._modes(span, ends, motion, count)
             curves = elastic.raw if self.keep_root else elastic.curves
-            parts.append(family(motion.direction, curves, elastic.stiffness, span.edges))
+            parts.append(family(motion.direction, curves, span.edges, elastic.stiffness))
         return normalise(join(parts, span), normalisation(choice), span)
 
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
@@ -245,13 +241,13 @@ class CraigBamptonShapes(Discretisation):
         parts = []
         for motion, count in requested_directions(span, counts):
             curves, stiffness = constraint_shapes(span, motion)
-            parts.append(family(motion.direction, curves, stiffness, span.edges))
+            parts.append(family(motion.direction, curves, span.edges, stiffness))
             fixed_modes = modes(span, motion, Conditions("clamped-clamped"), count)
             mode_shapes = family(
                 motion.direction,
                 fixed_modes.curves,
-                fixed_modes.stiffness,
                 span.edges,
+                fixed_modes.stiffness,
                 first=curves.count + 1,
             )
             parts.append(normalise(mode_shapes, normalisation(choice), span))
@@ -277,11 +273,11 @@ def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
         values[element, :, columns] = right
         values[element + 1 :, :, columns][:1] = left
     curves = SpanCurves.from_values(edges, values)
-    stiffness = strain_matrix(curves, span, motion, edges)
     kinds = ("", "slope_")[:order]
     names = [f"node{k}.{kind}{LABELS[motion.direction]}" for k in range(1, count + 1)
              for kind in kinds]  # fmt: skip
-    return Shapes(tuple(names), {motion.direction: (curves,)}, edges, stiffness)
+    shapes = replace(family(motion.direction, curves, edges), names=tuple(names))
+    return strained(shapes, span)
 
 
 def _reduced(
@@ -295,7 +291,7 @@ def _reduced(
     mass = own_mass(nodal, span) + body.T @ body
     orthonormal = orthonormal_columns(nodal.stiffness, nodal.names)
     modes = curves.times(orthonormal @ slowest_first(orthonormal.T @ mass @ orthonormal)[:, :count])
-    return family(motion.direction, modes, np.ones(modes.count), nodal.edges)
+    return family(motion.direction, modes, nodal.edges, np.ones(modes.count))
 
 
 class ElementShapes(Discretisation):
@@ -346,7 +342,7 @@ def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
     if motion.order == 2:
         series = [is_outboard * (edges[:-1, None] + half - centres), is_outboard * half]
     curves = SpanCurves.from_values(edges, np.stack(series, axis=1))
-    return family(motion.direction, curves, 1 / _compliance(span, motion, segments), edges)
+    return family(motion.direction, curves, edges, 1 / _compliance(span, motion, segments))
 
 
 def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
@@ -405,9 +401,7 @@ class PolynomialShapes(Discretisation):
             # dependent.
             root = np.zeros((motion.order, count))
             curves = integrate_strain(edges, np.eye(count)[None], root)
-            # Exact for properties that are linear along the span.
-            stiffness = strain_matrix(curves, span, motion, edges, points=count + 1)
-            part = family(motion.direction, curves, stiffness, edges)
+            part = strained(family(motion.direction, curves, edges), span)
             parts.append(diagonalise(part, span))
         return normalise(join(parts, span), normalisation(choice), span)
 
@@ -445,7 +439,7 @@ def add_static(
         )
         unit_stiffness = np.ones(curves.count)
         static_shapes = family(
-            motion.direction, curves, unit_stiffness, shapes.edges, first=own_modes.count + 1
+            motion.direction, curves, shapes.edges, unit_stiffness, first=own_modes.count + 1
         )
         parts += [own_modes, diagonalise(static_shapes, span)]
     return join(parts, span)

@@ -32,14 +32,13 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.links.base import DIRECTIONS, Direction, Span, SpanCurves
+from flexarm.links.base import DIRECTIONS, Direction, Span
 from flexarm.links.basis import own_stiffness
-from flexarm.links.collocation import Cardinals, Collocation, collocate
+from flexarm.links.collocation import Collocation, collocate
 from flexarm.links.constants import FIT_ERROR, SERIES_POINTS
 from flexarm.links.fields import AXES, Amounts, Axis, Basis, Field, Functions, MovingField, evaluate
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import settled_pairs
-from flexarm.links.node_spaces import Fine
 from flexarm.spatial import Array, Expr, constant, settled
 
 
@@ -296,7 +295,6 @@ class GrowingNodes(Collocation):
     passing: Array  # ``int w I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G)
     passed: Array  # ``int w (1 - xi)^2 l^a l^b``, (3, 3, G, G)
     gain: Array  # ``int w (1 - xi) l^a``, (3, G)
-    cards: Array  # Legendre series of ``l^a`` on each panel, (3, panels, order, G)
     power: int
     further: tuple["GrowingNodes", ...] = ()  # the same nodes for the higher powers
 
@@ -317,26 +315,19 @@ class GrowingNodes(Collocation):
         )
         asked, excess = max(excess, 1 + further), max(excess - further, 1)
         taper, *others = shapes.span.tapers[power:]
-        weightless = dict.fromkeys(("Jx", "Jy", "Jz"), np.zeros(2))
         mass = {"mass_per_length": np.array([1.0, 0.0**power])}
-        span = replace(taper, table=taper.table | weightless | mass)
-        parents = shapes.parent_shapes()
-        fine = Fine.of(span, parents, excess)
-        found = Cardinals.of(fine, excess)
-        cards = found.cards
-        reach = np.stack([fine.running @ card for card in cards])
-        past = np.stack(cards) * (1 - fine.x)[:, None]
-        heavy = past * (fine.weights * (1 - fine.x) ** power)[:, None]
-        nodes = collocate(span, parents, excess)
-        weights = np.pad(found.weights, (0, nodes.count - len(found.weights)))
-        inertia = [taper.table[name][0] for name in ("Jx", "Jy", "Jz")]
-        rotary = np.outer(inertia, weights * (1 - nodes.x) ** power) * bool(np.any(nodes.bend))
+        span, parents = replace(taper, table=taper.table | mass), shapes.parent_shapes()
+        nodes = collocate(span, parents, excess, points=False)
+        x, weights = span.quadrature(nodes.curves[0].degree + 2, nodes.edges)
+        reach = np.stack([curves(x) for curves in nodes.curves])
+        past = np.stack([curves(x, 1) for curves in nodes.curves]) * (1 - x)[:, None]
+        heavy = past * (weights * (1 - x) ** power)[:, None]
+        rotary = nodes.rotary * bool(np.any(nodes.bend))
         return cls(
             **vars(replace(nodes, excess=asked, rotary=rotary)),
             passing=settled(np.einsum("apg,bph->abgh", reach, heavy)),
             passed=settled(np.einsum("apg,bph->abgh", past, heavy)),
             gain=settled(heavy.sum(axis=1)),
-            cards=np.stack([fine.series(card) for card in cards]),
             power=power,
             further=tuple(cls.of(shapes, asked, power + k) for k in range(1, 1 + len(others))),
         )
@@ -351,11 +342,11 @@ class GrowingNodes(Collocation):
 
         l are the cardinal functions of the G nodes, I their integrals from 0 to xi.
         """
-        left, edges, functions = 1 - xi, np.asarray(self.edges), dict[Axis, Array]()
-        for axis, reach, series in zip(AXES, self.reach(xi), np.asarray(self.cards), strict=True):
-            card = SpanCurves.from_values(edges, series)
-            functions[axis] = np.vstack([reach.T, left * card(xi).T, left**2 * card(xi, 1).T])
-        return functions
+        left = 1 - xi
+        return {
+            axis: np.vstack([(left**nu * curves(xi, nu).T) for nu in range(3)])
+            for axis, curves in zip(AXES, self.curves, strict=True)
+        }
 
     def integrals(self) -> Basis:
         """Compute the integrals over xi of the `functions` and of their products."""

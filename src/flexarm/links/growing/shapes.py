@@ -7,18 +7,18 @@ other shapes are computed by a singular value decomposition.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from numpy.polynomial import chebyshev, legendre
+from numpy.polynomial import chebyshev
 
 from flexarm.constants import DUST, ROUNDING
 from flexarm.errors import ShapeError
-from flexarm.links.base import DIRECTIONS, Direction, Shapes, Span, SpanCurves, polynomials
-from flexarm.links.basis import family, join, own_stiffness
+from flexarm.links.base import DIRECTIONS, Direction, Shapes, Span, SpanCurves, fitted
+from flexarm.links.basis import family, join, strained
 from flexarm.links.constants import SERIES_DEGREE, SERIES_END, SERIES_POINTS
 from flexarm.spatial import Array, Expr, Scalar
 
@@ -63,12 +63,12 @@ class SlidingShapes:
 
     def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
         """Evaluate a direction's curves over xi, or their nu-th derivatives, (K, len(xi))."""
-        return _panel_values(self.parents[direction], self.edges, xi, nu)
+        return self._curves(direction, 1.0)(xi, nu).T
 
     def parent_shapes(self) -> Shapes:
         """Return the curves over xi of all directions as shape functions of unit length."""
         every = [
-            family(d, curves, np.zeros(curves.count), self.edges)
+            family(d, curves, self.edges)
             for d in DIRECTIONS
             if (curves := self._curves(d, 1.0)).count
         ]
@@ -93,7 +93,7 @@ class SlidingShapes:
             curves[direction] = (self._curves(direction, length).times(weights),)
         none = np.zeros((len(self.names), len(self.names)))
         shapes = Shapes(self.names, curves, self.edges * length, none)
-        return replace(shapes, stiffness=own_stiffness(shapes, self.span.outer(length)))
+        return strained(shapes, self.span.outer(length))
 
 
 def follow_length(
@@ -247,12 +247,12 @@ def _fit_places(
     """
     length = (low + high) / 2 + (high - low) / 2 * node
     assert abs(shapes.edges[-1] - length) <= 1e-9 * length
-    t, fit = _legendre_fit()
-    xi = ((edges[1:] + edges[:-1])[:, None] + np.diff(edges)[:, None] * t) / 2
     terms: dict[Direction, Array] = {}
     for direction in DIRECTIONS:
-        values = shapes.values(direction, xi.ravel() * length).reshape(*xi.shape, -1)
-        terms[direction] = fit @ values
+        values = partial(shapes.values, direction)
+        terms[direction] = fitted(
+            lambda xi, values=values: values(xi * length), edges, SERIES_DEGREE + 1
+        )
     return _converged(terms)
 
 
@@ -260,13 +260,6 @@ def _panel_edges(shapes: Shapes) -> Array:
     """Return the panel edges of the shapes in xi, from 0 to 1."""
     edges = shapes.edges / shapes.edges[-1]
     return np.asarray(edges[np.append(np.diff(edges) > ROUNDING, True)])  # two may be one
-
-
-@cache
-def _legendre_fit() -> tuple[Array, Array]:
-    """Return Gauss nodes and the matrix that maps values at the nodes to Legendre coefficients."""
-    t, _ = legendre.leggauss(SERIES_DEGREE + 1)
-    return t, np.asarray(np.linalg.inv(legendre.legvander(t, SERIES_DEGREE)), dtype=np.float64)
 
 
 def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
@@ -291,14 +284,3 @@ def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
         # Series of elements, which end, have at most 7e-15: positions are rounded over the link.
         found[direction] = np.where(tail > DUST * (1 + t.shape[0]) * size, t, 0.0)
     return found
-
-
-def _panel_values(terms: Array, edges: Array, xi: Array, nu: int) -> Array:
-    """Evaluate Legendre series (K, panels, degree + 1), or derivatives, at xi: (K, len(xi))."""
-    panel = edges[1:-1].searchsorted(xi, side="right")
-    half = np.diff(edges)[panel] / 2
-    t = (xi - edges[panel]) / half - 1
-    derived = legendre.legder(terms, nu, axis=2) if nu else terms
-    vander = polynomials(t, derived.shape[2] - 1)
-    values = np.einsum("gk,rgk->rg", vander, derived[:, panel])
-    return np.asarray(values / half[None, :] ** nu)

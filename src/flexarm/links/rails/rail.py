@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.polynomial import legendre
 
 from flexarm.constants import ACCUMULATED, DUST
 from flexarm.errors import ShapeError
-from flexarm.links.base import Direction, Shapes, Span, gauss_points, union
+from flexarm.links.base import Direction, Shapes, Span, fitted, union
 from flexarm.links.collocation import Collocation
 from flexarm.links.constants import JUMP_SIZE, RAIL_POINTS
 from flexarm.spatial import Array, settled
@@ -55,7 +55,13 @@ class Rail:
                     "Choose other shapes for the rail."
                 )
         jumps = [_jumps(series[order + 1], edges) for series, order in functions]
-        reach = None if nodes is None else _reach(nodes, edges)
+        reach = None
+        if nodes is not None:
+            orders = [
+                [_series(partial(c, nu=nu), edges, ACCUMULATED) for c in nodes.curves]
+                for nu in range(3)
+            ]
+            reach = stacked([stacked(order) for order in orders])
         ends = (root, root + span.length)
         return cls(
             root, ends, edges, x, y, z, twist, reach, root + np.unique(np.concatenate(jumps))
@@ -66,38 +72,16 @@ def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
     """Return Legendre series of one direction's shapes and their derivatives, (4, p, terms, m)."""
     extra_derivatives = 0 if direction in ("x", "twist") else 1  # bending rotations are slopes
     series = [
-        _series(lambda x, nu=nu: shapes.values(direction, x, nu), edges)  # type: ignore[misc]
+        _series(partial(shapes.values, direction, nu=nu), edges)
         for nu in range(3 + extra_derivatives)
     ]
     return stacked(series + [0 * series[0]] * (1 - extra_derivatives), axis=0)
 
 
-def _reach(nodes: Collocation, edges: Array) -> Array:
-    """Return the integrated cardinal functions as Legendre series, (3, 3, p, terms, G).
-
-    The first axis is the order of derivative, the second the axis x, y, z.
-    """
-    per_axis = [
-        _series(lambda x, a=a: nodes.reach(x)[a], edges, ACCUMULATED)  # type: ignore[misc]
-        for a in range(3)
-    ]
-    value, half = stacked(per_axis, axis=0), np.diff(edges)[:, None, None] / 2
-    orders = [value]
-    for _ in range(2):
-        orders.append(legendre.legder(orders[-1], axis=-2) / half)
-    return stacked(orders, axis=0)
-
-
 def _series(values: Callable[[Array], Array], edges: Array, threshold: float = DUST) -> Array:
     """Return functions (len(x), m) as Legendre series on each panel, (p, terms, m)."""
-    left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in RAIL_POINTS:
-        node, weight = gauss_points(count)
-        x = left + half * (1 + node)
-        samples = settled(values(x.ravel())).reshape(*x.shape, -1)
-        basis = legendre.legvander(node, count - 1) * weight[:, None]
-        scale = (2 * np.arange(count) + 1) / 2
-        fit = np.einsum("gk,k,pgm->pkm", basis, scale, samples, optimize=True)
+        fit = fitted(lambda x: settled(values(x)), edges, count)
         size = np.abs(fit).max(axis=(0, 2), initial=0.0)
         significant = np.flatnonzero(size > threshold * size.max(initial=0.0))
         if not len(significant) or significant[-1] < count - 2:
