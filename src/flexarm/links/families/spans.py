@@ -54,7 +54,7 @@ def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
 
     def strain(x: Array) -> Array:
         moment = legendre.legvander(2 * x / span.length - 1, count - 1)
-        return moment * (values.max() / span.at(motion.stiffness, x))[:, None]
+        return np.asarray(moment * (values.max() / span.at(motion.stiffness, x))[:, None])
 
     series = fitted(strain, edges, degree + 1)
     return integrate_strain(edges, series, np.zeros((motion.order, count)))

@@ -8,7 +8,6 @@ other shapes are computed by a singular value decomposition.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -247,13 +246,11 @@ def _fit_places(
     """
     length = (low + high) / 2 + (high - low) / 2 * node
     assert abs(shapes.edges[-1] - length) <= 1e-9 * length
-    terms: dict[Direction, Array] = {}
-    for direction in DIRECTIONS:
-        values = partial(shapes.values, direction)
-        terms[direction] = fitted(
-            lambda xi, values=values: values(xi * length), edges, SERIES_DEGREE + 1
-        )
-    return _converged(terms)
+
+    def along(direction: Direction) -> Array:
+        return fitted(lambda xi: shapes.values(direction, xi * length), edges, SERIES_DEGREE + 1)
+
+    return _converged({direction: along(direction) for direction in DIRECTIONS})
 
 
 def _panel_edges(shapes: Shapes) -> Array:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.polynomial import legendre
 
 from flexarm.constants import ACCUMULATED, DUST
 from flexarm.errors import ShapeError
@@ -55,13 +56,12 @@ class Rail:
                     "Choose other shapes for the rail."
                 )
         jumps = [_jumps(series[order + 1], edges) for series, order in functions]
-        reach = None
+        reach, half = None, np.diff(edges)[:, None, None] / 2
         if nodes is not None:
-            orders = [
-                [_series(partial(c, nu=nu), edges, ACCUMULATED) for c in nodes.curves]
-                for nu in range(3)
-            ]
-            reach = stacked([stacked(order) for order in orders])
+            orders = [stacked([_series(curves, edges, ACCUMULATED) for curves in nodes.curves])]
+            for _ in range(2):
+                orders.append(legendre.legder(orders[-1], axis=-2) / half)
+            reach = stacked(orders)
         ends = (root, root + span.length)
         return cls(
             root, ends, edges, x, y, z, twist, reach, root + np.unique(np.concatenate(jumps))

@@ -34,18 +34,21 @@ class Growing(BeamBody):
 
     def stations(self, own: Expr, s: Array) -> Iterator[Local]:
         """Yield the sections at xi = s of the exposed length."""
-        for xi in s:
-            yield self.section_motion(own, 0 * own, xi).local
+        for motion in self.sections(own, 0 * own, s):
+            yield motion.local
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Compute pose, velocity and acceleration bias of the tip relative to the hub's mouth."""
-        return self.section_motion(own_values(self.part, q), own_values(self.part, v), 1.0)
+        own, rates = own_values(self.part, q), own_values(self.part, v)
+        return next(self.sections(own, rates, np.ones(1)))
 
-    def section_motion(self, own: Expr, rates: Expr, xi: float) -> SectionMotion:
-        """Return the motion of the material section currently at x = xi l from the hub's mouth."""
-        motion, at = self.motion(own, rates), np.array([xi])
-        moved = evaluate(motion.displacement(), motion.displacement_functions(at))
-        return self.angled(moved, motion.angles(xi), rates)
+    def sections(self, own: Expr, rates: Expr, xi: Array) -> Iterator[SectionMotion]:
+        """Yield the motion of the material sections currently at x = xi l from the hub's mouth."""
+        motion = self.motion(own, rates)
+        moved = motion.displacement()
+        for at in xi:
+            functions = motion.displacement_functions(np.array([at]))
+            yield self.angled(evaluate(moved, functions), motion.angles(at), rates)
 
     def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the mass points of the exposed part."""

@@ -8,7 +8,7 @@ vectors rotate with the section and are unaffected by translation.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import final
 
@@ -136,15 +136,14 @@ class Exact(BeamBody):
             [(1 - s)[:, None] ** n * parents.values(axis, s, order + n) for axis, order in SLOPES]
             for n in range(len(reach))
         ]
-        basis = self.nodes.basis if self.combined else None
+        rate = per = None
+        if self.slides:
+            rate, per = type(own)(1, 1), type(own)(1, m.e.k)
+            per[0] = 1 / m.e.length
         for g in range(len(s)):
             rows = [[constant(row[g : g + 1]) for row in slope_rows] for slope_rows in slopes]
-            at = AxisPoint(list(settled(reach[..., g])), rows)
-            if self.slides:
-                per = type(own)(1, m.e.k)
-                per[0] = 1 / m.e.length
-                at = replace(at, rate=per @ (0 * own), per=per)
-            combined = None if basis is None else [row @ constant(basis) for row in rows[0]]
+            at = AxisPoint(list(settled(reach[..., g])), rows, rate, per=per)
+            combined = None if self.basis is None else [row @ self.basis for row in rows[0]]
             yield section_motion(m, at, None, combined)[0].local
 
     def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:

@@ -8,6 +8,7 @@ move along the span, and with it angles and positions change by their derivative
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -71,18 +72,23 @@ class AxisMotion:
 
         ``weights`` has shape (w, G).
         """
-        new, k = type(self.place), self.e.k
-        total, moved = new(len(weights), k), new(weights.shape[1], k)
+        k, swept = self.e.k, self._swept[axis]
+        total = constant(weights) @ swept if swept.nnz() else type(swept)(len(weights), k)
         for rows, by in self.ways:
             along = by[axis, :].T
             if isinstance(rows, np.ndarray) and along.nnz():
                 flat = np.einsum("wg,gj->jwg", weights, rows).reshape(-1, weights.shape[1])
                 total += ca.reshape(constant(flat) @ along, len(weights), k)
-            elif along.nnz():
-                moved += ca.repmat(along, 1, k) * rows
-        if moved.nnz():
-            total += constant(weights) @ moved
         return total
+
+    @cached_property
+    def _swept(self) -> list[Expr]:
+        """Jacobians of R along the three axes by ways that depend on coordinates, (G, k) each."""
+        ways = [(rows, by) for rows, by in self.ways if not isinstance(rows, np.ndarray)]
+        none = type(self.place)(self.place.shape[1], self.e.k)
+        return [
+            sum((ca.repmat(by[a, :].T, 1, self.e.k) * rows for rows, by in ways), none) for a in XYZ
+        ]
 
     def jacobian(self, weights: Array | Expr) -> Expr:
         """Compute the Jacobian (3, k) of a weighted sum of R, with weights per axis, (3, G)."""
