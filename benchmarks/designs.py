@@ -12,7 +12,7 @@ import numpy as np
 import flexarm
 from flexarm.formulations.numbers import BoundKernel
 from flexarm.integrate.task import equation_of
-from flexarm.io.overrides import change_arm, read_value
+from flexarm.io.model_file import change_arm, read_value
 from flexarm.model import Model, build
 
 ARMS = {

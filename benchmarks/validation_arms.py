@@ -7,8 +7,7 @@ from typing import Any
 import validation_data as data
 from flexarm import equilibrium, example_arm, modes
 from flexarm.arm import Arm
-from flexarm.io.model_file import loads
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, loads
 from validation_data import Printed, Row
 
 HELD = "{kind: loaded, root: held, bending_y: 8, static: true}"

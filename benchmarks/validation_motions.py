@@ -20,8 +20,7 @@ from flexarm.integrate.problem import StateLimit
 from flexarm.integrate.results import run_of
 from flexarm.integrate.solve import new_state, solve
 from flexarm.integrate.task import InitialValueProblem, prepare, sample_times
-from flexarm.io.model_file import loads
-from flexarm.io.overrides import change_arm
+from flexarm.io.model_file import change_arm, loads
 from flexarm.model import Model
 from flexarm.runs.run import Run
 from validation_data import Printed, Row
