@@ -1,6 +1,6 @@
 """Style of figures: colours and line styles of curves, legends, and users' texts in them."""
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -27,13 +27,18 @@ class CurveStyle(TypedDict):
 
 
 def panels(
-    size: tuple[float, float], rows: int = 1, columns: int = 1, *, shared: bool = False
+    size: tuple[float, float],
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    shared: Literal["", "x", "both"] = "",
 ) -> tuple["Figure", Any]:
-    """Return a figure of a given size [in] with panels (rows, columns) that may share x axes."""
+    """Return a figure of a size [in] with panels (rows, columns), which may share their axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, sharex="col" if shared else "none")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex="col" if shared else "none",
+                           sharey="row" if shared == "both" else "none")  # fmt: skip
     for panel in axes.ravel():
         panel.spines[["top", "right"]].set_visible(False)
     return figure, axes

@@ -1,5 +1,6 @@
 """Results of a study: their folder, progress, labelled figures, and Pareto fronts."""
 
+import itertools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -83,8 +84,35 @@ def test_figures_have_units_logarithmic_axes_and_short_lines(folder: Path, tmp_p
     assert labels[-1] == "stiffness of the link in\nbending [N m^2]"
     assert drawn.axes[0].get_ylabel() == "peak [m]"
     panels = flexarm.load_study(folder).plot(kind="scatter").axes
-    scales = {(each.get_xlabel(), each.get_xscale()) for each in panels if each.get_xlabel()}
-    assert scales == {("x", "linear"), ("y", "log"), ("cost", "linear"), ("gain", "linear")}
+    names = ["x", "y", "cost", "gain"]
+    for k, panel in enumerate(panels[:16]):
+        for name, scale in (
+            (names[k % 4], panel.get_xscale()),
+            (names[k // 4], panel.get_yscale()),
+        ):
+            assert scale == ("log" if name == "y" else "linear")
+
+
+def test_words_at_the_axes_of_figures_do_not_overlap(tmp_path: Path) -> None:
+    given = plan(
+        parameters={
+            "links.1.shapes.kind": {"values": ["clamped-free", "polynomials"]},
+            "links.1.shapes.bending_y": {"values": [1, 2]},
+            EIZ: [40, 60],
+        },
+        sampling={"kind": "saltelli", "count": 8},
+    )
+    found = flexarm.study(given, out=tmp_path / "words")
+    effects = found.plot(kind="effects")
+    assert [x.get_text() for x in effects.axes[-3].get_xticklabels()] == [
+        "clamped-free",
+        "polynomials",
+    ]
+    assert all(x == round(x) for x in effects.axes[-2].get_xticks())
+    figure = found.plot(tmp_path / "sobol.png", kind="sobol")
+    boxes = [x.get_window_extent() for x in figure.axes[0].get_yticklabels()]
+    assert len(boxes) == 3
+    assert all(above.y0 > below.y1 for above, below in itertools.pairwise(boxes))
 
 
 def test_a_pareto_front_has_no_design_that_another_beats(

@@ -226,7 +226,7 @@ class Fit:
         """Draw measured readings, simulated readings and residuals, by sensor and run."""
         names, runs = list(self.problem.sensors), self.problem.runs
         size = (5.5 * len(runs) + 1, 2.2 * len(names) + 1)
-        figure, axes = panels(size, len(names), len(runs), shared=True)
+        figure, axes = panels(size, len(names), len(runs), shared="x")
         for r, (run, model) in enumerate(zip(runs, self.readings(), strict=True)):
             t = run.recording.t
             if run.recording.is_response:

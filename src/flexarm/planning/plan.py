@@ -534,7 +534,7 @@ def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
 
     The distance is shown for the planned and for the unshaped motion.
     """
-    figure, ((above,), (below,)) = panels((9, 6), 2, shared=True)
+    figure, ((above,), (below,)) = panels((9, 6), 2, shared="x")
     names = [axis.name for axis in run.model.axes if axis.driven]
     for k, name in enumerate(names):
         above.plot(run.t, run.u[:, k], color=COLOURS[k % len(COLOURS)], label=drawable(name))

@@ -118,7 +118,8 @@ def _estimate(blocks: Array) -> Array:
 
 
 def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
-    return panels((min(2.6 * columns + 0.6, 20), min(2.2 * rows + 0.6, 20)), rows, columns)
+    size = (min(2.6 * columns + 0.6, 20), min(2.2 * rows + 0.6, 20))
+    return panels(size, rows, columns, shared="both")
 
 
 def _numbers(values: Any) -> Array:
@@ -135,7 +136,12 @@ def _some(columns: Columns) -> Columns:
     return {name: values[which] for name, values in columns.items()}
 
 
-def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
+def effects(
+    columns: Columns,
+    parameters: Sequence[str],
+    quantities: Sequence[str],
+    logarithmic: Sequence[str],
+) -> "Figure":
     """Draw each quantity over each parameter, with group means that show the main effects."""
     figure, axes = _axes(len(quantities), len(parameters))
     few = _some(columns)
@@ -143,7 +149,12 @@ def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
         for k, parameter in enumerate(parameters):
             at: Axes = axes[i, k]
             at.plot(_numbers(few[parameter]), few[quantity], ".", ms=4, alpha=0.5, color="#9aa5b1")
-            x, y = means(_numbers(columns[parameter]), columns[quantity])
+            x = _numbers(columns[parameter])
+            if parameter in logarithmic:
+                x, y = means(np.log(x), columns[quantity])
+                x = np.exp(x)
+            else:
+                x, y = means(x, columns[quantity])
             at.plot(x, y, "-o", ms=3, color=COLOURS[0])
             at.set_xlabel(parameter if i == len(quantities) - 1 else "")
             at.set_ylabel(quantity if k == 0 else "")
@@ -169,7 +180,12 @@ def means(x: Array, y: Array) -> tuple[Array, Array]:
     return np.bincount(group, x) / sizes, np.bincount(group, y) / sizes
 
 
-def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
+def scatter(
+    columns: Columns,
+    parameters: Sequence[str],
+    quantities: Sequence[str],
+    logarithmic: Sequence[str],
+) -> "Figure":
     """Draw a scatter matrix of all parameters and quantities, with histograms on the diagonal."""
     names = [*parameters, *quantities]
     figure, axes = _axes(len(names), len(names))
@@ -178,10 +194,13 @@ def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
         for k, column in enumerate(names):
             at: Axes = axes[i, k]
             x, y = _numbers(few[column]), _numbers(few[row])
+            at.plot(x, y, " " if i == k else ".", ms=2, alpha=0.5, color=COLOURS[0])
             if i == k:
-                at.hist(x[np.isfinite(x)], bins=24, color=COLOURS[0])
-            else:
-                at.plot(x, y, ".", ms=2, alpha=0.5, color=COLOURS[0])
+                x = x[np.isfinite(x)]
+                bins = np.histogram_bin_edges(np.log(x) if column in logarithmic else x, 24)
+                counts = at.twinx()  # the panel's own y axis is that of its row
+                counts.hist(x, np.exp(bins) if column in logarithmic else bins, color=COLOURS[0])
+                counts.set_axis_off()
             at.set_xlabel(column if i == len(names) - 1 else "")
             at.set_ylabel(row if k == 0 else "")
     return figure
@@ -189,7 +208,11 @@ def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
 
 def indices(indices_by_quantity: Mapping[str, SobolIndices]) -> "Figure":
     """Draw first-order and total Sobol indices of each quantity as bars with bootstrap bounds."""
-    figure, axes = _axes(len(indices_by_quantity), 1)
+    count, rows = (
+        max(len(x.parameters) for x in indices_by_quantity.values()),
+        len(indices_by_quantity),
+    )
+    figure, axes = panels((6.0, min(rows * (0.5 * count + 0.7) + 0.4, 20)), rows)
     for row, (name, sobol_indices) in enumerate(indices_by_quantity.items()):
         at: Axes = axes[row, 0]
         places = np.arange(len(sobol_indices.parameters))
@@ -199,11 +222,18 @@ def indices(indices_by_quantity: Mapping[str, SobolIndices]) -> "Figure":
         ):
             error = np.abs(bounds - value)
             colour = COLOURS[0 if shift < 0 else 1]
-            at.bar(places + shift, value, 0.38, yerr=error, label=label, color=colour, capsize=3)
-        at.set_xticks(places, [drawable(parameter) for parameter in sobol_indices.parameters])
-        at.set_ylabel(f"share of the variance of {name}")
-    axes[0, 0].legend()
+            at.barh(places + shift, value, 0.38, xerr=error, label=label, color=colour, capsize=3)
+        at.set_yticks(places, [_lines(parameter) for parameter in sobol_indices.parameters])
+        at.invert_yaxis()
+        at.set_xlabel(_lines(f"share of the variance of {name}", 2 * LABEL_WIDTH))
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
+
+
+def _lines(name: str, width: int = LABEL_WIDTH) -> str:
+    """Break a user's text into lines for a figure; keys break after their dots."""
+    lines = wrap(name.replace(".", ". "), width)
+    return "\n".join(drawable(line.replace(". ", ".")) for line in lines)
 
 
 def front_among(columns: Columns, front: Columns, names: Sequence[str]) -> "Figure":
@@ -391,7 +421,8 @@ class StudyResult(Summarised):
             front = self.pareto(minimise=minimise, maximise=maximise)
             figure = front_among(self.columns, front, [*minimise, *maximise][:2])
         elif kind in drawings:
-            figure = drawings[kind](self.columns, self.parameters, self.quantities)
+            logarithmic = self.table.about.get("logarithmic", ())
+            figure = drawings[kind](self.columns, self.parameters, self.quantities, logarithmic)
         else:
             raise refused("kind", kind, "effects, scatter, sobol or pareto")
         self._label(figure)
@@ -400,20 +431,27 @@ class StudyResult(Summarised):
         return figure
 
     def _label(self, figure: "Figure") -> None:
-        """Write units at the axes of a figure, and make axes of logarithmic parameters so."""
-        units, logarithmic = (
-            self.table.about.get("units", {}),
-            self.table.about.get("logarithmic", ()),
-        )
+        """Write units and words at the axes of a figure; scale those of logarithmic parameters."""
+        about, columns = self.table.about, self.columns
+        units, logarithmic = about.get("units", {}), about.get("logarithmic", ())
         for panel in figure.axes:
             for axis in (panel.xaxis, panel.yaxis):
                 name = axis.get_label_text()
                 if name in logarithmic:
                     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+                kind = columns[name].dtype.kind if name in columns else "f"
+                if kind not in "iuf":
+                    words = [
+                        _lines(str(word), LABEL_WIDTH // 2) for word in np.unique(columns[name])
+                    ]
+                    axis.set_ticks(range(len(words)), words)
+                elif kind != "f" and name not in logarithmic:
+                    axis.get_major_locator().set_params(integer=True)
                 unit = units.get(name, "")
-                text = f"{name} [{unit}]" if unit not in ("", "1") else name
-                lines = wrap(text.replace(".", ". "), LABEL_WIDTH)  # keys break after their dots
-                axis.set_label_text("\n".join(drawable(x.replace(". ", ".")) for x in lines))
+                if name in columns:
+                    axis.set_label_text(
+                        _lines(f"{name} [{unit}]" if unit not in ("", "1") else name)
+                    )
 
     def _summary(self) -> Summary:
         description, progress = self.table.about, self.progress
