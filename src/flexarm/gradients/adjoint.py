@@ -19,10 +19,10 @@ from flexarm.gradients.steps import (
     zero_prescribed,
 )
 from flexarm.integrate.methods.eigen import congruence
-from flexarm.integrate.system import drive, enter_pieces, prescribe, rounding
+from flexarm.integrate.system import drive, enter_pieces, enter_state, prescribe, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
-from flexarm.loops.sums import two_weighted_sums, weighted_sum
+from flexarm.loops.sums import add, clear, copy, two_weighted_sums, weighted_sum
 
 
 @dataclass(kw_only=True)
@@ -71,10 +71,8 @@ def turn_modes(s: MotionTangents) -> None:
     """Compute the tangents of the present modal basis along all directions."""
     n = s.system.n
     for column in range(s.columns):
-        for r in range(s.size):
-            s.tangent[r] = s.tangents[column * s.size + r]
-        for r in range(s.matrix_numbers):
-            s.matrix_direction[r] = s.matrix_directions[column * s.matrix_numbers + r]
+        copy(s.size, s.tangents[column * s.size :], s.tangent)
+        copy(s.matrix_numbers, s.matrix_directions[column * s.matrix_numbers :], s.matrix_direction)
         run_equations(s.turned, s.turned_table)
         decouple_prescribed(s, s.matrix_change, 0.0)
         for part in range(3):
@@ -106,9 +104,8 @@ def state_tangent(s: MotionTangents, i: int, column: int, out: Array) -> None:
     unfold(s, i, s.modal_along, s.tangents[column * s.size :], p, out)
     if s.in_modes == 1:
         two_weighted_sums(n, basis, s.modal, out, s.more)
-        for r in range(n):
-            out[r] = s.more[r]
-            out[n + r] += s.more[n + r]
+        copy(n, s.more, out)
+        add(n, 1.0, s.more[n:], out[n:])
     zero_prescribed(s, out)
 
 
@@ -118,10 +115,8 @@ def push_stage(s: MotionTangents, i: int) -> None:
     n = s.system.n
     for column in range(s.columns):
         state_tangent(s, i, column, s.tangent)
-        for r in range(s.numbers):
-            s.direction[r] = s.directions[column * s.numbers + r]
-        for r in range(s.system.inputs):
-            s.pulse[r] = s.pulses[column * s.system.inputs + r]
+        copy(s.numbers, s.directions[column * s.numbers :], s.direction)
+        copy(s.system.inputs, s.pulses[column * s.system.inputs :], s.pulse)
         run_equations(s.equations, s.table)
         g = s.g_along[column * s.stages * n :]
         p = s.p_along[column * s.stages * (s.size - 2 * n) :]
@@ -139,8 +134,7 @@ def keep_tangents(s: MotionTangents, j: int) -> None:
     """Store the tangents at the start of step j if a sample time coincides with it."""
     block = s.columns * s.size
     if s.ends_at[j] >= 0:
-        for r in range(block):
-            s.tangent_samples[s.ends_at[j] * block + r] = s.tangents[r]
+        copy(block, s.tangents, s.tangent_samples[s.ends_at[j] * block :])
 
 
 @kernel
@@ -163,16 +157,14 @@ def push(s: MotionTangents) -> None:
             if s.in_modes == 1:
                 inverse = s.basis_along[column * (2 * n * n + 2 * n) + n * n :]
                 weighted_sum(n, n, inverse, s.y[n:], s.more)
-                for r in range(n):
-                    x[r] += s.more[r]
+                add(n, 1.0, s.more, x)
         for i in range(s.stages):
             evaluate_stage(s, j, i, s.places)
             push_stage(s, i)
         end_step(s, j)
         for column in range(s.columns):
             state_tangent(s, s.stages, column, s.trial)
-            for r in range(s.size):
-                s.tangents[column * s.size + r] = s.trial[r]
+            copy(s.size, s.trial, s.tangents[column * s.size :])
     keep(s, s.count)
     keep_tangents(s, s.count)
 
@@ -231,8 +223,7 @@ def add_seed(s: Adjoint, j: int) -> None:
     A seed is the derivative of the scalar function by the state at a sample.
     """
     if s.ends_at[j] >= 0:
-        for r in range(s.size):
-            s.adjoint[r] += s.seeds[s.ends_at[j] * s.size + r]
+        add(s.size, 1.0, s.seeds[s.ends_at[j] * s.size :], s.adjoint)
 
 
 @kernel
@@ -249,8 +240,7 @@ def to_rows(n: int, rows: Array, y: Array, out: Array) -> None:
 def spread(n: int, down: Array, across: Array, out: Array) -> None:
     """Add the outer product of two vectors of length n to the matrix out, (n, n)."""
     for r in range(n):
-        for i in range(n):
-            out[r * n + i] += down[r] * across[i]
+        add(n, down[r], across, out[r * n :])
 
 
 @kernel
@@ -273,8 +263,7 @@ def go_back(s: Adjoint, i: int) -> None:
             for r in range(n):
                 by[r] += s.more[r] * s.modal[r] + s.more[n + r] * s.modal[n + r]
     else:
-        for r in range(2 * n):
-            s.modal[r] += s.share[r]
+        add(2 * n, 1.0, s.share, s.modal)
     swing = s.swing[2 * i * n :]
     into = s.into[2 * i * s.stages * n :]
     for r in range(n):
@@ -293,39 +282,32 @@ def go_back(s: Adjoint, i: int) -> None:
 
 
 @kernel
-def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
+def pull_stage(s: Adjoint, j: int, i: int, state: Array) -> None:
     """Propagate the adjoint back through the evaluation of the rates at stage i of step j."""
     n = s.system.n
     extra = s.size - 2 * n
     t = s.times[j] + s.c[i] * s.table_h
     drive(s.system, t)
-    for r in range(n):
-        s.system.q[r] = place[r]
-        s.system.v[r] = place[n + r]
-        s.weight[r] = 0.0
-    for r in range(extra):
-        s.system.x[r] = place[2 * n + r]
-        s.weight[n + r] = s.p_back[i * extra + r]
+    enter_state(s.system, state)
+    clear(n, s.weight)
+    copy(extra, s.p_back[i * extra :], s.weight[n:])
     by = s.g_back[i * n :]
     to_rows(n, s.basis[n * n :], by, s.weight)
     run_equations(s.equations, s.table)
-    for r in range(s.size):
-        s.share[r] = s.by_state[r]
+    copy(s.size, s.by_state, s.share)
     for r in range(2 * n):
         s.modal[r] = s.basis[2 * n * n + r] * by[r % n]
     if s.in_modes == 1:
-        spread(n, place[s.size + n :], by, s.basis_back[n * n :])
+        spread(n, state[s.size + n :], by, s.basis_back[n * n :])
         for r in range(2 * n):
             s.basis_back[2 * n * n + r] += by[r % n] * s.modals[2 * i * n + r]
     go_back(s, i)
-    for r in range(s.numbers):
-        s.by_numbers[r] += s.by_number[r]
+    add(s.numbers, 1.0, s.by_number, s.by_numbers)
     node = s.interval[j]
     late = (t - s.nodes[node]) / (s.nodes[node + 1] - s.nodes[node])
     count = s.system.inputs
-    for r in range(count):
-        s.by_inputs[node * count + r] += (1.0 - late) * s.by_input[r]
-        s.by_inputs[(node + 1) * count + r] += late * s.by_input[r]
+    add(count, 1.0 - late, s.by_input, s.by_inputs[node * count :])
+    add(count, late, s.by_input, s.by_inputs[(node + 1) * count :])
 
 
 @kernel
@@ -349,16 +331,12 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
     enter_pieces(s.system, t + rounding(t))
     if s.in_modes == 1:
         find_modal(s, places)
-    for r in range(s.size):
-        s.share[r] = s.adjoint[r]
-        s.adjoint[r] = 0.0
-    for r in range(2 * n):
-        s.modal[r] = 0.0
-        s.x_back[r % n] = 0.0
-    for r in range(s.stages * n):
-        s.g_back[r] = 0.0
-    for r in range(s.stages * (s.size - 2 * n)):
-        s.p_back[r] = 0.0
+    copy(s.size, s.adjoint, s.share)
+    clear(s.size, s.adjoint)
+    clear(2 * n, s.modal)
+    clear(n, s.x_back)
+    clear(s.stages * n, s.g_back)
+    clear(s.stages * (s.size - 2 * n), s.p_back)
     go_back(s, s.stages)
     for back in range(s.stages):
         i = s.stages - 1 - back
@@ -369,24 +347,19 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
 
 
 @kernel
-def pull_modes(s: Adjoint, place: Array) -> None:
+def pull_modes(s: Adjoint, state: Array) -> None:
     """Propagate derivatives by the modal basis back to the parameters and the state."""
     n = s.system.n
-    for r in range(n):
-        s.system.q[r] = place[r]
-        s.system.v[r] = place[n + r]
+    enter_state(s.system, state)
     turn_back(n, s.basis, s.basis_back, s.matrix)
     for part in range(3):
         at = part * n * n
         congruence(n, s.basis, 1, n, s.matrix[at:], s.square, s.matrix_weight[at:])
     decouple_prescribed(s, s.matrix_weight, 0.0)
     run_equations(s.turned, s.turned_table)
-    for r in range(2 * n):
-        s.adjoint[r] += s.matrix_by_state[r]
-    for r in range(s.matrix_numbers):
-        s.by_matrix_numbers[r] += s.matrix_by_number[r]
-    for r in range(2 * n * n + 2 * n):
-        s.basis_back[r] = 0.0
+    add(2 * n, 1.0, s.matrix_by_state, s.adjoint)
+    add(s.matrix_numbers, 1.0, s.matrix_by_number, s.by_matrix_numbers)
+    clear(2 * n * n + 2 * n, s.basis_back)
 
 
 @kernel
@@ -400,14 +373,12 @@ def pull(s: Adjoint) -> None:
         segment = s.segments - 1 - back
         first = s.starts[segment]
         last = s.starts[segment + 1]
-        for r in range(s.size):
-            s.y[r] = s.saved[segment * s.size + r]
+        copy(s.size, s.saved[segment * s.size :], s.y)
         reached = 0
         for j in range(first, last):
             if s.renewed[j] == 1:
                 compute_modes(s)
-                for r in range(width):
-                    s.bases[reached * width + r] = s.basis[r]
+                copy(width, s.basis, s.bases[reached * width :])
                 reached += 1
             step(s, j, s.places[(j - first) * block :])
         for behind in range(last - first):
@@ -417,8 +388,7 @@ def pull(s: Adjoint) -> None:
             if s.renewed[j] == 1:
                 pull_modes(s, places)
                 reached -= 1
-                for r in range(width if reached > 0 else 0):
-                    s.basis[r] = s.bases[(reached - 1) * width + r]
+                copy(width if reached > 0 else 0, s.bases[(reached - 1) * width :], s.basis)
                 s.table_h = 0.0
             add_seed(s, j)
     zero_prescribed(s, s.adjoint)

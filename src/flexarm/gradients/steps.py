@@ -12,10 +12,10 @@ from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.methods.exponential import detach, find_modes
 from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, responses
 from flexarm.integrate.state import IntegratorState
-from flexarm.integrate.system import System, enter_pieces, prescribe, rates, rounding
+from flexarm.integrate.system import System, enter_pieces, enter_state, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
-from flexarm.loops.sums import two_weighted_sums, weighted_sum
+from flexarm.loops.sums import copy, two_weighted_sums, weighted_sum
 
 NAN = float("nan")
 
@@ -110,9 +110,7 @@ def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Arr
 def compute_modes(s: GivenSteps) -> None:
     """Compute the modal basis at the current state; set y[0] to NaN if there is no basis."""
     n = s.system.n
-    for i in range(n):
-        s.system.q[i] = s.y[i]
-        s.system.v[i] = s.y[n + i]
+    enter_state(s.system, s.y)
     run_equations(s.matrices, s.matrix_table)
     decouple_prescribed(s, s.matrix, 1.0)
     squares = s.basis[2 * n * n :]
@@ -122,8 +120,7 @@ def compute_modes(s: GivenSteps) -> None:
                    squares[n:], s.room) != 0
     ):  # fmt: skip
         s.y[0] = NAN
-    for r in range(n * n):
-        squares[2 * n + r] = s.matrix[n * n + r]
+    copy(n * n, s.matrix[n * n :], squares[2 * n :])
     s.table_h = 0.0
 
 
@@ -176,8 +173,7 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
         if parts > 1:
             responses_along(square, loss, quarter, s.answers, more)
         responses(square, loss, quarter, s.answers)
-        for k in range(2 * RESPONSES):
-            here[k] = s.answers[k]
+        copy(2 * RESPONSES, s.answers, here)
         for quarters in range(1, 5):
             if quarters > 1 and parts > 1:
                 add_time_along(square, loss, quarter, s.answers, more, here, more_here)
@@ -245,7 +241,7 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
     else:  # the products with zeros take a tenth of the time of a step
         for r in range(n):
             out[r] = y[r] + modal[r]
-            out[n + r] = modal[n + r]
+        copy(n, modal[n:], out[n:])
     weighted_sum(i, s.size - 2 * n, p, s.a[i * s.stages :], out[2 * n :])
     for r in range(2 * n, s.size):
         out[r] = y[r] + s.table_h * out[r]
@@ -263,8 +259,7 @@ def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array)
     for r in range(n):
         g[i * n + r] += own[r] * modal[r] + own[n + r] * modal[n + r]
     extra = s.size - 2 * n
-    for r in range(extra):
-        p[i * extra + r] = change[n + r]
+    copy(extra, change[n:], p[i * extra :])
 
 
 @kernel
@@ -290,8 +285,7 @@ def end_step(s: GivenSteps, j: int) -> None:
     """Compute the state at the end of step j, with prescribed coordinates on their given motion."""
     mix(s, 0, s.stages, s.x, s.g, s.modal)
     unfold(s, s.stages, s.modal, s.y, s.p, s.trial)
-    for r in range(s.size):
-        s.y[r] = s.trial[r]
+    copy(s.size, s.trial, s.y)
     prescribe(s.system, s.times[j + 1], s.y)
 
 
@@ -302,8 +296,7 @@ def step(s: GivenSteps, j: int, places: Array) -> None:
     for i in range(s.stages):
         place = places[2 * i * s.size :]
         evaluate_stage(s, j, i, place)
-        for r in range(s.size):
-            place[s.size + r] = s.k[r]
+        copy(s.size, s.k, place[s.size :])
     end_step(s, j)
 
 
@@ -311,8 +304,7 @@ def step(s: GivenSteps, j: int, places: Array) -> None:
 def keep(s: GivenSteps, j: int) -> None:
     """Store the state at the start of step j as a sample if a sample time coincides with it."""
     if s.ends_at[j] >= 0:
-        for r in range(s.size):
-            s.samples[s.ends_at[j] * s.size + r] = s.y[r]
+        copy(s.size, s.y, s.samples[s.ends_at[j] * s.size :])
 
 
 @kernel
@@ -320,8 +312,7 @@ def advance(s: GivenSteps) -> None:
     """Integrate the motion over all steps; store samples, and the state at each checkpoint."""
     prescribe(s.system, s.times[0], s.y)
     for segment in range(s.segments):
-        for r in range(s.size):
-            s.saved[segment * s.size + r] = s.y[r]
+        copy(s.size, s.y, s.saved[segment * s.size :])
         for j in range(s.starts[segment], s.starts[segment + 1]):
             keep(s, j)
             if s.renewed[j] == 1:

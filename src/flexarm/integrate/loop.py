@@ -7,6 +7,7 @@ from flexarm.integrate.state import IntegratorState, contact_step, kinetic, wide
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, run_kernel
+from flexarm.loops.sums import copy
 
 # Return codes of `march`.
 RUNNING, FINISHED, BROKEN, NO_STEP, LIMIT_REACHED, EVENT_FOUND = 0, 1, 2, 3, 4, 5
@@ -24,9 +25,8 @@ def first_out_of_bounds(m: IntegratorState) -> int:
 @kernel
 def record_event_values(m: IntegratorState) -> None:
     """Record event functions and their rates at t, where the equations were last evaluated."""
-    for k in range(m.event_count):
-        m.event_values_at_t[k] = m.event_values[k]
-        m.event_rates_at_t[k] = m.event_rates[k]
+    copy(m.event_count, m.event_values, m.event_values_at_t)
+    copy(m.event_count, m.event_rates, m.event_rates_at_t)
 
 
 @kernel
@@ -59,8 +59,7 @@ def evaluate_within(m: IntegratorState, t: float, row: int) -> int:
     m.sample_time = t
     run_kernel(m.sample, m)
     rates(m.system, t, m.sampled, m.inner_rates)
-    for k in range(m.event_count):
-        m.inner_values[row * m.event_count + k] = m.event_values[k]
+    copy(m.event_count, m.event_values, m.inner_values[row * m.event_count :])
     m.peak = t
     index: int = first_out_of_bounds(m)
     return index
@@ -72,10 +71,9 @@ def leaves_bounds_within(m: IntegratorState) -> int:
     if m.checks_within == 0 or m.sample == 0:
         return 0
     count = m.event_count
-    for k in range(count):
-        m.inner_values[k] = m.event_values_at_t[k]
-        m.inner_values[4 * count + k] = m.event_values[k]
-        m.inner_values[5 * count + k] = m.event_rates[k]
+    copy(count, m.event_values_at_t, m.inner_values)
+    copy(count, m.event_values, m.inner_values[4 * count :])
+    copy(count, m.event_rates, m.inner_values[5 * count :])
     for j in range(1, 4):
         if evaluate_within(m, m.t_old + 0.25 * j * m.last_step, j) >= 0:
             return 1
@@ -92,9 +90,8 @@ def leaves_bounds_within(m: IntegratorState) -> int:
                     if evaluate_within(m, m.t_old + 0.25 * (j + offset) * m.last_step, j) >= 0:
                         return 1
                     m.inner_values[j * count + k] = b
-    for k in range(count):
-        m.event_values[k] = m.inner_values[4 * count + k]
-        m.event_rates[k] = m.inner_values[5 * count + k]
+    copy(count, m.inner_values[4 * count :], m.event_values)
+    copy(count, m.inner_values[5 * count :], m.event_rates)
     m.peak = m.t
     return 0
 
@@ -129,14 +126,12 @@ def record_samples(m: IntegratorState) -> None:
     while m.recorded < m.sample_count and m.times[m.recorded] <= m.t + rounding(m.t):
         row = m.recorded * m.size
         if m.times[m.recorded] >= m.t - rounding(m.t) or m.sample == 0:
-            for i in range(m.size):
-                m.samples[row + i] = m.y[i]
+            copy(m.size, m.y, m.samples[row:])
         else:
             m.sample_time = m.times[m.recorded]
             run_kernel(m.sample, m)
             prescribe(m.system, m.times[m.recorded], m.sampled)
-            for i in range(m.size):
-                m.samples[row + i] = m.sampled[i]
+            copy(m.size, m.sampled, m.samples[row:])
         m.recorded += 1
 
 
@@ -160,11 +155,10 @@ def accept(m: IntegratorState) -> None:
     m.t_old = m.t
     m.last_step = m.h
     m.t = m.t + m.h
-    for i in range(m.size):
-        m.y_old[i] = m.y[i]
-        m.f_old[i] = m.f[i]
-        m.y[i] = m.y_new[i]
-        m.f[i] = m.f_new[i]
+    copy(m.size, m.y, m.y_old)
+    copy(m.size, m.f, m.f_old)
+    copy(m.size, m.y_new, m.y)
+    copy(m.size, m.f_new, m.f)
     m.steps += 1
     m.sample_ready = 0
 
@@ -227,8 +221,7 @@ def _begin(m: IntegratorState) -> None:
     rates(m.system, m.t, m.y, m.f)
     record_event_values(m)
     widen(m)
-    for i in range(m.size):
-        m.samples[i] = m.y[i]
+    copy(m.size, m.y, m.samples)
     m.recorded = 1
 
 

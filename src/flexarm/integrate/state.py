@@ -28,6 +28,7 @@ from flexarm.integrate.system import System
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
+from flexarm.loops.sums import copy
 
 
 @dataclass
@@ -381,9 +382,8 @@ def widen(m: IntegratorState) -> None:
     """Extend the ranges that scale errors to include the state at t."""
     n = m.system.n
     find_modal_state(m)
-    for g in range(m.groups):
-        m.scale[g] = m.floor[g]
-        m.top_scale[g] = m.top_floor[g]
+    copy(m.groups, m.floor, m.scale)
+    copy(m.groups, m.top_floor, m.top_scale)
     m.has_rounding = 0
     for r in range(m.functionals):
         value = 0.0

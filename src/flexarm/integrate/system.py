@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from flexarm.integrate.constants import INSTANT_ROUNDING, INSTANT_SCALE
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
+from flexarm.loops.sums import copy
 
 WORKS = 4  # works of inputs, of wrenches and of prescribed coordinates, and dissipated energy
 IMPULSES = 6  # components of impulse and angular impulse of outer forces
@@ -141,23 +142,23 @@ def prescribe(s: System, t: float, y: Array) -> None:
 
 
 @kernel
+def enter_state(s: System, y: Array) -> None:
+    """Pass coordinates, rates and actuator states of the state y to the equations."""
+    copy(s.n, y, s.q)
+    copy(s.n, y[s.n :], s.v)
+    copy(s.states, y[2 * s.n + s.work_integrals :], s.x)
+
+
+@kernel
 def rates(s: System, t: float, y: Array, f: Array) -> None:
     """Compute the time derivative f of the state y at t; overwrite prescribed entries of y."""
     n = s.n
     drive(s, t)
     prescribe(s, t, y)
-    for i in range(n):
-        s.q[i] = y[i]
-        s.v[i] = y[n + i]
-    last = 2 * n + s.work_integrals
-    for i in range(s.states):
-        s.x[i] = y[last + i]
+    enter_state(s, y)
     run_equations(s.equations, s.table)
-    for i in range(n):
-        f[i] = y[n + i]
-        f[n + i] = s.a[i]
-    for i in range(s.work_integrals):
-        f[2 * n + i] = s.power[i]
-    for i in range(s.states):
-        f[last + i] = s.dx[i]
+    copy(n, y[n:], f)
+    copy(n, s.a, f[n:])
+    copy(s.work_integrals, s.power, f[2 * n :])
+    copy(s.states, s.dx, f[2 * n + s.work_integrals :])
     s.evaluations += 1

@@ -1,7 +1,28 @@
-"""Weighted sums of the rows of an array, of which integration steps consist."""
+"""Vectors in kernels: copies, sums, and weighted sums of the rows of an array."""
 
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, floats
+
+
+@kernel
+def copy(size: int, source: Array, target: Array) -> None:
+    """Copy a vector."""
+    for i in range(size):
+        target[i] = source[i]
+
+
+@kernel
+def clear(size: int, target: Array) -> None:
+    """Set a vector to zero."""
+    for i in range(size):
+        target[i] = 0.0
+
+
+@kernel
+def add(size: int, factor: float, source: Array, target: Array) -> None:
+    """Add a vector times a factor to another."""
+    for i in range(size):
+        target[i] += factor * source[i]
 
 
 @kernel
@@ -45,5 +66,4 @@ def two_weighted_sums(size: int, rows: Array, weights: Array, begin: Array, out:
     """
     weighted_sum(size, size, rows, weights, out)
     weighted_sum(size, size, rows, weights[size:], out[size:])
-    for i in range(size):
-        out[i] += begin[i]
+    add(size, 1.0, begin, out)

@@ -9,6 +9,7 @@ from flexarm.constants import ROUNDING
 from flexarm.integrate.constants import EQUAL_SQUARES, JACOBI_SWEEPS
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
+from flexarm.loops.sums import add, clear
 
 
 @kernel
@@ -22,8 +23,7 @@ def cholesky(n: int, a: Array) -> int:
         row = a[j * n :]
         for k in range(j):
             factor = a[k * n + j]
-            for i in range(j, n):
-                row[i] -= a[k * n + i] * factor
+            add(n - j, -factor, a[k * n + j :], row[j:])
         diagonal = row[j]
         if not diagonal > 0.0:
             return 1
@@ -63,8 +63,7 @@ def _substitute(n: int, upper: Array, a: Array, half: int) -> None:
         first = half * i
         for k in range(i):
             factor = upper[k * n + i]
-            for r in range(first, n):
-                row[r] -= a[k * n + r] * factor
+            add(n - first, -factor, a[k * n + first :], row[first:])
         factor = 1.0 / upper[i * n + i]
         for r in range(first, n):
             row[r] *= factor
@@ -78,8 +77,7 @@ def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> 
     read for the next one; its vector is left in a row of A and its factor in a column.  w is a work
     array of n numbers.
     """
-    for i in range(n):
-        w[i] = 0.0
+    clear(n, w)
     for k in range(n - 2):
         last = a[max(k - 1, 0) * n :]
         vector = a[k * n :]
@@ -91,8 +89,7 @@ def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> 
                 entry -= last_entry * w[j] + last_weight * last[j]
             vector[j] = entry
         factor = _reflection(n, k, a, d, e)
-        for i in range(k + 1, n):
-            d[i] = 0.0
+        clear(n - (k + 1), d[k + 1 :])
         for j in range(k + 1, n):
             row = a[j * n :]
             y = w[j]
@@ -140,23 +137,19 @@ def _reflection(n: int, k: int, a: Array, d: Array, e: Array) -> float:
 @kernel
 def _reflected_rows(n: int, a: Array, q: Array, sums: Array) -> None:
     """Compute Q, the product of the reflections whose vectors are rows of A."""
-    for r in range(n * n):
-        q[r] = 0.0
+    clear(n * n, q)
     for r in range(n):
         q[r * n + r] = 1.0
     for k in range(n - 3, -1, -1):
         vector = a[k * n :]
         factor = a[(k + 1) * n + k]
-        for r in range(k + 1, n):
-            sums[r] = 0.0
+        clear(n - (k + 1), sums[k + 1 :])
         for j in range(k + 1, n):
             x = vector[j]
-            for r in range(k + 1, n):
-                sums[r] += q[j * n + r] * x
+            add(n - (k + 1), x, q[j * n + k + 1 :], sums[k + 1 :])
         for j in range(k + 1, n):
             x = factor * vector[j]
-            for r in range(k + 1, n):
-                q[j * n + r] -= sums[r] * x
+            add(n - (k + 1), -x, sums[k + 1 :], q[j * n + k + 1 :])
     transpose(n, q)
 
 

@@ -12,7 +12,7 @@ from flexarm.integrate.state import IntegratorState, measure
 from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
-from flexarm.loops.sums import weighted_sum
+from flexarm.loops.sums import clear, copy, weighted_sum
 
 
 @dataclass(kw_only=True)
@@ -135,18 +135,15 @@ def combined(m: RungeKuttaState, weights: Array, out: Array) -> None:
 @kernel
 def explicit_step(m: RungeKuttaState) -> int:
     """Attempt one step: compute the new state and the error over the tolerance; return 0."""
-    for r in range(m.size):
-        m.k[r] = m.f[r]
+    copy(m.size, m.f, m.k)
     for i in range(1, m.stages):
         stage(m, i, m.t, m.h, m.y)
-    for r in range(m.size):
-        m.k[m.stages * m.size + r] = 0.0
+    clear(m.size, m.k[m.stages * m.size :])
     combined(m, m.b, m.trial)
     for r in range(m.size):
         m.y_new[r] = m.y[r] + m.trial[r]
     rates(m.system, m.t + m.h, m.y_new, m.f_new)
-    for r in range(m.size):
-        m.k[m.stages * m.size + r] = m.f_new[r]
+    copy(m.size, m.f_new, m.k[m.stages * m.size :])
     m.error = 0.0
     if m.adaptive == 1:
         combined(m, m.e, m.trial)

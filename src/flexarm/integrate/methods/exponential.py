@@ -38,7 +38,7 @@ from flexarm.integrate.state import measure_modal
 from flexarm.integrate.system import PRESCRIBED, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
-from flexarm.loops.sums import two_weighted_sums, weighted_sum
+from flexarm.loops.sums import add, clear, copy, two_weighted_sums, weighted_sum
 
 
 @kernel
@@ -79,8 +79,7 @@ def compute_error_modes(m: ExponentialState) -> None:
     n = m.system.n
     for r in range(n):
         row = m.error_modes[r * n :]
-        for i in range(n):
-            row[i] = 0.0
+        clear(n, row)
         for j in range(n):
             x = m.modes[r * n + j]
             for i in range(n):
@@ -121,24 +120,19 @@ def _modes_from_rotation(
     transpose(n, inverse)
     for i in range(n - 1, -1, -1):
         row = modes[i * n :]
-        for r in range(n):
-            row[r] = inverse[i * n + r]
+        copy(n, inverse[i * n :], row)
         for j in range(i + 1, n):
             factor = upper[i * n + j]
-            for r in range(n):
-                row[r] -= modes[j * n + r] * factor
+            add(n, -factor, modes[j * n :], row)
         factor = 1.0 / upper[i * n + i]
         for r in range(n):
             row[r] *= factor
     for i in range(n - 1, -1, -1):
-        for r in range(n):
-            scratch[r] = 0.0
+        clear(n, scratch)
         for j in range(i + 1):
             factor = upper[j * n + i]
-            for r in range(n):
-                scratch[r] += inverse[j * n + r] * factor
-        for r in range(n):
-            inverse[i * n + r] = scratch[r]
+            add(n, factor, inverse[j * n :], scratch)
+        copy(n, scratch, inverse[i * n :])
     transpose(n, modes)
 
 
@@ -154,8 +148,7 @@ def tabulate(m: ExponentialState) -> None:
         responses(m.squares[r], m.losses[r], quarter, at_quarter)
         for quarter_index in range(1, 4):
             row = m.responses[(quarter_index * n + r) * RESPONSES :]
-            for k in range(RESPONSES):
-                row[k] = m.responses[((quarter_index - 1) * n + r) * RESPONSES + k]
+            copy(RESPONSES, m.responses[((quarter_index - 1) * n + r) * RESPONSES :], row)
             add_time(m.squares[r], m.losses[r], quarter, at_quarter, row)
     m.table_h = m.h
 
@@ -215,8 +208,7 @@ def evaluate(m: ExponentialState, stage: int) -> None:
     remainder(m, m.modal, m.k, m.g[stage * n :])
     if m.system.prescribed > 0:
         accelerate(m, m.modal, m.g[stage * n :], m.swings[stage * n :])
-    for i in range(extra):
-        m.p[stage * extra + i] = m.k[2 * n + i]
+    copy(extra, m.k[2 * n :], m.p[stage * extra :])
 
 
 @kernel
@@ -255,15 +247,13 @@ def solution(
     drive(m, NEW, h, 1.0, table)
     two_weighted_sums(n, m.modes, m.modal, begin, out)
     extra = m.size - 2 * n
-    for i in range(2 * n, m.size):
-        out[i] = 0.0
+    clear(m.size - 2 * n, out[2 * n :])
     z = tau / h
     for j in range(NEW):
         weight = 0.0
         for k in range(POWERS - 1, -1, -1):
             weight = z * (weight + m.forces[(NEW * STAGES + j) * POWERS + k] / (k + 1.0))
-        for i in range(extra):
-            out[2 * n + i] += weight * m.p[j * extra + i]
+        add(extra, weight, m.p[j * extra :], out[2 * n :])
     for i in range(2 * n, m.size):
         out[i] = begin[i] + h * out[i]
 
@@ -308,8 +298,7 @@ def exponential_step(m: ExponentialState) -> int:
     begin_step(m)
     if m.system.prescribed > 0:
         accelerate(m, m.x, m.g, m.swings)
-    for i in range(m.size - 2 * n):
-        m.p[i] = m.f[2 * n + i]
+    copy(m.size - 2 * n, m.f[2 * n :], m.p)
     for stage in range(1, NEW):
         evaluate(m, stage)
     solution(m, m.responses[3 * n * RESPONSES :], m.y, m.h, m.h, m.y_new)
@@ -324,26 +313,21 @@ def finish(m: ExponentialState) -> None:
     h = m.h
     extra = m.size - 2 * n
     responses_at_end = m.responses[3 * n * RESPONSES :]
-    for i in range(2 * n):
-        m.end_modal[i] = m.modal[i]
-    for i in range(extra):
-        m.e[2 * n + i] = 0.0
+    copy(2 * n, m.modal, m.end_modal)
+    clear(extra, m.e[2 * n :])
     if m.servoed == 1:
         find_powers(m)
-        for i in range(2 * n):
-            m.modal[i] = m.end_modal[i]
+        copy(2 * n, m.end_modal, m.modal)
     else:
         rates(m.system, m.t + h, m.y_new, m.f_new)
-    for i in range(extra):
-        m.p[NEW * extra + i] = m.f_new[2 * n + i]
+    copy(extra, m.f_new[2 * n :], m.p[NEW * extra :])
     remainder(m, m.modal, m.f_new, m.g[NEW * n :])
     m.has_pulls = moves_past(m)
     if m.has_pulls == 1:
         accelerate(m, m.modal, m.g[NEW * n :], m.swings[NEW * n :])
         replace_coupling_work(m)
     for j in range(STAGES):
-        for i in range(extra):
-            m.e[2 * n + i] += h * m.weights[ERROR * STAGES + j] * m.p[j * extra + i]
+        add(extra, h * m.weights[ERROR * STAGES + j], m.p[j * extra :], m.e[2 * n :])
     drive(m, ERROR, h, 0.0, responses_at_end)
     if m.has_pulls == 1:
         m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + coupling_work_error(m, m.modal)

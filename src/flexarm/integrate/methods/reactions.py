@@ -13,6 +13,7 @@ from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import PRESCRIBED, channel
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
+from flexarm.loops.sums import clear, copy
 
 BEGIN, END = 0, 1  # rows of `masses`
 AT_BEGIN, AT_MIDDLE, AT_END = 0, 1, 2  # rows of `pulls`
@@ -82,10 +83,8 @@ class ExponentialState(IntegratorState):
 @kernel
 def find_matrices(m: ExponentialState, y: Array) -> None:
     """Compute the mass, stiffness and damping matrices at the state y."""
-    n = m.system.n
-    for i in range(n):
-        m.matrix_q[i] = y[i]
-        m.matrix_v[i] = y[n + i]
+    copy(m.system.n, y, m.matrix_q)
+    copy(m.system.n, y[m.system.n :], m.matrix_v)
     run_equations(m.matrices, m.matrix_table)
 
 
@@ -98,8 +97,7 @@ def _note(m: ExponentialState, row: int, t: float) -> None:
     n = m.system.n
     for c in range(m.system.prescribed):
         k = m.system.coordinates[c]
-        for i in range(n):
-            m.masses[(row * m.system.prescribed + c) * n + i] = m.mass[k * n + i]
+        copy(n, m.mass[k * n :], m.masses[(row * m.system.prescribed + c) * n :])
     m.masses_at[row] = t
 
 
@@ -118,8 +116,7 @@ def _find_masses(m: ExponentialState) -> None:
     if m.masses_at[BEGIN] != m.t:
         if m.masses_at[END] == m.t:
             size = m.system.prescribed * m.system.n
-            for i in range(size):
-                m.masses[BEGIN * size + i] = m.masses[END * size + i]
+            copy(size, m.masses[END * size :], m.masses[BEGIN * size :])
             m.masses_at[BEGIN] = m.t
         else:
             find_matrices(m, m.y)
@@ -159,8 +156,7 @@ def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second
     """
     n = m.system.n
     prescribed = m.system.prescribed
-    for i in range(n):
-        m.scratch[i] = 0.0
+    clear(n, m.scratch)
     for c in range(prescribed):
         half_rate = 0.5 * _speed(m, c, t)
         for i in range(n):

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from flexarm.integrate.state import IntegratorState, measure
-from flexarm.integrate.system import drive, moving, prescribe, rates
+from flexarm.integrate.system import drive, enter_state, moving, prescribe, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
-from flexarm.loops.sums import weighted_sum
+from flexarm.loops.sums import add, clear, copy, weighted_sum
 
 STAGES = 6
 
@@ -72,15 +72,8 @@ def factorise(n: int, a: Array, pivots: Ints) -> int:
         for j in range(k + 1, n):
             factor = a[j * n + k]
             if factor != 0.0:
-                subtract(n - k - 1, factor, column[k + 1 :], a[j * n + k + 1 :])
+                add(n - k - 1, -factor, column[k + 1 :], a[j * n + k + 1 :])
     return 0
-
-
-@kernel
-def subtract(n: int, factor: float, x: Array, y: Array) -> None:
-    """Subtract the vector x times a factor from the vector y, both of length n."""
-    for i in range(n):
-        y[i] -= factor * x[i]
 
 
 @kernel
@@ -92,10 +85,10 @@ def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
         x[k] = x[pivot]
         x[pivot] = entry
     for k in range(n):
-        subtract(n - k - 1, x[k], a[k * n + k + 1 :], x[k + 1 :])
+        add(n - k - 1, -x[k], a[k * n + k + 1 :], x[k + 1 :])
     for k in range(n - 1, -1, -1):
         x[k] /= a[k * n + k]
-        subtract(k, x[k], a[k * n :], x)
+        add(k, -x[k], a[k * n :], x)
 
 
 @kernel
@@ -106,10 +99,8 @@ def linearise(m: RosenbrockState) -> int:
     """
     n = m.system.n
     drive(m.system, m.t)
-    for i in range(n):
-        m.system.q[i] = m.y[i]
-        m.system.v[i] = m.y[n + i]
-        m.acceleration[i] = m.f[n + i]
+    enter_state(m.system, m.y)
+    copy(n, m.f[n:], m.acceleration)
     run_equations(m.tangent, m.tangent_table)
     for c in range(m.system.prescribed):
         k = m.system.coordinates[c]
@@ -134,16 +125,13 @@ def linearise(m: RosenbrockState) -> int:
 @kernel
 def find_drift(m: RosenbrockState) -> None:
     """Compute the partial time derivative of the rates by a central difference."""
-    for r in range(m.size):
-        m.drift[r] = 0.0
+    clear(m.size, m.drift)
     if m.timely == 0 and moving(m.system) == 0:
         return
     dt = 1e-2 * m.h  # [s]; for a shorter time rounding errors dominate the difference
-    for r in range(m.size):
-        m.trial[r] = m.y[r]
+    copy(m.size, m.y, m.trial)
     rates(m.system, m.t + dt, m.trial, m.drift)
-    for r in range(m.size):
-        m.trial[r] = m.y[r]
+    copy(m.size, m.y, m.trial)
     rates(m.system, m.t - dt, m.trial, m.rhs)
     for r in range(m.size):
         m.drift[r] = (m.drift[r] - m.rhs[r]) / (2.0 * dt)
@@ -156,7 +144,7 @@ def solve_stage(m: RosenbrockState, u: Array) -> None:
     g = 1.0 / (m.h * m.gamma)
     weighted_sum(n, n, m.mass, m.rhs[n:], u[n:])
     weighted_sum(n, n, m.by_q, m.rhs, u)
-    subtract(n, 1.0 / g, u, u[n:])
+    add(n, -1.0 / g, u, u[n:])
     back_substitute(n, m.matrix, m.pivots, u[n:])
     for i in range(n):
         u[i] = (m.rhs[i] + u[n + i]) / g
@@ -180,24 +168,19 @@ def rosenbrock_step(m: RosenbrockState) -> int:
         m.error = 1e300
         return 1
     for i in range(STAGES):
-        for r in range(size):
-            m.trial[r] = m.y[r]
+        copy(size, m.y, m.trial)
         for j in range(i):
             weight = m.a[i * STAGES + j]
             if weight != 0.0:
-                for r in range(size):
-                    m.trial[r] += weight * m.stages[j * size + r]
+                add(size, weight, m.stages[j * size :], m.trial)
         if i == 0:
-            for r in range(size):
-                m.rhs[r] = m.f[r]
+            copy(size, m.f, m.rhs)
         else:
             rates(m.system, m.t + m.alpha[i] * m.h, m.trial, m.rhs)
         for j in range(i):
             weight = m.c[i * STAGES + j] / m.h
-            for r in range(size):
-                m.rhs[r] += weight * m.stages[j * size + r]
-        for r in range(size):
-            m.rhs[r] += m.d[i] * m.h * m.drift[r]
+            add(size, weight, m.stages[j * size :], m.rhs)
+        add(size, m.d[i] * m.h, m.drift, m.rhs)
         solve_stage(m, m.stages[i * size :])
     last = m.stages[(STAGES - 1) * size :]
     for r in range(size):
