@@ -61,7 +61,7 @@ def test_code_for_any_machine_needs_the_mathematics_of_the_c_library_and_nothing
 ) -> None:
     chunk = chunk_size(target, width)
     ordered = level == "fast"
-    code = emit_llvm(everything(), width=width, chunk=chunk, ordered=ordered, shared_table=True)
+    code = emit_llvm(everything(), width=width, chunk=chunk, ordered=ordered)
     needed = undefined_symbols(object_code(code, level=level, target=target))
     # Every file of Windows that computes with doubles is marked by it; it is no function.
     needed -= {"_fltused"} if target.triple.endswith("msvc") else set()

@@ -50,7 +50,6 @@ STRUCTURE = {
         "cli/simulate.py: STATUSES",
         "engine/compile.py: FULL EFFORT",
         "engine/emit/keep.py: MEMORIES CONSTANT",
-        "engine/functions.py: KEY",
         "engine/gpu/*: *",
         "engine/permissions.py: READING",
         "engine/wasm.py: *",

@@ -20,7 +20,7 @@ from flexarm.engine.constants import (
     WIDEST_VECTOR,
     WINDOWS_OPERATIONS,
 )
-from flexarm.engine.emit.llvm import NUMBERS, Code
+from flexarm.engine.emit.llvm import Code
 from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import DeviceError, FlexarmError
 
@@ -169,19 +169,14 @@ class Signature:
     width: int
     work_size: int
     operations: int
-    numbers: tuple[int, ...] = ()  # constants in the table of the code
 
 
 class MachineCode:
     """Machine code in this process, and buffers for its calls from Python."""
 
-    def __init__(self, signature: Signature, code: bytes, constants: bytes = b"") -> None:
+    def __init__(self, signature: Signature, code: bytes) -> None:
         self.signature = signature
         self._engine = load_object(code)
-        if signature.numbers:
-            table = np.frombuffer(constants)[[*signature.numbers]].repeat(signature.width)
-            place = self._engine.get_global_value_address(f"{signature.entry}{NUMBERS}")
-            ctypes.memmove(place, table.ctypes.data, table.nbytes)
         self.address: int = self._engine.get_function_address(signature.entry)
         self.table_address: int = self._engine.get_function_address(signature.table_entry)
         # One argument, since through ctypes each costs more than most functions of a small arm.
@@ -329,8 +324,8 @@ class Interpreted(Compiled):
             "turned", arguments, [ca.densify(matrix.T) for matrix in results]
         )
         self._bound: dict[tuple[int, ...], tuple[Callable[[], None], Any]] = {}
-        self._called = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._evaluate)
         self.address = 0
+        self._called = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._evaluate)
         self.table_address = ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def _evaluate(self, table: int) -> None:

@@ -3,11 +3,10 @@
 import functools
 import hashlib
 import json
-import math
 import os
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -27,16 +26,15 @@ from flexarm.engine.compile import (
     object_code,
 )
 from flexarm.engine.emit.llvm import emit_llvm
-from flexarm.engine.lower import COMMUTATIVE, lower
+from flexarm.engine.lower import lower
 from flexarm.engine.operators import direct_operators
-from flexarm.engine.stream import Port, Stream, operations
+from flexarm.engine.stream import Port, Stream
 from flexarm.errors import FlexarmError
 
 _MATRICES = (casadi.SX, casadi.DM, float, int)
 PACKAGE = Path(__file__).parents[1]
-KEY = 64  # length of a cache key [bytes]
-# Machine code in this process, by form and constants, as long as other objects refer to it.
-_LOADED = WeakValueDictionary[bytes, MachineCode]()
+# Machine code in this process by cache key, as long as other objects refer to it.
+_LOADED = WeakValueDictionary[str, MachineCode]()
 
 
 @direct_operators()
@@ -152,49 +150,10 @@ def compile_function(
     Compiled
         The machine code in this process.
     """
-    return _compile_stream(lower(function), level, width, cache or Cache(cache_folder()))[1]
-
-
-def compile_stream(stream: Stream, *, level: Level = "fast", width: int = 1) -> Compiled:
-    """Return the machine code of a stream of operations, compiled or loaded from the cache."""
-    return _compile_stream(stream, level, width, Cache(cache_folder()))[1]
+    return compile_stream(lower(function), level=level, width=width, cache=cache)
 
 
 def compile_recipe(
-    recipe: str,
-    make: Callable[[], casadi.Function],
-    *,
-    level: Level = "fast",
-    width: int = 1,
-    cache: Cache | None = None,
-) -> Compiled:
-    """Return machine code stored under a recipe; trace the function only if it is not stored.
-
-    Parameters
-    ----------
-    recipe
-        A text that determines the function: two calls with the same recipe, in the same version
-        of flexarm's source, must be about the same function.
-    make
-        Traces the function.
-    level, width, cache
-        As for `compile_function`.
-
-    Returns
-    -------
-    Compiled
-        The machine code in this process.
-    """
-
-    def stream() -> Stream:
-        with direct_operators():
-            traced = make()
-        return lower(traced)
-
-    return compile_stream_recipe(recipe, stream, level=level, width=width, cache=cache)
-
-
-def compile_stream_recipe(
     recipe: str,
     make: Callable[[], Stream],
     *,
@@ -206,23 +165,31 @@ def compile_stream_recipe(
 
     Parameters
     ----------
-    recipe, level, width, cache
-        As for `compile_recipe`.
+    recipe
+        A text that determines the function: two calls with the same recipe, in the same version
+        of flexarm's source, must be about the same function.
     make
-        Builds the stream.
+        Builds the stream of operations.
+    level, width, cache
+        As for `compile_function`.
+
+    Returns
+    -------
+    Compiled
+        The machine code in this process.
     """
     cache = cache or Cache(cache_folder())
     recipe_key = _recipe_key(recipe, _settings(level, width))
-    code_key = cache.get(recipe_key) or b""
-    loaded = _LOADED.get(code_key)
+    key = (cache.get(recipe_key) or b"").decode()
+    loaded = _LOADED.get(key)
     if loaded is not None:
         return Compiled(loaded)
-    entry = cache.get(code_key[:KEY].decode()) if code_key else None
+    entry = cache.get(key) if key else None
     if entry is not None:
-        return _unpack(code_key, entry)
-    code_key, compiled = _compile_stream(make(), level, width, cache)
-    cache.put(recipe_key, code_key)
-    return compiled
+        return _loaded(key, entry)
+    stream = make()
+    cache.put(recipe_key, _stream_key(stream, level, width).encode())
+    return compile_stream(stream, level=level, width=width, cache=cache)
 
 
 def noted(recipe: str) -> str | None:
@@ -263,42 +230,33 @@ def _recipe_key(recipe: str, settings: bytes) -> str:
     return _key(text, json.dumps(tracer).encode(), settings)
 
 
-def _compile_stream(
-    stream: Stream, level: Level, width: int, cache: Cache
-) -> tuple[bytes, Compiled]:
-    """Return the bytes that identify the machine code of a stream, and the machine code.
-
-    The code belongs to the form of the stream, which streams that differ only in constants share;
-    the bytes are the cache key of the form, followed by the constants.
-    """
-    stream = form(stream)
-    key = _key(_contents(stream), _settings(level, width))
-    code_key = key.encode() + array("d", stream.constants).tobytes()
+def compile_stream(
+    stream: Stream, *, level: Level = "fast", width: int = 1, cache: Cache | None = None
+) -> Compiled:
+    """Return the machine code of a stream of operations, compiled or loaded from the cache."""
+    cache, key = cache or Cache(cache_folder()), _stream_key(stream, level, width)
     entry = cache.get(key)
     if entry is None:
-        stream = replace(stream, constants=(math.nan,) * len(stream.constants))  # nobody's
         chunk, ordered = chunk_size(host(), width), EFFORT.get(level) != EFFORT["quick"]
-        code = emit_llvm(stream, width=width, chunk=chunk, ordered=ordered, shared_table=True)
+        code = emit_llvm(stream, width=width, chunk=chunk, ordered=ordered)
         signature = Signature(
             code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
-            len(stream.operations), code.numbers,
+            len(stream.operations),
         )  # fmt: skip
         header = json.dumps(asdict(signature)).encode()
         entry = header + b"\n" + object_code(code, level=level, target=host())
         cache.put(key, entry)
-    return code_key, _unpack(code_key, entry)
+    return _loaded(key, entry)
 
 
-def _unpack(code_key: bytes, entry: bytes) -> Compiled:
-    loaded_code = _LOADED.get(code_key)
-    if loaded_code is not None:
-        return Compiled(loaded_code)
+def _loaded(key: str, entry: bytes) -> Compiled:
+    """Return the machine code of a key, loaded from its cache entry if it is not loaded yet."""
     header, _, code = entry.partition(b"\n")
     fields = json.loads(header)
     for side in ("inputs", "outputs"):
         fields[side] = tuple(Port(*port) for port in fields[side])
-    loaded = MachineCode(Signature(**fields), code, code_key[KEY:])
-    return Compiled(_LOADED.setdefault(code_key, loaded))
+    loaded = _LOADED.get(key) or MachineCode(Signature(**fields), code)
+    return Compiled(_LOADED.setdefault(key, loaded))
 
 
 def _key(*parts: bytes) -> str:
@@ -319,51 +277,17 @@ def _settings(level: Level, width: int) -> bytes:
     return json.dumps([asdict(host()), versions, level, width]).encode()
 
 
-def form(stream: Stream) -> Stream:
-    """Return the stream in a form independent of which constants happen to be equal.
-
-    Streams that differ only in constants then have the same form.  Zeros stored in outputs stay a
-    single constant, since whole rows are filled with zero.
-    """
-    first, constants = stream.first_load, [0.0]
-    zeros = {k for k, x in enumerate(stream.constants) if str(x) == "0.0"}  # not -0.0
-    operands = [value for _, a, b in stream.operations for value in (a, b) if 0 <= value < first]
-    stored_values = [
-        store.value for store in stream.stores if store.value < first and store.value not in zeros
-    ]
-    shift = 1 + len(operands) + len(stored_values) - first
-
-    def own_constant(value: int) -> int:
-        if 0 <= value < first:
-            constants.append(stream.constants[value])
-            return len(constants) - 1
-        return value + shift if value >= 0 else value
-
-    forms = operations(
-        (op, a + shift, b + shift)
-        if a >= first and b >= first
-        else (op, own_constant(b), own_constant(a))
-        if op in COMMUTATIVE and 0 <= b < first
-        else (op, own_constant(a), own_constant(b))
-        for op, a, b in stream.operations
-    )
-    stores = [
-        s._replace(value=0 if s.value in zeros else own_constant(s.value)) for s in stream.stores
-    ]
-    return replace(stream, constants=tuple(constants), operations=forms, stores=tuple(stores))
-
-
-def _contents(stream: Stream) -> bytes:
-    """Return a stream as bytes, without the values of its constants."""
+def _stream_key(stream: Stream, level: Level, width: int) -> str:
+    """Return the cache key of the machine code of a stream."""
     names = [stream.name, stream.inputs, stream.outputs, [op for op, _, _ in stream.operations]]
     tables = (
-        array("q", [len(stream.constants)]),
+        array("d", stream.constants),
         array("q", chain.from_iterable(stream.loads)),
         array("q", chain.from_iterable((a, b) for _, a, b in stream.operations)),
         array("q", chain.from_iterable(stream.stores)),
     )
-    parts = [json.dumps(names).encode(), *(table.tobytes() for table in tables)]
-    return b"".join(b"%d:" % len(part) + part for part in parts)
+    contents = [json.dumps(names).encode(), *(table.tobytes() for table in tables)]
+    return _key(*contents, _settings(level, width))
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """The stream: straight-line operations of one function, and counts of the operations by kind."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -83,18 +83,14 @@ class Operation(NamedTuple):
         return (self.a,) if self.b < 0 else (self.a, self.b)
 
 
-def operations(triples: Iterable[tuple[str, int, int]]) -> tuple[Operation, ...]:
-    """Build many operations at once from their names and operands."""
-    return tuple(map(partial(tuple.__new__, Operation), triples))
-
-
 def renumbered(
-    triples: Sequence[tuple[str, int, int]], number: Sequence[int]
+    operations: Sequence[tuple[str, int, int]], number: Sequence[int]
 ) -> tuple[Operation, ...]:
     """Return operations with renumbered operands; ``number[-1]`` must be -1."""
     place = number.__getitem__
-    names, first, second = zip(*triples, strict=True) if triples else ((), (), ())
-    return operations(zip(names, map(place, first), map(place, second), strict=True))
+    names, first, second = zip(*operations, strict=True) if operations else ((), (), ())
+    triples = zip(names, map(place, first), map(place, second), strict=True)
+    return tuple(map(partial(tuple.__new__, Operation), triples))
 
 
 class Store(NamedTuple):

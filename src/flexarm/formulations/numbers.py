@@ -14,7 +14,7 @@ import numpy as np
 from flexarm.arguments import refused, require_array, require_names
 from flexarm.arm import Arm
 from flexarm.engine.compile import Compiled, Level
-from flexarm.engine.functions import compile_stream_recipe, keep_note, noted
+from flexarm.engine.functions import compile_recipe, keep_note, noted
 from flexarm.engine.lower import lower
 from flexarm.engine.numbers import Pattern
 from flexarm.engine.once import once
@@ -94,7 +94,7 @@ class Structure:
     def prologue(self) -> Compiled:
         """Compiled prologue: the operations that depend on the numbers alone, run once per arm."""
         recipe = f"{self.recipe}, prologue"
-        return compile_stream_recipe(recipe, lambda: self.streams[0], level="quick")
+        return compile_recipe(recipe, lambda: self.streams[0], level="quick")
 
     def constants(self, numbers: Array) -> Array:
         """Compute the constants that the body needs, (N, constants), for N arms, (k, N)."""
@@ -103,7 +103,7 @@ class Structure:
     def compiled(self, width: int = 1) -> Compiled:
         """Compile the body for ``width`` arms evaluated in parallel lanes."""
         if width not in self._compiled:
-            compiled = compile_stream_recipe(
+            compiled = compile_recipe(
                 self.recipe, lambda: self.streams[1], level=self.level, width=width
             )
             self._compiled.setdefault(width, compiled)  # two threads both use the first result

@@ -10,12 +10,12 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import WithUnit, require_kind, require_positive, require_word
-from flexarm.engine.functions import compile_recipe
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
-from flexarm.formulations.base import inertial_force, mass_of
+from flexarm.formulations.base import Formulation, inertial_force, mass_of
 from flexarm.formulations.composite import momentum_expression
+from flexarm.formulations.numbers import kernel
 from flexarm.formulations.quantities import symbol, with_reference
 from flexarm.linear.constants import MOST_COMPILED_INSTRUCTIONS, SECANT_SPEED
 from flexarm.linear_model import LinearModel
@@ -34,7 +34,8 @@ from flexarm.mechanics.loads import (
     wrench_force,
 )
 from flexarm.mechanics.weightless import require_inertia
-from flexarm.model import Model, fingerprint, undeformed
+from flexarm.model import NUMBERS, Model, undeformed
+from flexarm.model.numbers import numbers_of
 from flexarm.spatial import Array, Expr
 
 FrictionChoice = Literal["off", "secant", "tangent"]
@@ -222,7 +223,8 @@ class Tangent:
     Notes
     -----
     One directional derivative is traced and compiled, whose size is a small multiple of the
-    size of the equation; matrices are assembled from one evaluation per column.
+    size of the equation; matrices are assembled from one evaluation per column.  Arms of equal
+    structure share the machine code.
     """
 
     def __init__(
@@ -342,38 +344,38 @@ class Tangent:
 
     def _function(self, name: str) -> _Call:
         if name not in self._functions:
-            recipe = f"tangent {name}, Coulomb friction apart, {fingerprint(self.model)}"
+            composite = formulation("composite", self.model).formulation
             try:
-                compiled = compile_recipe(recipe, lambda: self._trace_small(name), level="quick")
+                compiled = kernel(
+                    f"tangent {name}", composite, partial(_trace, name), level="quick"
+                )
                 self._functions[name] = partial(call_rows, compiled)
             except _LargeError as large:
-                self._functions[name] = _interpreted(large.function)
+                self._functions[name] = _interpreted(large.function, self.model)
         return self._functions[name]
 
-    def _trace_small(self, name: str) -> ca.Function:
-        function = self._trace(name)
-        if function.n_instructions() > MOST_COMPILED_INSTRUCTIONS:
-            raise _LargeError(function)
-        return function
 
-    def _trace(self, name: str) -> ca.Function:
-        labels = ["q", "v", "a", "w", "dq", "dv", "da"]
-        symbols = [symbol(self.model, label) for label in labels]
-        q, v, a, w, dq, dv, da = symbols
-        model, reference_attitude = with_reference(self.model)
-        maker: Callable[[Model, Expr, Expr, Expr, Expr], tuple[Expr, Expr]] = {
-            "equation": _equation, "elastic": _elastic, "tip": _tip,
-        }[name]  # fmt: skip
-        value, smooth = (ca.SX(ca.densify(expression)) for expression in maker(model, q, v, a, w))
-        change = ca.jtimes(smooth, q, dq) + ca.jtimes(smooth, v, dv) + ca.jtimes(smooth, a, da)
-        outputs, labels = (
-            [value, ca.SX(ca.densify(change))],
-            [*labels, *["reference_attitude"][: len(reference_attitude)]],
-        )
-        names = ["value", "change"]
-        return ca.Function(
-            f"tangent_{name}", [*symbols, *reference_attitude], outputs, labels, names
-        )
+def _trace(name: str, composite: Formulation) -> ca.Function:
+    """Trace a function and its directional derivative; raise `_LargeError` if they are large."""
+    labels = ["q", "v", "a", "w", "dq", "dv", "da"]
+    symbols = [symbol(composite.model, label) for label in labels]
+    q, v, a, w, dq, dv, da = symbols
+    model, reference_attitude = with_reference(composite.model)
+    maker: Callable[[Model, Expr, Expr, Expr, Expr], tuple[Expr, Expr]] = {
+        "equation": _equation, "elastic": _elastic, "tip": _tip,
+    }[name]  # fmt: skip
+    value, smooth = (ca.SX(ca.densify(expression)) for expression in maker(model, q, v, a, w))
+    change = ca.jtimes(smooth, q, dq) + ca.jtimes(smooth, v, dv) + ca.jtimes(smooth, a, da)
+    function = ca.Function(
+        f"tangent_{name}",
+        [*symbols, *reference_attitude, model.symbols],
+        [value, ca.SX(ca.densify(change))],
+        [*labels, *["reference_attitude"][: len(reference_attitude)], NUMBERS],
+        ["value", "change"],
+    )
+    if function.n_instructions() > MOST_COMPILED_INSTRUCTIONS:
+        raise _LargeError(function)
+    return function
 
 
 def _units(n: int, places: Sequence[int]) -> Array:
@@ -395,11 +397,17 @@ class _LargeError(Exception):
         self.function = function
 
 
-def _interpreted(function: ca.Function) -> _Call:
+def _interpreted(function: ca.Function, model: Model) -> _Call:
+    """Return a call of a function that CasADi evaluates, with the numbers of a model inserted."""
+    numbers, symbols = numbers_of(model), function.sx_in()[:-1]
+    values, _ = numbers.pattern.values(numbers.values)
+    results = function.call([*symbols, ca.DM(values)], True, False)
+    own = ca.Function("tangent", symbols, results)
+
     def call(count: int, arrays: Sequence[Array]) -> tuple[Array, ...]:
         columns = [np.transpose(x) for x in arrays[:ANCHOR]]
         columns += [np.hstack(list(x)) if x.ndim == 3 else x for x in arrays[ANCHOR:]]
-        return tuple(np.array(result).reshape(-1, count).T for result in function(*columns))
+        return tuple(np.array(result).reshape(-1, count).T for result in own(*columns))
 
     return call
 

@@ -152,7 +152,6 @@ def library(names: tuple[str, ...]) -> str:
 
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 LIBRARY = FUNCTIONS - INTRINSICS.keys()
-NUMBERS = "_numbers"  # suffix of the entry's name in the name of the table of constants
 
 
 def emit_llvm(
@@ -162,7 +161,6 @@ def emit_llvm(
     chunk: int = PIECE_OPERATIONS,
     ordered: bool = True,
     dialect: Dialect = PROCESSOR,
-    shared_table: bool = False,
 ) -> "Code":
     """Return the LLVM code of a stream of operations.
 
@@ -178,8 +176,6 @@ def emit_llvm(
         Whether to order the operations so that few values are live.
     dialect
         Features of the target.
-    shared_table
-        Whether to read constants from a table that is filled when the code is loaded.
 
     Returns
     -------
@@ -202,23 +198,20 @@ def emit_llvm(
     parameters = ", ".join(f"ptr noalias {pointer}" for pointer in pointers)
     arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
     text: list[str] = []
-    numbers: list[int] | None = [] if shared_table else None
     calls, table, near_doubles = list[str](), 0, 0
     for k, piece in enumerate(layout.pieces):
-        body = _LlvmFunction(layout, kit, f"{entry}.{k}", piece, numbers)
+        body = _LlvmFunction(layout, kit, f"{entry}.{k}", piece)
         body.write_operations()
         text += body.function()
         table, near_doubles = table + body.table, max(near_doubles, body.near)
         calls.append(body.call())
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
-        body = _LlvmFunction(layout, kit, f"{entry}.edge{start}", range(0), numbers)
+        body = _LlvmFunction(layout, kit, f"{entry}.edge{start}", range(0))
         body.write_leaves(runs[start : start + chunk])
         text += body.function()
         calls.append(body.call())
     text.append(f"define void @{entry}({parameters}) noinline nounwind {{")
-    if numbers:
-        text.append(f"%numbers = getelementptr i8, ptr @{entry}{NUMBERS}, i64 0")
     text += [*calls, "ret void\n}"]
     text.append(f"define void @{entry}_table(ptr %table) noinline nounwind {{")
     for k, pointer in enumerate(pointers):
@@ -227,13 +220,9 @@ def emit_llvm(
         )  # entries of 8 bytes on every target
         text.append(f"{pointer} = load ptr, ptr %t{k}")
     text.append(f"call void @{entry}({arguments})\nret void\n}}\n")
-    if numbers:
-        size = f"[{len(numbers)} x {kit.real}] zeroinitializer, align 64"
-        text.append(f"@{entry}{NUMBERS} = dso_local global {size}\n")
     text_of_all = "\n".join([kit.support(), dialect.room.declared if dialect.room else "", *text])
     return Code(
-        text_of_all, entry, f"{entry}_table", width, layout.work_size, tuple(numbers or ()),
-        table, near_doubles,
+        text_of_all, entry, f"{entry}_table", width, layout.work_size, table, near_doubles,
     )  # fmt: skip
 
 
@@ -241,9 +230,8 @@ def emit_llvm(
 class Code:
     """Emitted LLVM code: text, names of both entries, number of lanes and size of the work array.
 
-    `numbers` are the constants to be stored in all lanes of the table `entry` + NUMBERS; `table` is
-    the number of constants in the shared memory of a GPU block, `near` the number of doubles there
-    per thread.
+    `table` is the number of constants in the shared memory of a GPU block, `near` the number of
+    doubles there per thread.
     """
 
     text: str
@@ -251,7 +239,6 @@ class Code:
     table_entry: str
     width: int
     work_size: int
-    numbers: tuple[int, ...] = ()
     table: int = 0
     near: int = 0
 
@@ -262,28 +249,16 @@ _Place = tuple[str, int]  # an array and the index of an element
 class _LlvmFunction:
     """LLVM lines of one internal function."""
 
-    def __init__(
-        self,
-        layout: CodeLayout,
-        kit: SupportCode,
-        name: str,
-        values: range,
-        shared_constants: list[int] | None,
-    ) -> None:
+    def __init__(self, layout: CodeLayout, kit: SupportCode, name: str, values: range) -> None:
         self._lines: list[str] = []
         self._kit = kit
         self._name = name
         self.values = values
-        self._apart = (
-            shared_constants  # constants of the functions emitted so far, in the common table
-        )
         self._stream = layout.stream
         self._planned = layout
-        self._numbers: dict[int, int] = {}  # indices of constants in the common table
         self._at_hand: dict[int, str] = {}
         self._angles: dict[int, str] = {}
         self._arrays: set[str] = set()
-        self._constants = ""  # pointer to the function's constants
         self._temporaries = 0
         # On a GPU: number of constants in the shared memory of a block, number of doubles there per
         # thread, and the LLVM lines that fill the table of constants.
@@ -340,8 +315,6 @@ class _LlvmFunction:
 
     def function(self) -> list[str]:
         """Return the LLVM lines of the function and of the tables of its constants."""
-        if self._apart is not None:
-            self._apart += self._numbers
         parameters = ", ".join(f"ptr noalias %{array}" for array in sorted(self._arrays))
         return [
             *self._tables,
@@ -366,27 +339,14 @@ class _LlvmFunction:
         return self._at_hand[value]
 
     def _fetch(self, value: int) -> str:
-        if value >= self._stream.first_load:
-            address = self._address(*self._place(value))
-        elif self._apart is None:
+        if value < self._stream.first_load:
             return number(self._stream.constants[value], self._kit.width)
-        else:
-            column = self._numbers.setdefault(value, len(self._numbers))
-            base = self._own_numbers(self._apart)
-            address = self._write(f"getelementptr {self._kit.real}, ptr {base}, i64 {column}")
+        address = self._address(*self._place(value))
         return self._write(f"load {self._kit.real}, ptr {address}, align 8")
 
     def _address(self, array: str, element: int) -> str:
         self._arrays.add(array)
         return self._write(f"getelementptr {self._kit.real}, ptr %{array}, i64 {element}")
-
-    def _own_numbers(self, earlier: list[int]) -> str:
-        """Return the LLVM pointer to the constants of this function, behind `earlier` ones."""
-        if "numbers" not in self._arrays:
-            self._arrays.add("numbers")
-            expression = f"getelementptr {self._kit.real}, ptr %numbers, i64 {len(earlier)}"
-            self._constants = self._write(expression)
-        return self._constants
 
     def _write(self, expression: str) -> str:
         self._temporaries += 1
