@@ -227,12 +227,11 @@ def tip_bodies(arm: Arm, index: int) -> list[tuple[Pose, Body]]:
     link = arm.links[index]
     end = at((piece_lengths(link)[1], 0, 0)) @ joint_frames(link)[2]
     bodies = [] if link.tip_piece is None else [(at(np.zeros(3)), link.tip_piece.body)]
-    following = arm.links[index + 1] if index + 1 < len(arm.links) else None
-    if following is not None and following.joint.hub.inboard is not None:
-        bodies.append((end @ joint_frames(following)[0], following.joint.hub.inboard))
-    if following is None and arm.payload is not None:
-        bodies.append((end, arm.payload))
-    return bodies
+    for following, parent in zip(arm.links, arm.parents, strict=True):
+        if parent == index and following.at == "tip" and following.joint.hub.inboard is not None:
+            bodies.append((end @ joint_frames(following)[0], following.joint.hub.inboard))
+    payloads = [link.payload, arm.payload if index == len(arm.links) - 1 else None]
+    return bodies + [(end, payload) for payload in payloads if payload is not None]
 
 
 def clamped_damping(

@@ -19,6 +19,7 @@ from flexarm.arm import (
     Carriage,
     Frame,
     FreeBase,
+    Link,
     Moving,
     Prismatic,
     Revolute,
@@ -90,9 +91,14 @@ class Reference:
         self._inputs: list[Expr] = []
         self._beams: dict[str, ExactBeam] = {}
         self._wrenches: list[Expr] = []
-        end = self._base(model.arm)
+        base = end = self._base(model.arm)
+        self._roots: dict[str, tuple[LinkModel, Pose]] = {}
+        ends, before = {"base": base}, "base"
         for part in model.links:
-            end = self._link(part, end)
+            before = part.link.parent or before
+            end = ends[part.name] = self._link(part, self._carrier(part.link, before, ends))
+            self._body(end, part.link.payload)
+            before = part.name
         if model.arm.payload is not None:
             self._body(end, model.arm.payload)
         self._end = end
@@ -214,6 +220,16 @@ class Reference:
                 self._wrench(wrench, pose @ at((along or 0.0, 0, 0)) @ at(off))
         return pose
 
+    def _carrier(self, link: Link, parent: str, ends: dict[str, Pose]) -> Pose:
+        """Place the frame on another link, or on the base, in which a joint sits."""
+        self._last = self._roots.get(parent)
+        if link.at == "tip":
+            return ends[parent]
+        assert self._last is not None
+        carrier, root = self._last
+        along = 0.0 if link.at == "root" else link.at * carrier.link.length
+        return root @ self._section_pose(carrier, along - piece_lengths(carrier.link)[0])
+
     def _link(self, part: LinkModel, end: Pose) -> Pose:
         """Add a link with its joint to the end of what was there; return its own end."""
         link, joint = part.link, part.link.joint
@@ -248,7 +264,7 @@ class Reference:
             self._body(root, link.root_piece.body)
         root_length, tip_length = piece_lengths(link)
         root = root @ at((root_length, 0, 0))
-        self._last = (part, root)
+        self._roots[part.name] = part, root
         if isinstance(joint, Sliding):
             tip = self._sliding_span(part, root)
         else:
@@ -352,6 +368,7 @@ class Reference:
 
     def _on_rail(self, part: LinkModel) -> Pose:
         """Place the section of the link before at a station: right at the start's, to two rates."""
+        assert self._last is not None
         rail, root = self._last
         assert isinstance(part.link.joint, Carriage)
         first = float(part.link.joint.start.position or 0.0)

@@ -132,10 +132,12 @@ STARTS = ("stated", "equilibrium")
 
 
 class Arm(Part):
-    """A serial arm: base, links from base to tip, payload, contacts, springs and events.
+    """An arm: base, links, payload, contacts, springs and events.
 
-    With ``start: equilibrium`` runs begin at the equilibrium for the joints' initial speeds, in
-    place of the initial positions of links and joints.
+    Each link's joint is at the tip of the link before it, or on the link or base that its
+    ``parent`` names; the arm's tip is that of the last link.  With ``start: equilibrium`` runs
+    begin at the equilibrium for the joints' initial speeds, in place of the initial positions of
+    links and joints.
     """
 
     flexarm: Literal[1]
@@ -189,6 +191,15 @@ class Arm(Part):
         """Names of the joints; ``joint1`` and so on for joints without a name."""
         return tuple(link.joint.name or f"joint{i}" for i, link in enumerate(self.links, 1))
 
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Index of the link on which each link's joint is; -1 is the base."""
+        links = enumerate(self.links)
+        if all(link.parent is None for link in self.links):
+            return tuple(i - 1 for i, _ in links)
+        indices = {"base": -1} | {name: i for i, name in enumerate(self.link_names)}
+        return tuple(i - 1 if link.parent is None else indices[link.parent] for i, link in links)
+
     def axis_names(self, index: int) -> tuple[str, ...]:
         """Return the names of a joint's coordinates: the joint's own name, or one name per axis."""
         joint = self.links[index].joint
@@ -209,12 +220,13 @@ class Arm(Part):
     def _rules_of_an_arm(self, info: ValidationInfo) -> Self:
         if isinstance(self.base, FreeBase) and self.base.orbit is not None:
             self._check_orbit()
+        self._check_names()
+        self._check_parents()
         if self.contacts or self.springs:
             self._check_points()
         for i, link in enumerate(self.links):
             if isinstance(link.joint, Carriage):
                 self._check_carriage(i, link.joint)
-        self._check_names()
         if self.events or self.bodies:
             self._check_events(info.context)
         for i, link in enumerate(self.links):
@@ -273,8 +285,34 @@ class Arm(Part):
         link = self.links[self.link_names.index(point.link)]
         link.check_place(point.at or "tip", *path, "at")
 
+    def _check_parents(self) -> None:
+        """Raise a validation error for a joint that is on no earlier link, or beyond its parent."""
+        for i, link in enumerate(self.links):
+            known = ("base", *self.link_names[:i])
+            if link.parent is not None and link.parent not in known:
+                raise fault(
+                    "the parent must be the base or a link that stands before this one in the "
+                    "list: {names}",
+                    "links", i, "parent", names=", ".join(known),
+                )  # fmt: skip
+        for i, (link, parent) in enumerate(zip(self.links, self.parents, strict=True)):
+            if link.at == "tip":
+                continue
+            if parent < 0:
+                raise fault(
+                    "a joint on the base is placed by joint.before. Leave 'at' out.",
+                    "links", i, "at",
+                )  # fmt: skip
+            if link.joint.rides:
+                raise fault(
+                    "a carriage is at the station that its joint gives. Leave 'at' out.",
+                    "links", i, "at",
+                )  # fmt: skip
+            self.links[parent].check_place(0.0, "links", i, "at")
+
     def _check_carriage(self, i: int, joint: Carriage) -> None:
-        rail = self.links[i - 1] if i else None
+        parent = self.parents[i]
+        rail = self.links[parent] if parent >= 0 else None
         self._check_rail(rail, "links", i, "joint", "kind")
         assert rail is not None
         self._check_stations(joint, rail, "links", i, "joint")
@@ -283,7 +321,7 @@ class Arm(Part):
         """Raise a validation error unless a carriage can ride on a link."""
         if rail is None or rail.modal is not None or rail.span == 0:
             raise fault(
-                "a carriage rides on a beam, but the link before it is none. Give that "
+                "a carriage rides on a beam, but the link that carries it is none. Give that "
                 "link a section and a length.",
                 *path,
             )
@@ -326,8 +364,8 @@ class Arm(Part):
             off_span = value is not None and not ends[0] <= value <= ends[1]
             if off_span or (required and value is None):
                 raise fault(
-                    "the carriage must be on the flexible span of the link before it, {low} to "
-                    "{high} m from the root of that link",
+                    "the carriage must be on the flexible span of the link that carries it, {low} "
+                    "to {high} m from the root of that link",
                     *path, *key, low=ends[0], high=ends[1],
                 )  # fmt: skip
 
@@ -354,7 +392,8 @@ class Arm(Part):
         require_events_fit(self.events, self.bodies, dict(axes), context)
 
     def _check_dh_length(self, i: int, dh: DH, a: float) -> None:
-        previous = self.links[i - 1].length if i else 0.0
+        parent = self.parents[i]
+        previous = self.links[parent].length if parent >= 0 else 0.0
         length = self.links[i].length if dh.convention == "standard" else previous
         if abs(a - length) > 1e-12 * max(1.0, abs(length)):
             owner = "this link's" if dh.convention == "standard" else "the previous link's"
@@ -366,7 +405,10 @@ class Arm(Part):
             )  # fmt: skip
 
     def _check_configuration(self, i: int, shapes: ClampedMass) -> None:
-        outboard_joints = [n for k in range(i + 1, len(self.links)) for n in self.axis_names(k)]
+        parents, outboard = self.parents, {i}
+        for k in range(i + 1, len(self.links)):
+            outboard |= {k} if parents[k] in outboard else set()
+        outboard_joints = [n for k in sorted(outboard - {i}) for n in self.axis_names(k)]
         for name in shapes.configuration:
             if name not in outboard_joints:
                 raise fault(

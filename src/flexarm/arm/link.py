@@ -102,9 +102,15 @@ class Link(Terse):
     ``length`` is the whole length along x, rigid ends included; for a sliding link the total
     length of the beam.  A link is flexible when its section has a stiffness, unless ``rigid``, or
     when its body has modes; such a body has its own length.
+
+    The joint is at the tip of the link before, or on ``parent``, the name of an earlier link or
+    ``base``: at its ``tip``, its ``root`` or a fraction of its length.  ``payload`` is a rigid body
+    in the frame at the link's tip.
     """
 
     name: Name | None = None
+    parent: Name | None = None
+    at: Literal["tip", "root"] | Annotated[Number, Field(ge=0, le=1)] = "tip"
     joint: Joint
     length: NotNegative[Length] = 0.0
     section: Section | None = None
@@ -125,6 +131,7 @@ class Link(Terse):
     elastic_force: tuple[ForceTable, ...] = ()
     quadratic_shapes: tuple[QuadraticShape, ...] = ()
     wrenches: tuple[Wrench, ...] = ()
+    payload: Body | None = None
     start: dict[str, Number] = {}
     start_speed: dict[str, Number] = {}
     start_curve: StartCurve | None = None

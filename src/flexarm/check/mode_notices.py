@@ -41,8 +41,9 @@ from flexarm.links.base import DIRECTIONS, Counts, Ends, Span
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.body_data import StraightBody
-from flexarm.links.end_loads import clamped_ends, hold, loaded_ends, rides, with_tip_body
+from flexarm.links.end_loads import clamped_ends, hold, loaded_ends, with_tip_body
 from flexarm.links.shape_counts import chosen_counts, counts
+from flexarm.links.tree import tree
 from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.base import shape_sizes
 from flexarm.mechanics.weightless import listed, place_of
@@ -174,9 +175,8 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
     text = f"{_counted(choice, motion, rule.number)}: {rule.reason}"
     if not isinstance(choice, ArmModes):
         return text
-    ridden = (
-        "; computed with the carriage at stations all along it" if rides(arm, index + 1) else ""
-    )
+    is_rail = tree(arm).rider(index) is not None
+    ridden = "; computed with the carriage at stations all along it" if is_rail else ""
     return text + ridden + _of_arm(arm, motion, rule.number)
 
 

@@ -5,6 +5,7 @@ outboard of a tip act on the link like one body of articulated inertia P and bia
 + z``. The outward pass computes the accelerations. After Jain & Rodriguez 1992.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,9 +17,12 @@ from flexarm.formulations.composite import Composite
 from flexarm.formulations.recursion import (
     BaseState,
     LinkState,
+    Mount,
     base_state,
     body_matrix,
     link_states,
+    mount_bias,
+    mount_columns,
     rotate,
     rotate_inertia,
     shift_force,
@@ -26,8 +30,6 @@ from flexarm.formulations.recursion import (
     shift_motion,
     spatial_inertia,
     symmetric,
-    tip_bias,
-    tip_columns,
 )
 from flexarm.mechanics.orbit.hill import rotor_gradient
 from flexarm.mechanics.sections import picked
@@ -37,9 +39,9 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class _Outboard:
-    """Articulated inertia (6, 6) and bias force (6,) of all bodies outboard of a tip.
+    """Articulated inertia (6, 6) and bias force (6,) of all bodies that a section carries.
 
-    ``rotation`` transforms from their axes to the axes of the link.
+    ``rotation`` transforms from their axes to the axes of the section.
     """
 
     inertia: Expr
@@ -67,7 +69,6 @@ class _Eliminated:
 class _Passed:
     """Results for one link of the inward pass, for use in the outward pass."""
 
-    rotation: Expr  # axes of L from the axes in which the tip's motion is passed on
     amplitudes: _Eliminated
     joint: _Eliminated
 
@@ -101,13 +102,13 @@ class _Sweep:
         self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
         for k, value in self.prescribed.items():
             self.acceleration[k] = value
-        zeros = ca.SX(6, 6), ca.SX(6, 1), ca.SX.eye(3)
-        self.outboard = _Outboard(*zeros)
+        self.carried: dict[int, _Outboard] = {}  # by link, about the section that carries it
+        self.rotations: dict[int, Expr] = {}  # by link, from its root axes to those of its parent
 
     def inward(self) -> None:
-        """Eliminate the accelerations of all links and joints, from tip to base."""
-        for state in reversed(self.states):
-            self.passed.insert(0, self._pass_link(state))
+        """Eliminate the accelerations of all links and joints, from tips to base."""
+        for index, state in reversed([*enumerate(self.states)]):
+            self.passed.insert(0, self._pass_link(index, state))
 
     def _eliminate(
         self,
@@ -153,29 +154,30 @@ class _Sweep:
             force = force + gain.T @ reduced[:, 6]
         return _Eliminated(indices, affine, reaction), inertia, force
 
-    def _pass_link(self, state: LinkState) -> _Passed:
+    def _pass_link(self, index: int, state: LinkState) -> _Passed:
         """Eliminate the accelerations of a link's amplitudes and of its joint's coordinates."""
         t, part = state.terms, state.part
-        local = state.tip.local
-        rotation, outboard = self._outboard_at_tip(state)
-        P = outboard.inertia
-        tip_force = P @ tip_bias(state) + outboard.force
-        frame = tip_columns(state)
-        tip_momentum = P @ frame
-        inertia = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(P, local.position)
-        force: Expr = ca.vertcat(t.torque, t.force) + shift_force(tip_force, local.position)
-        momentum, tip_effort = shift_force(tip_momentum, local.position), frame.T @ tip_force
-        momentum = ca.vertcat(t.angular, t.linear) + momentum
+        inertia: Expr = spatial_inertia(t.mass, t.first, t.second)
+        force: Expr = ca.vertcat(t.torque, t.force)
+        momentum: Expr = ca.vertcat(t.angular, t.linear)
+        modal, effort = t.modal, t.effort
+        for mount in state.mounts:
+            position, frame = mount.motion.local.position, mount_columns(mount)
+            P, z = self._outboard_at(mount)
+            mount_force = P @ mount_bias(state, mount) + z
+            mount_momentum = P @ frame
+            inertia = inertia + shift_inertia(P, position)
+            force = force + shift_force(mount_force, position)
+            momentum = momentum + shift_force(mount_momentum, position)
+            effort = effort + frame.T @ mount_force
+            modal = modal + symmetric(frame.T @ mount_momentum)
         applied = picked(self.applied, part.own)
-        effort = applied if state.basis is None else state.basis.T @ applied
-        effort = effort - (t.effort + tip_effort)
-        tip_block = symmetric(frame.T @ tip_momentum)
-        modal: Expr = ca.sparsify(t.modal + tip_block)
-        modal, momentum = self._with_rotor(state, part.own, modal, momentum)
+        effort = (applied if state.basis is None else state.basis.T @ applied) - effort
+        modal, momentum = self._with_rotor(state, part.own, ca.sparsify(modal), momentum)
         amplitudes, inertia, force = self._eliminate(
             part.own, modal, momentum, effort, (inertia, force)
         )
-        return _Passed(rotation, amplitudes, self._pass_joint(state, inertia, force))
+        return _Passed(amplitudes, self._pass_joint(index, state, inertia, force))
 
     def _with_rotor(
         self, state: LinkState, indices: tuple[int, ...], block: Expr, coupling: Expr
@@ -191,24 +193,31 @@ class _Sweep:
             coupling[:, k] += self._rotor_coupling(state, rotor)
         return block, coupling
 
-    def _outboard_at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
-        """Return the rotation into outboard axes, and outboard inertia and force with tip body.
+    def _outboard_on(self, links: Sequence[int]) -> _Outboard:
+        """Return the inertia and force of all given links about the section that carries them."""
+        if len(links) == 1:
+            return self.carried[links[0]]
+        inertia, force = ca.SX(6, 6), ca.SX(6, 1)
+        for one in (self.carried[k] for k in links):
+            inertia = inertia + rotate_inertia(one.rotation, one.inertia)
+            force = force + rotate(one.rotation, one.force)
+        return _Outboard(inertia, force, ca.SX.eye(3))
 
-        Inertia and force are in the link's axes.
-        """
-        E, body, outboard = state.tip.local.rotation, state.part.tip_body, self.outboard
-        if not body.weighs:
-            rotation = E @ outboard.rotation
-            return rotation, _Outboard(
-                rotate_inertia(rotation, outboard.inertia),
-                rotate(rotation, outboard.force),
-                rotation,
-            )
-        inertia = rotate_inertia(outboard.rotation, outboard.inertia) + body_matrix(body)
-        force = rotate(outboard.rotation, outboard.force) + state.tip_force
-        return E @ outboard.rotation, _Outboard(rotate_inertia(E, inertia), rotate(E, force), E)
+    def _outboard_at(self, mount: Mount) -> tuple[Expr, Expr]:
+        """Return articulated inertia and force of all that a section carries, in link axes."""
+        E, outboard = mount.motion.local.rotation, self._outboard_on(mount.links)
+        for k in mount.links:
+            self.rotations[k] = E @ self.carried[k].rotation
+        if not mount.body.weighs:
+            rotation = self.rotations[mount.links[0]] if len(mount.links) == 1 else E
+            return rotate_inertia(rotation, outboard.inertia), rotate(rotation, outboard.force)
+        inertia = rotate_inertia(outboard.rotation, outboard.inertia) + body_matrix(mount.body)
+        force = rotate(outboard.rotation, outboard.force) + mount.force
+        return rotate_inertia(E, inertia), rotate(E, force)
 
-    def _pass_joint(self, state: LinkState, inertia: Expr, force: Expr) -> _Eliminated:
+    def _pass_joint(
+        self, index: int, state: LinkState, inertia: Expr, force: Expr
+    ) -> _Eliminated:
         """Eliminate the joint's accelerations and pass the remaining inertia and force inward."""
         joints, rotor, axes = state.part.carried_by, state.part.rotor, state.columns
         force = force + inertia @ state.bias
@@ -231,7 +240,7 @@ class _Sweep:
                 shift_inertia(inertia, state.offset),
                 shift_force(force, state.offset),
             )
-        self.outboard = _Outboard(inertia, force, state.rotation)
+        self.carried[index] = _Outboard(inertia, force, state.rotation)
         return joint
 
     def _rotor_axis(self, state: LinkState, rotor: Rotor) -> Expr:
@@ -266,12 +275,11 @@ class _Sweep:
         return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
 
     def outward(self) -> None:
-        """Compute the accelerations from base to tip."""
-        current, rotation = self._base(), None
-        for state, passed in zip(self.states, self.passed, strict=True):
-            # accelerations are in the axes of the previous link's root, or of the base
-            current = rotate((state.rotation if rotation is None else rotation).T, current)
-            rotation = passed.rotation
+        """Compute the accelerations from base to tips."""
+        # Accelerations of the sections that carry the links, in root axes of their parents.
+        carriers: dict[int, Expr] = dict.fromkeys(self.model.carried_by_base, self._base())
+        for index, (state, passed) in enumerate(zip(self.states, self.passed, strict=True)):
+            current = rotate(self.rotations.get(index, state.rotation).T, carriers[index])
             self._spin_rotor(state, current)
             if state.offset is not None:
                 current = shift_motion(current, state.offset)
@@ -279,11 +287,14 @@ class _Sweep:
             current = (
                 current + state.columns @ rates_change if rates_change.numel() else current
             ) + state.bias
-            tip = shift_motion(current, state.tip.local.position) + tip_bias(state)
             if state.part.own:
                 rates_change = self._solve_accelerations(passed.amplitudes, current, state.basis)
-                tip = tip + tip_columns(state) @ rates_change
-            current = tip
+            for mount in state.mounts:
+                moved = shift_motion(current, mount.motion.local.position)
+                moved = moved + mount_bias(state, mount)
+                if state.part.own:
+                    moved = moved + mount_columns(mount) @ rates_change
+                carriers.update(dict.fromkeys(mount.links, moved))
 
     def _solve_accelerations(
         self, eliminated: _Eliminated, current: Expr, basis: Expr | None = None
@@ -328,7 +339,7 @@ class _Sweep:
         base, lift = self.base, self.base.swept - ca.SX(constant(self.model.gravity))
         if base.angular is None or base.angular_inverse is None:
             return ca.vertcat(ca.SX(3, 1), base.rotation.T @ lift)
-        outboard, body = self.outboard, self.model.base_body
+        outboard, body = self._outboard_on(self.model.carried_by_base), self.model.base_body
         inertia = rotate_inertia(outboard.rotation, outboard.inertia) + body_matrix(body)
         force = rotate(outboard.rotation, outboard.force) + base.force
         if 0 in self.prescribed:

@@ -183,7 +183,12 @@ def recursions_only(model: Model) -> str | None:
             "the base is in an orbit, and the method assumes an inertial world. Use "
             "'articulated' or 'composite'."
         )
-    for part in model.links:
+    for index, part in enumerate(model.links):
+        if part.parent != index - 1 or part.place is not None:
+            return (
+                f"{part.joint_name} makes a branch, and the method sums along one chain of links. "
+                "Use 'articulated' or 'composite'."
+            )
         if part.on_rail:
             return (
                 f"{part.joint_name} is a carriage, and the method places each link at the tip "

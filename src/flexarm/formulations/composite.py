@@ -1,6 +1,7 @@
 """Mass matrix by the composite-rigid-body algorithm, forces by recursive Newton-Euler."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import casadi as ca
@@ -14,6 +15,8 @@ from flexarm.formulations.recursion import (
     base_state,
     body_matrix,
     link_states,
+    mount_bias,
+    mount_columns,
     rotate,
     rotate_inertia,
     shift_force,
@@ -21,8 +24,6 @@ from flexarm.formulations.recursion import (
     shift_motion,
     spatial_inertia,
     symmetric,
-    tip_bias,
-    tip_columns,
 )
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.loads import outer_loads
@@ -65,8 +66,9 @@ class Composite(Formulation):
             return None
         base, states = base_state(self.model, q, v), link_states(self.model, q, v)
         wrench, power = _tip_contacts(self.model, q, v)
-        last_state = replace(states[-1], tip_force=states[-1].tip_force - wrench)
-        states = [*states[:-1], last_state]
+        (tip,) = states[-1].mounts
+        loaded = replace(states[-1], mounts=[replace(tip, force=tip.force - wrench)])
+        states = [*states[:-1], loaded]
         return _newton_euler(self.model, base, states, v, a, True)[0], power
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
@@ -170,12 +172,12 @@ def _total_inertia(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
     Both are about the world's origin, in world axes.
     """
     base, no_rates = base_state(model, q, v), type(q).zeros(model.size, 1)
-    _, inertia, columns, base_rotation = _composite_matrix(model, link_states(model, q, no_rates))
-    inertia = rotate_inertia(base_rotation, inertia)
+    _, carried = _composite_matrix(model, link_states(model, q, no_rates))
+    inertia, base_rotation = rotate_inertia(carried.rotation, carried.inertia), carried.rotation
     if base.angular is not None:
         inertia = inertia + body_matrix(model.base_body)
     momentum = ca.SX(6, 1)
-    for k, column in _rotated(base_rotation, columns):
+    for k, column in _rotated(base_rotation, carried.columns):
         momentum = momentum + column * v[k]
     rotation, origin = base_frame(model, q)
     if base.angular is not None:
@@ -199,7 +201,7 @@ def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
     """Trace the wrench of tip contacts in tip axes, (6,), and their dissipative power [W]."""
     no_rates = type(q).zeros(model.size, 1)
     base, states = base_state(model, q, no_rates), link_states(model, q, no_rates)
-    tip_velocity = _accelerate(model, base, states, v, False)[1][-1]  # velocities, at rates for a
+    (tip_velocity,) = _accelerate(model, base, states, v, False).mounts[-1]  # at rates for a
     link_frames = frames(model, q)
     R, origin = link_frames[-1].R_WT, link_frames[-1].p_WT
     spin, speed = R @ tip_velocity[:3], R @ tip_velocity[3:]
@@ -217,47 +219,67 @@ def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
 
 
 def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr:
-    matrix, inertia, pending, rotation = _composite_matrix(model, states)
+    matrix, carried = _composite_matrix(model, states)
     if base.angular is not None:
-        inertia = rotate_inertia(rotation, inertia) + body_matrix(model.base_body)
-        _base_block(matrix, base, inertia, _rotated(rotation, pending))
+        rotation = carried.rotation
+        inertia = rotate_inertia(rotation, carried.inertia) + body_matrix(model.base_body)
+        _base_block(matrix, base, inertia, _rotated(rotation, carried.columns))
     return matrix
 
 
-def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Columns, Expr]:
-    """Trace M without the base's rows, and inertia and momentum columns of the arm at the base.
+@dataclass(frozen=True)
+class _Carried:
+    """Composite inertia of links about the section that carries them, (6, 6)."""
 
-    The composite inertia is (6, 6); a last result is the rotation of inertia and columns into the
-    axes of the base.
-    """
-    matrix = ca.SX(model.size, model.size)
-    inertia: Expr = ca.SX(6, 6)
-    rotation: Expr = ca.SX.eye(3)
-    pending: Columns = []  # momentum columns of outboard coordinates
-    for state in reversed(states):
-        t, columns = state.terms, tip_columns(state)
-        p, tip_rotation = state.tip.local.position, state.tip.local.rotation
-        # into the link's axes; in one step where no body is on the tip
-        if state.part.tip_body.weighs:
-            inertia = rotate_inertia(rotation, inertia) + body_matrix(state.part.tip_body)
-            pending = _rotated(rotation, pending)
-            rotation = tip_rotation
-        else:
-            rotation = tip_rotation @ rotation
-        inertia, pending = rotate_inertia(rotation, inertia), _rotated(rotation, pending)
-        amplitudes = state.part.own
-        momentum_columns = inertia @ columns
-        block = symmetric(t.modal + columns.T @ momentum_columns)
+    inertia: Expr
+    columns: Columns  # momentum columns of the links' coordinates
+    rotation: Expr  # axes of the section from axes of inertia and columns, (3, 3)
+
+    @classmethod
+    def all(cls, carried: Sequence["_Carried"]) -> "_Carried":
+        """Return the composite of all links on a section."""
+        if len(carried) == 1:
+            return carried[0]
+        total, columns = ca.SX(6, 6), list[tuple[int, Expr]]()
+        for one in carried:
+            total = total + rotate_inertia(one.rotation, one.inertia)
+            columns += _rotated(one.rotation, one.columns)
+        return cls(total, columns, ca.SX.eye(3))
+
+
+def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, _Carried]:
+    """Trace M without the base's rows, and the composite of all links about the base."""
+    matrix, carried = ca.SX(model.size, model.size), dict[int, _Carried]()
+    for index, state in reversed([*enumerate(states)]):
+        t, amplitudes = state.terms, state.part.own
+        block, inertia = t.modal, spatial_inertia(t.mass, t.first, t.second)
+        momentum, pending = ca.vertcat(t.angular, t.linear), Columns()
+        for mount in state.mounts:
+            on_mount = _Carried.all([carried[k] for k in mount.links])
+            columns, local = mount_columns(mount), mount.motion.local
+            p, outboard, rotation = local.position, on_mount.inertia, on_mount.rotation
+            waiting = on_mount.columns
+            # into the link's axes; in one step where no body is on the section
+            if mount.body.weighs:
+                outboard = rotate_inertia(rotation, outboard) + body_matrix(mount.body)
+                waiting, rotation = _rotated(rotation, waiting), local.rotation
+            else:
+                rotation = local.rotation @ rotation
+            outboard, waiting = rotate_inertia(rotation, outboard), _rotated(rotation, waiting)
+            momentum_columns = outboard @ columns
+            block = block + columns.T @ momentum_columns
+            for i, row in enumerate(amplitudes):
+                for k, column in waiting:
+                    _set_symmetric(matrix, row, k, ca.dot(columns[:, i], column))
+            # transform to the root, on which the joint acts
+            pending += [(k, shift_force(column, p)) for k, column in waiting]
+            momentum = momentum + shift_force(momentum_columns, p)
+            inertia = inertia + shift_inertia(outboard, p)
+        block = symmetric(block)
         for i, row in enumerate(amplitudes):
-            for k, column in pending:
-                _set_symmetric(matrix, row, k, ca.dot(columns[:, i], column))
             for j, other_row in enumerate(amplitudes):
                 matrix[row, other_row] = block[i, j]
-        # transform to the root, on which the joint acts
-        pending = [(k, shift_force(column, p)) for k, column in pending]
-        momentum = ca.vertcat(t.angular, t.linear) + shift_force(momentum_columns, p)
         pending += [(row, momentum[:, i]) for i, row in enumerate(amplitudes)]
-        inertia = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(inertia, p)
         for i, joint in enumerate(state.part.carried_by):
             axis = state.columns[:, i]
             for k, column in pending:
@@ -273,7 +295,8 @@ def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, Expr
             inertia, pending = rotate_inertia(rotation, inertia), _rotated(rotation, pending)
             inertia, pending = _add_rotor(matrix, state.part.rotor, inertia, pending)
             rotation = ca.SX.eye(3)
-    return matrix, inertia, pending, rotation
+        carried[index] = _Carried(inertia, pending, rotation)
+    return matrix, _Carried.all([carried[k] for k in model.carried_by_base])
 
 
 def _rotated(rotation: Expr, columns: Columns) -> Columns:
@@ -323,25 +346,29 @@ def _newton_euler(
     model: Model, base: BaseState, states: list[LinkState], v: Expr, a: Expr | None, gravity: bool
 ) -> tuple[Expr, list[Expr]]:
     """Trace the generalised force (n,), and the wrench on each link's root in root axes, (6,)."""
-    accelerations, tips, start = _accelerate(model, base, states, a, gravity)
+    accelerations = _accelerate(model, base, states, a, gravity)
     result = ca.SX(model.size, 1)
     roots: list[Expr] = []
-    force: Expr = ca.SX(6, 1)
+    forces: dict[int, Expr] = {}  # force of each link on the section that carries it
     for index in range(len(states) - 1, -1, -1):
         state = states[index]
         t, part = state.terms, state.part
-        tip_rotation, p = state.tip.local.rotation, state.tip.local.position
-        force = force + body_matrix(part.tip_body) @ tips[index] + state.tip_force
-        force = rotate(tip_rotation, force)
         amplitudes = part.own
-        acceleration = accelerations[index]
+        acceleration = accelerations.roots[index]
         amplitude_accelerations = (
             ca.vertcat(*[a[i] for i in amplitudes]) if a is not None and amplitudes else None
         )
         momentum = ca.vertcat(t.angular, t.linear)
-        rows = momentum.T @ acceleration + t.effort + tip_columns(state).T @ force
+        rows = momentum.T @ acceleration + t.effort
         total = spatial_inertia(t.mass, t.first, t.second) @ acceleration
-        total = total + ca.vertcat(t.torque, t.force) + shift_force(force, p)
+        total = total + ca.vertcat(t.torque, t.force)
+        for mount, moved in zip(state.mounts, accelerations.mounts[index], strict=True):
+            force = sum((forces[k] for k in mount.links), ca.SX(6, 1))
+            force = force + body_matrix(mount.body) @ moved + mount.force
+            local = mount.motion.local
+            force = rotate(local.rotation, force)
+            rows = rows + mount_columns(mount).T @ force
+            total = total + shift_force(force, local.position)
         if amplitude_accelerations is not None:
             rows = rows + t.modal @ amplitude_accelerations
             total = total + momentum @ amplitude_accelerations
@@ -354,50 +381,63 @@ def _newton_euler(
             total = shift_force(total, state.offset)
         force = rotate(state.rotation, total)
         if part.rotor is not None:
-            tip = tips[index - 1] if index else start
             spin = state.rotation @ state.carrier
-            effort, rotor_wrench = _rotor_force(part.rotor, tip, spin, v, a)
+            effort, rotor_wrench = _rotor_force(
+                part.rotor, accelerations.carriers[index], spin, v, a
+            )
             if state.away is not None and part.rotor.axis is not None:
                 x, axis = state.rotation @ state.away, ca.SX(constant(part.rotor.axis))
                 rotor_wrench[:3] += rotor_gradient(model.orbit, x, axis, part.rotor.inertia)
             result[part.rotor.coordinate] += effort
             force = force + rotor_wrench
+        forces[index] = force
     if base.angular is not None:
-        force = force + body_matrix(model.base_body) @ start
+        force = sum((forces[k] for k in model.carried_by_base), ca.SX(6, 1))
+        force = force + body_matrix(model.base_body) @ accelerations.base
         force = force + base.force
         result[0:3] = base.rotation @ force[3:]
         result[3:6] = base.angular.T @ force[:3]
     return result, roots
 
 
+@dataclass(frozen=True)
+class _Accelerations:
+    """Spatial accelerations (6,) of the base, link roots and sections, each in its own axes."""
+
+    base: Expr
+    roots: list[Expr]
+    mounts: list[list[Expr]]  # of each link's mounts
+    carriers: dict[int, Expr]  # of the section that carries each link
+
+
 def _accelerate(
     model: Model, base: BaseState, states: list[LinkState], a: Expr | None, gravity: bool
-) -> tuple[list[Expr], list[Expr], Expr]:
-    """Return spatial accelerations of link roots, of tips in tip axes, and of the base, (6,) each.
-
-    Gravity enters as an acceleration of the base.
-    """
+) -> _Accelerations:
+    """Compute accelerations outwards; gravity enters as an acceleration of the base."""
     gravity_acceleration = ca.SX(constant(model.gravity)) if gravity else ca.SX(3, 1)
     lift, spin = base.swept - gravity_acceleration, base.turning_bias
     if a is not None and base.angular is not None:
         lift, spin = lift + a[0:3], spin + base.angular @ a[3:6]
     start: Expr = ca.vertcat(spin, base.rotation.T @ lift)
-    roots, tips, current = list[Expr](), list[Expr](), start
-    for state in states:
-        current = rotate(state.rotation.T, current)
+    result = _Accelerations(start, [], [], dict.fromkeys(model.carried_by_base, start))
+    for index, state in enumerate(states):
+        current = rotate(state.rotation.T, result.carriers[index])
         if state.offset is not None:
             current = shift_motion(current, state.offset)
         current = current + state.bias
         if a is not None:
             current = current + state.columns @ picked(a, state.part.carried_by)
-        roots.append(current)
-        current = shift_motion(current, state.tip.local.position) + tip_bias(state)
-        amplitudes = state.part.own
-        if a is not None and amplitudes:
-            current = current + tip_columns(state) @ ca.vertcat(*[a[i] for i in amplitudes])
-        current = rotate(state.tip.local.rotation.T, current)
-        tips.append(current)
-    return roots, tips, start
+        result.roots.append(current)
+        result.mounts.append([])
+        for mount in state.mounts:
+            local, amplitudes = mount.motion.local, state.part.own
+            moved = shift_motion(current, local.position) + mount_bias(state, mount)
+            if a is not None and amplitudes:
+                moved = moved + mount_columns(mount) @ ca.vertcat(*[a[i] for i in amplitudes])
+            moved = rotate(local.rotation.T, moved)
+            result.mounts[-1].append(moved)
+            result.carriers.update(dict.fromkeys(mount.links, moved))
+    return result
 
 
 def _set_symmetric(matrix: Expr, i: int, j: int, value: Expr) -> None:

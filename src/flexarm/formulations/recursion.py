@@ -10,7 +10,14 @@ import numpy as np
 
 from flexarm.engine.once import once
 from flexarm.mechanics.bodies import LinkBody, body_of
-from flexarm.mechanics.kinematics import RailStation, base_frame, frames, riding_columns, station
+from flexarm.mechanics.kinematics import (
+    RailStation,
+    base_frame,
+    frames,
+    mount_motion,
+    riding_columns,
+    station,
+)
 from flexarm.mechanics.orbit.hill import feel_gradient, frame_acceleration, rigid_gradient
 from flexarm.mechanics.sections import SectionMotion, Terms, attach, picked
 from flexarm.model import LinkModel, Model
@@ -34,23 +41,31 @@ class BaseState:
 
 
 @dataclass(frozen=True)
+class Mount:
+    """Section of a link that carries other links, a rigid body, or both."""
+
+    motion: SectionMotion
+    body: Inertia  # the rigid body, about the section's axis point
+    # Force on the body due to angular velocity and gravity gradient alone, in its axes, (6,).
+    force: Expr
+    links: list[int]  # indices of the links
+
+
+@dataclass(frozen=True)
 class LinkState:
-    """Motion of a link relative to the previous tip, and the link's inertia terms."""
+    """Motion of a link relative to frame F of its joint, and the link's inertia terms."""
 
     part: LinkModel
-    rotation: Expr  # axes of the previous tip frame from axes of L, (3, 3)
-    # Vector from the previous tip to L's origin, in L, (3,); None where they coincide.
+    rotation: Expr  # axes of F from axes of L, (3, 3)
+    # Vector from F's origin to L's origin, in L, (3,); None where they coincide.
     offset: Expr | None
     # Angular and linear velocity of L per rate of each coordinate of its joint, in L, (6, k).
     columns: Expr
-    carrier: Expr  # angular velocity of the previous tip, in L
+    carrier: Expr  # angular velocity of F, in L
     omega: Expr  # angular velocity of L, in L
-    bias: Expr  # acceleration of L relative to the previous tip due to velocities alone, (6,)
+    bias: Expr  # acceleration of L relative to F due to velocities alone, (6,)
     terms: Terms  # inertia terms of the link
-    tip: SectionMotion  # motion of the tip, or of the station that carries the next link
-    # Force on the tip's body due to angular velocity and gravity gradient alone, in T, (6,).
-    tip_force: Expr
-    ridden: bool = False  # whether the next link rides on the link
+    mounts: list[Mount]  # sections that carry links; the flexible tip if there are none
     away: Expr | None = None  # direction away from the planet in an orbit, in L, (3,)
     # Own coordinates per column, (k, k), if the columns are combinations of them.
     basis: Expr | None = None
@@ -108,29 +123,38 @@ def link_states(model: Model, q: Expr, v: Expr, *, combined: bool = False) -> li
 
 
 def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkState]:
-    omega = base_state(model, q, v).turning
-    states = []
-    rail_station = None
+    states: list[LinkState] = []
+    spins: dict[int, Expr] = dict.fromkeys(model.carried_by_base, base_state(model, q, v).turning)
     for index, part in enumerate(model.links):
         # These need the amplitudes themselves.
-        uses_amplitudes = model.carries(index) or model.orbit
+        uses_amplitudes = model.orbit or any(section is not None for section in model.mounts[index])
         body = body_of(model, part, combined=combined and not uses_amplitudes)
-        state = _link_state(model, body, q, v, omega, rail_station)
-        rail_station = station(model, index + 1, q, v) if model.carries(index) else None
-        if rail_station is not None:
-            # the next link is at the station, and the body at the tip belongs to the rail
-            terms = state.terms
-            if part.tip_body.weighs:
-                terms = attach(terms, part.tip_body, state.tip, state.omega)
-            part = replace(part, tip_body=NO_INERTIA)
-            state = replace(
-                state, part=part, terms=terms, tip=rail_station.motion, ridden=True,
-                tip_force=type(q).zeros(6, 1),
-            )  # fmt: skip
+        rail_station = station(model, index, q, v) if part.on_rail else None
+        state = _link_state(model, body, q, v, spins[index], rail_station)
+        state = _with_mounts(model, index, body, state, q, v)
         states.append(_in_orbit(model, index, state, q) if model.orbit else state)
-        # the next link's axes are relative to this one's tip
-        omega = state.tip.local.rotation.T @ (state.omega + state.tip.spin)
+        for mount in state.mounts:  # axes of the links on it are relative to the section's
+            spin = mount.motion.local.rotation.T @ (state.omega + mount.motion.spin)
+            spins |= dict.fromkeys(mount.links, spin)
     return states
+
+
+def _with_mounts(
+    model: Model, index: int, body: LinkBody, state: LinkState, q: Expr, v: Expr
+) -> LinkState:
+    """Return a link's state with its mounts; a body at a tip without links joins its terms."""
+    part, mounts = state.part, list[Mount]()
+    tip, terms = body.tip_motion(q, v), state.terms
+    sections = model.mounts[index] or {None: []}
+    if None not in sections and part.tip_body.weighs:
+        terms = attach(terms, part.tip_body, tip, state.omega)
+    for section, links in sections.items():
+        motion = tip if section is None else mount_motion(model, links[0], q, v)
+        carried = [model.links[k].mount_body for k in links]
+        rigid = sum(carried, part.tip_body if section is None else NO_INERTIA)
+        spin = motion.local.rotation.T @ (state.omega + motion.spin)
+        mounts.append(Mount(motion, rigid, body_bias(rigid, spin), links))
+    return replace(state, terms=terms, mounts=mounts)
 
 
 def _link_state(
@@ -163,8 +187,6 @@ def _link_state(
     offset = _offset(part, rotation, axes @ (R_JK.T @ p_JK) + lever)
     if offset is not None:
         speed_bias = speed_bias + ca.cross(carrier, ca.cross(carrier, offset))
-    tip = body.tip_motion(q, v)
-    spin = tip.local.rotation.T @ (omega + tip.spin)
     return LinkState(
         part=part,
         rotation=rotation,
@@ -174,24 +196,29 @@ def _link_state(
         omega=omega,
         bias=ca.vertcat(spin_bias, speed_bias),
         terms=body.terms(q, v, omega),
-        tip=tip,
-        tip_force=body_bias(part.tip_body, spin),
+        mounts=[],
         basis=body.basis,
     )
 
 
 def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
-    """Return a link's state with the gravity gradient on the link and on the body at its tip."""
-    frame, rate, part = frames(model, q)[index], model.orbit, state.part
-    terms = feel_gradient(rate, frame.R_WL, frame.p_WL, state.terms, picked(q, part.own))
-    force = state.tip_force
-    if part.tip_body.weighs:
-        force = force + rigid_gradient(rate, frame.R_WT, frame.p_WT, part.tip_body)
-    return replace(state, terms=terms, tip_force=force, away=frame.R_WL[0, :].T)
+    """Return a link's state with the gravity gradient on the link and on the bodies it carries."""
+    placed, rate, mounts = frames(model, q), model.orbit, list[Mount]()
+    frame = placed[index]
+    terms = feel_gradient(rate, frame.R_WL, frame.p_WL, state.terms, picked(q, state.part.own))
+    for mount in state.mounts:
+        rotation, position = frame.R_WT, frame.p_WT
+        if mount.links:
+            rotation, position = placed[mount.links[0]].R_WF, placed[mount.links[0]].p_WF
+        if mount.body.weighs:
+            gradient = rigid_gradient(rate, rotation, position, mount.body)
+            mount = replace(mount, force=mount.force + gradient)
+        mounts.append(mount)
+    return replace(state, terms=terms, mounts=mounts, away=frame.R_WL[0, :].T)
 
 
 def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
-    """Return the vector from the previous tip to the link's origin, in link axes; None if zero."""
+    """Return the vector from frame F to the link's origin, in link axes; None if zero."""
     joint_position = part.pose_FJ.position
     offset = ca.sparsify(type(rotation)(lever))
     if np.any(joint_position):
@@ -246,14 +273,14 @@ def shift_motion(motion: Expr, p: Expr) -> Expr:
     return ca.vertcat(motion[:3, :], motion[3:, :] - ca.skew(p) @ motion[:3, :])
 
 
-def tip_columns(state: LinkState) -> Expr:
-    """Return the motion of the tip per rate of the link's own coordinates, (6, k)."""
-    return ca.vertcat(state.tip.local.angular, state.tip.local.linear)
+def mount_columns(mount: Mount) -> Expr:
+    """Return the motion of a section per rate of its link's own coordinates, (6, k)."""
+    return ca.vertcat(mount.motion.local.angular, mount.motion.local.linear)
 
 
-def tip_bias(state: LinkState) -> Expr:
-    """Return the acceleration of the tip relative to L due to velocities alone, (6,)."""
-    omega, tip = state.omega, state.tip
+def mount_bias(state: LinkState, mount: Mount) -> Expr:
+    """Return the acceleration of a section relative to L due to velocities alone, (6,)."""
+    omega, tip = state.omega, mount.motion
     p = tip.local.position
     spin = ca.cross(omega, tip.spin) + tip.spin_bias
     speed = ca.cross(omega, ca.cross(omega, p)) + 2 * ca.cross(omega, tip.speed) + tip.speed_bias

@@ -15,11 +15,9 @@ have a spring (in the joint or the drive) that is stiff relative to the adjacent
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from itertools import zip_longest
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
@@ -30,7 +28,7 @@ from flexarm.arm.shapes import ClampedMass, Loaded
 from flexarm.links.base import Ends, Span
 from flexarm.links.constants import SOFT_SPRING
 from flexarm.links.imported.file import read_body
-from flexarm.links.remembered import Same, remembered
+from flexarm.links.tree import distance_along, kept, tree
 from flexarm.spatial import (
     CROSS,
     IDENTITY,
@@ -64,8 +62,8 @@ def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold
     which
         Index of the axis within the joint.
     inboard
-        Whether the condition applies to the tip of the link before the joint, rather than to the
-        root of the link after the joint.
+        Whether the condition applies to the tip of the link that carries the joint, rather than to
+        the root of the link after the joint.
     """
     link = arm.links[index]
     axes = [*link.joint.axes.values()]
@@ -82,7 +80,8 @@ def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold
     if joint.actuation == "torque" and reflected_rotor(link) == 0:
         return Hold("held", "torque-driven without a rotor inertia, taken as position-controlled")
     if joint.spring is not None or joint.elastic:
-        soft = _spring_ratio(joint, arm.links[index - 1] if inboard else link) < SOFT_SPRING
+        bending = arm.links[tree(arm).parents[index]] if inboard else link
+        soft = _spring_ratio(joint, bending) < SOFT_SPRING
         if not soft:
             return Hold(
                 "held", f"the joint's spring is not softer than {SOFT_SPRING} EI/L of the link"
@@ -122,13 +121,6 @@ def relaxed_stiffness(stiffness: "float | SpringTable[float, float] | None") -> 
 
 
 HELD = (math.inf, math.inf, math.inf)
-S = TypeVar("S")
-T = TypeVar("T")
-
-
-def kept(make: Callable[[S], T]) -> Callable[[S], T]:
-    """Return a cached version of a function of a link or an arm; objects are keyed by identity."""
-    return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))
 
 
 def body_inertia(part: Body | RigidPiece | None) -> Inertia:
@@ -231,42 +223,57 @@ def end_pose(link: Link) -> Pose:
 def tip_inertia(arm: Arm, index: int) -> Inertia:
     """Return the inertia of the bodies rigidly attached to a link's flexible tip.
 
-    These are the tip piece, the inboard part of the next hub and, on the last link, the payload.
+    These are the tip piece, the payload, on the last link that of the arm too, and the inboard
+    parts of the hubs of joints at the tip.
     """
     link = arm.links[index]
     total = body_inertia(link.tip_piece)
-    if rides(arm, index + 1):
-        return total
-    if index + 1 < len(arm.links):
-        following = arm.links[index + 1]
-        inboard = body_inertia(following.joint.hub.inboard)
-        return total + inboard.moved(end_pose(link) @ joint_frame(following))
-    if arm.payload is not None:
-        total = total + body_inertia(arm.payload).moved(end_pose(link))
+    for following in tree(arm).at_tip(index):
+        total = total + inboard_hub(arm, following).moved(mount_pose(arm, following))
+    is_last = index == len(arm.links) - 1
+    for payload in (link.payload, arm.payload if is_last else None):
+        if payload is not None:
+            total = total + body_inertia(payload).moved(end_pose(link))
     return total
 
 
-def rides(arm: Arm, index: int) -> bool:
-    """Return whether a link rides along the previous link as a carriage."""
-    return index < len(arm.links) and arm.links[index].joint.rides
+def inboard_hub(arm: Arm, index: int) -> Inertia:
+    """Return the inertia of the inboard part of a joint's hub, in the frame before the joint."""
+    link = arm.links[index]
+    return body_inertia(link.joint.hub.inboard).moved(joint_frame(link))
 
 
-def ridden_at(arm: Arm, index: int) -> float:
-    """Return the initial station of a riding link on its rail [m], by default the rail's middle."""
+def mount_pose(arm: Arm, index: int) -> Pose:
+    """Return the pose of the frame before a joint in the flexible tip frame of its parent."""
+    parent = arm.links[tree(arm).parents[index]]
+    place = distance_along(arm.links[index].at, parent)
+    return end_pose(parent) if place is None else Pose.along(place - parent.span_ends[1])
+
+
+def place_on_parent(arm: Arm, index: int) -> float:
+    """Return the distance of a joint within its parent from the parent's root [m].
+
+    A link that rides is at its initial station, by default in the middle of its rail.
+    """
+    connections = tree(arm)
+    place = connections.places[index]
+    if place is not None:
+        return place
     start: float | None = next(iter(arm.links[index].joint.axes.values())).start.position
-    return arm.links[index - 1].length / 2 if start is None else start
+    return arm.links[connections.parents[index]].length / 2 if start is None else start
 
 
 def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
     """Return the inertia of all bodies outboard of a flexible tip as one rigid body.
 
     The configuration gives joint values by name; joints not named are at 0.  Sliding links are
-    taken at full extension.  Links that ride along the link are not part of its tip load.
+    taken at full extension.  Links whose joints are not at the tip are not part of its load.
     """
     total = tip_inertia(arm, index)
-    if index + 1 >= len(arm.links) or rides(arm, index + 1):
-        return total
-    return total + _carried(arm, index + 1, configuration).moved(end_pose(arm.links[index]))
+    for following in tree(arm).at_tip(index):
+        carried = _carried(arm, following, configuration)
+        total = total + carried.moved(mount_pose(arm, following))
+    return total
 
 
 def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
@@ -279,9 +286,11 @@ def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
         pose = pose @ Pose(np.eye(3) if about is None else turn(about, value), along)
     root = pose @ after
     beyond = outboard_inertia(arm, index, configuration).moved(root @ _flexible_end(link))
-    if rides(arm, index + 1):
-        station = Pose.along(ridden_at(arm, index + 1))
-        beyond = beyond + _carried(arm, index + 1, configuration).moved(root @ station)
+    for within in tree(arm).within(index):
+        station = root @ Pose.along(place_on_parent(arm, within))
+        beyond = beyond + _carried(arm, within, configuration).moved(station)
+        if within not in tree(arm).riders:
+            beyond = beyond + inboard_hub(arm, within).moved(station)
     return own_inertia(link).moved(root) + beyond
 
 
@@ -308,9 +317,13 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
     """Return the end inertia for a link's loaded modes, by the rule in the module's docstring."""
     link = arm.links[index]
     tip = tip_inertia(arm, index)
-    mass, inertia = _distal(arm, index)
+    distal = {following: _from_link_on(arm)[following] for following in tree(arm).at_tip(index)}
+    mass = sum(outboard for outboard, _ in distal.values())
     piece = link.tip_length
-    through = [_transmitted_inertia(arm, index + 1, axis, inertia) for axis in range(3)]
+    through = [
+        sum(_transmitted_inertia(arm, k, axis, inertia) for k, (_, inertia) in distal.items())
+        for axis in range(3)
+    ]
     lever = np.array([0.0, 1.0, 1.0]) * mass * piece**2
     total = tip.mass + mass
     offset = (tip.first[0] + mass * piece) / total if total > 0 else 0.0
@@ -339,11 +352,9 @@ def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
 
 
 def _transmitted_inertia(arm: Arm, following: int, axis: int, inertia: float) -> float:
-    """Return the outboard inertia [kg m^2] about one tip axis that the next joint transmits."""
-    if following >= len(arm.links):
-        return 0.0
+    """Return the outboard inertia [kg m^2] about one tip axis that a joint transmits."""
     link = arm.links[following]
-    _, _, end = joint_poses(arm.links[following - 1])
+    _, _, end = joint_poses(arm.links[tree(arm).parents[following]])
     before, _, _ = joint_poses(link)
     for which, about in enumerate(link.joint.turns_about):
         direction = end.rotation @ before.rotation @ np.eye(3)[about]
@@ -354,36 +365,31 @@ def _transmitted_inertia(arm: Arm, following: int, axis: int, inertia: float) ->
     return inertia
 
 
-def _distal(arm: Arm, index: int) -> tuple[float, float]:
-    """Return mass [kg] and inertia about the tip [kg m^2] of all outboard links."""
-    return (0.0, 0.0) if rides(arm, index + 1) else _from_link_on(arm)[index + 1]
-
-
 def outboard_mass(arm: Arm, index: int) -> float:
     """Return the total mass of all bodies outboard of a flexible tip [kg]."""
-    return tip_inertia(arm, index).mass + _distal(arm, index)[0]
+    distal = (_from_link_on(arm)[following][0] for following in tree(arm).at_tip(index))
+    return tip_inertia(arm, index).mass + sum(distal)
 
 
 @kept
 def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
     """Return mass [kg] and inertia about the joint [kg m^2] of each link with its outboard links.
 
-    The inertia is averaged over the bends of the arm.  The last entry, past the last link, is zero.
+    The inertia is averaged over the bends of the arm.
     """
-    found = [(0.0, 0.0)] * (len(arm.links) + 1)
+    found = [(0.0, 0.0)] * len(arm.links)
     for index in reversed(range(len(arm.links))):
-        link, tip, beyond = arm.links[index], tip_inertia(arm, index), found[index + 1]
-        riding = rides(arm, index + 1)
-        mass, inertia = (0.0, 0.0) if riding else beyond
+        link, tip, at_tip = arm.links[index], tip_inertia(arm, index), tree(arm).at_tip(index)
+        mass, inertia = (sum(found[k][part] for k in at_tip) for part in range(2))
         own = own_inertia(link)
         carried = mass + tip.mass
         # planar arms give a hub or a payload as [0, 0, J]: the largest moment is what counts
         transverse = max(own.second[1, 1], own.second[2, 2])
         tip_part = np.diag(tip.second).max() + inertia
         mass, inertia = own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
-        if riding:
-            at = ridden_at(arm, index + 1)
-            mass, inertia = mass + beyond[0], inertia + beyond[1] + beyond[0] * at**2
+        for within in tree(arm).within(index):
+            at, (outboard, further) = place_on_parent(arm, within), found[within]
+            mass, inertia = mass + outboard, inertia + further + outboard * at**2
         found[index] = mass, inertia
     return found
 

@@ -8,7 +8,8 @@ from flexarm.arm.shapes import ArmModes, ClampedMass, Counted, Loaded
 from flexarm.links.base import DIRECTIONS, Counts, Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.constants import SHAPES_WITHOUT_BENDING, WEIGHT_STRAIN
-from flexarm.links.end_loads import hold, loaded_ends, outboard_inertia, rides
+from flexarm.links.end_loads import hold, loaded_ends, outboard_inertia
+from flexarm.links.tree import tree
 
 KEYS = tuple(MOTIONS[direction].key for direction in DIRECTIONS)
 BENDING = {"bending_y": "EIz", "bending_z": "EIy"}  # a direction's key, and its stiffness
@@ -57,7 +58,7 @@ def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCoun
 
 
 def _bending(arm: Arm, index: int) -> ChosenCount:
-    if rides(arm, index + 1):
+    if tree(arm).rider(index) is not None:
         return ChosenCount(5, "by rule, 5 where another link rides along it")
     root = hold(arm, index)
     if root.state == "free":

@@ -51,8 +51,8 @@ class RailStation:
 
 def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
     """Compute the rail section on which link ``index`` rides."""
-    part, rail_part = model.links[index], model.links[index - 1]
-    rail = part.rail
+    part = model.links[index]
+    rail_part, rail = model.links[part.parent], part.rail
     assert rail is not None
     (s,), (rate,) = ([values[k] for k in part.coordinates] for values in (q, v))
     at = _Curves(rail, s - rail.root)
@@ -81,8 +81,23 @@ def riding_columns(part: LinkModel, at: RailStation) -> Expr:
 
 
 def mount(model: Model, index: int, q: Expr) -> Local:
-    """Return the pose of the rail section that carries the next link, in the rail's root frame."""
-    return station(model, index + 1, q, 0 * q).motion.local
+    """Return the pose of the section that carries a link, in the root frame of its parent."""
+    part = model.links[index]
+    parent = model.links[part.parent]
+    if part.on_rail:
+        return station(model, index, q, 0 * q).motion.local
+    if part.place is None:
+        return tip_section(model, parent, q)
+    return body_of(model, parent).within(q, part.place.x)
+
+
+def mount_motion(model: Model, index: int, q: Expr, v: Expr) -> SectionMotion:
+    """Return the motion of the section that carries a link, relative to its parent's root."""
+    part = model.links[index]
+    if part.on_rail:
+        return station(model, index, q, v).motion
+    body = body_of(model, model.links[part.parent])
+    return body.tip_motion(q, v) if part.place is None else body.motion_within(q, v, part.place.x)
 
 
 class _Curves:
@@ -162,11 +177,13 @@ def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Ra
 
 @dataclass(frozen=True)
 class LinkFrames:
-    """Frames of a link in world axes: J, K (J moved by the joint), root L and flexible tip T.
+    """Frames of a link in world axes: F, J, K (J moved by the joint), root L and flexible tip T.
 
-    ``mount`` is the section that carries the next link: the tip, or the station on a rail.
+    ``mount`` is the section of its parent at F; None on the base.
     """
 
+    R_WF: Expr
+    p_WF: Expr
     R_WJ: Expr
     p_WJ: Expr
     R_WK: Expr
@@ -176,7 +193,7 @@ class LinkFrames:
     R_WT: Expr
     p_WT: Expr
     tip: Local
-    mount: Local
+    mount: Local | None
 
 
 def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
@@ -185,20 +202,27 @@ def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
 
 
 def _frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
-    rotation, position = base_frame(model, q)
-    result = []
+    result: list[LinkFrames] = []
     for index, part in enumerate(model.links):
-        R_WJ, p_WJ = _place(rotation, position, part.pose_FJ)
+        on = None
+        if part.parent < 0:
+            R_WF, p_WF = base_frame(model, q)
+        else:
+            parent = result[part.parent]
+            at_tip = part.place is None and not part.on_rail
+            on = parent.tip if at_tip else mount(model, index, q)
+            R_WF, p_WF = parent.R_WT, parent.p_WT
+            if not at_tip:
+                R_WF, p_WF = parent.R_WL @ on.rotation, parent.p_WL + parent.R_WL @ on.position
+        R_WJ, p_WJ = _place(R_WF, p_WF, part.pose_FJ)
         R_JK, p_JK = part.motion.place(picked(q, part.carried_by))
         R_WK, p_WK = R_WJ @ R_JK, p_WJ + R_WJ @ p_JK
         R_WL, p_WL = _place(R_WK, p_WK, part.pose_JL)
         tip = tip_section(model, part, q)
         R_WT, p_WT = R_WL @ tip.rotation, p_WL + R_WL @ tip.position
-        rotation, position, on = R_WT, p_WT, tip
-        if model.carries(index):
-            on = mount(model, index, q)
-            rotation, position = R_WL @ on.rotation, p_WL + R_WL @ on.position
-        result.append(LinkFrames(R_WJ, p_WJ, R_WK, p_WK, R_WL, p_WL, R_WT, p_WT, tip, on))
+        result.append(
+            LinkFrames(R_WF, p_WF, R_WJ, p_WJ, R_WK, p_WK, R_WL, p_WL, R_WT, p_WT, tip, on)
+        )
     return tuple(result)
 
 
@@ -280,14 +304,16 @@ def jacobian(
     if at_end:
         point = placed[-1].p_WT + placed[-1].R_WT @ constant(model.end_pose.position)
     linear, angular = base_jacobian(model, q, point)
-    for i in range(link + 1):
+    path = model.path(link)
+    for i, following in zip(path, [*path[1:], None], strict=True):
         part, frame = model.links[i], placed[i]
         columns = joint_columns(model, i, q)
         for k, column in enumerate(part.carried_by):
             spin = frame.R_WK @ columns[:3, k]
             angular[:, column] = spin
             linear[:, column] = frame.R_WK @ columns[3:, k] + ca.cross(spin, point - frame.p_WK)
-        moved = local if i == link else frame.mount
+        moved = local if following is None else placed[following].mount
+        assert moved is not None
         centre = frame.p_WL + frame.R_WL @ moved.position
         for k, column in enumerate(part.own):
             spin = frame.R_WL @ moved.angular[:, k]

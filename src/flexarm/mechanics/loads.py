@@ -367,11 +367,12 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
         terms = body_of(model, part).terms(q, still, type(q).zeros(3, 1))
         weight += lower(frame.R_WL, frame.p_WL, terms.mass, terms.first, terms.second)
         weight += lower(frame.R_WT, frame.p_WT, *moments(part.tip_body))
+        if part.mount_body.weighs:
+            weight += lower(frame.R_WF, frame.p_WF, *moments(part.mount_body))
         if model.orbit and part.rotor is not None and part.rotor.axis is not None:
             axis = constant(part.rotor.axis)
             spun = part.rotor.inertia * axis @ axis.T
-            weight += lower(carrier, position, 0.0, type(q).zeros(3, 1), spun)
-        carrier = frame.R_WL @ frame.mount.rotation
+            weight += lower(frame.R_WF, position, 0.0, type(q).zeros(3, 1), spun)
     return elastic, weight
 
 

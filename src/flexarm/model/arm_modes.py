@@ -36,6 +36,7 @@ from flexarm.links.end_loads import loaded_ends
 from flexarm.links.families.spans import combined_shapes, moment_shapes
 from flexarm.links.remembered import remembered
 from flexarm.links.shape_counts import counts
+from flexarm.links.tree import tree
 from flexarm.model.assemble import ShapesOf, assemble
 from flexarm.model.constants import (
     BASIS_FUNCTIONS,
@@ -100,7 +101,8 @@ def _arm_shapes(arm: Arm, indices: list[int]) -> dict[int, Shapes]:
     model = assemble(bare_arm(arm, indices), linear, "cayley", shapes_of)
     initial, result = SmallMotions.of(model), {}
     for index in indices:
-        motions = initial.with_carriage(index) if model.carries(index) else initial
+        rider = tree(arm).rider(index)
+        motions = initial if rider is None else initial.with_carriage(rider)
         with naming_link(arm, index):
             result[index] = _shapes(arm, index, spans[index], basis[index], motions)
     return result
@@ -199,9 +201,9 @@ class SmallMotions:
     def with_carriage(self, index: int) -> "SmallMotions":
         """Return the modes at this posture plus modes with the carriage at stations along a rail.
 
-        ``index`` is the index of the rail's link.
+        ``index`` is the index of the link that rides.
         """
-        rider = self.model.links[index + 1]
+        rider = self.model.links[index]
         assert rider.range is not None
         low, high = rider.range
         sets = [(self.free, self.locked)]

@@ -14,15 +14,16 @@ from flexarm.links.end_loads import (
     body_inertia,
     end_pose,
     hub_inertia,
-    joint_frame,
+    inboard_hub,
     joint_poses,
     link_length,
+    mount_pose,
     own_inertia,
     reflected_rotor,
-    rides,
     tip_inertia,
 )
 from flexarm.links.rails.rail import Rail
+from flexarm.links.tree import tree
 from flexarm.model.elastic import (
     Theory,
     check_amplitudes,
@@ -40,7 +41,7 @@ from flexarm.model.parts import (
     Rotor,
     TipRotation,
 )
-from flexarm.model.points import ArmPoints
+from flexarm.model.points import ArmPoint, ArmPoints
 from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
 
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # names of rotational amplitudes of a reduced body's tip
@@ -93,23 +94,21 @@ def assemble(
         names += [f"base.{c}" for c in BASE_COORDINATES]
         units += ["m"] * 3 + ["rad"] * 3
     links: list[LinkModel] = []
-    previous_tip = IDENTITY
-    for i in range(len(arm.links)):
+    for i, parent in enumerate(tree(arm).parents):
         rail = None
-        if rides(arm, i):  # on a section of its rail; a rigid one counts from its root
-            rail = _rail(arm, i, links[-1], theory) if links[-1].flexible else None
-            offset = arm.links[i - 1].tip_length - arm.links[i - 1].length
-            previous_tip = Pose.along(offset) if rail is None else IDENTITY
-        link = _build_link(arm, i, previous_tip, theory, names, units, shapes_of, body_of)
+        if i in tree(arm).riders and links[parent].flexible:
+            rail = _rail(arm, i, links[parent], theory)
+        mount = _mount(arm, i, rail is not None)
+        link = _build_link(arm, i, mount, theory, names, units, shapes_of, body_of)
         links.append(replace(link, rail=rail))
-        previous_tip = end_pose(arm.links[i])
     if not names:
         raise ModelError(
             "links: nothing in this arm can move, since every joint is fixed and every link "
             "rigid. Give a joint another kind, or a link a section and shapes."
         )
     base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
-    hub = body_inertia(arm.links[0].joint.hub.inboard)
+    for i in tree(arm).children[-1]:
+        base_body = base_body + inboard_hub(arm, i)
     prescribed = list(range(6)) if isinstance(arm.base, MovedBase) else []
     prescribed += [axis.index for part in links for axis in part.axes if axis.prescribed]
     return Model(
@@ -119,10 +118,10 @@ def assemble(
         names=tuple(names),
         units=tuple(units),
         base_pose=Pose(rotation_from_angles(arm.base.rotation), np.array(arm.base.position)),
-        base_body=base_body + hub.moved(joint_frame(arm.links[0])),
+        base_body=base_body,
         base_moves=base_moves,
         links=tuple(links),
-        end_pose=previous_tip,
+        end_pose=end_pose(arm.links[-1]),
         gravity=np.array(arm.gravity),
         prescribed=tuple(prescribed),
         points=ArmPoints.of(arm),
@@ -131,22 +130,40 @@ def assemble(
     )
 
 
+def _mount(arm: Arm, index: int, is_on_rail: bool) -> tuple[Pose, ArmPoint | None]:
+    """Return the pose in F of the frame before a joint, and the place of F on the joint's parent.
+
+    Sections beyond the flexible tip, and all of a rigid link, move with its tip.
+    """
+    connections = tree(arm)
+    parent, place = connections.parents[index], connections.places[index]
+    if parent < 0 or is_on_rail:
+        return IDENTITY, None
+    link = arm.links[parent]
+    if index in connections.riders:  # on a rigid link, it counts from the root
+        return Pose.along(link.tip_length - link.length), None
+    if place is None:
+        return mount_pose(arm, index), None
+    return IDENTITY, ArmPoint.on(arm, parent, place)
+
+
 def _rail(arm: Arm, index: int, carrier: LinkModel, theory: Theory) -> Rail:
-    """Return the rail that a riding link uses: the flexible link before it."""
+    """Return the rail that a riding link uses: the flexible link that carries it."""
     beam = carrier.beam
     if theory.stiffening and beam.nodes is None:
         raise ModelError(
             f"links[{index + 1}].joint: the rail of a carriage must be an exact or a linear "
             "link. Build the model without series=True."
         )
-    with naming_link(arm, index - 1):
-        return Rail.of(beam.span, beam.shapes, beam.nodes, arm.links[index - 1].root_length)
+    parent = tree(arm).parents[index]
+    with naming_link(arm, parent):
+        return Rail.of(beam.span, beam.shapes, beam.nodes, arm.links[parent].root_length)
 
 
 def _build_link(
     arm: Arm,
     index: int,
-    previous_tip: Pose,
+    mount: tuple[Pose, ArmPoint | None],
     theory: Theory,
     names: list[str],
     units: list[str],
@@ -156,7 +173,8 @@ def _build_link(
     link, name = arm.links[index], arm.link_names[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
     root = Pose.along(link.root_length)
-    rail = arm.links[index - 1] if index else None
+    parent, (before, place) = tree(arm).parents[index], mount
+    rail = arm.links[parent] if parent >= 0 else None
     motion, pose_to_joint, pose_to_root = motion_of(link.joint).mounted(
         link, rail, pose_to_joint, pose_to_root
     )
@@ -181,7 +199,10 @@ def _build_link(
         joint_name=arm.joint_names[index],
         link=link,
         motion=motion,
-        pose_FJ=previous_tip @ pose_to_joint,
+        parent=parent,
+        place=place,
+        mount_body=NO_INERTIA if place is None else inboard_hub(arm, index),
+        pose_FJ=before @ pose_to_joint,
         pose_JL=pose_to_root @ root,
         root_body=body.moved(Pose(np.eye(3), -root.position)),
         hub_body=hub_inertia(link).moved(pose_to_root) if root_turns else NO_INERTIA,
@@ -190,7 +211,7 @@ def _build_link(
         axes=axes,
         modes=slice(first, len(names)),
         body=data,
-        rotor=_rotor(axes[0], previous_tip @ pose_to_joint, motion) if axes else None,
+        rotor=_rotor(axes[0], before @ pose_to_joint, motion) if axes else None,
     )
 
 

@@ -16,11 +16,11 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.links.base import Shapes, Span
 from flexarm.links.end_loads import (
     joint_poses,
-    kept,
     link_length,
     outboard_mass,
     own_inertia,
 )
+from flexarm.links.tree import kept, tree
 from flexarm.model.constants import (
     HINGED_MOMENT,
     LARGE_SLOPE,
@@ -82,30 +82,42 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     if stiffness <= 0:
         return 0.0
     mass, outboard = own_inertia(arm.links[index]).mass, outboard_mass(arm, index)
-    reach = span.length + sum(link_length(link) for link in arm.links[index + 1 :])
+    reach = span.length + _beyond(arm)[index]
     weight: float = sum(g * g for g in arm.gravity) ** 0.5
     moment: float = weight * (mass * span.length + outboard * (span.length + reach)) / 2
     joint = arm.links[index].joint
     prescribed = any(acts.actuation == "prescribed" for acts in joint.axes.values())
     moment *= HINGED_MOMENT if joint.turns_about and not prescribed and _is_flat(arm) else 1.0
-    for link in arm.links[index:]:
-        limits = [acts.limits for acts in link.joint.axes.values() if acts.actuation == "torque"]
+    for outboard in tree(arm).outboard(index):
+        axes = arm.links[outboard].joint.axes.values()
+        limits = [acts.limits for acts in axes if acts.actuation == "torque"]
         moment += sum(limit.effort for limit in limits if limit is not None and limit.effort)
     # a moment at the tip bends by M L/EI, a force there by half as much
     return 2 * moment * span.length / (2 * stiffness)
 
 
 @kept
+def _beyond(arm: Arm) -> list[float]:
+    """Return the largest sum of lengths of links one after another beyond each link's tip [m]."""
+    beyond = [0.0] * len(arm.links)
+    for index in reversed(range(len(arm.links))):
+        following = tree(arm).children[index]
+        lengths = [link_length(arm.links[k]) + beyond[k] for k in following]
+        beyond[index] = max(lengths, default=0.0)
+    return beyond
+
+
+@kept
 def _is_flat(arm: Arm) -> bool:
     """Return whether all axes of joint rotation are parallel and perpendicular to gravity."""
-    frame, axes = rotation_from_angles(arm.base.rotation), []
-    for link in arm.links:
+    ends, axes = [rotation_from_angles(arm.base.rotation)], []
+    for index, link in enumerate(arm.links):
         joint_pose, root_pose, tip_pose = joint_poses(link)
-        frame = frame @ joint_pose.rotation
+        frame = ends[tree(arm).parents[index] + 1] @ joint_pose.rotation
         if len(link.joint.turns_about) > 1:
             return False
         axes += [frame[:, 2]] if link.joint.turns_about else []
-        frame = frame @ root_pose.rotation @ tip_pose.rotation
+        ends.append(frame @ root_pose.rotation @ tip_pose.rotation)
     normal, gravity = axes[0], np.array(arm.gravity)
     parallel = all(abs(axis @ normal) > 1 - NEGLIGIBLE for axis in axes)
     return parallel and abs(normal @ gravity) <= NEGLIGIBLE * (gravity @ gravity) ** 0.5

@@ -36,7 +36,7 @@ from flexarm.links.integrals import (
 from flexarm.links.rails.rail import Rail
 from flexarm.model.constants import NAMED_COORDINATES, SMOOTHING
 from flexarm.model.joints.base import JointMotion, Stroke
-from flexarm.model.points import ArmPoints
+from flexarm.model.points import ArmPoint, ArmPoints
 from flexarm.spatial import Array, Expr, Inertia, Pose, constant, settled
 
 TipRotation = Literal["cayley", "first-order"]
@@ -323,12 +323,12 @@ class SlidingBeam(BeamData):
 
 @dataclass(frozen=True)
 class Rotor:
-    """Rotor of a joint's drive, mounted on the tip of the previous link."""
+    """Rotor of a joint's drive, mounted on the section that carries the joint."""
 
     inertia: float  # moment of inertia about the spin axis [kg m^2]
     ratio: float  # turns of the rotor per turn of its coordinate
     coordinate: int  # index in q of the coordinate that spins the rotor: motor or joint
-    # Spin axis in the previous tip frame, (3,), if gyroscopic torque acts there; else None.
+    # Spin axis in the frame F of the joint, (3,), if gyroscopic torque acts there; else None.
     axis: Array | None
 
 
@@ -381,16 +381,20 @@ class Axis:
 class LinkModel:
     """Model of a link: constant frames, rigid bodies, elastic part and indices of coordinates in q.
 
-    Frames: F is the previous link's flexible tip (or the base), J the joint with its axis along z,
-    K the frame moved by the joint, L the root of the flexible span (of a rigid link: its root), T
-    the flexible tip.
+    Frames: F is the section that carries the joint: its parent's flexible tip, a section within the
+    parent, or the base; J the joint with its axis along z, K the frame moved by the joint, L the
+    root of the flexible span (of a rigid link: its root), T the flexible tip.
     """
 
     name: str
     joint_name: str
     link: Link
     motion: JointMotion  # kinematics of the joint
-    pose_FJ: Pose  # pose of the joint in the previous tip frame
+    parent: int  # index of the link that carries the joint; -1 is the base
+    # Section of the parent at which F is; None at its flexible tip, on the base and on a rail.
+    place: ArmPoint | None
+    mount_body: Inertia  # inboard hub, if F is within the parent; part of ``tip_body`` at a tip
+    pose_FJ: Pose  # pose of the joint in F
     pose_JL: Pose  # pose of the root in the moved joint frame K
     root_body: Inertia  # rigid bodies fixed in L, about its origin
     hub_body: Inertia  # outboard hub in J, separate from ``root_body`` if shapes turn the hub
@@ -401,7 +405,7 @@ class LinkModel:
     modes: slice  # slice of the amplitudes in q
     body: BodyData  # elastic part of the link
     rotor: Rotor | None  # the joint's rotor, or None
-    rail: Rail | None = None  # previous link if this link rides on it, else None
+    rail: Rail | None = None  # parent if this link rides on it, else None
 
     @property
     def kind(self) -> str:
@@ -636,9 +640,32 @@ class Model:
         """Number of coordinates of the arm."""
         return len(self.names)
 
-    def carries(self, index: int) -> bool:
-        """Return whether the next link rides along the link with this index."""
-        return index + 1 < len(self.links) and self.links[index + 1].on_rail
+    @cached_property
+    def mounts(self) -> tuple[dict[object, list[int]], ...]:
+        """Links on each link, by the section that carries them; the last entry is of the base.
+
+        Keys are distances from L [m], None for the flexible tip, or the name of a link that rides.
+        """
+        mounts: list[dict[object, list[int]]] = [{} for _ in range(len(self.links) + 1)]
+        for index, part in enumerate(self.links):
+            section = part.name if part.on_rail else None
+            if part.place is not None:
+                section = part.place.x
+            mounts[part.parent].setdefault(section, []).append(index)
+        return tuple(mounts)
+
+    @property
+    def carried_by_base(self) -> list[int]:
+        """Indices of the links whose joints are on the base."""
+        return self.mounts[-1].get(None, [])
+
+    def path(self, index: int) -> list[int]:
+        """Return the indices of the links from the base to a link."""
+        path: list[int] = []
+        while index >= 0:
+            path.insert(0, index)
+            index = self.links[index].parent
+        return path
 
     @cached_property
     def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:

@@ -15,22 +15,27 @@ def mass_matrix(model: Model, q: Array) -> Array:
     The first six rates of an arm with a moving base are the base's angular velocity and velocity,
     in axes of the base.
     """
-    mass, jacobian = np.zeros((model.size, model.size)), np.zeros((6, model.size))
+    mass, base = np.zeros((model.size, model.size)), np.zeros((6, model.size))
     if model.base_moves:
-        jacobian[:, :6] = np.eye(6)
-        mass += jacobian.T @ model.base_body.matrix @ jacobian
-    for index, part in enumerate(model.links):
+        base[:, :6] = np.eye(6)
+        mass += base.T @ model.base_body.matrix @ base
+    roots, tips = list[Array](), list[Array]()
+    for part in model.links:
+        jacobian = base if part.parent < 0 else tips[part.parent]
+        if part.place is not None or part.on_rail:
+            jacobian = _within(model.links[part.parent], part, q, roots[part.parent])
+            mass += jacobian.T @ part.mount_body.matrix @ jacobian
         if part.rotor is not None:
             axis = np.zeros(3) if part.rotor.axis is None else part.rotor.axis
             spin = axis @ jacobian[:3]
             spin[part.rotor.coordinate] += part.rotor.ratio
             mass += part.rotor.inertia * np.outer(spin, spin)
-        root = jacobian = _carried(part, q, jacobian)
+        jacobian = _carried(part, q, jacobian)
+        roots.append(jacobian)
         mass += jacobian.T @ part.root_body.matrix @ jacobian
         jacobian = _add_body(part, q, jacobian, mass)
         mass += jacobian.T @ part.tip_body.matrix @ jacobian
-        if model.carries(index):
-            jacobian = _at_station(part, model.links[index + 1], q, root)
+        tips.append(jacobian)
     return mass
 
 
@@ -56,7 +61,7 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
 
 
 def _carried(part: LinkModel, q: Array, jacobian: Array) -> Array:
-    """Return the Jacobian (6, n) of a link's root from the Jacobian of the previous tip.
+    """Return the Jacobian (6, n) of a link's root from the Jacobian of the section it is on.
 
     Rows are angular over linear velocity; columns of the link's joint coordinates are added.
     """
@@ -90,16 +95,21 @@ def _add_body(part: LinkModel, q: Array, jacobian: Array, mass: Array) -> Array:
     return jacobian
 
 
-def _at_station(rail: LinkModel, part: LinkModel, q: Array, jacobian: Array) -> Array:
-    """Return the Jacobian (6, n) of the rail section that carries a riding link.
+def _within(carrier: LinkModel, part: LinkModel, q: Array, jacobian: Array) -> Array:
+    """Return the Jacobian (6, n) of the section within a link that carries another link.
 
-    ``jacobian`` is the Jacobian of the rail's root.
+    ``jacobian`` is the Jacobian of the carrier's root.
     """
-    assert part.rail is not None
-    x = q[part.exposed] - part.rail.root
+    if part.rail is not None:
+        x = q[part.exposed] - part.rail.root
+    else:
+        assert part.place is not None
+        x = part.place.x
     jacobian = _shift(jacobian, np.array([x, 0.0, 0.0]))
-    jacobian[:, rail.modes] += rail.beam.shapes.motion(np.array([x]))[0]
-    jacobian[3, part.exposed] += 1.0
+    if x > 0 and carrier.flexible:
+        jacobian[:, carrier.modes] += carrier.beam.shapes.motion(np.array([x]))[0]
+    if part.rail is not None:
+        jacobian[3, part.exposed] += 1.0
     return jacobian
 
 

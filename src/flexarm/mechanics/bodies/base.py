@@ -30,6 +30,7 @@ from flexarm.mechanics.sections import (
     no_terms,
     own_values,
     quadratic_section,
+    rigid_section,
     second_rates,
     section_rotation,
 )
@@ -70,6 +71,30 @@ class LinkBody(ABC):
     @abstractmethod
     def section(self, q: Expr, x: float) -> Local:
         """Compute a section's pose in the root frame, at x [m] < length along the axis."""
+
+    def within(self, q: Expr, x: float) -> Local:
+        """Compute the pose of a section that carries a link; before the span it is rigid."""
+        return self.section(q, x) if x > 0 else rigid_section(q, x, len(self.part.own))
+
+    def motion_within(self, q: Expr, v: Expr, x: float) -> SectionMotion:
+        """Compute the motion of a section that carries a link, at x [m] from the root.
+
+        The accelerations are the derivatives of the section's velocities in the direction of the
+        rates.
+        """
+        own, rates = (ca.SX.sym(name, len(self.part.own)) for name in ("own", "rates"))
+        there = ca.SX(q)
+        there[list(self.part.own)] = own
+        local = self.within(there, x)
+        speeds = ca.vertcat(local.angular @ rates, local.linear @ rates)
+        fields = local.position, local.rotation, local.linear, local.angular
+        found = ca.substitute(
+            [*fields, speeds, ca.jtimes(speeds, own, rates)],
+            [own, rates],
+            [own_values(self.part, q), own_values(self.part, v)],
+        )
+        speeds, biases = found[4:]
+        return SectionMotion(Local(*found[:4]), speeds[:3], speeds[3:], biases[:3], biases[3:])
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
         """Compute a section's pose in the root frame, at a fraction of the (exposed) span."""

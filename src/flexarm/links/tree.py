@@ -1,0 +1,80 @@
+"""Which link carries which: parents, children and places of joints along their parents."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TypeVar
+
+from flexarm.arm import Arm, Link
+from flexarm.links.remembered import Same, remembered
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def kept(make: Callable[[S], T]) -> Callable[[S], T]:
+    """Return a cached version of a function of a link or an arm; objects are keyed by identity."""
+    return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Connections of an arm's links; index -1 is the base."""
+
+    parents: tuple[int, ...]  # index of the link on which each link's joint is
+    # Distance of each joint within the flexible span of its parent from the parent's root [m]; None
+    # elsewhere: at or beyond the flexible tip, on a rigid link or the base, and on a rail.
+    places: tuple[float | None, ...]
+    riders: frozenset[int]  # links that ride along their parent as a carriage
+    children: tuple[tuple[int, ...], ...]  # links on each link; the last entry is the base's
+
+    def at_tip(self, index: int) -> list[int]:
+        """Return the links whose joints move with the flexible tip of a link."""
+        return [k for k in self.children[index] if not self._is_within(k)]
+
+    def within(self, index: int) -> list[int]:
+        """Return the links whose joints are on a link but not at its tip, riders included."""
+        return [k for k in self.children[index] if self._is_within(k)]
+
+    def _is_within(self, index: int) -> bool:
+        return self.places[index] is not None or index in self.riders
+
+    def rider(self, index: int) -> int | None:
+        """Return the link that rides along a link; None if there is none."""
+        return next((k for k in self.children[index] if k in self.riders), None)
+
+    def outboard(self, index: int) -> list[int]:
+        """Return a link and all links that it carries, directly or not, in the arm's order."""
+        found = {index}
+        for k in range(index + 1, len(self.parents)):
+            if self.parents[k] in found:
+                found.add(k)
+        return sorted(found)
+
+
+def distance_along(at: str | float, link: Link) -> float | None:
+    """Return the distance of a place from a link's root [m]; None for the frame at its tip."""
+    if at == "tip":
+        return None
+    return 0.0 if isinstance(at, str) else at * link.length
+
+
+@kept
+def tree(arm: Arm) -> Tree:
+    """Return the connections of an arm's links."""
+    parents, links = arm.parents, arm.links
+    children: list[list[int]] = [[] for _ in range(len(links) + 1)]
+    for index, parent in enumerate(parents):
+        children[parent].append(index)
+    places: list[float | None] = []
+    for link, parent in zip(links, parents, strict=True):
+        place = distance_along(link.at, links[parent])
+        is_within = place is not None and links[parent].flexible
+        is_within = is_within and place < links[parent].span_ends[1]
+        places.append(place if is_within else None)
+    return Tree(
+        parents,
+        tuple(places),
+        frozenset(i for i, link in enumerate(links) if link.joint.rides),
+        tuple(tuple(indices) for indices in children),
+    )
