@@ -15,20 +15,23 @@ from tests.io.arms import RICH, SMALL
 
 # Keys of what flexarm does not have, where they stand in an arm, and how the answer starts.
 SCOPE = [
-    ("parent: base", "", "parent: flexarm models one chain of links"),
     (
         "branches: []",
         "",
-        "branches: flexarm models one chain of links, each",
+        "branches: flexarm models links that carry each other, listed in 'links'. Name the",
     ),
     (
         "loops: []",
         "",
-        "loops: flexarm models one chain of links, each",
+        "loops: flexarm models links that carry each other, listed in 'links', and no closed",
     ),
-    ("constraints: []", "", "constraints: flexarm models one chain of links"),
-    ("arms: []", "", "arms: a file describes one arm"),
-    ("parent: base", "links", "links[1].parent: flexarm models one chain of links"),
+    ("constraints: []", "", "constraints: flexarm models links that carry each other"),
+    ("arms: []", "", "arms: flexarm models links that carry each other"),
+    (
+        "parent: elbow",
+        "links",
+        "links[1].parent: the parent must be the base or a link that stands before",
+    ),
     ("tension_only: true", "springs", "springs[1].tension_only: a spring pulls and pushes"),
 ]
 # A piece of the rich arm, what is written in its place, and how the one complaint starts.

@@ -22,6 +22,24 @@ def random_tree(number: int, links: int = 4) -> Arm:
             pieces[k]["at"] = draft.number(0.1, 0.9) if place == "within" else place
     arm = {"flexarm": 1, "name": f"tree {number}", "base": _base(draft), "links": pieces}
     arm["gravity"] = draft.vector(10.0)
-    arm["stiffening"] = draft.chance(0.65)
+    # Elements and sliding links that bend exactly would take many nodes to be the continuum.
+    shapes = [piece.get("shapes", {}).get("kind") for piece in pieces]
+    many = any(piece["joint"]["kind"] == "sliding" for piece in pieces)
+    arm["stiffening"] = not many and "elements" not in shapes and draft.chance(0.65)
     arm["payload"] = draft.body()
     return Arm.model_validate(arm)
+
+
+def rigid_tree(links: int) -> Arm:
+    """Make a tree of rigid links in which every link carries two."""
+    pieces = [
+        {
+            "name": f"part{k}",
+            "parent": f"part{(k - 1) // 2}" if k else "base",
+            "joint": {"kind": "revolute", "axis": [0, 0, 1], "before": {"rotation": [0.3, 0.2, k]}},
+            "length": 0.5,
+            "body": {"mass": 1.0, "com": [0.25, 0.01, 0], "inertia": [0.01, 0.03, 0.04]},
+        }
+        for k in range(links)
+    ]
+    return Arm.model_validate({"flexarm": 1, "name": f"tree of {links}", "links": pieces})

@@ -100,7 +100,7 @@ function grows(link) {
 function makeLink(parts, link, size, thick, i, reach) {
   const { group, materials, pose } = parts;
   const outer = thick[i].root;
-  const inner = Math.min(outer, i ? thick[i - 1].tip : outer);
+  const inner = Math.min(outer, link.parent < 0 ? outer : thick[link.parent].tip);
   const hidden = Boolean(link.mesh && !link.shape); // its surface is drawn in its place
   const stations = pose.links[i].centres.length / 3;
   const tube = makeTube(outline(link.section, size), stations, link.section?.profile?.values);
@@ -124,6 +124,11 @@ function makeLink(parts, link, size, thick, i, reach) {
     made.nodes = makeNodes(link.shape, reach, materials.link.opacity);
     group.add(...made.nodes.parts);
   }
+  if (link.payload && parts.look !== "ghost") {
+    made.payload = new Mesh(BALL, parts.materials.payload);
+    made.payload.scale.setScalar(Math.min(Math.max(radiusOf(link.payload), 1.7 * thick[i].tip), 0.09 * reach));
+    group.add(made.payload);
+  }
   if (link.mesh) {
     made.skin = makeSkin(link.mesh, Boolean(link.shape), materials.link.opacity);
     group.add(made.skin);
@@ -145,17 +150,17 @@ function addPayload(parts, thick, reach) {
 /** Draws a payload as large as its mass [kg] in steel, within limits; none where there is none. */
 export function weighPayload(parts, mass) {
   if (!parts.payload) return;
-  const real = Math.cbrt((3 * mass) / (4 * Math.PI * STEEL));
-  parts.payload.scale.setScalar(Math.min(Math.max(real, parts.bounds[0]), parts.bounds[1]));
+  parts.payload.scale.setScalar(Math.min(Math.max(radiusOf({ mass }), parts.bounds[0]), parts.bounds[1]));
   parts.payload.visible = mass > 0;
 }
+
+const radiusOf = ({ mass }) => Math.cbrt((3 * mass) / (4 * Math.PI * STEEL));
 
 /** Poses an arm, drawn at a scale of its deformation; a solid one is coloured by a field. */
 export function updateArm(parts, state, scale, field, largest) {
   const { arm, pose, materials, many, rods, links } = parts;
   poseArm(arm, state, scale, pose, { straight: parts.straight, field });
   for (const mesh of many) mesh.count = 0;
-  let before = pose.base;
   arm.links.forEach((link, i) => {
     const made = links[i];
     const out = pose.links[i];
@@ -164,7 +169,7 @@ export function updateArm(parts, state, scale, field, largest) {
     paintTube(made.tube, made.colours);
     bendTube(made.tube, out.centres, out.turns);
     if (!made.hidden) {
-      addRod(rods, made.inner, before.p, out.joint.p);
+      addRod(rods, made.inner, out.from.p, out.joint.p);
       addRod(rods, made.outer, out.joint.p, out.turned.p);
       addRod(rods, made.inner, out.turned.p, out.root.p);
       if (made.joint) addJoint(made.joint, link, out);
@@ -172,10 +177,10 @@ export function updateArm(parts, state, scale, field, largest) {
     if (made.inside) placeInside(parts, made.inside, link, out);
     if (made.nodes) updateNodes(made.nodes, link, state, scale, out.root, materials.plain);
     if (made.skin) placeSkin(made.skin, out.root, materials.plain);
-    before = out.mount ?? out.tip;
+    made.payload?.position.set(...link.payload.com).applyMatrix4(matrixOf(out.tip));
   });
   if (parts.stand) placeSkin(parts.stand, pose.base, materials.hardware.color);
-  addRod(rods, parts.end, before.p, pose.tip.p);
+  addRod(rods, parts.end, pose.links.at(-1).tip.p, pose.tip.p);
   for (const mesh of many) {
     mesh.visible = mesh.count > 0;
     mesh.instanceMatrix.needsUpdate = mesh.visible;

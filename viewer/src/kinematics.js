@@ -1,8 +1,8 @@
 // Poses an arm from its state: base, then joint and shape amplitudes per link.
 //
 // The same kinematics as in Python: a section of a link is displaced by its shapes (and drawn in by
-// bending, where stiffening is on) and turned by a Cayley rotation, or it bends exactly; the next
-// joint sits on the tip, or rides on the section at a station.
+// bending, where stiffening is on) and turned by a Cayley rotation, or it bends exactly; a joint
+// sits on the base, on the tip of its parent, on a section of it, or rides on it at a station.
 // `scale` draws displacements and turns, or the amplitudes of an exact link, larger or smaller than
 // they are; 0 is the rigid arm.
 import { curvatures, reached, sum, tangents, turnExactly } from "./exact.js";
@@ -47,7 +47,9 @@ export function makePose(arm, straight = false) {
         turned: frame(), // after
         root: frame(),
         tip: frame(),
-        mount: link.shape?.rail ? frame() : null, // where the next link rides
+        mount: link.shape?.rail ? frame() : null, // where another link rides
+        section: frame(), // within its parent, on which its joint may sit
+        from: null, // where its joint sits
         exposed: link.length,
         tangents: new Float64Array(3 * nodes),
         centres: new Float64Array(3 * stations),
@@ -68,20 +70,43 @@ export function makePose(arm, straight = false) {
  */
 export function poseArm(arm, state, scale, pose, { ends = false, straight = false, field = "all" } = {}) {
   placeBase(arm, state, pose.base);
-  let before = pose.base;
+  const carry = arm.links.map(() => false); // a link between its ends
+  for (const { parent, at } of arm.links) if (at !== null) carry[parent] = true;
   arm.links.forEach((link, i) => {
     const out = pose.links[i];
-    place(before, link.before, out.joint);
+    out.from = carrier(arm, pose, link, out);
+    place(out.from, link.before, out.joint);
     moveJoint(link, state, out);
     place(out.turned, link.after, out.root);
     if (!link.shape || (straight && isStraight(link))) straightLink(link, state, out);
-    else if (link.shape.nodes) bendExactly(link, state, scale, out, ends, field);
-    else bendLink(arm, link, state, scale, out, ends, field);
+    else if (link.shape.nodes) bendExactly(link, state, scale, out, ends && !carry[i], field);
+    else bendLink(arm, link, state, scale, out, ends && !carry[i], field);
     if (out.mount) placeMount(arm, link, state, scale, out);
-    before = out.mount ?? out.tip;
   });
-  place(before, arm.end, pose.tip);
+  place(pose.links.at(-1).tip, arm.end, pose.tip);
   return pose;
+}
+
+// The frame in which a joint sits: of a section between two drawn ones, a mean of these.
+function carrier(arm, pose, { parent, at, rides }, { section }) {
+  if (parent < 0) return pose.base;
+  const { root, tip, mount, centres, turns } = pose.links[parent];
+  if (at === null) return rides && mount ? mount : tip;
+  if (at <= 0) {
+    U[0] = at;
+    U[1] = U[2] = 0;
+    add(root.p, root.R, U, section.p);
+    section.R.set(root.R);
+    return section;
+  }
+  const last = centres.length / 3 - 1;
+  const along = (last * at) / arm.links[parent].length;
+  const k = Math.min(Math.floor(along), last - 1);
+  const share = along - k;
+  for (let i = 0; i < 3; i++) section.p[i] = (1 - share) * centres[3 * k + i] + share * centres[3 * k + 3 + i];
+  for (let i = 0; i < 9; i++) section.R[i] = (1 - share) * turns[9 * k + i] + share * turns[9 * k + 9 + i];
+  orthonormalise(section.R);
+  return section;
 }
 
 function placeBase(arm, state, out) {

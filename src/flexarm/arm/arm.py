@@ -173,11 +173,15 @@ class Arm(Part):
         g = ", ".join(f"{component:g}" for component in self.gravity)
         payload_mass = self.payload.mass if self.payload is not None else 0.0
         line = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {payload_mass:g} kg"
+        joints = [
+            f"{joint} {link.joint.kind}{self.branches_from(i)}"
+            for i, (joint, link) in enumerate(zip(self.joint_names, self.links, strict=True))
+        ]
         rows = [
-            (name, f"{joint} {link.joint.kind}",
+            (name, joint,
              f"{link.length:g} m" if link.modal is None else f"of {link.modal.file}",
              "flexible" if link.flexible else "rigid")
-            for name, joint, link in zip(self.link_names, self.joint_names, self.links, strict=True)
+            for name, joint, link in zip(self.link_names, joints, self.links, strict=True)
         ]  # fmt: skip
         return Summary(f"Arm: {self.name}", (line,), ("link", "joint", "length", "kind"), rows)
 
@@ -199,6 +203,17 @@ class Arm(Part):
             return tuple(i - 1 for i, _ in links)
         indices = {"base": -1} | {name: i for i, name in enumerate(self.link_names)}
         return tuple(i - 1 if link.parent is None else indices[link.parent] for i, link in links)
+
+    def branches_from(self, index: int) -> str:
+        """Return the place of a joint as text, such as `` on boom at 0.5``.
+
+        Empty at the tip of the link before it in the list.
+        """
+        link, parent = self.links[index], self.parents[index]
+        if parent == index - 1 and link.at == "tip":
+            return ""
+        name = "base" if parent < 0 else self.link_names[parent]
+        return f" on {name}" + ("" if link.at == "tip" else f" at {link.at}")
 
     def axis_names(self, index: int) -> tuple[str, ...]:
         """Return the names of a joint's coordinates: the joint's own name, or one name per axis."""

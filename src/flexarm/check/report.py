@@ -59,6 +59,7 @@ class JointReport:
 
     name: str
     kind: str
+    on: str  # the link that carries it, as ' on boom at 0.5'; empty at the tip of the link before
     axis: Vector | None  # in the joint's frame, unit length; None for a rigid attachment
     turns: bool  # whether it rotates the link, rather than moves it along
     actuation: str | None  # ``torque``, ``free``, ``prescribed``, or None for a rigid attachment

@@ -6,7 +6,6 @@ numbers are those of Korayem & Shafei 2009 and Chen, Zhang & Liu 2012: masses ``
 and ``c_ikl`` of two shapes.
 """
 
-import itertools
 import keyword
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -805,11 +804,16 @@ def _check(model: Model) -> None:
                 f"{part.name} is a body with modes, which has no short closed form. Use "
                 "'flexarm count' to count its operations."
             )
-    for rail, riding in itertools.pairwise(model.links):
-        if riding.on_rail:
+    for before, part in enumerate(model.links, -1):
+        if part.parent != before or part.place is not None:
             raise FlexarmError(
-                f"{riding.name} rides on {rail.name}, whose shapes are sums over pieces and "
-                "have no short closed form. Make the rail rigid."
+                f"{part.name} is on a branch, and equations are printed for chains of links. Use "
+                "'flexarm count' to count the operations."
+            )
+        if part.on_rail:
+            raise FlexarmError(
+                f"{part.name} rides on {model.links[before].name}, whose shapes are sums over "
+                "pieces and have no short closed form. Make the rail rigid."
             )
     joints_with_stops = [axis.name for axis in model.axes if axis.acts.stops is not None]
     if joints_with_stops:

@@ -215,9 +215,7 @@ class _Sweep:
         force = rotate(outboard.rotation, outboard.force) + mount.force
         return rotate_inertia(E, inertia), rotate(E, force)
 
-    def _pass_joint(
-        self, index: int, state: LinkState, inertia: Expr, force: Expr
-    ) -> _Eliminated:
+    def _pass_joint(self, index: int, state: LinkState, inertia: Expr, force: Expr) -> _Eliminated:
         """Eliminate the joint's accelerations and pass the remaining inertia and force inward."""
         joints, rotor, axes = state.part.carried_by, state.part.rotor, state.columns
         force = force + inertia @ state.bias

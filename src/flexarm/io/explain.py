@@ -19,14 +19,13 @@ _KINDS = {
 }  # fmt: skip
 _CONTAINERS = {"model", "tagged-union", "tuple", "list", "dict"}
 _REFUSALS = {"quantity_type"} | {kind for kind in SENTENCES if kind.endswith("_type")}
-_CHAIN = "flexarm models one chain of links, each carried by the link before it in 'links'"
+_TREE = "flexarm models links that carry each other, listed in 'links'"
 # Keys of other programs for features that flexarm does not have.
 _OUT_OF_SCOPE = {
-    "parent": f"{_CHAIN}. Leave the key out.",
-    "branches": f"{_CHAIN}, and no branches. Add what does not move to the 'body' of its link.",
-    "loops": f"{_CHAIN}, and no closed loops. A stiff spring in 'springs' approximates one.",
-    "constraints": f"{_CHAIN}, and no constraints. A stiff spring in 'springs' approximates one.",
-    "arms": "a file describes one arm. Write a file for each.",
+    "branches": f"{_TREE}. Name the link that carries another as its 'parent'.",
+    "loops": f"{_TREE}, and no closed loops. A stiff spring in 'springs' approximates one.",
+    "constraints": f"{_TREE}, and no constraints. A stiff spring in 'springs' approximates one.",
+    "arms": f"{_TREE}. For a further arm on the base write 'parent: base' at its first link.",
     "tension_only": "a spring pulls and pushes. There are no ropes, which go slack.",
 }
 _LENGTHS = {"missing", "too_short", "too_long"}

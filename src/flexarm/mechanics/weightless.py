@@ -10,7 +10,7 @@ from flexarm.errors import SimulationError
 from flexarm.links.end_loads import own_inertia
 from flexarm.model import Model
 from flexarm.model.constants import NAMED_COORDINATES
-from flexarm.spatial import NO_INERTIA, Array, Inertia
+from flexarm.spatial import Array, Inertia
 
 
 def total_mass(model: Model) -> float:
@@ -104,17 +104,18 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
     """Return a bound on the rounding error of the inertia [kg m^2] about each joint axis, (k,).
 
     Upper bounds of mass, first and second moments of everything a joint carries are accumulated
-    from the arm's tip inwards.
+    inwards, from the links that carry no other link.
     """
     roundings: dict[str, float] = {}
-    carried = np.zeros(3)
-    for part in reversed(model.links):
-        carried = _carried(carried, part.tip_body, part.length)
+    beyond = np.zeros((len(model.links) + 1, 3))  # on each link, the base last
+    for index in reversed(range(len(model.links))):
+        part = model.links[index]
+        carried = _carried(beyond[index], part.tip_body, part.length)
         root = float(np.linalg.norm(part.pose_JL.position))
         carried = _carried(carried, own_inertia(part.link), root)
         roundings |= {a.name: DUST * carried[2] for a in part.axes if a.turns}
         joint = float(np.linalg.norm(part.pose_FJ.position))
-        carried = _carried(carried, NO_INERTIA, joint)
+        beyond[part.parent] += _carried(carried, part.mount_body, joint)
     return np.array([roundings.get(name, 0.0) for name in names])
 
 

@@ -170,8 +170,10 @@ def outline(model: Model, states: Array, reference_attitudes: Array, points: int
     """Return points of the deformed axis of all links [m], (T, points, 3), at T states."""
 
     def trace(model: Model, q: Expr) -> list[Expr]:
-        rows = []
-        for part, frame in zip(model.links, frames(model, q), strict=True):
+        rows = list[Expr]()
+        for before, (part, frame) in enumerate(zip(model.links, frames(model, q), strict=True), -1):
+            if part.parent != before:  # a branch begins with the section that carries it
+                rows.append(frame.p_WF.T)
             body = body_of(model, part)
             for x in np.linspace(0.0, 1.0, points if part.flexible else 2):
                 local = body.at_fraction(q, float(x))
@@ -179,6 +181,17 @@ def outline(model: Model, states: Array, reference_attitudes: Array, points: int
         return [ca.vertcat(*rows, end_frame(model, q)[1].T)]
 
     return at_samples(model, reference_attitudes, trace, states)[0]
+
+
+def branch_rows(model: Model, points: int = STATIONS) -> list[int]:
+    """Return the indices of the points of `outline` at which branches begin."""
+    rows, count = list[int](), 0
+    for before, part in enumerate(model.links, -1):
+        if part.parent != before:
+            rows.append(count)
+            count += 1
+        count += points if part.flexible else 2
+    return rows
 
 
 def _joints(run: RunData, panel: "Axes") -> None:
@@ -240,7 +253,8 @@ def _snapshots(run: RunData, panel: "Axes") -> None:
     first, second = sorted(np.argsort(spread)[-2:])
     for i, line in enumerate(lines):
         shade = 0.15 + 0.85 * (i + 1) / len(lines)
-        panel.plot(line[:, first], line[:, second], color=COLOURS[0], alpha=shade, lw=2)
+        for branch in np.split(line, branch_rows(run.model)):
+            panel.plot(branch[:, first], branch[:, second], color=COLOURS[0], alpha=shade, lw=2)
     panel.lines[-1].set_label("arm, last darkest")
     panel.plot(run.tip[:, first], run.tip[:, second], color=COLOURS[1], lw=1, label="path of tip")
     names = "xyz"

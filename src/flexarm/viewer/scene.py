@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm import FreeBase, MovedBase
+from flexarm.arm import FreeBase, Link, MovedBase
 from flexarm.arm.forces import Plane, Sphere
 from flexarm.arm.mission import PAYLOAD
 from flexarm.arm.section import IBeam, Tube
@@ -21,6 +21,7 @@ from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.io.meshes import coarser, read_mesh
 from flexarm.links.base import Span
 from flexarm.links.collocation import Collocation
+from flexarm.links.end_loads import end_pose
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.integrals import section_tables
 from flexarm.links.rails.rail import Rail, stacked
@@ -51,7 +52,7 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
     for part in model.links:
         links.append(_link(model, part, column, arrays))
         if part.rail:
-            links[-2]["shape"]["rail"] = _rail(part.rail, column, arrays)
+            links[part.parent]["shape"]["rail"] = _rail(part.rail, column, arrays)
         amplitudes = body_of(model, part).drawn_amplitudes(np.ones((1, model.size)))
         column += _joint_width(part) + int(amplitudes.shape[1])
     payload = arm.payload
@@ -137,12 +138,15 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "moves": _moves(part),
         "attitude": part.motion.has_reference,
         "rides": part.on_rail,
+        "parent": part.parent,
+        "at": None if part.place is None else part.place.x,
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),
         "length": part.length,
         "column": column if part.axes else None,
         "section": _section(part, arrays),
         "strain": shows_strain(part),
+        "payload": _payload(part.link),
         "mesh": _mesh(part.link.mesh, part.name, arrays),
         "shape": None,
     }
@@ -151,6 +155,17 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
     elif part.flexible:
         data["shape"] = _shape(model, part, column + _joint_width(part), arrays)
     return data
+
+
+def _payload(link: Link) -> dict[str, Any] | None:
+    """Return JSON data for the page on a link's payload, with its place in the flexible tip frame.
+
+    None without a payload.
+    """
+    if link.payload is None or link.payload.mass == 0:
+        return None
+    centre = end_pose(link) @ Pose(np.eye(3), np.array(link.payload.com))
+    return {"mass": link.payload.mass, "com": centre.position.tolist()}
 
 
 def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None:
