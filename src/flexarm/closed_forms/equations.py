@@ -6,6 +6,7 @@ numbers are those of Korayem & Shafei 2009 and Chen, Zhang & Liu 2012: masses ``
 and ``c_ikl`` of two shapes.
 """
 
+import itertools
 import keyword
 import re
 from collections.abc import Callable, Iterator, Sequence
