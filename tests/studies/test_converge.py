@@ -127,7 +127,7 @@ def test_search_ends_at_its_bound_of_work_and_says_what_it_came_to() -> None:
     assert found.answer.estimate is not None
     assert found.estimate is not None
     assert found.answer.estimate < found.estimate
-    assert any("No shapes within 1e-07 % were found in 2 trials" in line for line in found.advice)
+    assert any("An error of 1e-07 % was not reached in 2 trials" in line for line in found.advice)
 
 
 @pytest.mark.campaign

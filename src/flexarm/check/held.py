@@ -240,7 +240,7 @@ def _straight(
     stiffness = columns.T @ linear.stiffness @ columns
     sag = columns @ np.linalg.lstsq(stiffness, load, rcond=None)[0]
     tip = float(np.linalg.norm(np.array(end_jacobian(model, ca.DM(start))[0]) @ sag))
-    if moving and tip > NEGLIGIBLE * sum(part.length for part in model.links):
+    if moving and tip > NEGLIGIBLE * model.reach:
         yield Notice(
             "note",
             "straight-start",

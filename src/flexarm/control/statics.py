@@ -169,7 +169,6 @@ class Statics:
         if not self.loaded:  # the driven joints alone
             moving = [axis.index for axis in model.axes if axis.driven]
         self.columns = np.eye(model.size)[:, moving]
-        self.reach = max(sum(part.length for part in model.links), 1e-3)
 
     @cached_property
     def tangent(self) -> Tangent | None:
@@ -228,16 +227,15 @@ class Statics:
     def effort(self, q: Array) -> Array:
         """Return the inputs that hold the arm at rest at coordinates q, shape (k,)."""
         q = require_shaped("q", q, (self.model.size,))
-        force = Balance(self.tangent, self.columns).force(self._rest(q))
+        force = self._about(q).force(self._rest(q))
         return np.asarray(np.linalg.lstsq(self.drives.inputs, force)[0])
 
     def moved_by_joints(self, q: Array) -> Array:
         """Return derivatives of the equilibrium by the driven joint positions, shape (n, k)."""
         if not self.loaded:
             return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
-        hubs = self._held(self._hubs, self.drives.hubs @ q)
-        matrix, rows, size = Balance(self.tangent, self.columns, hubs).matrix(self._rest(q))
-        right = np.vstack([np.zeros((len(size), len(hubs.target))), np.diag(1 / rows[len(size) :])])
+        matrix, rows, size = self._about(q).matrix(self._rest(q))
+        right = np.diag(1 / rows)[:, len(size) :]
         solved = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: len(size)]
         return np.asarray(self.columns @ (solved / size[:, None]))
 
@@ -250,8 +248,13 @@ class Statics:
     def _rest(self, q: Array) -> OperatingPoint:
         return OperatingPoint(q, np.zeros(self.model.size), np.zeros(len(self.drives.names)))
 
+    def _about(self, q: Array) -> Balance:
+        """Return the balance with driven joints at the link's side where they are at q."""
+        hubs = self._held(self._hubs, self.drives.hubs @ q)
+        return Balance(self.tangent, self.columns, hubs)
+
     def _held(self, function: Push, target: Array) -> Constraint:
-        return Constraint(function, target, self.drives.inputs, self.reach)
+        return Constraint(function, target, self.drives.inputs, self.model.reach)
 
     def _solve(self, function: Push, target: Array, q: Array, name: str) -> Array:
         """Return the equilibrium coordinates q with ``function(q) = target``, shape (n,).

@@ -10,8 +10,7 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.linear.constants import (
     BALANCED,
-    CONSTRAINED_STEP,
-    CONVERGED,
+    CONVERGED_STEP,
     DESCENT_STEPS,
     LOAD_STAGES,
     LONGEST_DESCENT,
@@ -37,16 +36,22 @@ class Constraint:
     function: Push  # values at q, (r,), and their derivatives, (r, n)
     target: Array  # values that the functions must have, (r,)
     reactions: Array  # directions of the constraint's generalised forces, (n, k)
-    reach: float  # [m], the scale of the values
+    reach: float  # [m], the scale of the values and of steps
+
+    @classmethod
+    def none(cls, tangent: Tangent) -> "Constraint":
+        """Return an arm's constraint without functions and reactions."""
+        nothing, reach = np.zeros((tangent.model.size, 0)), tangent.model.reach
+        return cls(lambda q: (np.zeros(0), nothing.T), np.zeros(0), nothing, reach)
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Static force balance along given directions, with an optional constraint (`Constraint`)."""
+    """Static force balance along given directions, under a constraint."""
 
     tangent: Tangent | None  # the equation of the arm; without one no force acts
     columns: Array  # the directions, (n, k)
-    constraint: Constraint | None = None
+    constraint: Constraint
     push: Push | None = None  # additional generalised force on the arm
 
     def force(self, point: OperatingPoint) -> Array:
@@ -71,9 +76,7 @@ class Balance:
 
         Reactions of the constraint are subtracted from the forces by least squares.
         """
-        force = np.asarray(self.columns.T @ self.force(point))
-        if self.constraint is None:
-            return force
+        force = self.columns.T @ self.force(point)
         reactions = self.columns.T @ self.constraint.reactions
         force = force - reactions @ np.linalg.lstsq(reactions, force)[0]
         return np.concatenate(
@@ -89,40 +92,33 @@ class Balance:
             The scaled Jacobian; the divisors of its rows; and the scale of the directions, (k,),
             which divides its columns.
         """
-        k = self.columns.shape[1]
         stiffness = self.columns.T @ self.derivatives(point)[1] @ self.columns
         size = np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
-        if self.constraint is None:
-            return stiffness / np.outer(size, size), size, size
-        size = np.full(k, max(float(size.max()), 1e-6))  # so that steps are the shortest in q
+        if len(self.constraint.target):  # so that steps are the shortest in q
+            size = np.full(len(size), max(float(size.max()), 1e-6))
         gradient = self.constraint.function(point.q)[1] @ self.columns
         reactions = self.columns.T @ self.constraint.reactions
         zeros = np.zeros((len(gradient), reactions.shape[1]))
         matrix = np.block([[stiffness / np.outer(size, size), -reactions],
                            [gradient / self.constraint.reach, zeros]])  # fmt: skip
-        rows = np.concatenate([size, np.full(len(gradient), self.constraint.reach / size[0])])
+        rows = np.append(size, np.full(len(gradient), self.constraint.reach) / size[:1])
         return matrix, rows, size
 
-    def step(self, point: OperatingPoint, residual: Array) -> tuple[Array, Array, Array] | None:
-        """Compute a Newton step along the directions; None if a number is not finite.
+    def step(self, point: OperatingPoint, residual: Array) -> tuple[Array, Array] | None:
+        """Compute a Newton step along the directions, (k,), and the scales of the residual.
 
-        Returns
-        -------
-        step, rows, size
-            The step, (k,); the scales of the residual and of the directions.
+        The result is None if a number is not finite.
         """
         matrix, rows, size = self.matrix(point)
         if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(residual))):
             return None
         step = -np.linalg.lstsq(matrix, residual / rows, rcond=1e-14)[0][: len(size)] / size
-        return (step, rows, size) if np.all(np.isfinite(step)) else None
+        return (step, rows) if np.all(np.isfinite(step)) else None
 
     def meets_constraint(self, residual: Array) -> bool:
         """Return whether a residual's constraint part is within tolerance."""
         k = self.columns.shape[1]
-        return self.constraint is None or bool(
-            np.all(np.abs(residual[k:]) <= NEGLIGIBLE * self.constraint.reach)
-        )
+        return bool(np.all(np.abs(residual[k:]) <= NEGLIGIBLE * self.constraint.reach))
 
     def modes(self, point: OperatingPoint) -> "_Modes":
         """Compute the modes of stiffness and mass at a point, and accelerations along the modes.
@@ -198,7 +194,12 @@ def balance(
     FlexarmError
         If no such point is found.
     """
-    problem, count = Balance(tangent, columns, constraint, push), 0
+    if constraint is None:
+        assert tangent is not None  # without an equation there is nothing to balance
+        problem = Balance(tangent, columns, Constraint.none(tangent), push)
+    else:
+        problem = Balance(tangent, columns, constraint, push)
+    count = 0
     if not stable:
         point, count = _newton(problem, start)
         if (
@@ -208,8 +209,7 @@ def balance(
         ):
             return point, count
     point, descent_steps = _descend(problem, start)
-    deflected: Array = np.linalg.lstsq(columns, point.q - start.q)[0].astype(float)
-    closer, newton_steps = _converge(problem, point, 0.0, deflected)
+    closer, newton_steps = _converge(problem, point, 0.0)
     if closer is not None and np.abs(closer.q - point.q).max() <= LONGEST_DESCENT * BALANCED**0.5:
         point = closer
     return point, count + descent_steps + newton_steps
@@ -271,36 +271,28 @@ def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, in
 
 
 def _converge(
-    problem: Balance, point: OperatingPoint, target: Array | float, deflected: Array | None = None
+    problem: Balance, point: OperatingPoint, target: Array | float
 ) -> tuple[OperatingPoint | None, int]:
     """Return the point whose residual equals ``target``, or None if Newton's method diverges.
 
-    Also returns the number of steps. ``deflected`` is the distance of the point from the start
-    along the directions, (k,).
+    Also returns the number of steps.
     """
-    travelled = np.zeros(problem.columns.shape[1]) if deflected is None else deflected
-    reach = 0.0 if problem.constraint is None else problem.constraint.reach
-    residual = problem.residual(point) - target
-    for count in range(NEWTON_STEPS):
-        if not np.any(residual):
-            return point, count
+    reach, residual = problem.constraint.reach, problem.residual(point) - target
+    for count in range(1, NEWTON_STEPS + 1):
         newton_step = problem.step(point, residual)
         if newton_step is None:
             return None, count
-        step, rows, size = newton_step
+        step, rows = newton_step
         longest = float(np.abs(step).max(initial=0.0))
-        if reach and longest <= CONSTRAINED_STEP * reach:
+        if longest <= CONVERGED_STEP * reach:
             end = replace(point, q=point.q + problem.columns @ step)
-            return (end if problem.meets_constraint(residual) else None), count + 1
-        share = min(1.0, LONGEST_STEP * min(1.0, reach) / longest) if reach else 1.0
+            return (end if problem.meets_constraint(residual) else None), count
+        share = 1.0
+        if len(problem.constraint.target):
+            share = min(1.0, LONGEST_STEP * min(1.0, reach) / longest)
         point, residual, share = _advance(problem, point, share * step, target, residual, rows)
-        travelled = travelled + share * step
-        length = float(np.linalg.norm(size * step))
-        if length <= CONVERGED * float(np.linalg.norm(size * travelled)) + 1e-300:
-            return point, count + 1
         if share == 0:
-            converged = length <= np.sqrt(CONVERGED) * float(np.linalg.norm(size * travelled))
-            return (point if converged else None), count + 1
+            return (point if longest <= np.sqrt(CONVERGED_STEP) * reach else None), count
     return None, NEWTON_STEPS
 
 
@@ -316,15 +308,14 @@ def _advance(
 
     Also returns the residual there and the fraction, which is 0 if none reduces the residual.
     """
-    scale = 1.0 if problem.constraint is None else 1 / rows
-    norm_before = float(np.linalg.norm(residual * scale))
+    norm_before = float(np.linalg.norm(residual / rows))
     share = 1.0
     while share > 1e-4:
         candidate = replace(point, q=point.q + problem.columns @ (share * step))
         residual_after = problem.residual(candidate) - target
         if (
             np.all(np.isfinite(residual_after))
-            and float(np.linalg.norm(residual_after * scale)) < norm_before
+            and float(np.linalg.norm(residual_after / rows)) < norm_before
         ):
             return candidate, residual_after, share
         share /= 2

@@ -4,8 +4,8 @@
 NEWTON_STEPS = 50  # largest number of steps of Newton's method; a converging one needs about five
 # Numbers of load increments, tried until Newton's method converges: 1 to 64.
 LOAD_STAGES = tuple(4**k for k in range(4))
-CONVERGED = 1e-13  # last step over deflection, both as square roots of their strain energy
-CONSTRAINED_STEP = 1e-11  # last Newton step with a constraint, relative to the reach
+# Last Newton step, relative to the reach; its error is quadratic in it, thus below rounding.
+CONVERGED_STEP = 1e-11
 LONGEST_STEP = 0.5  # longest step with a constraint [rad], and relative to the reach
 UNBALANCED = 1e-10  # residual force that counts as rounding, relative to the largest force
 DESCENT_STEPS = 100  # largest number of descent steps

@@ -40,7 +40,7 @@ from flexarm.linear.equilibrium import (
     settle_down,
 )
 from flexarm.linear.tangent import DryFriction, FrictionChoice, Tangent, moves
-from flexarm.linear_model import Complex, energy_shares
+from flexarm.linear_model import Complex, LinearModel, energy_shares
 from flexarm.links.base import Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import hub_row
@@ -516,13 +516,21 @@ def joint_states(
     return states
 
 
-def modes_about(tangent: Tangent, equilibrium: Equilibrium, states: dict[str, State]) -> Modes:
-    """Compute the modes about an equilibrium, from compiled equations."""
+def modes_about(
+    tangent: Tangent,
+    equilibrium: Equilibrium,
+    states: dict[str, State],
+    full: LinearModel | None = None,
+) -> Modes:
+    """Compute the modes about an equilibrium, from compiled equations.
+
+    ``full`` replaces the arm's own matrices, as with servos.
+    """
     model, point = tangent.model, equilibrium.point
     coordinates, columns = moves(
         model, {name for name, state in states.items() if state == "locked"}
     )
-    full = tangent.matrices(point, np.zeros(model.size))
+    full = full or tangent.matrices(point, np.zeros(model.size))
     linear = full.along(coordinates, columns)
     require_inertia(model, linear.mass, linear.names, when="in this posture")
     elastic = tangent.elastic(point)

@@ -603,14 +603,18 @@ class Model:
         """Axes of all joints, one per joint coordinate."""
         return tuple(axis for part in self.links for axis in part.axes)
 
+    @property
+    def reach(self) -> float:
+        """Length of the stretched arm [m], at least 1 mm."""
+        return max(sum(part.length for part in self.links), 1e-3)
+
     @cached_property
     def scales(self) -> dict[int, float]:
         """Sizes to which tolerances of base and joint coordinates are relative, by index in q.
 
         They are the arm's length, 1 rad, and the length of the link for a joint that slides [m].
         """
-        reach = max(sum(part.length for part in self.links), 1e-3)
-        result = dict(enumerate([reach] * 3 + [1.0] * 3)) if self.base_moves else {}
+        result = dict(enumerate([self.reach] * 3 + [1.0] * 3)) if self.base_moves else {}
         for axis in self.axes:
             result[axis.index] = 1.0 if axis.turns else max(self.links[axis.link].length, 0.1)
         return result

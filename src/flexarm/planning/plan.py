@@ -253,7 +253,7 @@ def plan(
     require_positive("tolerance", tolerance)
     anyway = 0.0 if atol is None else require_positive("atol", atol, unit="m")
     problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
-    anyway = anyway or COMPARED_RTOL * sum(part.length for part in problem.model.links)
+    anyway = anyway or COMPARED_RTOL * problem.model.reach
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
         raise FlexarmError("arm: nothing in it vibrates. A plan is for arms that bend or wind up.")

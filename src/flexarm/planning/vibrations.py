@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.linear.equilibrium import settle_down
-from flexarm.linear.modes import mode_names, place_energies, strain_groups
+from flexarm.linear.modes import State, modes_about
 from flexarm.linear.tangent import Tangent, moves
 from flexarm.linear_model import Complex, LinearModel
 from flexarm.model.profiles import pieces
@@ -87,14 +88,13 @@ def line_up(at_postures: Sequence[Vibrations]) -> list[Vibrations]:
 def vibrations(
     tangent: Tangent,
     at: Mapping[str, float],
-    ways: Mapping[str, float] | None = None,
+    ways: Mapping[str, float] = MappingProxyType({}),
 ) -> Vibrations:
     """Return the natural vibrations of an arm held at given joint positions [rad], [m], by name.
 
     Joints with a servo are held by the servo's stiffness and damping. Other joints are held
     rigidly, elastic ones at their motor. Integral action, limits and sampling of servos are
-    neglected. Names, lags and swings of the tip are computed only if ``ways``, the ranges of the
-    joints' motions by name, are given.
+    neglected. ``ways`` has the ranges of the joints' motions by name.
 
     Notes
     -----
@@ -104,9 +104,11 @@ def vibrations(
     ``2 x x^T F / (s x^T (2 s M + D) x)``, exactly where the matrices are symmetric.
     """
     model = tangent.model
-    point = settle_down(tangent, at, {}).point
-    served = {servo.name: servo for servo in servos(model)}
-    moving, columns = moves(model, {axis.name for axis in model.axes if axis.name not in served})
+    equilibrium = settle_down(tangent, at, {})
+    point, served = equilibrium.point, {servo.name: servo for servo in servos(model)}
+    states: dict[str, State] = {
+        axis.name: "free" if axis.name in served else "locked" for axis in model.axes
+    }
     full = tangent.matrices(point, np.zeros(model.size))
     stiffness, damping = full.stiffness.copy(), full.damping.copy()
     for servo in served.values():
@@ -114,19 +116,16 @@ def vibrations(
         stiffness += np.outer(push, servo.row) * stiff
         damping += np.outer(push, servo.row) * viscous
     whole = LinearModel(full.mass, stiffness, damping, model.names)
-    linear = whole.along(moving, columns)
-    modes = linear.modes()
-    values, ratio = modes.values, -modes.values.real / np.abs(modes.values)
+    found = modes_about(tangent, equilibrium, states, whole).elastic()
+    values = np.array([mode.eigenvalue for mode in found], dtype=complex)
+    names = np.array([mode.name for mode in found], dtype=object)
+    shapes = np.array([mode.shape for mode in found]).reshape(len(found), model.size).T
+    ratio = -values.real / np.abs(values)
     rings = (np.abs(values.imag) > NEGLIGIBLE * np.abs(values)) & (ratio < DAMPED_RATIO)
     speed, less = np.abs(values[rings]), np.maximum(ratio[rings], 0.0)
-    if ways is None:
-        return Vibrations(speed, less, (), np.zeros(len(speed)), {}, modes.vectors[:, rings])
-    shapes = columns @ modes.vectors
-    groups = strain_groups(model, tangent.elastic(point), point.q)
-    energies = place_energies(groups, values, shapes, linear.mass, moving)
-    names = np.array(mode_names(model, groups, energies, values, shapes, full.mass), dtype=object)
+    moving, columns = moves(model, {name for name, state in states.items() if state == "locked"})
+    linear, x, s = whole.along(moving, columns), shapes[moving][:, rings], values[rings]
     by_q = tangent.tip(point, np.zeros(model.size))[1]
-    x, s = modes.vectors[:, rings], values[rings]
     inertia = 2 * s * (linear.mass @ x) + linear.damping @ x
     moved = np.linalg.norm(np.abs(by_q[:3] @ shapes[:, rings]), axis=0)
     rung = 2 * moved / np.abs(s * np.einsum("ik,ik->k", x, inertia))

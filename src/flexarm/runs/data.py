@@ -213,8 +213,7 @@ class RunData:
         """Errors of the momentum balance: change less impulse; None unless the base is free."""
         if not self.momentum.shape[1]:
             return None
-        length = max(sum(part.length for part in self.model.links), 1e-3)
-        return compare_momenta(self.momentum, self.impulse, length)
+        return compare_momenta(self.momentum, self.impulse, self.model.reach)
 
     @property
     def momentum_balance(self) -> float | None:

@@ -430,33 +430,10 @@ def advice_on_want(result: Convergence) -> list[str]:
     answer = result.answer
     if answer is None:
         return [_still(result)]
-    size = f"{answer.coordinates} coordinates (as given: {result.rows[0].coordinates})"
-    if answer.within:
-        lines = [f"Use '{answer.basis}' with --rtol {answer.rtol:g}. The error is "
-                 f"{_percent(answer.estimate)} or less, with {size}."]  # fmt: skip
-    else:
-        lines = [
-            f"An error of {_percent(result.wish)} was not reached in {answer.trials} "
-            f"trials of up to {MOST_COORDINATES} coordinates and an hour each. The best, "
-            f"'{answer.basis}', {size}, {_left(answer)}"
-        ]
+    lines = [_answered(answer, result)]
     if result.estimate is not None and math.isfinite(result.estimate):
         lines.append(f"The given shapes cause an error of {_percent(result.estimate)} or less.")
     return lines + _model_lines(result)
-
-
-def _left(answer: Answer) -> str:
-    """Return the end of a sentence on a basis whose error exceeds the requested one."""
-    if not math.isfinite(answer.estimate):
-        return (
-            "was run without a reference, so its error is unknown. Allow more trials, or a "
-            "shorter run."
-        )
-    return (
-        f"may have an error of {_percent(answer.estimate)}. Every enrichment changes the "
-        "motion by more than the requested error, or cannot be run. Request a larger "
-        "error, or a shorter run if the motion is chaotic."
-    )
 
 
 def _still(result: Convergence) -> str:
@@ -467,15 +444,28 @@ def _still(result: Convergence) -> str:
 
 
 def _answered(answer: Answer, result: Convergence) -> str:
-    """Return a sentence that recommends the basis found by a search, with its error and size."""
+    """Return sentences that recommend the basis found by a search, with its error and size."""
     size = f"{answer.coordinates} coordinates (as given: {result.rows[0].coordinates})"
+    error = _percent(answer.estimate)
     if answer.within:
-        error = _percent(answer.estimate)
-        return f"Use '{answer.basis}'. The error is {error} or less, with {size}."
+        return (
+            f"Use '{answer.basis}' with --rtol {answer.rtol:g}. The error is {error} or less, "
+            f"with {size}."
+        )
+    left = (
+        f"may have an error of {error}. Every enrichment changes the motion by more than the "
+        "requested error, or cannot be run. Request a larger error, or a shorter run if the "
+        "motion is chaotic."
+    )
+    if not math.isfinite(answer.estimate):
+        left = (
+            "was run without a reference, so its error is unknown. Allow more trials, or a "
+            "shorter run."
+        )
     return (
-        f"No shapes within {_percent(result.wish)} were found in {answer.trials} trials "
-        f"of up to {MOST_COORDINATES} coordinates each. The best, '{answer.basis}', "
-        f"{size}, {_left(answer)}"
+        f"An error of {_percent(result.wish)} was not reached in {answer.trials} trials of up to "
+        f"{MOST_COORDINATES} coordinates and an hour each. The best, '{answer.basis}', {size}, "
+        f"{left}"
     )
 
 

@@ -121,8 +121,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
             {k: min(float(np.nan_to_num(x).max()), LARGEST) for k, x in sizes.items()}
         )
     maxima = _largest(sizes_by_link)
-    reach = sum(part.length for part in model.links)
-    is_undeformed = (maxima["deflection"] or 0.0) <= NEGLIGIBLE * reach
+    is_undeformed = (maxima["deflection"] or 0.0) <= NEGLIGIBLE * model.reach
     return dict.fromkeys(maxima, 0.0) if is_undeformed else maxima
 
 

@@ -21,18 +21,10 @@ from flexarm.cli.console import (
 SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulate it"
 
 
-def _place(text: str) -> float | str:
-    """Return a target position: a number, or text if it has a unit."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 ARGUMENTS = (
     *ARM,
     arg("--to", action="append", required=True, metavar="JOINT=VALUE",
-        type=named("JOINT=VALUE, such as joint1=0.5 or joint1='30 deg'", _place),
+        type=named("JOINT=VALUE, such as joint1=0.5 or joint1='30 deg'"),
         help="goal of a driven joint [rad], [m] or with a unit; may be given again"),
     arg("--aim", choices=("energy", "time"), help="what is made small (default energy)"),
     arg("--duration", type=seconds, metavar="S", help="how long it takes [s]"),

@@ -440,8 +440,9 @@ def hold_jacobians(arm: LiveArm, task: InitialValueProblem) -> Array:
 
 def _pull_stiffness(model: Model, M: Array, K: Array, J: Array) -> float:
     """Return the stiffness of a pull [N/m], from the arm's stiffness with servos or its mass."""
-    reach = sum(part.length for part in model.links)
-    masses = [M[axis.index, axis.index] / (reach**2 if axis.turns else 1.0) for axis in model.axes]
+    masses = [
+        M[axis.index, axis.index] / (model.reach**2 if axis.turns else 1.0) for axis in model.axes
+    ]
     smallest = PULL_RATE**2 * max(masses, default=1.0)
     regularised = K + 1e-9 * (np.trace(K) or 1.0) * np.eye(len(K))
     compliance = float(eigvalsh(J @ np.linalg.solve(regularised, J.T))[-1])
