@@ -167,7 +167,7 @@ def test_a_shape_with_the_mass_of_the_urdf_keeps_shear_and_rotary_inertia(
     [
         ("links: {uper: {section: {EIy: 1}}}", r"1:9: links.uper: is no moving joint of the arm. "),
         ("links: {tool: {section: {EIy: 1}}}", "is fixed to slide. Write this for that link"),
-        ("links: {upper: {section: {EIy: -1}}}", "section.EIy: .*greater than 0"),
+        ("links: {upper: {section: {EIy: -1}}}", "section.EIy: must be > 0, got -1"),
         ("links: {upper: {section: {EIy: 1, mass_per_length: 9}}}", "at most .* kg of the link's"),
         ("links: {upper: {section: {EIy: 1}, up: [0.05, 0.02, 0.5]}}", "be a direction across"),
         ("links: {upper: {section: {EIy: 1}, inertia: beam}}", "be urdf or section, got 'beam'"),

@@ -88,6 +88,21 @@ def require_outputs(
         require_apart(path, read)
 
 
+def deliver(args: argparse.Namespace, result: Any, arm: "Arm", document: dict[str, Any]) -> None:
+    """Write an arm to ``--out`` and a result's figure to ``--plot``; print the result, or JSON."""
+    from flexarm.io.model_file import save
+    from flexarm.io.whole_file import write_figure
+
+    if args.out is not None:
+        save(arm, args.out, force=args.force)
+    if args.plot is not None:
+        write_figure(args.plot, result.plot(), force=args.force)
+    if args.json:
+        print_json(document)
+    else:
+        print(result)
+
+
 def require_distinct(*outputs: Path | None) -> None:
     """Raise an error if two outputs are the same file."""
     places = [(path, os.path.realpath(path)) for path in outputs if path is not None]

@@ -229,7 +229,9 @@ def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: E
             size = max(abs(gauges[k].distance) for k in chosen)
             _require_rank(body_of(model, part), axis, rows[:, used] / size)
             read = z[[len(moving) + k for k in chosen]]
-            amplitudes = _least_squares(rows[:, used], read)
+            columns = rows[:, used]
+            square = columns.shape[0] == columns.shape[1]
+            amplitudes = ca.solve(columns, read) if square else ca.pinv(columns) @ read
             for j, amplitude in zip(used, ca.vertsplit(amplitudes), strict=True):
                 q[part.modes.start + j] = amplitude
     return q
@@ -248,16 +250,6 @@ def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
             f"the gauges on {part.name} along {axis} cannot separate its {rows.shape[1]} "
             "shapes. Put them at different places, where these shapes bend."
         )
-
-
-def _least_squares(rows: Expr, read: Expr) -> Expr:
-    """Return the least-squares solution of ``rows x = read``, or the minimum-norm one."""
-    count, unknown = rows.shape
-    if count == unknown:
-        return ca.solve(rows, read)
-    if count > unknown:
-        return ca.solve(rows.T @ rows, rows.T @ read)
-    return rows.T @ ca.solve(rows @ rows.T, read)
 
 
 def sampled(

@@ -7,7 +7,6 @@ from typing import Literal
 
 import casadi as ca
 import numpy as np
-from pydantic import ValidationError
 
 from flexarm.arguments import (
     WithUnit,
@@ -30,9 +29,7 @@ from flexarm.constants import NEGLIGIBLE
 from flexarm.control.constants import LARGEST_ERROR
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
-from flexarm.io.explain import explain_data
-from flexarm.io.model_file import validated
-from flexarm.io.source import show_path
+from flexarm.io.model_file import from_data, validated
 from flexarm.linear.balance import Balance, Constraint, Push, balance
 from flexarm.linear.tangent import OperatingPoint, Tangent, moves
 from flexarm.linear_model import StateMatrices
@@ -374,12 +371,9 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
             data["start_speed"] = {}
             data.pop("start_curve", None)
         try:
-            links.append(type(link).model_validate(data, context={"files": files_of(link)}))
-        except ValidationError as error:
-            first = explain_data(error, type(link), data)[0]
-            raise FlexarmError(
-                f"q: {part.name}: {show_path(first.path)}: {first.message}"
-            ) from None
+            links.append(from_data(type(link), data, files_of(link)))
+        except ModelError as error:
+            raise FlexarmError(f"q: {part.name}: {str(error).splitlines()[0]}") from None
     return arm.model_copy(update={"links": tuple(links), "start": "stated"})
 
 

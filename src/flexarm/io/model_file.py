@@ -199,6 +199,21 @@ def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) 
     return result
 
 
+def from_data(model: type[M], data: dict[str, Any], files: SideFiles | None = None) -> M:
+    """Return plain data as an instance of a pydantic model.
+
+    Raises
+    ------
+    ModelError
+        With one line ``key: message`` per mistake.
+    """
+    try:
+        return model.model_validate(data, context=None if files is None else {"files": files})
+    except ValidationError as error:
+        problems = explain_data(error, model, data)
+    raise ModelError("\n".join(map(str, problems)))
+
+
 def validated(arm: Arm) -> Arm:
     """Validate an arm made in Python, since pydantic does not validate copies; return it.
 
@@ -413,11 +428,7 @@ def with_changes(arm: Arm, changes: Sequence[Change], files: SideFiles) -> Arm:
         if change.value is None:
             read_value(arm, ".".join(change.steps))  # raises for a key that no file can have
         _apply(data, change)
-    try:
-        return Arm.model_validate(data, context={"files": files})
-    except ValidationError as error:
-        problems = explain_data(error, Arm, data)
-    raise ModelError("\n".join(map(str, problems)))
+    return from_data(Arm, data, files)
 
 
 def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:

@@ -24,10 +24,8 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.formulations.element_jacobian import ElementJacobian, refuse_points
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.problem import table_of
 from flexarm.integrate.simulate import simulate_whole
-from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Ints, run_equations
+from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import Model, build, start_state
 from flexarm.spatial import Array
@@ -363,29 +361,19 @@ def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Arr
     return states
 
 
-@kernel
-def _repeat(address: int, table: Ints, times: int) -> None:
-    """Evaluate compiled equations ``times`` times, to measure their CPU time."""
-    for _ in range(times):
-        run_equations(address, table)
-
-
 def _microseconds(eq: Equation, q: Array, v: Array) -> float:
     compiled = eq.compiled("forward_dynamics")
     inputs = {"q": q, "v": v, "reference_attitude": np.array(eq.reference_attitude, dtype=float)}
-    buffers = {
-        port.name: np.ascontiguousarray(inputs.get(port.name, np.zeros(port.shape)), dtype=float)
-        for port in (*compiled.inputs, *compiled.outputs)
-    }
-    table, buffers_in_use = table_of(compiled, buffers)
-    _repeat(compiled.table_address, table, 1)
+    ports = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
+    arrays = [inputs.get(port.name, np.zeros(port.shape)) for port in ports]
     times, spent = 1, 0.0
     while spent < TIMED:
         times *= 4
+        _, evaluate = bind_rows(compiled, times, arrays)
+        evaluate(1)  # compiles the loop
         begun = time.perf_counter()
-        _repeat(compiled.table_address, table, times)
+        evaluate(times)
         spent = time.perf_counter() - begun
-    del buffers_in_use
     return 1e6 * spent / times
 
 

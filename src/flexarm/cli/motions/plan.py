@@ -6,11 +6,11 @@ from functools import partial
 from flexarm.cli.console import (
     ARM,
     arg,
+    deliver,
     file_path,
     given,
     named,
     once,
-    print_json,
     read_arm,
     require_outputs,
     seconds,
@@ -53,8 +53,6 @@ ARGUMENTS = (
 
 def run(args: argparse.Namespace) -> None:
     """Plan a motion, print its properties, and write the arm with its inputs."""
-    from flexarm.io.model_file import save
-    from flexarm.io.whole_file import write_figure
     from flexarm.planning.plan import plan
     from flexarm.planning.problem import Limits
 
@@ -68,20 +66,14 @@ def run(args: argparse.Namespace) -> None:
             read_arm(args), to, limits=limits,
             **given(args, "aim", "duration", "intervals", "joining", "tolerance", "atol"),
         )  # fmt: skip
-    if args.out is not None:
-        save(motion.arm, args.out, force=args.force)
-    if args.plot is not None:
-        write_figure(args.plot, motion.plot(), force=args.force)
     varied = {case.name: case.residual for case in motion.robustness} if args.robustness else {}
-    if args.json:
-        print_json({
-            "aim": motion.aim, "duration": motion.duration, "times": motion.times.tolist(),
-            "u": motion.u.tolist(), "residual": motion.residual,
-            "residual_unshaped": motion.unshaped_residual, "tolerated": motion.tolerated,
-            "miss": motion.miss,
-            "margins": motion.margins, "robustness": varied, "cpu_seconds": motion.cpu_seconds,
-        })  # fmt: skip
-        return
-    print(motion)
-    for name, left in varied.items():
+    document = {
+        "aim": motion.aim, "duration": motion.duration, "times": motion.times.tolist(),
+        "u": motion.u.tolist(), "residual": motion.residual,
+        "residual_unshaped": motion.unshaped_residual, "tolerated": motion.tolerated,
+        "miss": motion.miss,
+        "margins": motion.margins, "robustness": varied, "cpu_seconds": motion.cpu_seconds,
+    }  # fmt: skip
+    deliver(args, motion, motion.arm, document)
+    for name, left in varied.items() if not args.json else ():
         print(f"  {name}: the tip moves by {1e3 * left:.3g} mm afterwards")

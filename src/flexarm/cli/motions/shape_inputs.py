@@ -5,9 +5,9 @@ import argparse
 from flexarm.cli.console import (
     ARM,
     arg,
+    deliver,
     file_path,
     given,
-    print_json,
     read_arm,
     require_outputs,
     warnings_in_a_line,
@@ -31,30 +31,22 @@ ARGUMENTS = (
 
 def run(args: argparse.Namespace) -> None:
     """Shape the motions of an arm, print residual vibrations before and after, write the arm."""
-    from flexarm.io.model_file import save
-    from flexarm.io.whole_file import write_figure
     from flexarm.planning.shape_inputs import shape_inputs
 
     require_outputs(args, args.out, args.plot)
     shaped = shape_inputs(read_arm(args), **given(args, "kind", "modes", "follow_posture"))
     with warnings_in_a_line():
         before, after = shaped.residuals
-    if args.out is not None:
-        save(shaped.arm, args.out, force=args.force)
-    if args.plot is not None:
-        write_figure(args.plot, shaped.plot(), force=args.force)
-    if args.json:
-        print_json({
-            "kind": shaped.kind, "end": shaped.end,
-            "times": shaped.shapers[-1].times.tolist(),
-            "amplitudes": shaped.shapers[-1].amplitudes.tolist(),
-            "names": shaped.vibrations[-1].names,
-            "frequencies": shaped.vibrations[-1].frequency.tolist(),
-            "damping": shaped.vibrations[-1].damping.tolist(),
-            "tip_by_step": shaped.vibrations[-1].swing.tolist(), "modes": shaped.modes,
-            "residual_unshaped": before, "residual": after, "left": shaped.left,
-        })  # fmt: skip
-    else:
-        print(shaped)
-        if EXPLAINED_VIBRATION * before < after <= before:
-            print(f"  {shaped.cause}")
+    document = {
+        "kind": shaped.kind, "end": shaped.end,
+        "times": shaped.shapers[-1].times.tolist(),
+        "amplitudes": shaped.shapers[-1].amplitudes.tolist(),
+        "names": shaped.vibrations[-1].names,
+        "frequencies": shaped.vibrations[-1].frequency.tolist(),
+        "damping": shaped.vibrations[-1].damping.tolist(),
+        "tip_by_step": shaped.vibrations[-1].swing.tolist(), "modes": shaped.modes,
+        "residual_unshaped": before, "residual": after, "left": shaped.left,
+    }  # fmt: skip
+    deliver(args, shaped, shaped.arm, document)
+    if not args.json and EXPLAINED_VIBRATION * before < after <= before:
+        print(f"  {shaped.cause}")

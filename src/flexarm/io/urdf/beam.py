@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from flexarm.arm.section import Material, Properties, Section, shape_properties
 from flexarm.constants import ACCUMULATED, NEGLIGIBLE
 from flexarm.errors import ModelError
 from flexarm.io.constants import BEAM_SHARE, MISPLACED_MOMENT
+from flexarm.io.model_file import from_data
 from flexarm.io.source import shorten
 from flexarm.io.urdf.document import Segment
 from flexarm.spatial import NO_INERTIA, Array, Inertia, Pose, skew_matrix
@@ -55,7 +55,7 @@ def mass_that_fits(body: Inertia, rod: Inertia) -> float:
     ``rod`` has the inertia of the rod per kilogram.
     """
     bounds = [largest_share(_spatial(body), _spatial(rod))]
-    if smallest_eigenvalue(_axial_moments(body)) >= 0:  # negative of inertias that no body has
+    if np.linalg.eigvalsh(_axial_moments(body))[0] >= 0:  # negative of inertias that no body has
         bounds.append(largest_share(_axial_moments(body), _axial_moments(rod)))
     return min(bounds)
 
@@ -92,9 +92,10 @@ def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
     parts = []
     for side in (-1, 1):
         mass = body.mass * (1 + side * tip_bias) / 2
-        cross = skew_matrix(body.centre + (half_length + side * offset - x) * direction)
+        centre = body.centre + (half_length + side * offset - x) * direction
+        cross = skew_matrix(centre)
         part_inertia = (central - distance * second_moment) * mass / body.mass
-        parts.append(Inertia(mass, mass * _vector(cross), part_inertia - mass * cross @ cross))
+        parts.append(Inertia(mass, mass * centre, part_inertia - mass * cross @ cross))
     return parts[0], parts[1]
 
 
@@ -106,12 +107,6 @@ def distance_to_ends(root: Inertia, tip: Inertia, length: float) -> float:
     """
     moments = max(0.0, root.first[0]), max(0.0, length * tip.mass - tip.first[0])
     return float(sum(moments) / (root.mass + tip.mass)) if root.mass + tip.mass else 0.0
-
-
-def smallest_eigenvalue(matrix: Array) -> float:
-    """Return the smallest eigenvalue of an inertia matrix relative to the largest magnitude."""
-    values = np.linalg.eigvalsh(matrix)
-    return float(values[0] / max(abs(values[-1]), 1e-300))
 
 
 def largest_share(matrix: Array, part: Array) -> float:
@@ -148,10 +143,6 @@ def _central(body: Inertia) -> Array:
     return np.asarray(body.second + body.mass * cross @ cross)
 
 
-def _vector(cross: Array) -> Array:
-    return np.array([cross[2, 1], cross[0, 2], cross[1, 0]])
-
-
 def _spatial(body: Inertia) -> Array:
     """Return the spatial inertia matrix of a body, (6, 6), for velocity and angular velocity."""
     cross = skew_matrix(body.first)
@@ -164,31 +155,21 @@ def _axial_moments(body: Inertia) -> Array:
     return np.array([[body.mass, body.first[0]], [body.first[0], second]])
 
 
-@dataclass(frozen=True)
-class MassShare:
-    """Masses [kg] that URDF links contribute to parts of the arm: base, beams and their ends."""
-
-    links: tuple[str, ...]  # names of the URDF's links
-    urdf: float  # mass in the URDF, the sum of the following
-    base: float = 0.0  # on the base
-    rigid: float = 0.0  # on a rigid link
-    root: float = 0.0  # on the root of a beam
-    beam: float = 0.0  # along a beam
-    tip: float = 0.0  # on the tip of a beam
-
-
+# Names of a URDF's links, and their masses [kg] by part of the arm: ``base``; ``rigid`` links;
+# ``root``, ``beam`` and ``tip`` of a flexible link; and ``urdf``, the mass in the URDF.
+MassShare = tuple[tuple[str, ...], dict[str, float]]
 COLUMNS = {"urdf": "URDF", "base": "base", "rigid": "rigid", "root": "root", "beam": "beam",
            "tip": "tip"}  # fmt: skip
 
 
 def table_of(shares: list[MassShare]) -> list[str]:
     """Return lines of a table of mass shares with their sums, without empty columns."""
-    shares = [share for share in shares if any(getattr(share, key) for key in COLUMNS)]
-    keys = [key for key in COLUMNS if any(getattr(share, key) for share in shares)]
+    shares = [share for share in shares if any(share[1].values())]
+    keys = [key for key in COLUMNS if any(masses.get(key) for _, masses in shares)]
     rows = [["mass [kg]", *(COLUMNS[key] for key in keys)]]
-    for share in shares:
-        rows.append([", ".join(share.links), *(_cell(getattr(share, key)) for key in keys)])
-    total = [sum(getattr(share, key) for share in shares) for key in keys]
+    for names, masses in shares:
+        rows.append([", ".join(names), *(_cell(masses.get(key, 0.0)) for key in keys)])
+    total = [sum(masses.get(key, 0.0) for _, masses in shares) for key in keys]
     rows.append(["sum", *map(_cell, total)])
     width = max(len(row[0]) for row in rows)
     return [f"{row[0]:{width}}" + "".join(f"{cell:>10}" for cell in row[1:]) for row in rows]
@@ -237,7 +218,8 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
     section, beam, remainder = _beam_and_rest(bodies, keys, length)
     root, tip = _split(remainder, length, keys.get("tip_share"))
     names, mass = tuple(member.name for member in own_members), sum(body.mass for body in bodies)
-    shares = [MassShare(names, mass, root=root.mass, beam=beam.mass, tip=tip.mass)]
+    own = {"urdf": mass, "root": root.mass, "beam": beam.mass, "tip": tip.mass}
+    shares: list[MassShare] = [(names, own)]
     notes = []
     if keys.get("inertia") == "section":
         notes.append(
@@ -264,13 +246,10 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
         )
     root, tip = root.moved(pose), tip.moved(pose)
     for member in segment.members:
-        member_mass = member.body.mass
-        if attached.get(member.name) == "tip":
-            shares.append(MassShare((member.name,), member_mass, tip=member_mass))
-            tip += member.body
-        elif attached.get(member.name) == "root":
-            shares.append(MassShare((member.name,), member_mass, root=member_mass))
-            root += member.body
+        if end := attached.get(member.name):
+            shares.append(((member.name,), {"urdf": member.body.mass, end: member.body.mass}))
+        tip += member.body if end == "tip" else NO_INERTIA
+        root += member.body if end == "root" else NO_INERTIA
     return Beam(pose, length, section, root, tip, tuple(shares), tuple(notes))
 
 
@@ -380,11 +359,9 @@ def _has_mass(section: dict[str, Any]) -> bool:
 def _validated(section: dict[str, Any]) -> Section:
     """Return a section built from its keys; raise an error in one line if they are invalid."""
     try:
-        return Section.model_validate(section)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(map(str, ("section", *problem["loc"])))
-        raise ModelError(f"{key}: {problem['msg']}") from None
+        return from_data(Section, section)
+    except ModelError as error:
+        raise ModelError(f"section.{str(error).splitlines()[0]}") from None
 
 
 def _section_with_mass(

@@ -274,9 +274,8 @@ def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
             shares += beams[k].shares
             continue
         for member in segment.members:
-            mass = member.body.mass
-            base_share = MassShare((member.name,), mass, base=mass) if k == 0 else None
-            shares.append(base_share or MassShare((member.name,), mass, rigid=mass))
+            mass, part = member.body.mass, "rigid" if k else "base"
+            shares.append(((member.name,), {"urdf": mass, part: mass}))
     return shares
 
 

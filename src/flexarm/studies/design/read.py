@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from flexarm.arguments import is_number, refused, require_known, require_path
 from flexarm.arm import Arm
@@ -27,13 +26,13 @@ from flexarm.integrate.choice.choose import consider, preparation
 from flexarm.integrate.constants import DEFAULT_INTERVALS
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import equation_of, prepare
-from flexarm.io.explain import explain_data
 from flexarm.io.model_file import (
     arm_path,
     change_arm,
     dumps,
     files_beside,
     find_place,
+    from_data,
     load,
     overlap,
     parse,
@@ -217,11 +216,9 @@ def _locate(source: Source, where: Place) -> tuple[int, int]:
 def _of_mapping(mapping: Mapping[str, Any]) -> Study:
     data = {"study": 1, **mapping}
     try:
-        plan = StudyFile.model_validate(data)
-    except ValidationError as error:
-        mistakes = explain_data(error, StudyFile, data)
-        messages = [f"{show_path(mistake.path)}: {mistake.message}" for mistake in mistakes]
-        raise ModelError("plan: " + "; ".join(messages)) from None
+        plan = from_data(StudyFile, data)
+    except ModelError as error:
+        raise ModelError("plan: " + "; ".join(str(error).split("\n"))) from None
     study, problems = _resolved(plan, Path.cwd())
     if problems:
         lines = [f"{show_path(where)}: {messages}" for where, messages in problems]
