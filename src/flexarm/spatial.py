@@ -119,6 +119,12 @@ def skew_matrix(a: Array) -> Array:
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
+def axial_vectors(moments: Array) -> Array:
+    """Return ``int a x b``, (..., 3), from ``int a b^T``, (..., 3, 3)."""
+    odd = moments - moments.swapaxes(-1, -2)
+    return np.stack([odd[..., 1, 2], odd[..., 2, 0], odd[..., 0, 1]], axis=-1)
+
+
 CROSS = np.array([skew_matrix(axis) for axis in np.eye(3)])  # skew matrices of the axes
 
 
@@ -267,6 +273,22 @@ def base_rotation(angles: Expr) -> Expr:
     return x @ y @ z
 
 
+def angle_columns(angles: Expr) -> Expr:
+    """Return the angular velocity per angle rate of `base_rotation`, in rotated axes, (3, 3)."""
+    cy, sy, cz, sz = ca.cos(angles[1]), ca.sin(angles[1]), ca.cos(angles[2]), ca.sin(angles[2])
+    return ca.vertcat(ca.horzcat(cy * cz, sz, 0), ca.horzcat(-cy * sz, cz, 0), ca.horzcat(sy, 0, 1))
+
+
+def angle_bias(angles: Expr, v: Expr) -> Expr:
+    """Return the rate of angular velocity of `base_rotation` at constant angle rates v, (3,)."""
+    cy, sy, cz, sz = ca.cos(angles[1]), ca.sin(angles[1]), ca.cos(angles[2]), ca.sin(angles[2])
+    return ca.vertcat(
+        -v[0] * (sy * cz * v[1] + cy * sz * v[2]) + cz * v[1] * v[2],
+        v[0] * (sy * sz * v[1] - cy * cz * v[2]) - sz * v[1] * v[2],
+        cy * v[0] * v[1],
+    )
+
+
 def base_rotation_matrix(angles: Array) -> Array:
     """Return the rotation matrix ``Rx(rx) Ry(ry) Rz(rz)`` for numerical angles, (3, 3)."""
     return turn(0, float(angles[0])) @ turn(1, float(angles[1])) @ turn(2, float(angles[2]))
@@ -300,10 +322,7 @@ def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
     reference, rates
         New reference attitude, (3, 3), and the angles' rates, (3,); the angles themselves become 0.
     """
-    y, z = turn_about(1, angles[1]), turn_about(2, angles[2])
-    spin = (y @ z).T[:, 0] * rates[0] + z.T[:, 1] * rates[1]
-    spin[2] += rates[2]
-    return reference @ base_rotation(angles), spin
+    return reference @ base_rotation(angles), angle_columns(angles) @ rates
 
 
 def rebase(reference: Array, angles: Array, rates: Array) -> None:

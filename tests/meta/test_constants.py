@@ -26,7 +26,6 @@ STRUCTURE = {
         "engine/emit/sincos.py: ROUNDER NEXT_BITS SINE COSINE",
         "engine/lower.py: SMALLEST_DIVISOR LARGEST_DIVISOR",
         "formulations/element_jacobian.py: REGULAR",
-        "formulations/gibbs_appell/chain.py: _LEVI_CIVITA",
         "links/base.py: DERIVATIVES",
         "planning/problem.py: DEGREES",
     ),

@@ -608,11 +608,8 @@ class Equation:
     def _evaluate(self, name: str, q: Array, *arrays: Array) -> tuple[Array, ...]:
         """Evaluate a quantity; raise an error if a sliding link is outside its range."""
         for index, low, high in self.model.sliding_ranges:
-            try:
-                within = low <= q.item(index) <= high and q.ndim == 1
-            except (AttributeError, IndexError, TypeError):  # not an array of the right kind
-                within = False
-            if not within:
+            is_state = type(q) is np.ndarray and q.shape == (self.model.size,)
+            if not (is_state and q.dtype == float and low <= q[index] <= high):
                 q = within_range(self.model, q)
         compiled, inputs = self.compiled(name), self._inputs(q, *arrays)
         try:  # the fast path for one state

@@ -21,7 +21,16 @@ from flexarm.mechanics.kinematics import (
 from flexarm.mechanics.orbit.hill import feel_gradient, frame_acceleration, rigid_gradient
 from flexarm.mechanics.sections import SectionMotion, Terms, attach, picked
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import NO_INERTIA, Expr, Inertia, Scalar, base_rotation, constant
+from flexarm.spatial import (
+    NO_INERTIA,
+    Expr,
+    Inertia,
+    Scalar,
+    angle_bias,
+    angle_columns,
+    base_rotation,
+    constant,
+)
 
 
 @dataclass(frozen=True)
@@ -85,22 +94,13 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     rotation = reference @ base_rotation(q[3:6])
     cy, sy = ca.cos(q[4]), ca.sin(q[4])
     cz, sz = ca.cos(q[5]), ca.sin(q[5])
-    angular = ca.vertcat(
-        ca.horzcat(cy * cz, sz, 0), ca.horzcat(-cy * sz, cz, 0), ca.horzcat(sy, 0, 1)
-    )
     inverse = ca.vertcat(
         ca.horzcat(cz / cy, -sz / cy, 0),
         ca.horzcat(sz, cz, 0),
         ca.horzcat(-cz * sy / cy, sz * sy / cy, 1),
     )
-    rates = v[3:6]
-    x, y, z = rates[0], rates[1], rates[2]
-    bias = ca.vertcat(
-        -sy * cz * x * y - cy * sz * x * z + cz * y * z,
-        sy * sz * x * y - cy * cz * x * z - sz * y * z,
-        cy * x * y,
-    )
-    omega, body = angular @ rates, model.base_body
+    angular, bias = angle_columns(q[3:6]), angle_bias(q[3:6], v[3:6])
+    omega, body = angular @ v[3:6], model.base_body
     if not model.orbit:
         force = body_bias(body, omega)
         return BaseState(rotation, angular, inverse, omega, omega, bias, zeros, force)

@@ -34,11 +34,7 @@ class BodyData(ABC):
     def kind(self) -> str:
         """Name of the class in `flexarm.mechanics.bodies` that implements the body's equations."""
 
-    @property
-    def exact(self) -> Collocation | None:
-        """Collocation nodes of a geometrically exact beam, else None."""
-        return None
-
+    nodes: Collocation | None = None  # collocation nodes of a geometrically exact beam
     # Minimum and maximum length [m] with known shapes if the length varies, else None.
     range: ClassVar[tuple[float, float] | None] = None
 

@@ -23,7 +23,7 @@ from flexarm.links.basis import product_points
 from flexarm.links.collocation import Collocation
 from flexarm.links.constants import ORDERS
 from flexarm.links.fields import AXES, Axis, Basis
-from flexarm.spatial import Array, Expr, Inertia, settled
+from flexarm.spatial import Array, Expr, Inertia, axial_vectors, settled
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,7 @@ class Integrals:
     @property
     def momentum(self) -> Array:
         """Angular, then linear momentum about the root per amplitude rate, undeformed, (6, m)."""
-        antisymmetric = self.position_shape - self.position_shape.swapaxes(-1, -2)
-        angular = np.stack([antisymmetric[:, 1, 2], antisymmetric[:, 2, 0], antisymmetric[:, 0, 1]])
+        angular = axial_vectors(self.position_shape).T
         return np.concatenate([angular + self.rotary_shape, self.shape])
 
     @classmethod

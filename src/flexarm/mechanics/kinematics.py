@@ -13,7 +13,7 @@ second rates, acceleration ``(r_d d')_d d' + 2 s' r_sd d' + s'^2 r_ss``; angles 
 formulas.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import casadi as ca
@@ -23,8 +23,7 @@ from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
 from flexarm.links.fields import Amounts
 from flexarm.links.rails.rail import Rail
-from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.base import section_spin
+from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.exact.motion import AxisMotion, AxisPoint, section_motion
 from flexarm.mechanics.sections import (
     Local,
@@ -32,7 +31,6 @@ from flexarm.mechanics.sections import (
     beyond,
     own_values,
     picked,
-    section_rotation,
 )
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, Pose, base_rotation, constant
@@ -58,7 +56,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
     at = _Curves(rail, s - rail.root)
     d, rates = own_values(rail_part, q), own_values(rail_part, v)
     if rail_part.exact is None:
-        return _linear(model, at, d, rates, rate)
+        return _linear(body_of(model, rail_part), at, d, rates, rate)
     return _exact(rail_part, at, d, rates, rate)
 
 
@@ -142,23 +140,27 @@ class _Curves:
         return total
 
 
-def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
+def _linear(body: LinkBody, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
     """Return the rail section at a station by linear theory, rotated by first-order angles."""
-    rail = at.rail
+    rail, m = at.rail, d.shape[0]
     x, y, z, twist = (at.rows(series) for series in (rail.x, rail.y, rail.z, rail.twist))
     shape = [ca.vertcat(x[n], y[n], z[n]) for n in range(3)]
     turn = [ca.vertcat(twist[n], -z[n + 1], y[n + 1]) for n in range(3)]
     straight = type(d)(constant(np.array([1.0, 0.0, 0.0])))
-    along = straight + shape[1] @ d
-    speed = shape[0] @ rates + along * rate
-    speed_bias = 2 * rate * (shape[1] @ rates) + rate**2 * (shape[2] @ d)
-    angle, bend = turn[0] @ d, turn[1] @ d
-    angle_bias = 2 * rate * (turn[1] @ rates) + rate**2 * (turn[2] @ d)
-    spin, spin_bias = section_spin(model, angle, turn[0] @ rates + bend * rate, angle_bias)
-    rotation, per = section_rotation(model, angle)
-    local = Local(straight * at.x + shape[0] @ d, rotation, shape[0], per @ turn[0])
-    motion = SectionMotion(local, spin, speed, spin_bias, speed_bias)
-    return RailStation(motion, ca.vertcat(per @ bend, along))
+    (speed_bias, angle_bias) = (
+        2 * rate * (columns[1] @ rates) + rate**2 * (columns[2] @ d) for columns in (shape, turn)
+    )
+    linear = ca.horzcat(shape[0], straight + shape[1] @ d)
+    place, angles = straight * at.x + shape[0] @ d, (turn[0] @ d, turn[0], turn[1] @ d)
+    motion = body.angled(
+        (place, linear, speed_bias),
+        (angles[0], ca.horzcat(*angles[1:]), angle_bias),
+        ca.vertcat(rates, rate),
+    )
+    local = motion.local
+    rail_columns = replace(local, linear=local.linear[:, :m], angular=local.angular[:, :m])
+    along = ca.vertcat(local.angular[:, m], local.linear[:, m])
+    return RailStation(replace(motion, local=rail_columns), along)
 
 
 def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:

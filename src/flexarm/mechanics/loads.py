@@ -13,7 +13,7 @@ import numpy as np
 
 from flexarm.arm import FreeBase, Friction, SpringTable, Wrench
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.base import table_energy
+from flexarm.mechanics.bodies.base import table_spring
 from flexarm.mechanics.constants import DAMPING_ONSET
 from flexarm.mechanics.kinematics import LinkFrames, base_frame, frames
 from flexarm.mechanics.orbit.hill import orbit_energy
@@ -183,7 +183,7 @@ def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
     """
     drive = axis.acts.drive
     assert drive is not None
-    passed = _effort(drive.stiffness, slack(axis, windup(model, axis, q)))
+    passed = spring(drive.stiffness, slack(axis, windup(model, axis, q)))[1]
     share = ca.if_else(passed * turning > 0, 1 / drive.efficiency - 1, 1 - drive.efficiency)
     return ca.fabs(passed) * share * ca.tanh(turning / axis.smoothing)
 
@@ -214,29 +214,14 @@ def windup_energy(model: Model, axis: Axis, q: Expr) -> Scalar:
     """Return the elastic energy [J] of a transmission."""
     if axis.motor is None or axis.acts.drive is None:
         return 0.0
-    return spring_energy(axis.acts.drive.stiffness, slack(axis, windup(model, axis, q)))
+    return spring(axis.acts.drive.stiffness, slack(axis, windup(model, axis, q)))[0]
 
 
-def spring_energy(stiffness: Any, wound: Expr) -> Expr:
-    """Return the elastic energy [J] of a spring, from a stiffness or a force table."""
+def spring(stiffness: Any, wound: Expr) -> tuple[Expr, Expr]:
+    """Return elastic energy [J] and effort of a spring, from a stiffness or a force table."""
     if isinstance(stiffness, SpringTable):
-        return table_energy(stiffness.deflection, stiffness.effort, wound)
-    energy: Expr = stiffness * wound**2 / 2
-    return energy
-
-
-def _effort(stiffness: Any, wound: Expr) -> Expr:
-    """Return the force or torque of a spring, from a stiffness or a force table."""
-    total: Expr
-    if not isinstance(stiffness, SpringTable):
-        total = stiffness * wound
-        return total
-    x, y = stiffness.deflection, stiffness.effort
-    slopes = [(y[k + 1] - y[k]) / (x[k + 1] - x[k]) for k in range(len(x) - 1)]
-    total = y[0] + slopes[0] * (wound - x[0])
-    for k in range(1, len(slopes)):
-        total += (slopes[k] - slopes[k - 1]) * ca.fmax(wound - x[k], 0)
-    return total
+        return table_spring(stiffness.deflection, stiffness.effort, wound)
+    return stiffness * wound**2 / 2, stiffness * wound
 
 
 def _lever(axis: Axis, q: Expr) -> Scalar:
@@ -264,7 +249,7 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
     if drive.backlash is None:
         return damped
     tight = slack(axis, windup(model, axis, q))
-    pressed = _effort(drive.stiffness, tight)
+    pressed = spring(drive.stiffness, tight)[1]
     damped = damped * ca.fmin(ca.fabs(tight) / (DAMPING_ONSET * drive.backlash), 1)
     pushing = ca.if_else(tight > 0, ca.fmax(damped, -pressed), 0)
     return pushing + ca.if_else(tight < 0, ca.fmin(damped, -pressed), 0)
@@ -489,10 +474,10 @@ def _joint_energy(model: Model, q: Expr) -> Expr:
     """Return the elastic energy [J] of joint springs, stops and elastic transmissions."""
     energy = type(q)(0)
     for axis in model.axes:
-        spring = axis.acts.spring
-        if spring is not None:
-            wound = ca.dot(constant(hub_row(model, axis)), q) - (spring.rest or 0.0)
-            energy += spring_energy(spring.stiffness, wound)
+        passive = axis.acts.spring
+        if passive is not None:
+            wound = ca.dot(constant(hub_row(model, axis)), q) - (passive.rest or 0.0)
+            energy += spring(passive.stiffness, wound)[0]
         if axis.acts.stops is not None:
             energy += stop_energy(axis, ca.dot(constant(hub_row(model, axis)), q))
         energy += windup_energy(model, axis, q)

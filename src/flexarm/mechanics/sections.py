@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.model import LinkModel, Model
+from flexarm.model import LinkModel
 from flexarm.spatial import Array, Expr, Inertia, Scalar, cayley, constant
 
 
@@ -78,21 +78,38 @@ def second_rates(quadratic: Iterable[Array], rates: Expr) -> Expr:
     )
 
 
-def section_rotation(model: Model, angle: Expr) -> tuple[Expr, Expr]:
-    """Return a section's rotation from first-order angles, and its angular Jacobian.
+def turned_section(
+    angle: Expr, rate: Expr, bias: Expr, tangent: bool, first_order: bool
+) -> tuple[Expr, Expr, Expr, Expr]:
+    """Compute a section's rotation from first-order angles, their rates and second rates.
 
-    In the series theory the section's x axis is tangent to the deformed axis to third order: the
-    Cayley vector is ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
+    With ``tangent``, as in the series theory, the section's x axis is tangent to the deformed axis
+    to third order: the Cayley vector is ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
+
+    Returns
+    -------
+    rotation, per
+        Rotation, and angular velocity per rate of the angles, (3, 3) each.
+    spin, spin_bias
+        Angular velocity and its rate of change, (3,) each, for an exact rotation.
     """
-    if model.tip_rotation == "first-order":
-        return type(angle).eye(3) + ca.skew(angle), type(angle).eye(3)
     vector, growth = angle, type(angle).eye(3)
-    if model.stiffening:
+    if tangent:
         scale = 1 + (angle[1] ** 2 + angle[2] ** 2) / 4
-        vector = angle * scale
-        growth = type(angle).eye(3) * scale + angle @ ca.horzcat(0, angle[1], angle[2]) / 2
-    rotation, rate = cayley(vector)
-    return rotation, rate @ growth
+        change = (angle[1] * rate[1] + angle[2] * rate[2]) / 2
+        further = (rate[1] ** 2 + rate[2] ** 2) / 2
+        further += (angle[1] * bias[1] + angle[2] * bias[2]) / 2
+        bias = bias * scale + 2 * rate * change + angle * further
+        vector, rate = angle * scale, rate * scale + angle * change
+        growth = growth * scale + angle @ ca.horzcat(0, angle[1], angle[2]) / 2
+    size = 1 / (1 + ca.dot(vector, vector) / 4)
+    spin = size * (rate + ca.cross(vector, rate) / 2)
+    spin_bias = -(size * ca.dot(vector, rate) / 2) * spin
+    spin_bias += size * (bias + ca.cross(vector, bias) / 2)
+    rotation, per = cayley(vector)
+    if first_order:
+        return type(angle).eye(3) + ca.skew(angle), type(angle).eye(3), spin, spin_bias
+    return rotation, per @ growth, spin, spin_bias
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,6 @@ class BeamData(BodyData):
         """Return a copy that bends by linear theory."""
         return replace(self, nodes=None)
 
-    @property
-    def exact(self) -> Collocation | None:
-        """Collocation nodes of a geometrically exact beam, else None."""
-        return self.nodes
-
     @abstractmethod
     def sampled(self, own: Array) -> tuple[Array, Array]:
         """Return the amplitudes of the section-angle curves, (T, K), and metres per s, (T,).
@@ -420,7 +415,7 @@ class LinkModel:
     @property
     def exact(self) -> Collocation | None:
         """Collocation nodes of a geometrically exact link, else None."""
-        return self.body.exact
+        return self.body.nodes
 
     @property
     def beam(self) -> Flexible:

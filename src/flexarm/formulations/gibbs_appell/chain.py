@@ -39,9 +39,7 @@ from flexarm.mechanics.sections import (
     rigid_terms,
 )
 from flexarm.model import LinkModel, Model, Rotor
-from flexarm.spatial import Array, Expr, Inertia, Scalar, constant
-
-_LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]).transpose(2, 0, 1)
+from flexarm.spatial import Array, Expr, Inertia, Scalar, axial_vectors, constant
 
 
 @dataclass(frozen=True)
@@ -110,9 +108,6 @@ def link_constants(i: Integrals) -> Constants:
         trace = np.asarray(np.trace(moment, axis1=-2, axis2=-1))[..., None, None]
         return np.asarray(trace * np.eye(3) - np.swapaxes(moment, -1, -2))
 
-    def axial_vector(moment: Array) -> Array:
-        return np.asarray(np.einsum("abc,...bc->...a", _LEVI_CIVITA, moment))
-
     pairs = crossed(i.shape_shape.swapaxes(0, 1))  # mc_ikj at [j, k]
     return Constants(
         M=ca.SX(i.mass),
@@ -120,8 +115,8 @@ def link_constants(i: Integrals) -> Constants:
         eps=ca.SX(constant(i.shape)),  # (eq. 34)
         sc=ca.SX(constant(i.modal_mass)),  # (eq. 37)
         # (eq. 38).
-        c_jk=ca.SX(constant(axial_vector(i.shape_shape).swapaxes(1, 2).reshape(3 * m, m))),
-        c_j=ca.SX(constant(axial_vector(i.position_shape).T)),  # (eq. 39)
+        c_jk=ca.SX(constant(axial_vectors(i.shape_shape).swapaxes(1, 2).reshape(3 * m, m))),
+        c_j=ca.SX(constant(axial_vectors(i.position_shape).T)),  # (eq. 39)
         C_j=tuple(ca.SX(constant(p)) for p in crossed(i.position_shape)),  # (eq. 40)
         mC=ca.SX(constant(pairs.transpose(0, 3, 2, 1).reshape(9 * m, m))),  # (eq. 41)
         C=ca.SX(constant(crossed(i.second))),  # (eq. 42)

@@ -58,7 +58,7 @@ from flexarm.links.imported.data import (
 )
 from flexarm.links.imported.readers.plain import TIP_NAMES
 from flexarm.links.integrals import Integrals, integrate
-from flexarm.spatial import IDENTITY, Array, Pose
+from flexarm.spatial import IDENTITY, Array, Pose, axial_vectors
 
 
 def examine(data_of_file: ModalData, findings: Findings) -> ReducedBody | None:
@@ -433,16 +433,7 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     """Return mass integrals from a mass matrix M of hub motion, tip motion and modes."""
     total = float(np.trace(mass[:3, :3]) / 3)
     first_moment = mass[3:6, :3]  # the first moment's skew matrix
-    first = (
-        np.array(
-            [
-                first_moment[2, 1] - first_moment[1, 2],
-                first_moment[0, 2] - first_moment[2, 0],
-                first_moment[1, 0] - first_moment[0, 1],
-            ]
-        )
-        / 2
-    )
+    first = -axial_vectors(first_moment) / 2
     difference = float(np.abs(mass[:3, :3] - total * np.eye(3)).max()) / max(total, 1e-300)
     findings.judge(
         difference,

@@ -20,7 +20,7 @@ from flexarm.links.imported.data import Findings, no_lines, percent
 from flexarm.links.imported.examine import finished
 from flexarm.links.imported.readers.superelements import number, whole_number
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Array, Pose
+from flexarm.spatial import Array, Pose, axial_vectors
 
 BLOCKS = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
 NODE_BLOCKS = ("origin", "phi", "psi", "AP")
@@ -267,7 +267,7 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
     products = [cross[:, a, b] + (cross[:, b, a] if a != b else 0.0) for a, b in SPINS]
     _agree(findings, "Oe", b["Oe"].m0, np.stack(products, axis=1), "Gr")
     position = _product(cross)
-    _agree(findings, "Cr", b["Cr"].m0, _axial(position), "Gr")
+    _agree(findings, "Cr", b["Cr"].m0, axial_vectors(position), "Gr")
     total = _symmetric_parts(b["Oe"].m1) + _antisymmetric_parts(b["Cr"].m1)
     pairs = _shape_pairs(sid, findings, total)
     modal = check_matrix(findings, "Me", b["Me"].m0, definite=True)
@@ -277,7 +277,7 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
     inertia = (b["J"].m0 + b["J"].m0.T) / 2
     integrals = Integrals(
         sid.mass, b["mdCM"].m0[:, 0].copy(), np.trace(inertia) / 2 * np.eye(3) - inertia, shape,
-        position, pairs, np.zeros((3, 3)), (b["Cr"].m0 - _axial(position)).T,
+        position, pairs, np.zeros((3, 3)), (b["Cr"].m0 - axial_vectors(position)).T,
         modal - np.einsum("ijaa->ij", pairs), modal, stiffness,
     )  # fmt: skip
     first = _symmetric(b["Ct"].m1.transpose(2, 1, 0))
@@ -291,7 +291,7 @@ def _shape_pairs(sid: SidFile, findings: Findings, total: Array) -> Array:
     if np.any(b["Gr"].m1):
         cross = -b["Gr"].m1.reshape(m, 3, m, 3).transpose(0, 2, 1, 3) / 2
         pairs = _product(cross)
-        _agree(findings, "Ge", angular, _axial(pairs), "Gr")
+        _agree(findings, "Ge", angular, axial_vectors(pairs), "Gr")
         size = np.sqrt(np.maximum(np.diag(b["Me"].m0), 1e-300))
         asymmetry = np.abs(pairs - pairs.transpose(1, 0, 3, 2)).max(axis=(2, 3)) / np.outer(
             size, size
@@ -353,19 +353,6 @@ def _antisymmetric_parts(angular: Array) -> Array:
         antisymmetric_part[:, :, a, b] = angular[:, :, axis] / 2
         antisymmetric_part[:, :, b, a] = -angular[:, :, axis] / 2
     return antisymmetric_part
-
-
-def _axial(moments: Array) -> Array:
-    """Return ``int a x b``, (.., 3), from ``int a b^T``, (.., 3, 3)."""
-    antisymmetric_part = moments - moments.swapaxes(-1, -2)
-    return np.stack(
-        [
-            antisymmetric_part[..., 1, 2],
-            antisymmetric_part[..., 2, 0],
-            antisymmetric_part[..., 0, 1],
-        ],
-        axis=-1,
-    )
 
 
 def _symmetric(x: Array) -> Array:

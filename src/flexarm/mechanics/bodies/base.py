@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import casadi as ca
@@ -32,7 +33,7 @@ from flexarm.mechanics.sections import (
     quadratic_section,
     rigid_section,
     second_rates,
-    section_rotation,
+    turned_section,
 )
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
@@ -153,13 +154,10 @@ class LinkBody(ABC):
         straight = self.part.body.straight(self.part.span_length(q))
         return straight.tip_shape, straight.tip_angle
 
-    def turned(self, angle: Expr) -> tuple[Expr, Expr]:
-        """Return the tip's rotation from first-order angles (3,), and angular Jacobian (3, 3)."""
-        return section_rotation(self.model, angle)
-
-    def spun(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr]:
-        """Return a section's angular velocity and its derivative; see `section_spin`."""
-        return section_spin(self.model, angle, rate, bias)
+    def turned(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+        """Return a section's rotation and motion by first-order angles; see `turned_section`."""
+        first_order = self.model.tip_rotation == "first-order"
+        return turned_section(angle, rate, bias, self.model.stiffening, first_order)
 
     def angled(
         self, moved: tuple[Expr, Expr, Expr], angles: tuple[Expr, Expr, Expr], rates: Expr
@@ -170,9 +168,8 @@ class LinkBody(ABC):
         (3, k) with rates (k,), and their second rates at zero accelerations (3,).
         """
         (place, linear, bias), (angle, by, gained) = moved, angles
-        rotation, rate = self.turned(angle)
-        spin, spin_bias = self.spun(angle, by @ rates, gained)
-        local = Local(place, rotation, linear, rate @ by)
+        rotation, per, spin, spin_bias = self.turned(angle, by @ rates, gained)
+        local = Local(place, rotation, linear, per @ by)
         return SectionMotion(local, spin, linear @ rates, spin_bias, bias)
 
     def tabled(
@@ -352,46 +349,21 @@ def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
             product *= d[names.index(name)] ** power
         energy += product
     for table in part.link.elastic_force:
-        energy += table_energy(table.amplitude, table.force, d[names.index(table.coordinate)])
+        energy += table_spring(table.amplitude, table.force, d[names.index(table.coordinate)])[0]
     return energy
 
 
-def table_energy(places: tuple[float, ...], efforts: tuple[float, ...], x: Expr) -> Expr:
-    """Return the energy [J] of a spring with a piecewise linear, extrapolated force table."""
-    total, slope0 = type(x)(0), (efforts[1] - efforts[0]) / (places[1] - places[0])
-    start = efforts[0] - slope0 * places[0]
-    total = start * x + slope0 * x * x / 2
-    for k in range(1, len(places) - 1):
-        slope1 = (efforts[k + 1] - efforts[k]) / (places[k + 1] - places[k])
-        beyond = ca.fmax(x - places[k], 0)
-        at_rest = max(-places[k], 0.0)
-        total += (slope1 - slope0) * (beyond * beyond - at_rest * at_rest) / 2
-        slope0 = slope1
-    return total
-
-
-def section_spin(
-    model: Model, angle: Expr, angle_rate: Expr, angle_bias: Expr
+def table_spring(
+    places: tuple[float, ...], efforts: tuple[float, ...], x: Expr
 ) -> tuple[Expr, Expr]:
-    """Return a section's angular velocity and its derivative, from first-order angle rates.
-
-    ``angle_bias`` is the second rate of the angles at zero accelerations; all vectors are (3,).
-    """
-    vector, rate, bias = angle, angle_rate, angle_bias
-    if model.stiffening:
-        scale = 1 + (angle[1] ** 2 + angle[2] ** 2) / 4
-        change = (angle[1] * angle_rate[1] + angle[2] * angle_rate[2]) / 2
-        further = (angle_rate[1] ** 2 + angle_rate[2] ** 2) / 2
-        further += (angle[1] * angle_bias[1] + angle[2] * angle_bias[2]) / 2
-        vector = angle * scale
-        rate = angle_rate * scale + angle * change
-        bias = angle_bias * scale + 2 * angle_rate * change + angle * further
-    return cayley_spin(vector, rate, bias)
-
-
-def cayley_spin(vector: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr]:
-    """Return the angular velocity of a Cayley vector's rotation, and its rate of change, (3,)."""
-    size = 1 / (1 + ca.dot(vector, vector) / 4)
-    spin = size * (rate + ca.cross(vector, rate) / 2)
-    spin_bias = -(size * ca.dot(vector, rate) / 2) * spin
-    return spin, spin_bias + size * (bias + ca.cross(vector, bias) / 2)
+    """Return energy [J] and effort of a spring by a table, extrapolated with its end slopes."""
+    slopes = [
+        (efforts[k + 1] - efforts[k]) / (places[k + 1] - places[k]) for k in range(len(places) - 1)
+    ]
+    start = efforts[0] - slopes[0] * places[0]
+    energy, effort = start * x + slopes[0] * x * x / 2, start + slopes[0] * x
+    for k, (before, after) in enumerate(pairwise(slopes), 1):
+        beyond, at_rest = ca.fmax(x - places[k], 0), max(-places[k], 0.0)
+        energy += (after - before) * (beyond * beyond - at_rest * at_rest) / 2
+        effort += (after - before) * beyond
+    return energy, effort

@@ -17,7 +17,7 @@ from flexarm.arm import Arm
 from flexarm.links.imported.body import ReducedBody, SecondOrder
 from flexarm.links.imported.file import inspect_body
 from flexarm.links.integrals import Integrals
-from flexarm.mechanics.bodies.base import LinkBody, cayley_spin
+from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.deformed import Along
 from flexarm.mechanics.sections import (
     Local,
@@ -28,9 +28,10 @@ from flexarm.mechanics.sections import (
     quadratic_section,
     rigid_terms,
     second_rates,
+    turned_section,
 )
 from flexarm.model.elastic import reduced_part
-from flexarm.spatial import Array, Expr, cayley, constant
+from flexarm.spatial import Array, Expr, constant
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 TWICE = (1, 1, 1, 2, 2, 2)  # multiplicity of a pair in the trace of a product of symmetric matrices
@@ -122,13 +123,9 @@ class Reduced(LinkBody):
         """Second-order displacements; None without stiffening, or if the file has none."""
         return self.of.second_order if self.model.stiffening else None
 
-    def turned(self, angle: Expr) -> tuple[Expr, Expr]:
-        """Return the exact rotation by the tip's angles (3,), and its angular Jacobian (3, 3)."""
-        return cayley(angle)
-
-    def spun(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr]:
-        """Return the angular velocity of the exact rotation by the tip's angles, and its rate."""
-        return cayley_spin(angle, rate, bias)
+    def turned(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+        """Return the exact rotation by the tip's angles, and its motion."""
+        return turned_section(angle, rate, bias, tangent=False, first_order=False)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Compute the motion of the tip relative to the root."""

@@ -9,8 +9,17 @@ from typing import ClassVar, Self
 import casadi as ca
 
 from flexarm.arm import Joint, Spherical
-from flexarm.model.joints.base import JointMotion, column
-from flexarm.spatial import Array, Expr, base_rotation, constant, rotation_from_angles, turn_about
+from flexarm.model.joints.base import JointMotion
+from flexarm.spatial import (
+    Array,
+    Expr,
+    angle_bias,
+    angle_columns,
+    base_rotation,
+    constant,
+    rotation_from_angles,
+    turn_about,
+)
 
 
 @dataclass(frozen=True)
@@ -57,16 +66,11 @@ class SphericalKinematics(JointMotion):
 
     def columns(self, q: Expr) -> Expr:
         """Return the Jacobian (6, 3): the three axes of rotation in axes of K."""
-        cy, sy, cz, sz = ca.cos(q[1]), ca.sin(q[1]), ca.cos(q[2]), ca.sin(q[2])
-        first = cy * cz * column(0) - cy * sz * column(1) + sy * column(2)
-        return ca.horzcat(first, sz * column(0) + cz * column(1), column(2))
+        return ca.vertcat(angle_columns(q), type(q)(3, 3))
 
     def bias(self, q: Expr, v: Expr) -> Expr:
         """Return the velocity-dependent angular acceleration of K, in axes of K, (6,)."""
-        cy, sy, cz, sz = ca.cos(q[1]), ca.sin(q[1]), ca.cos(q[2]), ca.sin(q[2])
-        x = -v[0] * (sy * cz * v[1] + cy * sz * v[2]) + cz * v[1] * v[2]
-        y = v[0] * (sy * sz * v[1] - cy * cz * v[2]) - sz * v[1] * v[2]
-        return x * column(0) + y * column(1) + cy * v[0] * v[1] * column(2)
+        return ca.vertcat(angle_bias(q, v), type(q)(3, 1))
 
     @property
     def _rebase(self) -> Expr:
