@@ -1,5 +1,7 @@
 """Exceptions and warnings that flexarm raises deliberately."""
 
+from typing import Any
+
 
 class FlexarmError(Exception):
     """Base class of all exceptions that flexarm raises deliberately."""
@@ -15,6 +17,13 @@ class ShapeError(FlexarmError):
 
 class SimulationError(FlexarmError):
     """Error for a motion that cannot be continued; the message says when, why and what to try."""
+
+
+class PlanRefused(FlexarmError):
+    """Error for a planned motion that misses its goal, touches something or breaks a limit."""
+
+    plan: Any = None  # the refused `flexarm.planning.Plan`; None if it cannot be simulated
+    motion: Any = None  # the refused motion during the search
 
 
 class DeviceError(FlexarmError):

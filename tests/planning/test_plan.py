@@ -14,10 +14,12 @@ from scipy.optimize import fsolve
 import flexarm
 from flexarm.cli import main
 from flexarm.control.statics import Statics
+from flexarm.errors import PlanRefused
 from flexarm.integrate.mission.starts import SteadyProblem
 from flexarm.io.model_file import loads
 from flexarm.model import build
 from flexarm.planning import Limits, Plan
+from flexarm.planning.constants import NEAR_MISS
 from flexarm.planning.problem import MotionProblem, undriven
 from flexarm.planning.program import Iterate, NonlinearProgram
 from flexarm.runs.run import Run
@@ -131,7 +133,7 @@ def test_motion_that_rings_is_kept_and_says_what_is_left() -> None:
         rings = ask()
     atol = re.findall(r"--atol ([-+.e0-9]+)", str(told[0].message))[0]
     assert rings.residual > rings.tolerated
-    assert "0.001 mm are tolerated" in str(rings)
+    assert "0.01 mm are tolerated" in str(rings)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = ask(atol=f"{atol} m")
@@ -151,9 +153,7 @@ def test_motion_that_rings_is_kept_and_says_what_is_left() -> None:
 @pytest.mark.filterwarnings("error")
 def test_coulomb_friction_is_named_where_a_plan_fails(friction: dict[str, Any], said: str) -> None:
     arm = flexarm.change_arm(LINK, {"links.1.joint.friction": friction})
-    cause = (
-        rf"{said}.*\. Coulomb friction is a likely cause, of joint1 \({friction['coulomb']} N m\)"
-    )
+    cause = rf"{said}.*\. Coulomb friction is the cause, of joint1 \({friction['coulomb']} N m\)"
     with pytest.raises((flexarm.FlexarmError, UserWarning), match=cause):
         flexarm.plan(arm, {"joint1": 0.5}, duration=1.0, intervals=12)
 
@@ -164,12 +164,16 @@ def test_goal_and_limits_are_judged_by_the_tight_simulation(
     """A search that calls a rigid arm's motion good is not believed."""
     monkeypatch.setattr(NonlinearProgram, "solve", lambda self, first: (first, 0))
     ask = partial(flexarm.plan, LINK, {"joint1": 0.05}, duration=0.47, intervals=8, tolerance=1e3)
-    with pytest.raises(flexarm.FlexarmError, match="at a tolerance of 1e-08, it misses its goal"):
+    with pytest.raises(PlanRefused, match="at a tolerance of 1e-08, it misses its goal") as told:
         ask()
+    assert "friction" not in str(told.value)
+    assert told.value.plan.miss > NEAR_MISS
+    assert told.value.plan.run.t[-1] > 0.47
     monkeypatch.setattr(sys.modules["flexarm.planning.plan"], "NEAR_MISS", np.inf)
     fastest = np.abs(ask().run.v[:, 0]).max()
-    with pytest.raises(flexarm.FlexarmError, match=r"speed of joint1 is 1\.001 times its limit"):
+    with pytest.raises(PlanRefused, match=r"speed of joint1 is 1\.001 times its limit") as told:
         ask(limits=Limits(speed=fastest / 1.001))
+    assert told.value.plan.margins["speed of joint1"] == pytest.approx(1.001, rel=1e-3)
 
 
 def test_first_duration_counts_what_holding_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,3 +295,17 @@ def test_a_plan_begins_where_servos_let_the_arm_sag() -> None:
     assert abs(sagging[0]) > 1e-2
     problem = MotionProblem.staying(arm, {}, {})
     np.testing.assert_allclose(problem.start, sagging, atol=1e-9)
+
+
+def test_servos_follow_the_planned_motion_and_the_inputs_are_their_feedforward() -> None:
+    servo = {"stiffness": 20.0, "damping": 2.0}
+    arm = flexarm.change_arm(LINK, {"links.1.joint.servo": servo})
+    found = flexarm.plan(arm, {"joint1": 0.5}, duration=1.0, intervals=12)
+    run = flexarm.simulate(found.arm, t_end=found.run.t[-1], rtol=1e-8)
+    assert run.settling(1.0).swing < 1e-4 * found.unshaped_residual
+    assert abs(run.q[-1, 0] - 0.5) < 1e-5
+    # Friction that was not planned: the servo still brings the joint there, inputs alone do not.
+    rubbed = flexarm.change_arm(found.arm, {"links.1.joint.friction": {"viscous": 0.5}})
+    alone = flexarm.change_arm(rubbed, {"links.1.joint.servo": None})
+    misses = [abs(flexarm.simulate(x, t_end=2.0).q[-1, 0] - 0.5) for x in (rubbed, alone)]
+    assert misses[0] < 0.02 < 0.1 < misses[1]

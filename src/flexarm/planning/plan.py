@@ -23,12 +23,14 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.check.report import axis_place
 from flexarm.control.statics import rigid_motions
 from flexarm.control.trajectory import Timing, joint_move
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, PlanRefused
 from flexarm.figures import COLOURS, drawable, panels
+from flexarm.integrate.actuators import servos
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import change_arm, read_value, validated
 from flexarm.linear.tangent import OperatingPoint
+from flexarm.mechanics.loads import hub_row, motor_row
 from flexarm.model import build
 from flexarm.planning.constants import (
     COMPARED_RTOL,
@@ -44,6 +46,7 @@ from flexarm.planning.constants import (
     PAYLOAD_ERROR,
     SHORTER_FACTOR,
     STIFFNESS_ERROR,
+    TOLERATED_SHARE,
     TOLERATED_VIBRATION,
     VERIFYING_RTOL,
     VERIFYING_SAMPLES,
@@ -124,7 +127,7 @@ class Plan(Summarised):
     ----------
     arm
         The arm with the inputs as tables of the model file, for `flexarm.save` and
-        `flexarm.simulate`.
+        `flexarm.simulate`. Its servos follow the planned motion; the inputs are their feedforward.
     aim
         Objective that was minimised: ``time``, or ``energy``, the integral of the squared inputs.
     duration
@@ -217,7 +220,8 @@ def plan(
     Parameters
     ----------
     arm
-        The arm.  Its servos, brakes, inputs and events are left out: the plan's inputs drive it.
+        The arm.  Its brakes, inputs and events are left out: the plan's inputs drive it.  Servos
+        are left out of the search, and follow the planned motion in `Plan.arm`.
     to
         Final positions of driven joints by name [rad], [m]; the others return to their start.
     aim
@@ -237,7 +241,7 @@ def plan(
         Tolerated vibration of the tip, relative to the unshaped motion's; larger vibration gives a
         warning.
     atol
-        Vibration of the tip that is always tolerated [m]; a millionth of the arm's reach if None.
+        Vibration of the tip that is always tolerated [m]; 1e-5 of the arm's reach if None.
 
     Returns
     -------
@@ -246,43 +250,117 @@ def plan(
 
     Raises
     ------
+    PlanRefused
+        If no motion is found that reaches the goal within the limits in the verifying simulation;
+        its attribute ``plan`` is the best motion.
     FlexarmError
-        If no motion is found that reaches the goal within the limits in the verifying simulation.
+        If an argument is invalid.
     """
     begun = time.process_time()
     require_positive("tolerance", tolerance)
     anyway = 0.0 if atol is None else require_positive("atol", atol, unit="m")
     problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
-    anyway = anyway or COMPARED_RTOL * problem.model.reach
+    anyway = anyway or TOLERATED_SHARE * problem.model.reach
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
         raise FlexarmError("arm: nothing in it vibrates. A plan is for arms that bend or wind up.")
-    judged = _within_limits(program, first, 2 * np.pi / float(fast[0]))
-    if aim == "time":
-        judged = _shortest(program, judged)
-    iterate, run = judged.found, judged.run
-    unshaped = _unshaped(problem, iterate.duration, float(run.t[-1]))
-    before, left = (motion.settling(iterate.duration).swing for motion in (unshaped, run))
-    require_clear(arm, problem.arm, run)
-    tolerated = max(tolerance * before, anyway)
+    after = 2 * np.pi / float(fast[0])
+
+    def finished(judged: _Judged) -> Plan:
+        return _finished(arm, program, aim, judged, tolerance, anyway, begun)
+
+    def arrives_without_friction() -> bool:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", UserWarning)
+                plan(
+                    problem.frictionless, to, aim="energy", duration=first.duration, limits=limits,
+                    intervals=intervals, joining=joining, tolerance=tolerance, atol=anyway,
+                )  # fmt: skip
+        except (FlexarmError, UserWarning):
+            return False
+        return True
+
+    def cause() -> str:
+        """Return a sentence on Coulomb friction if it is the cause of a failure."""
+        if not problem.friction or not arrives_without_friction():
+            return ""
+        listed = ", ".join(f"{name} ({force})" for name, force in problem.friction.items())
+        return (
+            f" Coulomb friction is the cause, of {listed}: without it the motion arrives. Plan "
+            "without it, and let a servo work against it."
+        )
+
+    try:
+        judged = _within_limits(program, first, after)
+        if aim == "time":
+            judged = _shortest(program, judged)
+        result = finished(judged)
+        require_clear(arm, problem.arm, result.run)
+    except PlanRefused as refused:
+        message = PlanRefused(f"{refused}{cause()}")
+        if isinstance(refused.motion, Iterate):
+            refused.motion = _verify(program, refused.motion, after, 0)
+        motion = judged if refused.motion is None else refused.motion
+        message.plan = finished(motion) if motion.run.status == "finished" else None
+        raise message from None
+    left, tolerated = result.residual, result.tolerated
     if left > tolerated:
-        share, size = (float(f"{1.05 * motion:.1e}") for motion in (left / before, left))
+        share, size = (
+            float(f"{1.05 * motion:.1e}") for motion in (left / result.unshaped_residual, left)
+        )
         warnings.warn(
             f"plan: the tip vibrates by {left:.3g} m afterwards, more than the {tolerated:.2g} m "
-            f"tolerated.{problem.friction} Take a longer duration or other intervals, or allow it: "
+            f"tolerated.{cause()} Take a longer duration or other intervals, or allow it: "
             f"tolerance={share:g} (--tolerance {share:g}), or atol={size:g} (--atol {size:g}).",
             stacklevel=2,
         )
-    planned = problem.profiles(program.inputs, iterate.values, iterate.duration)
+    return result
+
+
+def _finished(
+    arm: Arm, program: NonlinearProgram, aim: Aim, judged: "_Judged", tolerance: float,
+    anyway: float, begun: float,
+) -> Plan:  # fmt: skip
+    """Return the plan of a motion, compared with an unshaped one; arguments as for `plan`."""
+    problem, inputs, iterate, run = program.problem, program.inputs, judged.found, judged.run
+    unshaped = _unshaped(problem, iterate.duration, float(run.t[-1]))
+    before, left = (motion.settling(iterate.duration).swing for motion in (unshaped, run))
+    tolerated = max(tolerance * before, anyway)
+    planned = problem.profiles(inputs, iterate.values, iterate.duration)
     keys = {axis.name: f"{axis_place(axis)}.input" for axis in problem.model.axes}
-    shown = np.linspace(0.0, iterate.duration, intervals + 1)
+    shown = np.linspace(0.0, iterate.duration, inputs.intervals + 1)
     tables = [np.array(planned[name]["values"]) for name in problem.names]
-    u = np.array([motion[:: program.inputs.fine][: len(shown)] for motion in tables]).T
+    u = np.array([motion[:: inputs.fine][: len(shown)] for motion in tables]).T
+    changes = {keys[name]: motion for name, motion in planned.items()}
     return Plan(
-        change_arm(problem.arm, {keys[name]: motion for name, motion in planned.items()}),
+        change_arm(problem.arm, changes | _following(arm, problem, run, iterate.duration)),
         aim, iterate.duration, shown, u, run, unshaped, left, before, tolerated, judged.miss,
         judged.margins, 2 * np.pi / problem.fastest, judged.count, time.process_time() - begun,
     )  # fmt: skip
+
+
+def _following(arm: Arm, problem: MotionProblem, run: Run, duration: float) -> dict[str, Any]:
+    """Return the servos of an arm with the motion of a run as targets, by model file key."""
+    model, changes = build(arm), dict[str, Any]()
+    for servo in servos(model):
+        axis = next(axis for axis in model.axes if axis.name == servo.name)
+        data = servo.servo.model_dump(exclude_unset=True, mode="json")
+        follows = "target" if servo.servo.rate is None else "rate"
+        states = run.q if follows == "target" else run.v
+        row = motor_row(problem.model, axis) if servo.servo.side == "motor" else (
+            hub_row(problem.model, axis)
+        )  # fmt: skip
+        moving = run.t <= duration
+        t, values = run.t[moving], (states @ row)[moving]
+        # The last values repeat, so that the target stays there.
+        data[follows] = {
+            "kind": "table", "interpolation": "cubic",
+            "times": [*t.tolist(), *(duration + share * duration for share in (0.1, 0.2, 0.3))],
+            "values": [*values.tolist(), *[values[-1]] * 3],
+        }  # fmt: skip
+        changes[f"{axis_place(axis)}.servo"] = data
+    return changes
 
 
 def _pose(
@@ -423,6 +501,30 @@ def _judge(program: NonlinearProgram, plan: Iterate, after: float, count: int) -
 
     Raise an error if the simulation stops early or misses the goal.
     """
+    judged = _verify(program, plan, after, count)
+    if judged.miss > NEAR_MISS:
+        run, tight = judged.run, program.problem.tolerance(VERIFYING_RTOL, plan.duration)
+        failure = (
+            f"it misses its goal by {judged.miss:.1e} of its way"
+            if run.status == "finished"
+            else run.reason
+        )
+        raise _refused(
+            f"the planned motion is refused. Simulated at a tolerance of {tight:g}, "
+            f"{failure}. Take a longer duration or more intervals.",
+            judged,
+        )
+    return judged
+
+
+def _refused(message: str, judged: _Judged) -> PlanRefused:
+    error = PlanRefused(message)
+    error.motion = judged
+    return error
+
+
+def _verify(program: NonlinearProgram, plan: Iterate, after: float, count: int) -> _Judged:
+    """Simulate a motion at a tight tolerance, and compare it with goal and limits."""
     problem, row = program.problem, 2 * VERIFYING_SAMPLES * program.inputs.steps
     run = problem.simulate(
         program.inputs,
@@ -432,18 +534,7 @@ def _judge(program: NonlinearProgram, plan: Iterate, after: float, count: int) -
         after=after,
         finer=VERIFYING_SAMPLES,
     )
-    tight = problem.tolerance(VERIFYING_RTOL, plan.duration)
     miss = program.miss(run, row) if run.status == "finished" else np.inf
-    if miss > NEAR_MISS:
-        failure = (
-            f"it misses its goal by {miss:.1e} of its way"
-            if run.status == "finished"
-            else run.reason
-        )
-        raise FlexarmError(
-            f"the planned motion is refused. Simulated at a tolerance of {tight:g}, "
-            f"{failure}.{problem.friction} Take a longer duration or more intervals."
-        )
     used = tuple(limit.peak(run.q, run.v, run.u) for limit in program.limits)
     efforts = np.abs(run.u).max(axis=0) / program.most
     margins = {
@@ -473,10 +564,11 @@ def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _
         tighter = tuple(limit.tightened(peak) for limit, peak in pairs)
         program, first = replace(program, limits=tighter), iterate
     worst = int(np.argmax(judged.used))
-    raise FlexarmError(
+    raise _refused(
         "limits: the planned motion is refused. In a simulation the "
         f"{program.limits[worst].name} is {judged.used[worst]:.4g} times its limit. Take a "
-        "longer duration or more intervals."
+        "longer duration or more intervals.",
+        judged,
     )
 
 
@@ -517,7 +609,8 @@ def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
     for k, link in enumerate(problem.arm.links):
         if link.start:
             changes[f"links.{k + 1}.start"] = None
-    prescribed = change_arm(problem.arm, changes)
+    # Friction does not change a prescribed motion, and may not act on one.
+    prescribed = change_arm(problem.frictionless, changes)
     bent = np.any(np.delete(problem.start, [axis.index for axis in problem.model.axes]))
     return simulate_whole(
         prescribed,

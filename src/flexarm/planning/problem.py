@@ -13,7 +13,7 @@ from flexarm.arm.side_files import files_of
 from flexarm.check.report import axis_place
 from flexarm.constants import NEGLIGIBLE
 from flexarm.control.statics import Statics, drives, remaining, start_at
-from flexarm.errors import FlexarmError, ModelError
+from flexarm.errors import FlexarmError, ModelError, PlanRefused
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.mission.starts import SteadyProblem
@@ -171,7 +171,7 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
         variables = {variable.name: variable.values for variable in contact_variables(with_them)}
         depth = variables["penetration"].max(axis=0)
         if np.any(depth > 0):
-            raise FlexarmError(
+            raise PlanRefused(
                 "the planned motion is refused. On its way the arm touches the obstacle of its "
                 f"contact '{arm.contacts[int(np.argmax(depth))].name}'. Plan another way."
             )
@@ -279,19 +279,26 @@ class MotionProblem:
         return float(np.sqrt(np.abs(linear.undamped()[0]).max()))
 
     @cached_property
-    def friction(self) -> str:
-        """A sentence that names Coulomb friction as a cause of failure; empty without friction."""
-        forces = {
+    def friction(self) -> dict[str, str]:
+        """Coulomb friction by joint, as text with its unit."""
+        return {
             friction.axis.name: f"{friction.force:.3g} {friction.axis.effort_unit}"
             for friction in coulomb_frictions(self.model, smooth=False)
         }
-        if not forces:
-            return ""
-        listed = ", ".join(f"{name} ({force})" for name, force in forces.items())
-        return (
-            f" Coulomb friction is a likely cause, of {listed}. Plan without it, and let "
-            "a servo work against it."
-        )
+
+    @cached_property
+    def frictionless(self) -> Arm:
+        """The arm without Coulomb friction."""
+        changes: dict[str, Any] = {}
+        for axis in self.model.axes:
+            places = {"friction": axis.acts.friction}
+            if axis.acts.drive is not None:
+                places["drive.friction"] = axis.acts.drive.friction
+            for place, friction in places.items():
+                if friction is not None:
+                    viscous = {"viscous": friction.viscous} if friction.viscous else None
+                    changes[f"{axis_place(axis)}.{place}"] = viscous
+        return change_arm(self.arm, changes)
 
     @cached_property
     def kept(self) -> list[int]:

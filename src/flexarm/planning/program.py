@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.errors import FlexarmError
+from flexarm.errors import PlanRefused
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.linear_model import integral_of_exponential
 from flexarm.model.profiles import cubic_spline
@@ -158,7 +158,7 @@ class NonlinearProgram:
 
         Raises
         ------
-        FlexarmError
+        PlanRefused
             If no motion is found that reaches the goal.
         """
         from scipy.optimize import least_squares
@@ -174,11 +174,13 @@ class NonlinearProgram:
         now, count = sought.motion(x), len(sought.slopes)
         if now.miss <= NEAR_MISS:
             return now, count
-        raise FlexarmError(
+        refused = PlanRefused(
             f"no motion was found. The best one, simulated, misses its goal by {now.miss:.1e} "
-            f"of the distance after {count} iterations.{self.problem.friction} Take a longer "
-            "duration, more intervals or wider limits."
+            f"of the distance after {count} iterations. Take a longer duration, more intervals or "
+            "wider limits."
         )
+        refused.motion = now
+        raise refused
 
     def used(self, run: Run) -> tuple[Array, Array]:
         """Return limited quantities relative to their limits, at the end of each integration step.
