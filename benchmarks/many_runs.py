@@ -16,6 +16,7 @@ import flexarm
 from flexarm.engine.gpu.cuda import gpu
 from flexarm.errors import DeviceError
 from flexarm.integrate.batch.runs import Runs
+from flexarm.integrate.constants import PORTION_RUNS
 
 CHECKED = 3  # runs that are compared with `simulate`
 CLOSER = 1e-8  # tolerance of these
@@ -83,7 +84,7 @@ def measured(arm: flexarm.Arm, target: Literal["cpu", "gpu"], options: Any) -> s
     solver = float(np.sum(runs.results.seconds, dtype=float))
     threads = 1 if target == "gpu" else options.workers
     python = (whole - solver / threads) / options.count
-    size = Runs.memory(runs.variations, keep) / 1e6
+    size = Runs.memory(runs.variations, keep, PORTION_RUNS[target]) / 1e6
     return (
         f"| {target} | {options.count} | {options.keep} | {whole:.3g} | "
         f"{options.count / whole:.3g} | {solver / threads:.3g} | {1e6 * python:.3g} | {size:.3g} | "

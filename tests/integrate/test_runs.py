@@ -12,7 +12,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.integrate.batch import cores
+from flexarm.integrate.batch import cores, variations
 from flexarm.integrate.batch import runs as many_runs
 from flexarm.integrate.batch.runs import Runs
 from flexarm.integrate.constants import PORTION_RUNS
@@ -221,23 +221,49 @@ def test_arrays_that_do_not_fit_are_refused_by_run(given: Any, said: str) -> Non
         flexarm.simulate_many(link(), t_end=0.1, **given)
 
 
-def test_a_run_takes_no_memory_but_that_of_its_samples() -> None:
-    arm, count = change_arm(hub(1), {"stiffening": False}), 6_000
+@pytest.mark.parametrize(
+    ("keep", "dt", "count"),
+    [("samples", 1e-5, 600), ("last", 1e-3, 6_000), (["joint1", "tip x"], 1e-5, 1_200)],
+)
+def test_a_run_takes_no_memory_but_that_of_its_samples(
+    keep: Any, dt: float, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm = change_arm(hub(1), {"stiffening": False})
+    monkeypatch.setattr(many_runs, "SAMPLES_AT_ONCE", 5_000)
+    monkeypatch.setitem(PORTION_RUNS, "cpu", 64)
+    monkeypatch.setattr(cores, "JOB_GROUPS", 32)
+    monkeypatch.setattr(variations, "STATES_AT_ONCE", 256)
 
     def simulated(count: int) -> Runs:
         starts = {"joint1": np.zeros(count)}
-        return flexarm.simulate_many(arm, t_end=0.01, dt=0.0001, method="dop853", starts=starts)
+        return flexarm.simulate_many(
+            arm, t_end=1e-3, dt=dt, method="dop853", starts=starts, keep=keep, workers=1
+        )
 
     def peak(count: int) -> tuple[int, int]:
         tracemalloc.start()
         found = simulated(count)
         memory = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return memory, Runs.memory(found.variations, "samples")
+        return memory, Runs.memory(found.variations, keep, PORTION_RUNS["cpu"])
 
     simulated(64)  # with what is compiled and kept
-    (few, little), (most, large) = peak(64), peak(count)
-    assert most - few == pytest.approx(large - little, rel=0.1)
+    (few, little), (most, large) = peak(count // 2), peak(count)
+    given = 8 * (count - count // 2)  # the array of starts
+    assert most - few - given == pytest.approx(large - little, rel=0.1)
+
+
+def test_portions_of_long_histories_do_not_exceed_the_memory_that_is_stated() -> None:
+    for samples, keep, count in ((2001, ["tip x"], 10**5), (11, ["tip x"], 10**7)):
+        stated: Any = SimpleNamespace(
+            count=count,
+            size=12,
+            base_of=np.zeros(1),
+            bases=[SimpleNamespace(times=np.zeros(samples))],
+        )
+        states = 8 * samples * 12 * Runs.portion(stated, keep, PORTION_RUNS["gpu"])
+        assert states <= max(1e9, 0.1 * 8 * samples * count)
+        assert Runs.memory(stated, keep, PORTION_RUNS["gpu"]) > states + 8 * samples * count
 
 
 def test_portions_and_jobs_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,6 +150,9 @@ ESTIMATED_RUNS = 32  # number of runs, evenly spaced, whose CPU time is estimate
 # Number of runs whose states are computed before their energies and tips: enough for the threads
 # of a processor, and enough to fill a GPU.
 PORTION_RUNS = {"cpu": 1024, "gpu": 65_536}
+# Largest memory [bytes] of these states if the results take less than ten times that, a fourth of
+# what a call may take without `allow_long`; portions are multiples of so many runs, full warps.
+PORTION_MEMORY, SMALL_PORTION = 1e9, 64
 JOB_GROUPS = 256  # groups of SIMD lanes per job of a thread; a job takes 0.2 ms of Python
 # Number of samples whose energies and tips are computed together, some 10 MB; number of initial
 # states that are checked together, about a megabyte.

@@ -337,7 +337,7 @@ class RunBlock:
 class EqualRuns:
     """Groups of runs whose lanes have equal problems."""
 
-    runs: Ints  # numbers of the runs, group after group
+    runs: Ints | range  # numbers of the runs, group after group
     tasks: tuple[InitialValueProblem, ...]  # problem of each lane
     blocks: list[RunBlock] | None  # memory that no thread uses now; None if runs need Python
 
@@ -377,7 +377,7 @@ class CoreRuns:
         The first run is a multiple of `width`.
         """
         jobs = (
-            (equal, equal.runs[first : first + JOB_GROUPS * len(equal.tasks)])
+            (equal, np.array(equal.runs[first : first + JOB_GROUPS * len(equal.tasks)]))
             for equal in self._equal_runs(rows)
             for first in range(0, len(equal.runs), JOB_GROUPS * len(equal.tasks))
         )
@@ -398,17 +398,20 @@ class CoreRuns:
     def _equal_runs(self, rows: slice) -> Iterator[EqualRuns]:
         """Yield runs with equal problems, wherever they are; groups have `width` runs, or one."""
         problems = self.variations.problem_of[rows]
-        order = np.argsort(problems, kind="stable")
-        full = len(order) // self.width * self.width if self.width > 1 else 0
-        for numbers, width in ((order[:full], self.width), (order[full:], 1)):
-            groups = problems[numbers].reshape(-1, width)
+        runs: Ints | range = range(rows.start, rows.stop)
+        if np.any(problems[1:] < problems[:-1]):
+            order = np.argsort(problems, kind="stable")
+            problems, runs = problems[order], rows.start + order
+        full = len(problems) // self.width * self.width if self.width > 1 else 0
+        for begin, end, width in ((0, full, self.width), (full, len(problems), 1)):
+            groups = problems[begin:end].reshape(-1, width)
             changes = np.flatnonzero(np.any(groups[1:] != groups[:-1], axis=1)) + 1
             ends = [*changes.tolist(), len(groups)] if len(groups) else []
             for first, last in zip([0, *ends], ends, strict=False):
-                runs = rows.start + numbers[first * width : last * width]
-                yield from self._equal_runs_of(runs, groups[first].tolist())
+                some = runs[begin + first * width : begin + last * width]
+                yield from self._equal_runs_of(some, groups[first].tolist())
 
-    def _equal_runs_of(self, runs: Ints, problems: list[int]) -> Iterator[EqualRuns]:
+    def _equal_runs_of(self, runs: Ints | range, problems: list[int]) -> Iterator[EqualRuns]:
         """Yield runs with equal problems together, or one by one if lanes cannot share steps."""
         problem_by_index = {k: self.variations.problem(k) for k in problems}
         tasks = tuple(problem_by_index[k] for k in problems)

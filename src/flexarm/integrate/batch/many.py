@@ -185,7 +185,7 @@ def simulate_many(
     starting = columns_of("starts", rows["starts"], units) if "starts" in rows else {}
     variations = Variations(bases, given.base_of, starting, given.constant or {})
     variations.check()
-    _require_memory(variations, keep, allow_long)
+    _require_memory(variations, keep, device, allow_long)
     automatic = method == "auto"
     first = variations.of_run(0) if count else bases[0]
     chosen, why = choose(first, first.rtol, audit=False) if automatic else (METHODS[method], "")
@@ -309,9 +309,9 @@ def _require_keep(keep: object) -> None:
         raise refused("keep", keep, expected, SimulationError)
 
 
-def _require_memory(variations: Variations, keep: Keep, allow_long: bool) -> None:
+def _require_memory(variations: Variations, keep: Keep, device: Device, allow_long: bool) -> None:
     """Raise SimulationError if the arrays of the results need too much memory."""
-    memory, task = Runs.memory(variations, keep), variations.bases[0]
+    memory, task = Runs.memory(variations, keep, PORTION_RUNS[device]), variations.bases[0]
     rows, width = 1 if keep == "last" else len(task.times), variations.size
     width = width if isinstance(keep, str) else len(keep)
     advice = "" if keep == "last" else "a larger dt, keep='last' or names of what you need, or "

@@ -27,7 +27,7 @@ from flexarm.integrate.batch.variations import (
     coordinate_units,
     equal_groups,
 )
-from flexarm.integrate.constants import SAMPLES_AT_ONCE
+from flexarm.integrate.constants import PORTION_MEMORY, SAMPLES_AT_ONCE, SMALL_PORTION
 from flexarm.integrate.method import Method
 from flexarm.integrate.mission.wrenches import record_wrenches
 from flexarm.integrate.results import run_of
@@ -272,32 +272,41 @@ class Runs(Sequence[Run]):
         self._require(*(self._names or ()))
 
     @staticmethod
-    def memory(variations: Variations, keep: Keep) -> int:
-        """Return the memory [bytes] of the arrays of runs."""
+    def memory(variations: Variations, keep: Keep, least_runs: int) -> int:
+        """Return the memory [bytes] of the arrays of runs, and of the states of a portion."""
         rows = 1 if keep == "last" else len(variations.bases[0].times)
-        width = variations.size if isinstance(keep, str) else len(keep)
-        return variations.count * (8 * rows * width + 4 * len(COUNTED) + 4 + 1)
+        numbers = variations.count * variations.size
+        if not isinstance(keep, str):
+            states = Runs.portion(variations, keep, least_runs) * variations.size
+            numbers = variations.count * len(keep) + states
+        samples = DOUBLE.itemsize * rows * numbers
+        return samples + variations.count * (4 * len(COUNTED) + 4 + 1 + variations.base_of.itemsize)
+
+    @staticmethod
+    def portion(variations: Variations, keep: Sequence[str], least_runs: int) -> int:
+        """Return the number of runs whose states are stored until their time histories are.
+
+        The states take a tenth of the memory of the results, or less than a gigabyte if
+        ``least_runs`` are more.
+        """
+        tenth = variations.count * len(keep) // (10 * variations.size)
+        states_of_run = DOUBLE.itemsize * len(variations.bases[0].times) * variations.size
+        few = max(int(PORTION_MEMORY / states_of_run) // SMALL_PORTION, 1) * SMALL_PORTION
+        most = max(tenth // least_runs * least_runs, min(least_runs, few))
+        return min(variations.count, most)
 
     def solve(self, solver: Callable[[slice, RunArrays], None], least_runs: int) -> None:
-        """Fill the arrays by a solver, for all runs at once or in parts of at least `least_runs`.
-
-        Runs are computed in parts if only time histories are stored; the states of a part take a
-        tenth of the memory of the results.
-        """
-        count, samples_per_run, width = self.variations.count, len(self.t), self.variations.size
-        tenth = self.results.samples.nbytes // (10 * DOUBLE.itemsize * samples_per_run * width)
-        portion_size = count if self._names is None else max(tenth // least_runs, 1) * least_runs
-        for first in range(0, count, max(portion_size, 1)):
-            rows = slice(first, min(first + portion_size, count))
-            states = (
-                None
-                if self._names is None
-                else np.empty((rows.stop - first, samples_per_run, width))
-            )
-            part = self.results.part(rows, states)
-            solver(rows, part)
-            if self._names is not None:
-                self.results.samples[rows] = self._curves(self._names, rows, part.samples)
+        """Fill the arrays by a solver, in portions if only time histories are stored."""
+        count, names = self.variations.count, self._names
+        if names is None:
+            solver(slice(0, count), self.results)
+            return
+        size = max(Runs.portion(self.variations, names, least_runs), 1)
+        for first in range(0, count, size):
+            rows = slice(first, min(first + size, count))
+            states = np.empty((rows.stop - first, len(self.t), self.variations.size))
+            solver(rows, self.results.part(rows, states))
+            self.results.samples[rows] = self._curves(names, rows, states)
 
     def __len__(self) -> int:
         """Return the number of runs in the result."""
