@@ -118,11 +118,14 @@ def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
 
 def _tables(plant: Plant) -> str:
     name, linear = plant.name, plant.linear()
+    largest_step = 6.0 / max(
+        plant.task.vibration.largest, 1e-12
+    )  # stable by dop853, however damped
     bounds = [np.append(row, number) for row, number, _ in plant.bounds]
     parts = [
         numbers("static const", "start", plant.start),
         numbers("const", f"{name}_usual", plant.usual),
-        f"static const double largest_step = {plant.largest_step!r};",
+        f"static const double largest_step = {largest_step!r};",
         numbers("static const", "bounds", np.array(bounds).ravel()),
         *(numbers("static const", key, row) for key, row in plant.tables.items()),
         numbers("const", f"{name}_jumps", plant.jumps, size=len(plant.jumps) + 1),

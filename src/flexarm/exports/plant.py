@@ -222,11 +222,6 @@ class Plant:
         return np.concatenate([sizes[list(self.open)], sizes[list(self.open)] * frequency, floors])
 
     @property
-    def largest_step(self) -> float:
-        """Largest step of dop853 that is stable at any damping [s]."""
-        return 6.0 / max(self.task.vibration.largest, 1e-12)
-
-    @property
     def jumps(self) -> Array:
         """Times [s] at which a function of time jumps or an event becomes active."""
         jump_times = jumps([channel for group in self.task.groups for channel in group])

@@ -36,7 +36,6 @@ from flexarm.gradients.events.crossing import (
     HybridTrajectory,
     ended,
     reached,
-    require_like,
 )
 from flexarm.gradients.events.phases import (
     bounds_in,
@@ -50,7 +49,6 @@ from flexarm.gradients.events.phases import (
     refuse_passed,
     refuse_released,
     situated,
-    until_the_end,
 )
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import RateFunctions
@@ -294,7 +292,12 @@ class Differentiable:
                 raise SimulationError(
                     f"v: {fast[0]} must be at rest, since its brake is closed; {JUMPS}"
                 )
-            require_like(parts[0].task if parts else task, task)
+            names = (parts[0].task if parts else task).motion.actuators.state_names
+            if task.motion.actuators.state_names != names:
+                raise SimulationError(
+                    "gradients: an event must not add or remove the integral term of a servo. Give "
+                    "the servo a long integral_time instead."
+                )
             if task.motion.actuators.sampled:
                 raise SimulationError(
                     "gradients: sampled servos are not differentiated, since "
@@ -673,7 +676,9 @@ def differentiable(
     model = build(validated(arm))
     keys = parameter_keys(arm, parameters) if parameters else ()
     equation = equation_of(model, name=formulation)
-    times = until_the_end(model, sample_times(options.t_end, options.dt))
+    times = sample_times(options.t_end, options.dt)
+    ends = [event.at for event in model.arm.events if event.end and event.at]
+    times = times_of(times, 0.0, min([float(times[-1]), *ends]))
     for part in model.links:
         if part.rail_jumps:
             raise SimulationError(

@@ -91,17 +91,6 @@ class Servoed:
             return servo.rate
         return servo.target or Constant[float](kind="constant", value=float(self.row @ q))
 
-    def limited_input(
-        self, u: Expr, q: Expr, v: Expr, target: tuple[Expr, Expr], x: Expr
-    ) -> tuple[Expr, Expr]:
-        """Return the limited sum of input, servo effort and u, and the rate of the state x.
-
-        x is the integral term of the servo, u the input without the servo.
-        """
-        row = constant(self.row)
-        input_, rate = self.raw_input(u, ca.dot(row, q), ca.dot(row, v), target, x)
-        return self.clip(input_), rate
-
     def raw_input(
         self, u: Value, position: Value, speed: Value, target: tuple[Value, Value], x: Value
     ) -> tuple[Value, Value]:
@@ -326,11 +315,12 @@ class Actuators:
                 columns[servo.column] = servo.clip(columns[servo.column] + h[sampled])
                 sampled += 1
                 continue
-            integral = ca.SX(0) if servo.state is None else x[servo.state]
-            without_servo = columns[servo.column]
-            columns[servo.column], rate = servo.limited_input(
-                without_servo, q, v, (r[k], r[count + k]), integral
-            )
+            row, integral = constant(servo.row), 0 if servo.state is None else x[servo.state]
+            total, rate = servo.raw_input(
+                columns[servo.column], ca.dot(row, q), ca.dot(row, v), (r[k], r[count + k]),
+                ca.SX(integral),
+            )  # fmt: skip
+            columns[servo.column] = servo.clip(total)
             rates += [] if servo.state is None else [rate]
         return ca.vertcat(*columns), ca.vertcat(*rates)
 

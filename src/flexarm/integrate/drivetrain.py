@@ -4,7 +4,7 @@ Each element adds a generalised force, dissipated powers [W] by loss channel, an
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
@@ -107,10 +107,6 @@ class Winding:
     def joint(self) -> str:
         """Name of the axis that the motor drives."""
         return self.name.removesuffix(".current")
-
-    def without_inductance(self) -> "Winding":
-        """Return the winding with inductance removed: the current follows the input at once."""
-        return replace(self, motor=self.motor.model_copy(update={"inductance": None}))
 
     def settled(self, u: float, v: Array) -> float:
         """Compute the steady-state current [A] at an input u and rates v, current limit aside."""

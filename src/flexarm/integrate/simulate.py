@@ -62,7 +62,7 @@ from flexarm.linear.equilibrium import Equilibrium
 from flexarm.model import Model, TipRotation, build, start_state
 from flexarm.runs.constants import CUBIC_ERROR, LINE_ERROR, MOST_SAMPLES, SAMPLES_PER_PERIOD
 from flexarm.runs.curves import Curves, curves_of, off_cubics, off_lines, split
-from flexarm.runs.data import Repetition
+from flexarm.runs.data import Repetition, RunPhase
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
 
@@ -422,7 +422,9 @@ class Simulation:
         if hybrid is not None:
             run = replace(of_model(run, self.model), event_records=tuple(hybrid.log))
             if not hybrid.plain:
-                run = replace(run, phases=(hybrid.run_phase(task.equation.model),))
+                model = task.equation.model
+                tip = model.links[-1].tip_body if hybrid.discrete.loaded(self.model) else None
+                run = replace(run, phases=(RunPhase(0, model.prescribed, tip),))
         return run if previous is None else joined(previous, run)
 
     def _finished(self, run: Run) -> Run:

@@ -436,7 +436,10 @@ def gpu_program(
     work_sizes = {called.table: codes[key].work_size for key, called in equations.items()}
     parts = [with_work_size(part, tables, work_sizes) for part in parts]
     loops = _loops(kernel, tuple(names.items()), written if branchless else None)
-    texts = [_in_place(loops), library(MATHEMATICS)]
+    inlined = re.sub(
+        r"^(define .*) nounwind$", r"\1 alwaysinline nounwind", loops, flags=re.MULTILINE
+    )
+    texts = [inlined, library(MATHEMATICS)]
     texts += [
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
@@ -508,11 +511,6 @@ def with_work_size(
         if path.name in tables and path.entry == tables[path.name].last
     ]
     return replace(part, size=max(part.size, *sizes)) if sizes else part
-
-
-def _in_place(text: str) -> str:
-    """Return LLVM code with all functions marked for inlining."""
-    return re.sub(r"^(define .*) nounwind$", r"\1 alwaysinline nounwind", text, flags=re.MULTILINE)
 
 
 def _equations(text: str, entry: str, operations: int) -> str:

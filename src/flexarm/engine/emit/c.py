@@ -55,7 +55,7 @@ def emit_c(stream: Stream, *, chunk: int = PIECE_OPERATIONS) -> "CSource":
     bodies = [_piece(stream, layout, values) for values in layout.pieces]
     bodies += _edges(stream, chunk)
     has_sine = any(operation.op in TURNS for operation in stream.operations)
-    parts = ["#include <math.h>\n", header, *([c_sine("flexarm_sine")] if has_sine else [])]
+    parts = ["#include <math.h>\n", header, *([c_sine()] if has_sine else [])]
     for k, body in enumerate(bodies):
         unused = "".join(f" (void){pointer};" for pointer in _names(stream))
         parts.append(f"static void {name}_{k}({parameters})\n{{\n   {unused}")

@@ -53,8 +53,8 @@ def sincos(width: int, *, libm: bool = True, fused: bool = True) -> str:
     return text if fused else text.replace(" contract ", " ")
 
 
-def c_sine(name: str) -> str:
-    """Return the C99 function that computes sin(x + k pi/2) of an angle x [rad] and an integer k.
+def c_sine() -> str:
+    """Return the C99 function of sin(x + k pi/2), of an angle x [rad] and an integer k.
 
     The operations are those of `sincos` without fused multiply-add, so that both give the same
     bits.
@@ -63,7 +63,7 @@ def c_sine(name: str) -> str:
     return f"""#ifndef FLEXARM_SINE
 #define FLEXARM_SINE
 /* Sine of x [rad] and a number of quarter turns, 0 or 1: by the operations of flexarm itself. */
-static double {name}(double x, int quarter)
+static double flexarm_sine(double x, int quarter)
 {{
     const double marked = x * {2.0 / math.pi!r} + {ROUNDER!r}, n = marked - {ROUNDER!r};
     const double t = x - n * {first!r}, n2 = n * {second!r}, r = t - n2, back = r - t;

@@ -33,7 +33,6 @@ from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import InitialValueProblem
 from flexarm.model import Model
 from flexarm.spatial import Array
 
@@ -243,16 +242,6 @@ def _beyond(
     """
     quantity_value, by_state, _ = trajectory.event_value(sample, event)
     return quantity_value - value, float(by_state @ trajectory.rates_at(sample))
-
-
-def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None:
-    """Raise SimulationError if the servos of two phases have different states."""
-    names, other_names = (task.motion.actuators.state_names for task in (first, other))
-    if names != other_names:
-        raise SimulationError(
-            "gradients: an event must not add or remove the integral term of a servo. Give the "
-            "servo a long integral_time instead."
-        )
 
 
 @dataclass(frozen=True)

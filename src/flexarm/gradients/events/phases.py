@@ -19,7 +19,6 @@ from flexarm.gradients.rates import pushed
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.discrete import DiscreteState, instants
 from flexarm.integrate.mission.event_functions import EventFunction, require_quantities
-from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.system import instant
 from flexarm.model import Model
 from flexarm.spatial import Array, Inertia, Pose
@@ -211,12 +210,6 @@ def value_of(model: Model, event: int) -> float:
     when = _when(model, event)
     low, high = EventFunction.of(model, when.quantity).bounds(when)
     return low if np.isfinite(low) else high
-
-
-def until_the_end(model: Model, times: Array) -> Array:
-    """Return the samples [s] up to the first event that ends the run at a given time."""
-    ends = [event.at for event in model.arm.events if event.end and event.at]
-    return times_of(times, 0.0, min([float(times[-1]), *ends]))
 
 
 def refuse_events(model: Model, end: float) -> None:

@@ -156,12 +156,29 @@ class LaneProblem(InitialValueProblem):
     @cached_property
     def measures(self) -> Measures:
         """Quantities by which integration errors are scaled, lane after lane."""
-        return _spread_measures([lane.measures for lane in self.lanes])
+        lanes, width = [lane.measures for lane in self.lanes], len(self.lanes)
+        first = np.cumsum([0, *(len(m.floor) for m in lanes)])
+        return Measures(
+            np.concatenate([_spread(m.rows, lane, width) for lane, m in enumerate(lanes)]),
+            np.concatenate([_spread(m.rate_rows, lane, width) for lane, m in enumerate(lanes)]),
+            np.concatenate([m.to_modes for m in lanes]),
+            np.concatenate([m.frequencies for m in lanes]),
+            np.concatenate([m.group + start for m, start in zip(lanes, first, strict=False)]),
+            np.concatenate([m.floor for m in lanes]),
+            np.concatenate([m.rate_floor for m in lanes]),
+            np.concatenate([m.pace for m in lanes]),
+            tuple(kind for m in lanes for kind in m.deflects),
+            np.concatenate([m.energy_floor for m in lanes]),
+        )
 
     @cached_property
     def state_limits(self) -> tuple[StateLimit, ...]:
         """Quantities whose bounds end a run, lane after lane."""
-        return _spread_limits([lane.state_limits for lane in self.lanes])
+        return tuple(
+            replace(limit, row=_spread(limit.row, lane, len(self.lanes)))
+            for lane, problem in enumerate(self.lanes)
+            for limit in problem.state_limits
+        )
 
     @property
     def state(self) -> Array:
@@ -180,16 +197,12 @@ def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
     Returned is None if the motions need separate functions: their operations differ, or an arm has
     a free base or spherical joint, a control law, a servo or a contact.
     """
+    for task in tasks:
+        model, motion = task.equation.model, task.motion
+        if motion.law is not None or motion.actuators.key or model.attitudes or model.arm.contacts:
+            return None
     members = [task.motion.compiled() for task in tasks]
-    if any(_needs_own_steps(task) for task in tasks):
-        return None
     return abreast([member for member in members if isinstance(member, BoundKernel)])
-
-
-def _needs_own_steps(task: InitialValueProblem) -> bool:
-    model = task.equation.model
-    has_actuators = task.motion.law is not None or bool(task.motion.actuators.key)
-    return has_actuators or bool(model.attitudes or model.arm.contacts)
 
 
 def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> IntegratorState | None:
@@ -226,33 +239,6 @@ def _spread(rows: Array, lane: int, width: int) -> Array:
     wide = np.zeros((*rows.shape, width))
     wide[..., lane] = rows
     return wide.reshape(*rows.shape[:-1], -1)
-
-
-def _spread_measures(lanes: Sequence[Measures]) -> Measures:
-    width = len(lanes)
-    groups = [len(measures.floor) for measures in lanes]
-    first = np.concatenate([[0], np.cumsum(groups)[:-1]])
-    return Measures(
-        np.concatenate([_spread(m.rows, lane, width) for lane, m in enumerate(lanes)]),
-        np.concatenate([_spread(m.rate_rows, lane, width) for lane, m in enumerate(lanes)]),
-        np.concatenate([m.to_modes for m in lanes]),
-        np.concatenate([m.frequencies for m in lanes]),
-        np.concatenate([m.group + start for m, start in zip(lanes, first, strict=True)]),
-        np.concatenate([m.floor for m in lanes]),
-        np.concatenate([m.rate_floor for m in lanes]),
-        np.concatenate([m.pace for m in lanes]),
-        tuple(kind for m in lanes for kind in m.deflects),
-        np.concatenate([m.energy_floor for m in lanes]),
-    )
-
-
-def _spread_limits(lanes: Sequence[Sequence[StateLimit]]) -> tuple[StateLimit, ...]:
-    width = len(lanes)
-    return tuple(
-        replace(limit, row=_spread(limit.row, lane, width))
-        for lane, state_limits in enumerate(lanes)
-        for limit in state_limits
-    )
 
 
 class RunBlock:

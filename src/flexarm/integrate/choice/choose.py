@@ -10,8 +10,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Elements
-from flexarm.engine.cache import Cache, cache_folder
-from flexarm.engine.functions import PACKAGE, source_version
+from flexarm.engine.functions import keep_note, noted
 from flexarm.errors import LongRun, SimulationError
 from flexarm.integrate.constants import (
     BUILDING_TIME,
@@ -120,11 +119,11 @@ def choose(
         rivals, stages = (RODAS4, ETD4, DOP853), STIFF_TRIAL_STAGES
     if task.motion.actuators.states:
         rivals = tuple(method for method in rivals if method.carries_states)
-    cache, key = Cache(cache_folder()), _race_key(task, rtol, period)
-    stored = cache.get(key)
+    key = _race_key(task, rtol, period)
+    stored = noted(key)
     if stored is None:
-        stored = json.dumps(_run_trials(task, rivals, stages, rtol, period)).encode()
-        cache.put(key, stored)
+        stored = json.dumps(_run_trials(task, rivals, stages, rtol, period))
+        keep_note(key, stored)
     best, comparison = json.loads(stored)
     return METHODS[best], f"{modes}; {comparison}"
 
@@ -135,7 +134,7 @@ def _race_key(task: InitialValueProblem, rtol: float, period: float | None) -> s
     law = "" if motion.law is None else motion.law.serialize()
     load = equation.model.links[-1].tip_body  # its machine code may be of any
     pieces = [[(channel.name, channel.pieces) for channel in group] for group in task.groups]
-    data = ("race", source_version(PACKAGE), fingerprint(equation.model), load, equation.name,
+    data = ("race", fingerprint(equation.model), load, equation.name,
             equation.options(), equation.reference_attitude, law, motion.actuators.key, pieces,
             task.times[[0, -1]], task.state, task.efforts, task.bounds, task.start.memory,
             task.start.ranges,
@@ -151,9 +150,14 @@ def _run_trials(
     rtol: float,
     period: float | None,
 ) -> tuple[str, str]:
-    """Return the method with least work in trial runs, and a text with the ratios of work."""
+    """Return the method with least work in trial runs, and a text with the ratios of work.
+
+    Trials last a few vibration periods, at most a tenth of the run.
+    """
     pilots = [TrialRun(task, method, rtol, period) for method in rivals]
-    costs, duration = race(pilots, trial_duration(task), stages)
+    whole = float(task.times[-1] - task.times[0])
+    vibrations = TRIAL_PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
+    costs, duration = race(pilots, float(min(whole / 10, max(vibrations, whole / 50))), stages)
     best = min(costs, key=lambda name: costs[name])
     lowest = max(costs[best], 1.0)
     ratios = {name: costs[name] / lowest for name in costs if name != best}
@@ -239,13 +243,6 @@ def race(
         if len(pilots) <= 1:
             break
     return costs, fraction * duration
-
-
-def trial_duration(task: InitialValueProblem) -> float:
-    """Return the duration of trial runs [s]: a few vibration periods, at most 1/10 of the run."""
-    duration = float(task.times[-1] - task.times[0])
-    vibrations = TRIAL_PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
-    return float(min(duration / 10, max(vibrations, duration / 50)))
 
 
 class TrialRun:

@@ -79,7 +79,12 @@ def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refine
         reduction = (ERROR_MARGIN * error / rtol) ** power if np.isfinite(error) else 2.0
         ratio = float(np.clip(reduction, 2.0, 16.0))
     else:
-        solution = replace(solution, ending=_with_error_note(solution.ending, error, rtol))
+        if solution.ending.status == "finished" and error > rtol:
+            reason = (
+                f"equal steps did not reach the tolerance. Their error is about {error:.2g}, the "
+                f"tolerance {rtol:.2g}. Try method 'auto'."
+            )
+            solution = replace(solution, ending=Ending("finished", reason))
     return replace(solution, seconds=seconds)
 
 
@@ -92,17 +97,6 @@ def is_smooth(task: InitialValueProblem) -> bool:
     model = task.equation.model
     corners = coulomb_frictions(model) or bumps(model) or has_tables(model)
     return not (corners or task.motion.actuators.servos)
-
-
-def _with_error_note(ending: Ending, error: float, rtol: float) -> Ending:
-    """Return the ending of a run; the reason says so if the error exceeds the tolerance."""
-    if ending.status != "finished" or error <= rtol:
-        return ending
-    return Ending(
-        "finished",
-        f"equal steps did not reach the tolerance. Their error is about {error:.2g}, the "
-        f"tolerance {rtol:.2g}. Try method 'auto'.",
-    )
 
 
 def _error(

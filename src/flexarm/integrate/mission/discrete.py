@@ -266,7 +266,13 @@ class DiscreteState:
         """Return the model with this discrete state's servo settings."""
         if not self.servos:
             return model
-        return replace(model, links=tuple(self._servoed(part, model) for part in model.links))
+        links = [
+            replace(part, axes=tuple(self._with_servo(axis, model) for axis in part.axes))
+            if any(axis.name in self.servos for axis in part.axes)
+            else part
+            for part in model.links
+        ]
+        return replace(model, links=tuple(links))
 
     def servo_changes(self, name: str, model: Model) -> dict[str, Any]:
         """Return the servo settings of a joint that events have changed, by model-file key."""
@@ -278,10 +284,6 @@ class DiscreteState:
             }
             settings = {key: settings[key] for key in settings if key in unaffected} | changes
         return settings
-
-    def _servoed(self, part: Any, model: Model) -> Any:
-        axes = tuple(self._with_servo(axis, model) for axis in part.axes)
-        return part if axes == part.axes else replace(part, axes=axes)
 
     def _with_servo(self, axis: Axis, model: Model) -> Axis:
         if axis.name not in self.servos:

@@ -35,7 +35,7 @@ from flexarm.integrate.system import IMPULSES, WORKS, instant
 from flexarm.integrate.task import InitialValueProblem, State, prepare
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.model import Model
-from flexarm.runs.data import EventRecord, PendingEvent, RunData, RunPhase
+from flexarm.runs.data import EventRecord, PendingEvent, RunData
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
 
@@ -114,11 +114,6 @@ class HybridSimulation:
             brake_sets.add(braked)
         dry = sum(bool(holder.frictions) for holder in self._holders.values())
         return len(brake_sets) + len(locked) - 2 + extra + dry
-
-    def run_phase(self, model: Model) -> RunPhase:
-        """Return the current phase's record: coordinates held, and the body at the tip."""
-        tip = model.links[-1].tip_body if self.discrete.loaded(self.model) else None
-        return RunPhase(0, model.prescribed, tip)
 
     def _slip_elements(self) -> list[StickSlip]:
         """Return the elements that can slip: brakes and dry friction of unlocked joints."""

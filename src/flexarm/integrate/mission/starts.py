@@ -304,7 +304,10 @@ def _force_function(
     servo_inputs = actuators.inputs(
         ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(actuators.states, 1), ca.SX()
     )[0]
-    steady_windings = [output.without_inductance() for output in windings(model)]
+    steady_windings = [  # the current follows the input at once
+        replace(winding, motor=winding.motor.model_copy(update={"inductance": None}))
+        for winding in windings(model)
+    ]
     empty = ca.SX(0, 1)
     effective_inputs = Actuators(windings=tuple(steady_windings)).shares(
         model, servo_inputs, q, ca.SX(ca.DM(v)), empty, empty, empty

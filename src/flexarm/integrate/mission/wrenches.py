@@ -119,7 +119,11 @@ def record_wrenches(run: Run, acting: Sequence[Acting]) -> Run:
     tables = dict(_tables(run, acting))
     for name, own_wrenches in _wrenches_by_body(arm):
         tabled = [
-            x if place + k not in tables else _with_table(x, tables[place + k])
+            x
+            if place + k not in tables
+            else Wrench(
+                at=x.at, frame=x.frame, force=x.force, torque=x.torque, factor=tables[place + k]
+            )
             for k, x in enumerate(own_wrenches)
         ]
         wrenches_of[name], place = tuple(tabled), place + len(own_wrenches)
@@ -140,11 +144,6 @@ def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str,
         times = run.t[finite].tolist()
         for k, row in enumerate(values[:, finite].tolist()):
             yield wrench.first + k, {"kind": "table", "times": times, "values": row}
-
-
-def _with_table(unit: Wrench, factor: dict[str, Any]) -> Wrench:
-    fields = {name: getattr(unit, name) for name in ("at", "frame", "force", "torque")}
-    return Wrench.model_validate(fields | {"factor": factor})
 
 
 def _wrenches_by_body(arm: Arm) -> list[tuple[str, tuple[Wrench, ...]]]:
