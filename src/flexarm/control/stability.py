@@ -275,23 +275,21 @@ def closed_loop_eigenvalues(
     require_count("every", every, 1)
     n = run.model.size
     dry, slope_of_run = DryFriction(friction, friction_speed), DryFriction("tangent")
-    equation = formulation(DEFAULT, run.model)
     left = np.delete(np.arange(n), run.model.prescribed)
     open_ = np.ix_(left, left)
-    motion = MotionFunctions(equation, law)
-    tangent = motion.tangent()
+    motion = MotionFunctions(formulation(DEFAULT, run.model), law)
     wrenches = np.zeros(len(wrench_list(run.model)))
     rows: list[Complex] = []
     states = zip(run.t, run.q, run.v, run.reference_attitudes, strict=True)
     for t, q, v, reference_attitude in itertools.islice(states, 0, None, every):
         with_reference = (reference_attitude,) if run.model.attitudes else ()
         prescribed = prescribed_accelerations(run.model, float(t))
-        by_q, by_v = tangent.call(np.array([t]), q, v, wrenches, prescribed, *with_reference)[:2]
-        by_v = by_v.reshape(n, n)
+        now = np.array([t]), q, v, wrenches
+        a = motion.compiled().call(*now, prescribed, *with_reference)[0]
+        slopes = motion.slopes().call(*now, a, *with_reference)[:3]  # of forces: by q, v and a
+        by_q, by_v, M = (matrix.reshape(n, n).T[open_] for matrix in slopes)
         excess = slope_of_run.damping(run.model, v) - dry.damping(run.model, v)
-        if np.any(excess[open_]):
-            by_v[open_] += np.linalg.solve(equation.mass_matrix(q)[open_], excess[open_])
-        slope = np.hstack([by_q.reshape(n, n)[open_], by_v[open_]])
+        slope = -np.linalg.solve(M, np.hstack([by_q, by_v - excess[open_]]))
         count = len(left)
         values = _eigenvalues(np.vstack([np.eye(count, 2 * count, count), slope]))
         rows.append(_matched(rows[-1], values) if rows else np.sort_complex(values))

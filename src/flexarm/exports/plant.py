@@ -274,7 +274,8 @@ class Plant:
         """
         t, since, x, u, d, q, v = self._symbols()
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
-        motion, held = self.task.motion.trace(), d.numel() - len(self.switches.sampled)
+        motion = self.task.motion.trace(self.task.equation.formulation)
+        held = d.numel() - len(self.switches.sampled)
         values = [self._channels(group, t, since) for group in groups]
         arguments = {
             "t": t, "q": q, "v": v, "u": values[0][:, 0] + u, "w": values[1][:, 0],

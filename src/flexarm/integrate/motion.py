@@ -35,17 +35,13 @@ class MotionFunctions:
         """Whether the equations depend on time explicitly, by a law or by an orbit's rotation."""
         return self.ruled or bool(self.actuators.impulses and self.equation.model.orbit)
 
-    def trace(self, formulation: Formulation | None = None) -> ca.Function:
+    def trace(self, formulation: Formulation, *, accelerated: bool = False) -> ca.Function:
         """Return the CasADi function of accelerations and powers, see `motion_of`."""
-        return self._of(formulation or self.equation.formulation)
+        return motion_of(formulation, self.law, self._acting(formulation), accelerated=accelerated)
 
     def compiled(self) -> Compiled:
         """Return the compiled function of accelerations and powers."""
         return self._compile("motion", self.trace, "fast")
-
-    def tangent(self) -> Compiled:
-        """Return compiled derivatives of accelerations and powers by coordinates and rates."""
-        return self._compile("tangent", lambda f: _tangent(self.trace(f)), "quick")
 
     def slopes(self, level: Level = "quick") -> Compiled:
         """Return compiled derivatives of inverse-dynamics force and powers by q, v and a.
@@ -54,20 +50,13 @@ class MotionFunctions:
         mass matrix.  Derivatives of the force are stored by columns, the order in which systems are
         solved.
         """
-
-        def make(formulation: Formulation) -> ca.Function:
-            return _slopes(self._of(formulation, accelerated=True))
-
-        return self._compile("slopes", make, level)
+        return self._compile("slopes", lambda f: _slopes(self.trace(f, accelerated=True)), level)
 
     def matrices(self) -> Compiled:
         """Return compiled mass, stiffness and damping matrices, servo gains included."""
         if not self.actuators.servos:
             return self.equation.compiled("matrices")
         return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
-
-    def _of(self, formulation: Formulation, *, accelerated: bool = False) -> ca.Function:
-        return motion_of(formulation, self.law, self._acting(formulation), accelerated=accelerated)
 
     @cached_property
     def _own(self) -> dict[str, Callable[[Model], Any]]:
@@ -107,15 +96,6 @@ class InterpretedMotion(MotionFunctions):
         if (name, level) not in self.kept:
             self.kept[name, level] = Interpreted(make(self.equation.formulation))
         return self.kept[name, level]
-
-
-def _tangent(motion: ca.Function) -> ca.Function:
-    symbols = motion.sx_in()
-    a, power = motion.call(symbols, True, False)[:2]
-    q, v = (symbols[motion.index_in(name)] for name in ("q", "v"))
-    results = [ca.densify(ca.jacobian(of, by)) for of in (a, power) for by in (q, v)]
-    names = ["by_q", "by_v", "power_by_q", "power_by_v"]
-    return ca.Function("tangent", symbols, results, motion.name_in(), names)
 
 
 def _slopes(motion: ca.Function) -> ca.Function:

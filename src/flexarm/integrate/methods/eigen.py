@@ -22,8 +22,7 @@ def cholesky(n: int, a: Array) -> int:
     for j in range(n):
         row = a[j * n :]
         for k in range(j):
-            factor = a[k * n + j]
-            add(n - j, -factor, a[k * n + j :], row[j:])
+            add(n - j, -a[k * n + j], a[k * n + j :], row[j:])
         diagonal = row[j]
         if not diagonal > 0.0:
             return 1
@@ -62,8 +61,7 @@ def _substitute(n: int, upper: Array, a: Array, half: int) -> None:
         row = a[i * n :]
         first = half * i
         for k in range(i):
-            factor = upper[k * n + i]
-            add(n - first, -factor, a[k * n + first :], row[first:])
+            add(n - first, -upper[k * n + i], a[k * n + first :], row[first:])
         factor = 1.0 / upper[i * n + i]
         for r in range(first, n):
             row[r] *= factor
@@ -145,11 +143,9 @@ def _reflected_rows(n: int, a: Array, q: Array, sums: Array) -> None:
         factor = a[(k + 1) * n + k]
         clear(n - (k + 1), sums[k + 1 :])
         for j in range(k + 1, n):
-            x = vector[j]
-            add(n - (k + 1), x, q[j * n + k + 1 :], sums[k + 1 :])
+            add(n - (k + 1), vector[j], q[j * n + k + 1 :], sums[k + 1 :])
         for j in range(k + 1, n):
-            x = factor * vector[j]
-            add(n - (k + 1), -x, sums[k + 1 :], q[j * n + k + 1 :])
+            add(n - (k + 1), -factor * vector[j], sums[k + 1 :], q[j * n + k + 1 :])
     transpose(n, q)
 
 

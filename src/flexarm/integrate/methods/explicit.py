@@ -117,8 +117,7 @@ class Tableau:
 @kernel
 def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
     """Compute the state's rates at stage i of a step of length h from time t and state y."""
-    width = m.stages + 1 + m.extra
-    weighted_sum(i, m.size, m.k, m.a[i * width :], m.trial)
+    weighted_sum(i, m.size, m.k, m.a[i * (m.stages + 1 + m.extra) :], m.trial)
     for r in range(m.size):
         m.trial[r] = y[r] + h * m.trial[r]
     rates(m.system, t + m.c[i] * h, m.trial, m.k[i * m.size :])

@@ -122,16 +122,14 @@ def _modes_from_rotation(
         row = modes[i * n :]
         copy(n, inverse[i * n :], row)
         for j in range(i + 1, n):
-            factor = upper[i * n + j]
-            add(n, -factor, modes[j * n :], row)
+            add(n, -upper[i * n + j], modes[j * n :], row)
         factor = 1.0 / upper[i * n + i]
         for r in range(n):
             row[r] *= factor
     for i in range(n - 1, -1, -1):
         clear(n, scratch)
         for j in range(i + 1):
-            factor = upper[j * n + i]
-            add(n, factor, inverse[j * n :], scratch)
+            add(n, upper[j * n + i], inverse[j * n :], scratch)
         copy(n, scratch, inverse[i * n :])
     transpose(n, modes)
 

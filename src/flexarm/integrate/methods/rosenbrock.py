@@ -178,8 +178,7 @@ def rosenbrock_step(m: RosenbrockState) -> int:
         else:
             rates(m.system, m.t + m.alpha[i] * m.h, m.trial, m.rhs)
         for j in range(i):
-            weight = m.c[i * STAGES + j] / m.h
-            add(size, weight, m.stages[j * size :], m.rhs)
+            add(size, m.c[i * STAGES + j] / m.h, m.stages[j * size :], m.rhs)
         add(size, m.d[i] * m.h, m.drift, m.rhs)
         solve_stage(m, m.stages[i * size :])
     last = m.stages[(STAGES - 1) * size :]
