@@ -100,7 +100,6 @@ def _generic_body(m: int) -> AccelerationEnergy:
         beta=tuple(symbols("beta", 3, 3) for _ in range(m)),
         sc=symbols("sc", m, m),
         c=symbols("c", 3, m),
-        h=none,
         s=none,
         t=none,
         w=ca.SX(m, 1),

@@ -34,11 +34,13 @@ from flexarm.mechanics.sections import (
     SectionMotion,
     Terms,
     attach,
+    no_terms,
     own_values,
     picked,
     rigid_terms,
     selection,
-    turning_terms,
+    still_motion,
+    with_rotor,
 )
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -243,14 +245,8 @@ class Walk:
 
     def rotor(self, rotor: Rotor, carrier: int) -> InfluenceBody:
         """Return a rotor on the previous tip as a body that one coordinate spins."""
-        axis = ca.SX(3, 1) if rotor.axis is None else ca.SX(constant(rotor.axis))
-        speed = rotor.ratio * self.v[rotor.coordinate] + ca.dot(axis, self.omega)
-        torque = ca.cross(self.omega, axis) * (rotor.inertia * speed)
-        momentum = rotor.ratio * rotor.inertia * axis
-        spin_inertia = rotor.ratio**2 * rotor.inertia
-        terms = turning_terms(
-            rotor.inertia * axis @ axis.T, momentum, ca.SX(spin_inertia), torque, ca.SX(1, 1)
-        )
+        speed, still = self.v[rotor.coordinate], still_motion()
+        terms = with_rotor(no_terms(ca.SX(0, 1)), rotor, still, speed, self.omega)
         return self.body(terms, (rotor.coordinate,), carrier)
 
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:

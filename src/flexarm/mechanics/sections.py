@@ -5,12 +5,12 @@ column, so that recursions treat all links alike.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
-from flexarm.model import LinkModel
+from flexarm.model import LinkModel, Rotor
 from flexarm.spatial import Array, Expr, Inertia, Scalar, cayley, constant
 
 
@@ -145,6 +145,13 @@ class SectionMotion:
     speed_bias: Expr
 
 
+def still_motion() -> SectionMotion:
+    """Return the motion of a section at the root of a link without coordinates."""
+    none = ca.SX(3, 1)
+    local = Local(none, ca.SX.eye(3), ca.SX(3, 0), ca.SX(3, 0))
+    return SectionMotion(local, none, none, none, none)
+
+
 def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
     """Return the inertia terms of a rigid body fixed in L, independent of k link coordinates."""
     first, second = constant(body.first), constant(body.second)
@@ -203,6 +210,54 @@ def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> T
     return add(
         terms, Terms(body.mass, moment, whole, angular, linear, modal, torque, force, effort)
     )
+
+
+def widened(terms: Terms, count: int) -> Terms:
+    """Return a link's inertia terms with zeros added for coordinates that do not move the link."""
+    columns, new = type(terms.effort)(3, count), type(terms.effort)
+    return replace(
+        terms,
+        angular=ca.horzcat(terms.angular, columns),
+        linear=ca.horzcat(terms.linear, columns),
+        modal=ca.diagcat(terms.modal, new(count, count)),
+        effort=ca.vertcat(terms.effort, new(count, 1)),
+    )
+
+
+def with_rotor(
+    terms: Terms, rotor: Rotor, motion: SectionMotion, speed: Expr, omega: Expr
+) -> Terms:
+    """Return a link's inertia terms with a rotor on a section added, whose angle comes last.
+
+    Parameters
+    ----------
+    terms
+        Terms whose first coordinates are those of the section's columns.
+    rotor, motion, speed
+        The rotor, the motion of the section that carries it, the rate of the rotor's coordinate.
+    omega
+        Angular velocity of L, in L, (3,).
+    """
+    J, n, A = rotor.inertia, rotor.ratio, motion.local.angular
+    total, m = widened(terms, 1), A.shape[1]
+    total.modal[-1, -1] += n**2 * J
+    if rotor.axis is None:  # its spin does not act on its carrier
+        return total
+    axis = motion.local.rotation @ constant(rotor.axis)
+    carried = Inertia(0.0, np.zeros(3), J * np.outer(rotor.axis, rotor.axis))
+    rates = type(omega)(m, 1)
+    carrier = widened(attach(no_terms(rates), carried, motion, omega), total.modal.shape[0] - m)
+    total = add(total, carrier)
+    total.angular[:, -1] += n * J * axis
+    pushed = n * J * speed * ca.cross(omega + motion.spin, axis)
+    if m:
+        coupling = n * J * (A.T @ axis)
+        total.modal[:m, -1] += coupling
+        total.modal[-1, :m] += coupling.T
+        total.effort[:m] += A.T @ pushed
+    turned = ca.cross(omega, motion.spin) + motion.spin_bias
+    total.effort[-1] += n * J * ca.dot(axis, turned)
+    return replace(total, torque=total.torque + pushed)
 
 
 def add(a: Terms, b: Terms) -> Terms:

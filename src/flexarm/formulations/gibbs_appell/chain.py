@@ -33,13 +33,15 @@ from flexarm.mechanics.sections import (
     SectionMotion,
     Terms,
     attach,
-    no_terms,
     own_values,
     picked,
     rigid_terms,
+    still_motion,
+    widened,
+    with_rotor,
 )
-from flexarm.model import LinkModel, Model, Rotor
-from flexarm.spatial import Array, Expr, Inertia, Scalar, axial_vectors, constant
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import NO_INERTIA, Array, Expr, Inertia, Scalar, axial_vectors, constant
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,8 @@ class AccelerationEnergy:
     beta: tuple[Expr, ...]  # ``beta_ij``, (3, 3) each (eq. 33)
     sc: Expr  # ``sc_ijk``, (m, m) (eq. 37)
     c: Expr  # ``sum_k delta'_ik c_ijk``, (3, m) (eqs. 44, 102)
-    # Not in the paper, whose points move linearly with the amplitudes: angular momentum of sections
-    # and rotors relative to the link, (3,); force (3,), torque (3,) and efforts (m,) that are
-    # quadratic in the rates.
-    h: Expr
+    # Not in the paper, whose points move linearly with the amplitudes: force (3,), torque (3,) and
+    # efforts (m,) that are quadratic in the rates.
     s: Expr
     t: Expr
     w: Expr
@@ -158,7 +158,6 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Accel
         beta=beta,
         sc=k.sc,
         c=ca.reshape(k.c_jk @ rate, 3, m),  # (eq. 102)
-        h=ca.SX(3, 1),
         s=ca.SX(3, 1),
         t=ca.SX(3, 1),
         w=ca.SX(m, 1),
@@ -170,19 +169,8 @@ def nothing(m: int) -> AccelerationEnergy:
     vector, matrix, columns = ca.SX(3, 1), ca.SX(3, 3), ca.SX(3, m)
     return AccelerationEnergy(
         M=ca.SX(0), B2=matrix, B3=matrix, B8=matrix, B9=matrix, eps=columns, alpha=columns,
-        beta=tuple(matrix for _ in range(m)), sc=ca.SX(m, m), c=columns, h=vector, s=vector,
+        beta=tuple(matrix for _ in range(m)), sc=ca.SX(m, m), c=columns, s=vector,
         t=vector, w=ca.SX(m, 1),
-    )  # fmt: skip
-
-
-def widened(body: AccelerationEnergy, added: int) -> AccelerationEnergy:
-    """Return an acceleration energy with zeros added for variables that do not move the link."""
-    if not added:
-        return body
-    eps, alpha, c = (ca.horzcat(x, ca.SX(3, added)) for x in (body.eps, body.alpha, body.c))
-    return replace(
-        body, eps=eps, alpha=alpha, c=c, beta=(*body.beta, *[ca.SX(3, 3)] * added),
-        sc=ca.diagcat(body.sc, ca.SX(added, added)), w=ca.vertcat(body.w, ca.SX(added, 1)),
     )  # fmt: skip
 
 
@@ -203,61 +191,10 @@ def shifted(body: AccelerationEnergy, offset: Expr) -> AccelerationEnergy:
     )
 
 
-def link_body(
-    model: Model, part: LinkModel, q: Expr, v: Expr, tip: SectionMotion
-) -> AccelerationEnergy:
-    """Return the inertia terms of a link and its tip body about the origin of its root frame.
-
-    ``tip`` describes the motion of the link's flexible tip.
-    """
-    omega = ca.SX.sym("omega", 3)
-    terms = body_of(model, part).terms(q, v, omega)
-    if part.tip_body.weighs:
-        terms = attach(terms, part.tip_body, tip, omega)
-    return of_terms(terms, own_values(part, v), omega)
-
-
 def rigid(fixed: Inertia, m: int) -> AccelerationEnergy:
     """Return the inertia terms of a rigid body fixed in the link's frame (eqs. 25 and 42)."""
     omega = ca.SX.sym("omega", 3)
     return of_terms(rigid_terms(fixed, omega, m), ca.SX(m, 1), omega)
-
-
-def rotor_body(rotor: Rotor, motion: SectionMotion, rate: Expr, speed: Expr) -> AccelerationEnergy:
-    """Return the inertia terms of a rotor at a link's tip, whose angle is the last variable.
-
-    Parameters
-    ----------
-    rotor, motion
-        The rotor, and the motion of the tip that carries it.
-    rate, speed
-        Rates of the link's own m variables, (m,), and of the rotor's coordinate.
-    """
-    m = rate.shape[0]
-    J, n = rotor.inertia, rotor.ratio
-    rotor_energy = nothing(m + 1)
-    sc, alpha, c, w = ca.SX(m + 1, m + 1), ca.SX(3, m + 1), ca.SX(3, m + 1), ca.SX(m + 1, 1)
-    sc[m, m] = n**2 * J
-    if rotor.axis is None:  # its spin does not act on its carrier
-        return replace(rotor_energy, sc=sc)
-    inertia = Inertia(0.0, np.zeros(3), J * np.outer(rotor.axis, rotor.axis))
-    axis, A = motion.local.rotation @ constant(rotor.axis), motion.local.angular
-    axis_rate = tilde(motion.spin) @ axis
-    momentum = n * J * speed
-    alpha[:, m] = n * J * axis
-    if m:
-        coupling = n * J * (axis.T @ A)
-        sc[m, :m], sc[:m, m] = coupling, coupling.T
-        c[:, :m] = -momentum / 2 * (tilde(axis) @ A)
-        w[:m] = momentum * (A.T @ axis_rate)
-    c[:, m] = -n * J / 2 * axis_rate
-    w[m] = n * J * ca.dot(axis, motion.spin_bias)
-    rotor_energy = replace(
-        rotor_energy, sc=sc, alpha=alpha, c=c, w=w, h=momentum * axis, t=momentum * axis_rate
-    )
-    omega = ca.SX.sym("omega", 3)
-    carrier_energy = of_terms(attach(no_terms(rate), inertia, motion, omega), rate, omega)
-    return rotor_energy + widened(carrier_energy, 1)
 
 
 def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
@@ -278,7 +215,7 @@ def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
     return AccelerationEnergy(
         M=terms.mass, B2=tilde(terms.linear @ rate), B3=tilde(terms.first), B8=0.5 * B8,
         B9=terms.second, eps=terms.linear, alpha=terms.angular, beta=tuple(curvatures),
-        sc=terms.modal, c=-0.5 * c.T, h=ca.SX(3, 1), s=s, t=t, w=w,
+        sc=terms.modal, c=-0.5 * c.T, s=s, t=t, w=w,
     )  # fmt: skip
 
 
@@ -311,22 +248,33 @@ class ChainLink:
 
 def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
     """Return the chain links of any arm, base first, with all attached bodies."""
-    parts = model.links
     links = [_mover(model, q, v)] if model.base_moves else []
-    base_motion = SectionMotion(_identity_frame(), *[ca.SX(3, 1) for _ in range(4)])
-    base = rigid(model.base_body, 0) if model.base_moves else nothing(0)
-    links.append(_carry(None, base_motion, base, _next_link(parts, -1), q, v))
-    for i, part in enumerate(parts):
-        tip = body_of(model, part).tip_motion(q, v)
-        body = link_body(model, part, q, v, tip)
-        links.append(_carry(part, tip, body, _next_link(parts, i), q, v))
+    for index, part in enumerate([None, *model.links], -1):
+        outer, omega = _next_link(model.links, index), ca.SX.sym("omega", 3)
+        if part is None:
+            tip = still_motion()
+            fixed = model.base_body if model.base_moves else NO_INERTIA
+            rates: Expr = ca.SX(0, 1)
+            terms = rigid_terms(fixed, omega, 0)
+        else:
+            body = body_of(model, part)
+            tip, terms, rates = body.tip_motion(q, v), body.terms(q, v, omega), own_values(part, v)
+            if part.tip_body.weighs:
+                terms = attach(terms, part.tip_body, tip, omega)
+        joints = _deflecting(outer)
+        terms = widened(terms, len(joints))
+        rates = ca.vertcat(rates, picked(v, joints))
+        if outer is not None and outer.rotor is not None:
+            speed = v[outer.rotor.coordinate]
+            terms = with_rotor(terms, outer.rotor, tip, speed, omega)
+            rates = ca.vertcat(rates, speed)
+        links.append(_carry(part, tip, of_terms(terms, rates, omega), outer, q, v))
     return links
 
 
 def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[ChainLink]:
     """Return the chain links of an arm that the paper covers, by the paper's kinematics."""
-    base_motion = SectionMotion(_identity_frame(), *[ca.SX(3, 1) for _ in range(4)])
-    links = [_carry(None, base_motion, nothing(0), _next_link(model.links, -1), q, v)]
+    links = [_carry(None, still_motion(), nothing(0), _next_link(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
         delta, rate = own_values(part, q), own_values(part, v)
         body = rigid(part.root_body, rate.shape[0])
@@ -388,25 +336,18 @@ def _carry(
     r_v = tip.speed_bias + tilde(tip.spin_bias) @ e + tilde(spin) @ (tilde(spin) @ e)
     r_d = tip.speed + tilde(spin) @ e
     theta_d, theta_v = spin, tip.spin_bias
-    if outer is not None and outer.carried_by and not outer.motion.hinge:
-        m = len(outer.carried_by)
+    if outer is not None and (joints := _deflecting(outer)):
         spin_columns, displacement_columns, spin_bias, move_bias = _joint_columns(outer, E, q, v)
-        rates = picked(v, outer.carried_by)
-        variables += outer.carried_by
-        body, r_f, theta_f = (
-            widened(body, m), ca.horzcat(r_f, displacement_columns),
-            ca.horzcat(theta_f, spin_columns),
-        )  # fmt: skip
+        rates = picked(v, joints)
+        variables += joints
+        r_f, theta_f = ca.horzcat(r_f, displacement_columns), ca.horzcat(theta_f, spin_columns)
         r_v = r_v + 2 * tilde(spin) @ (displacement_columns @ rates) + move_bias
         r_d = r_d + displacement_columns @ rates
         theta_v = theta_v + tilde(spin) @ (spin_columns @ rates) + spin_bias
         theta_d = theta_d + spin_columns @ rates
     if outer is not None and outer.rotor is not None:
-        k = outer.rotor.coordinate
-        rates, motion = picked(v, tuple(variables)), _widened_motion(tip, len(variables))
-        body = widened(body, 1) + rotor_body(outer.rotor, motion, rates, v[k])
-        variables.append(k)
-        r_f, theta_f = _padded(r_f), _padded(theta_f)
+        variables.append(outer.rotor.coordinate)
+        r_f, theta_f = (ca.horzcat(columns, ca.SX(3, 1)) for columns in (r_f, theta_f))
     if lever is not None:
         body = shifted(body, lever)
     place = tip.local.position if lever is None else lever + tip.local.position
@@ -487,22 +428,10 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
     )  # fmt: skip
 
 
-def _widened_motion(tip: SectionMotion, m: int) -> SectionMotion:
-    """Return a tip's motion with zero columns added for further variables."""
-    local = tip.local
-    added = m - local.linear.shape[1]
-    linear, angular = (ca.horzcat(x, ca.SX(3, added)) for x in (local.linear, local.angular))
-    wide_frame = Local(local.position, local.rotation, linear, angular)
-    return SectionMotion(wide_frame, tip.spin, tip.speed, tip.spin_bias, tip.speed_bias)
-
-
-def _identity_frame() -> Local:
-    return Local(ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 0), ca.SX(3, 0))
+def _deflecting(outer: LinkModel | None) -> tuple[int, ...]:
+    """Return the coordinates of the next joint that are deflection variables of the link before."""
+    return () if outer is None or outer.motion.hinge else outer.carried_by
 
 
 def _next_link(parts: tuple[LinkModel, ...], i: int) -> LinkModel | None:
     return parts[i + 1] if i + 1 < len(parts) else None
-
-
-def _padded(columns: Expr) -> Expr:
-    return ca.horzcat(columns, ca.SX(3, 1))

@@ -70,7 +70,7 @@ def link_forces(
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
         b, w_ = link.body, tilde(w)
         s = b.M * r - 2 * (b.B2 @ w) - b.B3 @ w_d - w_ @ (b.B3 @ w) + b.s  # (eq. 96)
-        t = b.B3 @ r + 2 * (b.B8 @ w) + b.B9 @ w_d + w_ @ (b.B9 @ w + b.h) + b.t  # (eq. 97)
+        t = b.B3 @ r + 2 * (b.B8 @ w) + b.B9 @ w_d + w_ @ (b.B9 @ w) + b.t  # (eq. 97)
         if a is not None and link.variables:
             delta_dd = picked(a, link)
             s, t = s + b.eps @ delta_dd, t + b.alpha @ delta_dd  # (eqs. 23, 28)
