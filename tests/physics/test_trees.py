@@ -58,6 +58,7 @@ def test_a_satellite_with_branches_keeps_momentum_and_energy() -> None:
         t_end=0.5, errors="off",
     )  # fmt: skip
     assert run.energy_balance < 1e-6
+    assert run.momentum_balance is not None
     assert run.momentum_balance < 1e-6
 
 

@@ -69,9 +69,11 @@ def tree(arm: Arm) -> Tree:
     places: list[float | None] = []
     for link, parent in zip(links, parents, strict=True):
         place = distance_along(link.at, links[parent])
-        is_within = place is not None and links[parent].flexible
-        is_within = is_within and place < links[parent].span_ends[1]
-        places.append(place if is_within else None)
+        if place is not None and (
+            not links[parent].flexible or place >= links[parent].span_ends[1]
+        ):
+            place = None  # it moves with the flexible tip
+        places.append(place)
     return Tree(
         parents,
         tuple(places),

@@ -86,7 +86,7 @@ def mount(model: Model, index: int, q: Expr) -> Local:
         return station(model, index, q, 0 * q).motion.local
     if part.place is None:
         return tip_section(model, parent, q)
-    return body_of(model, parent).within(q, part.place.x)
+    return body_of(model, parent).within(q, part.place.distance)
 
 
 def mount_motion(model: Model, index: int, q: Expr, v: Expr) -> SectionMotion:
@@ -95,7 +95,9 @@ def mount_motion(model: Model, index: int, q: Expr, v: Expr) -> SectionMotion:
     if part.on_rail:
         return station(model, index, q, v).motion
     body = body_of(model, model.links[part.parent])
-    return body.tip_motion(q, v) if part.place is None else body.motion_within(q, v, part.place.x)
+    if part.place is None:
+        return body.tip_motion(q, v)
+    return body.motion_within(q, v, part.place.distance)
 
 
 class _Curves:

@@ -647,9 +647,9 @@ class Model:
         """
         mounts: list[dict[object, list[int]]] = [{} for _ in range(len(self.links) + 1)]
         for index, part in enumerate(self.links):
-            section = part.name if part.on_rail else None
+            section: object = part.name if part.on_rail else None
             if part.place is not None:
-                section = part.place.x
+                section = part.place.distance
             mounts[part.parent].setdefault(section, []).append(index)
         return tuple(mounts)
 

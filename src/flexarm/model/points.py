@@ -20,6 +20,12 @@ class ArmPoint:
     # Offset from the section's axis point, in its axes [m]; for base and world from their origin.
     offset: Offset
 
+    @property
+    def distance(self) -> float:
+        """Distance from the link's root L [m] of a section that is given by it."""
+        assert isinstance(self.x, float)
+        return self.x
+
     @classmethod
     def on(cls, arm: Arm, index: int, at: At) -> "ArmPoint":
         """Return the point at a position on a link, or on the base for a negative index."""

@@ -104,7 +104,7 @@ def _within(carrier: LinkModel, part: LinkModel, q: Array, jacobian: Array) -> A
         x = q[part.exposed] - part.rail.root
     else:
         assert part.place is not None
-        x = part.place.x
+        x = part.place.distance
     jacobian = _shift(jacobian, np.array([x, 0.0, 0.0]))
     if x > 0 and carrier.flexible:
         jacobian[:, carrier.modes] += carrier.beam.shapes.motion(np.array([x]))[0]

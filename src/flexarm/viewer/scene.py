@@ -139,7 +139,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "attitude": part.motion.has_reference,
         "rides": part.on_rail,
         "parent": part.parent,
-        "at": None if part.place is None else part.place.x,
+        "at": None if part.place is None else part.place.distance,
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),
         "length": part.length,
