@@ -1,4 +1,4 @@
-"""Dynamics of serial robot arms whose links bend, twist and stretch.
+"""Dynamics of robots whose links bend, twist and stretch.
 
 The public names below are imported when first used, so that `import flexarm` is quick.
 """

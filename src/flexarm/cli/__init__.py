@@ -112,7 +112,7 @@ def _run(argv: Sequence[str] | None) -> int:
 def _parser() -> "_Parser":
     parser = _Parser(
         prog="flexarm",
-        description="Dynamics of serial robot arms whose links bend, twist and stretch.",
+        description="Dynamics of robots whose links bend, twist and stretch.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
