@@ -40,26 +40,27 @@ def settled(values: Array, size: Array | float | None = None) -> Array:
     if values.dtype == object:
         return values
     sizes = np.abs(values)
-    if not sizes.size or not np.all(np.isfinite(sizes)):
+    if not (sizes.size and np.isfinite(sizes).all()):
         return values
     flat, result = sizes.ravel(), np.zeros(sizes.size)
-    order = np.argsort(flat)[np.count_nonzero(flat == 0) :]  # order of the nonzero values
+    order = flat.argsort()[sizes.size - np.count_nonzero(flat) :]  # order of the nonzero values
+    if not len(order):
+        return result.reshape(values.shape)
     flat = flat[order]
-    scale = sizes.max() if size is None else size
+    scale = flat[-1] if size is None else size
     if isinstance(scale, np.ndarray):
         scale = np.broadcast_to(scale, values.shape).ravel()[order]
     room = ROUNDING * scale
     close = np.minimum(room, EQUAL_NUMBERS * flat)
-    apart = np.ones(len(flat), dtype=bool)
-    apart[1:] = flat[1:] - flat[:-1] > np.minimum(close[1:], close[:-1])
-    first = np.maximum.accumulate(np.where(apart, np.arange(len(flat)), 0))
-    snapped = np.where(flat - flat[first] <= close, flat[first], flat)
-    whole = np.round(snapped)
-    snapped = np.where(
-        flat <= room, 0.0, np.where(np.abs(snapped - whole) <= close, whole, snapped)
-    )
+    first = np.arange(len(flat))
+    first[1:] *= flat[1:] - flat[:-1] > np.minimum(close[1:], close[:-1])
+    equal = flat[np.maximum.accumulate(first)]
+    snapped = np.where(flat - equal <= close, equal, flat)
+    whole = np.rint(snapped)
+    snapped = np.where(np.abs(snapped - whole) <= close, whole, snapped)
+    snapped[flat <= room] = 0.0
     result[order] = snapped
-    return np.asarray(np.where(values < 0, -1.0, 1.0) * result.reshape(values.shape) + 0.0)
+    return np.asarray(np.copysign(result.reshape(values.shape), values) + 0.0)
 
 
 def turn(axis: int, angle: float) -> Array:

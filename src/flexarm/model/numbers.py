@@ -125,6 +125,7 @@ def _write_object(value: Any, put: Put) -> None:
 _PLAIN = (NoneType, bool, int, str, bytes, slice, type, np.bool_, np.integer,
           FunctionType, BuiltinFunctionType)  # fmt: skip
 # Types that enter equations as constants: functions along a link, points of evaluation.
+_NUMBERS, _SEQUENCES, _MAPPINGS = (float, np.ndarray), (tuple, list), (dict, MappingProxyType)
 _WHOLE = (SlidingShapes, QuadraticShape, ArmPoint, Box)
 # Fields that enter equations rarely, and as constants.
 _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
@@ -214,21 +215,21 @@ class _NumberWalk:
         whole
             Whether the part enters the equations as a constant instead of being traversed.
         """
+        if not whole and isinstance(value, _NUMBERS):
+            return self._number(value, path)
         if isinstance(value, _PLAIN):
             write(value, self._put)
             return value
-        if isinstance(value, tuple | list):
+        if isinstance(value, _SEQUENCES):
             self._put(b"(%d:" % len(value))
             entries = [self.read(entry, (*path, k), whole=whole) for k, entry in enumerate(value)]
             return tuple(entries) if isinstance(value, tuple) else entries
-        if isinstance(value, dict | MappingProxyType):
+        if isinstance(value, _MAPPINGS):
             self._put(b"{%a:" % (list(value),))
             return {k: self.read(entry, (*path, k), whole=whole) for k, entry in value.items()}
         if whole or isinstance(value, _WHOLE):
             self._put(b"whole;")
             return Whole(value, lambda: self._note(path))
-        if isinstance(value, float | np.ndarray):
-            return self._number(value, path)
         if isinstance(value, ca.SX | ca.DM):
             write(value, self._put)
             return value
@@ -255,9 +256,7 @@ class _NumberWalk:
             contents, unseen = dict(value.__dict__), unseen_fields(value)
         else:
             replacement, unseen = object.__new__(kind), frozenset[str]()
-            field_names = (
-                [entry.name for entry in fields(value)] if is_dataclass(value) else [*vars(value)]
-            )
+            field_names = _field_names(kind) if is_dataclass(value) else [*vars(value)]
             derived = [] if isinstance(value, Model) else _derived(kind)
             contents = {name: getattr(value, name) for name in (*field_names, *derived)}
         self._open[id(value)] = replacement
