@@ -3,6 +3,8 @@
 import io
 import re
 
+import numpy as np
+
 from flexarm_papers.base import Figure
 
 DENSE = 1500  # points of a curve from which on lines are thin
@@ -26,6 +28,7 @@ def draw(figure: Figure, form: str = "png", *, key: str = "") -> bytes:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
+    from matplotlib.ticker import MaxNLocator
 
     settings = {"svg.fonttype": "none", "svg.hashsalt": key, "text.color": INK,
                 "axes.edgecolor": INK, "axes.labelcolor": INK, "xtick.color": INK,
@@ -45,7 +48,10 @@ def draw(figure: Figure, form: str = "png", *, key: str = "") -> bytes:
             axes.set_yscale("log")
         if not figure.log:
             axes.ticklabel_format(axis="y", useOffset=False)
-        axes.margins(x=0.01)
+        counted = all(np.all(each.x == np.round(each.x)) for each in figure.curves)
+        if counted:  # numbers of modes, links, elements
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.margins(x=0.05 if any(each.points for each in figure.curves) else 0.01)
         axes.grid(linewidth=0.7)
         axes.set_axisbelow(True)
         if len(figure.curves) > 1:

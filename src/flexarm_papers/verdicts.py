@@ -194,7 +194,7 @@ class Statement:
             before = limit.text(self.as_printed)
             return f"Reproduced after correcting {self.misprint}: {found}; as printed {before}."
         if verdict is Verdict.DEPENDS:
-            return f"Holds in {held} of {tried} readings{self._by}. Range: {found}."
+            return f"Holds in {held} of {tried} readings{self._by}. Found: {found}."
         if self.general:
             worst = max(self.decided, key=lambda x: limit.miss(x.value))
             shown = f"{number} {limit.text(worst.value)}, {limit} needed"

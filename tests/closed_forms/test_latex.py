@@ -41,7 +41,7 @@ def value(text: str, known: dict[str, float]) -> float:
     for symbol in sorted(known, key=len, reverse=True):
         number = f"({float(known[symbol])!r})"
         plain = re.escape(symbol)
-        text = re.sub(rf"\{{{plain}\}}\^\{{(-?\d+)\}}", rf"{number}**(\1)", text)
+        text = re.sub(rf"\{{{plain}(?:\{{\}})?\}}\^\{{(-?\d+)\}}", rf"{number}**(\1)", text)
         text = re.sub(rf"\\(sin|cos)\^\{{(\d+)\}} {plain}", rf"\1{number}**(\2)", text)
         text = re.sub(rf"\\(sin|cos) {plain}", rf"\1{number}", text)
         text = text.replace(symbol, number)
@@ -178,10 +178,14 @@ def test_equations_of_up_to_20_coordinates_are_printed_by_parts(name: str) -> No
 
 @pytest.mark.few(1)
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
-@pytest.mark.parametrize("name", ["korayem-two-link", "deluca-siciliano", "tg-rrp", "puma-560"])
-def test_the_document_compiles(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "letters"),
+    [("korayem-two-link", "korayem"), ("deluca-siciliano", "korayem"), ("tg-rrp", "theodore"),
+     ("tg-rr-elements", "theodore"), ("chu-example-1", "chu"), ("driven-link-payload", "korayem")],
+)  # fmt: skip
+def test_the_document_compiles(name: str, letters: str, tmp_path: Path) -> None:
     model = build(flexarm.example_arm(name), stiffening=False)
-    text = as_latex_document(closed_form(model, named=True), numbers=True)
+    text = as_latex_document(closed_form(model, named=True), numbers=True, letters=letters)
     (tmp_path / "arm.tex").write_text(text)
     command = ["pdflatex", "-interaction=batchmode", "-halt-on-error", "arm.tex"]
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0

@@ -24,7 +24,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
     "theodore-1995": {
         "table-1": "crr", "table-2": "dnnndnnndndd", "li-sankar": "rrrn",
-        "frequency-equation": "rrdrd", "ranks": "ndrc", "lemma": "rnrn", "closed-loop": "rndr",
+        "frequency-equation": "rrrrd", "ranks": "ndrc", "lemma": "rnrn", "closed-loop": "rndr",
         "fig-7": "rdn", "fig-8": "rdn", "fig-9": "ddddr", "fig-10": "ddddr",
     },
     "chu": {

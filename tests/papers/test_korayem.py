@@ -13,7 +13,7 @@ from flexarm_papers.korayem.fall import (
     hinged_beams,
     history,
 )
-from flexarm_papers.korayem.items import matrices
+from flexarm_papers.korayem.items import _algorithm, matrices
 from tests.papers.computed import compute, number
 
 
@@ -49,3 +49,9 @@ def test_a_figure_is_shown_for_the_time_of_its_run() -> None:
 def test_the_recursion_of_step_9_is_exact_up_to_the_square_of_tip_angles() -> None:
     small, large = (x.value for x in matrices().statements[3].trials)
     assert large / small == pytest.approx((0.01 / 2e-4) ** 2, rel=0.05)
+
+
+def test_the_corrected_steps_are_exact_for_straight_links_that_vibrate() -> None:
+    for printed, right in _algorithm():
+        assert right < 1e-10  # [%]
+        assert printed > 10.0

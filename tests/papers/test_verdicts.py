@@ -58,13 +58,13 @@ def test_a_misprint_counts_only_if_the_statement_fails_as_printed() -> None:
 
 def test_a_sentence_names_the_choice_that_matters_most_with_its_shares() -> None:
     assert by(20, 2, 3).sentence == (
-        "Holds in 4 of 6 readings, those with damping = 1 % or 2 %. Range: distance 2 % to 20 %, "
+        "Holds in 4 of 6 readings, those with damping = 1 % or 2 %. Found: distance 2 % to 20 %, "
         "below 10 % needed."
     )
     often = "most often with damping = 1 % (2 of 2), least with none (0 of 2)"
     assert often in by(20, 2, 9, z=5.0).sentence
-    assert ", only with damping: 1 %, plane: y. Range" in by(20, 8, 40, z=5.0).sentence
-    assert ", not with damping: 2 %, plane: z. Range" in by(1, 2, 8, z=5.0).sentence
+    assert ", only with damping: 1 %, plane: y. Found" in by(20, 8, 40, z=5.0).sentence
+    assert ", not with damping: 2 %, plane: z. Found" in by(1, 2, 8, z=5.0).sentence
     near = by(20, 12, 40).sentence
     assert "in any of 6 readings, nearest: distance 12 %" in near
 

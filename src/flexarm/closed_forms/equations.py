@@ -411,7 +411,7 @@ def _unit_integral(
 ) -> Name:
     """Return the name of an integral over a sliding link's relative position eta."""
     return Name(rf"{letter}_{{{_index(number, modes)}}}",
-                rf"\mu \int_0^1 {integrand}\, d\eta", times)  # fmt: skip
+                rf"\mu\, \int_0^1 {integrand}\, d\eta", times)  # fmt: skip
 
 
 Vector = tuple[Polynomial, ...]

@@ -444,7 +444,8 @@ def _latex_term(
             symbol = (
                 symbol.replace(" ", f"^{{{p}}} ", 1)
                 if is_trigonometric
-                else rf"{{{symbol}}}^{{{p}}}"
+                # an empty group keeps the braces of an accent, whose letter may have a superscript
+                else rf"{{{symbol}{'{}' * (generators[g].kind == 'rate')}}}^{{{p}}}"
             )
         factors.append(symbol)
     if number != "1" or not factors:

@@ -20,7 +20,6 @@ DENSITY = 0.331  # [kg/m] of links 2 and 3
 PAYLOAD = 0.0828  # [kg]
 MOTION: Cycloid[float] = Cycloid(kind="cycloid", start=0.3, end=1.0, duration=0.5)  # of link 3
 NODES = 30  # of the table
-TERMS = "neglected terms are taken"
 FROZEN = {"as where the motion begins": 0.3, "as where it ends": 1.0, "as of no payload": math.inf}
 MASSES = "masses of links"
 BODIES = 100  # random ones at the tip
@@ -39,7 +38,8 @@ def frequency_equation() -> Found:
     table = np.array([np.interp(lengths, nodes, known[:, k]) for k in range(2)]).T
     error, other = (float(np.abs(x / exact - 1).max()) for x in (followed, table))
     hertz = np.square(exact) * (np.sqrt(EI / DENSITY) / lengths[:, None] ** 2 / (2 * math.pi))
-    frozen = every(ways(TERMS, *FROZEN)).readings()
+    excess, away = ({f"terms taken {name} [%]": f(x) for name, x in FROZEN.items()}
+                    for f in (_overestimate, _misshapen))  # fmt: skip
     return Found(
         (
             measured("the differential equation gives the roots of the frequency equation",
@@ -48,11 +48,12 @@ def frequency_equation() -> Found:
             measured("the roots of the frequency equation are all distinct", AT,
                      claim(f"least relative distance of five roots, {BODIES} tip bodies",
                            low=0.01), _least_gap()),
-            search("neglecting the time-dependent terms may lead to over-estimated frequencies",
-                   AT, claim("largest excess of two modes", low=0.5, unit="%"), frozen,
-                   _overestimate),
-            search("neglecting the time-dependent terms may lead to inaccurate mode shapes", AT,
-                   claim("largest distance of two modes", low=5.0, unit="%"), frozen, _misshapen),
+            measured("neglecting the time-dependent terms may lead to over-estimated frequencies",
+                     AT, claim("largest excess of two modes", low=0.5, unit="%"),
+                     max(excess.values()), beside=excess),
+            measured("neglecting the time-dependent terms may lead to inaccurate mode shapes", AT,
+                     claim("largest distance of two modes", low=5.0, unit="%"),
+                     max(away.values()), beside=away),
             search("for a planar 3R robot J_L = I_2 + I_3 + m_2 l_2^2 + m_3 (l_2^2 + l_3^2 + 2 l_2 "
                    "l_3 cos theta_3)", "section 2.1.1", claim("relative error", high=1e-9),
                    every(ways(MASSES, "at their ends", "spread evenly")).readings(), _outboard),
@@ -93,9 +94,9 @@ def _modes_at(length: float) -> tuple[Array, list[BeamShape]]:
     return roots, [beam_shape(ends, float(x)) for x in roots]
 
 
-def _overestimate(reading: Reading) -> float:
-    """Return the largest excess of two frequencies in shapes with frozen terms [%]."""
-    _, shapes = _modes_at(FROZEN[reading[TERMS]])
+def _overestimate(frozen: float) -> float:
+    """Return the largest excess of two frequencies in the shapes of one length [%]."""
+    _, shapes = _modes_at(frozen)
     value, curvature = (np.array([each.evaluate(X, k) for each in shapes]) for k in (0, 2))
     tip = np.array([each.evaluate(np.ones(1))[0] for each in shapes])
     found = []
@@ -106,11 +107,11 @@ def _overestimate(reading: Reading) -> float:
     return float(max(found))
 
 
-def _misshapen(reading: Reading) -> float:
-    """Return the distance of shapes with frozen terms from the exact ones, of their size [%]."""
-    frozen, found = _modes_at(FROZEN[reading[TERMS]])[1], []
-    for length in (MOTION.start, MOTION.end):
-        for one, other in zip(frozen, _modes_at(length)[1], strict=True):
+def _misshapen(length: float) -> float:
+    """Return the distance of the shapes of one length from the exact ones, of their size [%]."""
+    frozen, found = _modes_at(length)[1], []
+    for now in (MOTION.start, MOTION.end):
+        for one, other in zip(frozen, _modes_at(now)[1], strict=True):
             a, b = (each.evaluate(X) for each in (one, other))
             alike = (W @ (a * b)) ** 2 / ((W @ a**2) * (W @ b**2))
             found.append(100 * math.sqrt(2 * max(1 - math.sqrt(alike), 0.0)))
