@@ -43,7 +43,11 @@ def sections(*, quick: bool) -> list[Section]:
             ("Motions", MOTIONS, motions.trajectories),
         ]
     return [
-        ("Beams at rest", BEAMS, lambda: [*beams.eigenvalues(), *beams.rods(), *beams.meshes()]),
+        (
+            "Beams at rest",
+            BEAMS,
+            lambda: [*beams.eigenvalues(), *beams.rods(), *beams.meshes(), *beams.rolled_up()],
+        ),
         ("Links in rotation", ROTATING, lambda: [*beams.rotating(), *beams.rotating_more()]),
         ("A beam that is spun up", SPUN_UP, motions.spin_up),
         ("Frequencies of arms", ARMS, arms.frequencies_of_arms),

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 import validation_data as data
-from flexarm import build, modes
+from flexarm import build, equilibrium, modes
 from flexarm.arm import Arm, Section
 from flexarm.io.model_file import loads
 from flexarm.links.base import Span
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions
 from flexarm.links.beams.finite import modes as span_modes
+from flexarm.mechanics.deformed import tip_deflection
 from validation_data import Printed, Row
 
 ROUNDING_WHY = "the last of twelve digits is rounding"
@@ -61,6 +62,27 @@ def eigenvalues() -> Iterator[Row]:
             found = tuple(math.sqrt(x) for x in frequencies(arm, count, joints="free"))
             why = ROUNDING_WHY if word in ("spring", "rotor") else ""
             yield Row(case, printed, found, how, why)
+
+
+def rolled_up() -> Iterator[Row]:
+    """Compare cantilevers that a moment at the tip rolls up once and twice."""
+    for turns, spans in ((1, 4), (2, 8)):
+        arm = loads(
+            "flexarm: 1\nname: roll\ngravity: [0, 0, 0]\nlinks:\n"
+            f"  - joint: {{kind: fixed}}\n    length: 10\n    spans: {spans}\n"
+            "    section: {mass_per_length: 1, EIz: 1000}\n"
+            "    shapes: {kind: polynomials, bending_y: 2}\n"
+            f"    wrenches: [{{at: tip, torque: [0, 0, {math.tau * 100 * turns}]}}]\n"
+        )
+        still = equilibrium(build(arm))
+        (link,) = still.model.whole_links
+        tip = tip_deflection(still.model, link, still.q[None])[0]
+        yield Row(
+            f"roll-up {turns}, displacement of the tip [m]",
+            Printed(data.CIRCLE, "-10.0000000 0.0000000"),
+            tuple(tip[:2].tolist()),
+            f"{spans} spans of 2 polynomials",
+        )
 
 
 def _ends(word: str, given: Mapping[str, float]) -> Conditions:

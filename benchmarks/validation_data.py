@@ -22,6 +22,7 @@ DEPLOYING = "similarity solution of a deploying cantilever"
 LAGRANGE = "Lagrange's equations of the material points"
 SECOND_ORDER = "second-order theory: kinetic energy cut, bending energy quadratic"
 EXACT_BEAM = "exact inextensible beam"
+CIRCLE = "circle that a moment at the tip bends a cantilever to"
 EXACT_STRETCHED = "geometrically exact beam"
 CORKE = "Corke & Armstrong-Helouvry 1994"
 

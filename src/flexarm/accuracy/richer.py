@@ -118,7 +118,7 @@ def enriched(
         Whether links are geometrically exact beams with shear and rotary inertia, as far as these
         are known; else they have the theory of the model.
     """
-    own_shapes, added = chosen_shapes(model.arm), dict[int, Shapes]()
+    own_shapes, added = chosen_shapes(model.chain), dict[int, Shapes]()
     for index, part in enumerate(model.links):
         if can_grow(part):
             still = {direction for name, direction in unloaded if name == part.name}

@@ -136,7 +136,7 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     remedies = ["Few materials stay linear at such a strain."] if "strain" in exceeded else []
     if exceeded.keys() - {"strain"}:
         if exact:
-            remedy = "Rotations are near gimbal lock. Split the link in two."
+            remedy = "Rotations are near gimbal lock. Give the link more spans."
         elif not stiffening:
             remedy = "Linear theory leaves out geometric stiffening. Switch stiffening on."
         else:

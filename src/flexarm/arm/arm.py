@@ -346,6 +346,8 @@ class Arm(Part):
                 "joint prismatic.",
                 *path,
             )
+        if rail.spans > 1:
+            raise fault("a carriage cannot pass from span to span. Give the rail one span.", *path)
         if isinstance(rail.shapes, Lumped):
             raise fault(
                 "a carriage cannot pass the kinks of lumped shapes. Choose other shapes for the "

@@ -13,6 +13,8 @@ MOST_STATION_SHAPES = 4000
 # Largest number of elements in a direction of a sliding link, which are reduced at many lengths;
 # largest number of amplitudes of a link, whose second-order terms grow with the square.
 MOST_SLIDING_ELEMENTS, MOST_AMPLITUDES = 30, 100
+# Largest number of spans of a link: 100 of them could wind up forty times.
+MOST_SPANS = 100
 
 # Files of a model
 # Largest size of a file and of all files [bytes]: larger ones could exhaust the memory.

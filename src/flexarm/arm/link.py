@@ -4,7 +4,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
-from flexarm.arm.constants import MOST_DAMPING, MOST_SLIDING_ELEMENTS, MOST_STATION_SHAPES
+from flexarm.arm.constants import (
+    MOST_DAMPING,
+    MOST_SLIDING_ELEMENTS,
+    MOST_SPANS,
+    MOST_STATION_SHAPES,
+)
 from flexarm.arm.forces import At, Wrench
 from flexarm.arm.joint import Joint, Sliding
 from flexarm.arm.part import (
@@ -25,6 +30,7 @@ from flexarm.arm.shapes import (
     ClampedMass,
     Counted,
     Elements,
+    FreeFree,
     Lumped,
     ModalBody,
     PinnedFree,
@@ -101,7 +107,9 @@ class Link(Terse):
 
     ``length`` is the whole length along x, rigid ends included; for a sliding link the total
     length of the beam.  A link is flexible when its section has a stiffness, unless ``rigid``, or
-    when its body has modes; such a body has its own length.
+    when its body has modes; such a body has its own length.  ``spans`` divides the flexible span
+    into that many equal ones, joined rigidly, each with shapes of its own, so that a link can bend
+    as far as all of them together.
 
     The joint is at the tip of the link before, or on ``parent``, the name of an earlier link or
     ``base``: at its ``tip``, its ``root`` or a fraction of its length.  ``payload`` is a rigid body
@@ -118,6 +126,7 @@ class Link(Terse):
     rigid: Flag = False
     root_piece: RigidPiece | None = None
     tip_piece: RigidPiece | None = None
+    spans: Annotated[StrictInt, Field(ge=1, le=MOST_SPANS)] = 1
     shapes: ShapeChoice = ArmModes()
     damping: (
         Annotated[Ratio, Field(ge=0, lt=1)]
@@ -242,6 +251,8 @@ class Link(Terse):
             self._check_start_curve(self.start_curve)
         if not self.flexible:
             self._check_rigid()
+        if self.spans > 1:
+            self._check_spans()
         for i, wrench in enumerate(self.wrenches):
             self.check_place(wrench.at, "wrenches", i, "at")
         return self
@@ -409,6 +420,45 @@ class Link(Terse):
         if start is not None and not low <= start <= high:
             raise fault("the start is outside the joint's limits", "joint", "start", "position")
 
+    def _check_spans(self) -> None:
+        """Raise a validation error for keys that do not fit a link of several spans."""
+        if isinstance(self.joint, Sliding):
+            raise fault(
+                "a sliding link is one span, since its length changes. Leave 'spans' out.", "spans"
+            )
+        if self.modal is not None:
+            raise fault("a body with modes has no spans. Leave 'spans' out.", "spans")
+        if isinstance(self.shapes, FreeFree | Lumped | PinnedFree | PinnedPinned | Tabulated):
+            raise fault(
+                "{kind} shapes do not fit spans that are joined rigidly. Choose other shapes.",
+                "shapes",
+                kind=self.shapes.kind,
+            )
+        for name in ("elastic_energy", "elastic_force", "quadratic_shapes", "mesh"):
+            if getattr(self, name):
+                raise fault("this is for a link of one span. Leave it or 'spans' out.", name)
+        losses = self.material_damping
+        by_mode = losses is not None and any(
+            losses.along(direction).loss_factor for direction in ("x", "y", "z", "twist")
+        )
+        if any(self.damping_ratios) or by_mode:
+            raise fault(
+                "damping ratios and loss factors are of the modes of a whole link, which its spans "
+                "do not have. Give material_damping by 'time'.",
+                "material_damping" if by_mode else "damping",
+            )
+        for key in ("start", "start_speed"):
+            for name in getattr(self, key):
+                number = name.partition(".")[0]
+                if not (number.isdecimal() and 1 <= int(number) <= self.spans and "." in name):
+                    raise fault(
+                        "amplitudes of a link of {count} spans begin with the number of the span, "
+                        "such as 2.y1",
+                        key,
+                        name,
+                        count=self.spans,
+                    )
+
     def _check_start_curve(self, curve: StartCurve) -> None:
         if isinstance(self.joint, Sliding):
             raise fault(
@@ -435,6 +485,7 @@ class Link(Terse):
             "start",
             "start_speed",
             "start_curve",
+            "spans",
         ):
             if name in self.model_fields_set:
                 raise fault(

@@ -62,6 +62,7 @@ from flexarm.links.shape_counts import KEYS, chosen_counts
 from flexarm.mechanics.weightless import total_mass, weightless
 from flexarm.model import Model, build, link_shapes, start_state, undeformed
 from flexarm.model.joints import JOINTS
+from flexarm.model.spans import single_spans
 from flexarm.spatial import Array, unit_vector
 
 SEVERITIES = ("warning", "note")
@@ -99,7 +100,7 @@ def check(arm: Arm) -> Report:
     links = tuple(_link(model, i, linear, pose) for i in range(len(model.links)))
     notices = [*_described(model, links, start, speeds), *contact_notices(model, pose)]
     notices += refusal_notices(model)
-    notices += slender_notices(arm, links)
+    notices += slender_notices(model.chain, links)
     if not large:
         notices += unexcited_notices(model, links, unexcited(model, traced, linear, pose))
     open_ = [i for i in range(model.size) if i not in model.prescribed]
@@ -153,10 +154,11 @@ def _build(arm: Arm) -> Model:
         return build(arm)
     except ModelError as first:
         problems = [str(first)]
-        for index, link in enumerate(arm.links):
+        chain = single_spans(arm)
+        for index, link in enumerate(chain.links):
             if link.flexible and link.section is not None:
                 try:
-                    link_shapes(arm, index, Span.of(link.section, link.span))
+                    link_shapes(chain, index, Span.of(link.section, link.span))
                 except ModelError as error:
                     problems.append(str(error))
         raise ModelError("\n".join(dict.fromkeys(problems))) from first
@@ -176,14 +178,15 @@ def _described(
     """Yield the notices that follow from the arm's description alone, link by link."""
     yield from gravity_notices(model.arm)
     yield from orbit_notices(model.arm)
-    for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
-        yield from section_notices(index, part.link, facts)
+    for part, facts in zip(model.links, links, strict=True):
+        yield from section_notices(part.number - 1, part.link, facts)
         for axis in part.axes:
             at, speed = float(start[axis.index]), float(speeds[axis.index])
             yield from joint_notices(part, axis, at, speed)
         if part.link.flexible:
-            yield from damping_notices(index, part)
-            yield from curve_notices(index, part)
+            yield from damping_notices(part.number - 1, part)
+    for index, link in enumerate(model.whole_links):
+        yield from curve_notices(index, link)
     yield from inertia_notices(model.arm)
 
 
@@ -381,8 +384,8 @@ def _placed(model: Model, message: str) -> tuple[str, str]:
     if match and match[1].split("[")[0].split(".")[0] in type(model.arm).model_fields:
         return match[1], message[match.end() :]
     places = {body.name: f"bodies[{k}]" for k, body in enumerate(model.arm.bodies, 1)}
-    for k, part in enumerate(model.links, 1):
-        places[part.name] = f"links[{k}]"
+    for part in model.links:
+        places[part.name] = f"links[{part.number}]"
         places |= {axis.name: axis_place(axis) for axis in part.axes}
     named = [name for name in places if message.startswith((f"{name}:", f"{name} "))]
     return (places[max(named, key=len)] if named else "links"), message

@@ -24,7 +24,7 @@ from flexarm.links.base import Span
 from flexarm.links.end_loads import central_inertia
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.point_forces import touches
-from flexarm.model import Axis, LinkModel, Model
+from flexarm.model import Axis, LinkModel, Model, WholeLink
 from flexarm.model.curve import start_curve
 from flexarm.spatial import Array
 
@@ -211,9 +211,9 @@ def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
         )
 
 
-def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
+def curve_notices(index: int, part: WholeLink) -> Iterator[Notice]:
     """Yield a notice if the shapes of a link cannot represent its given initial curve."""
-    if part.link.start_curve is None:
+    if part.spans[0].link.start_curve is None:
         return
     left = start_curve(part)[1]
     if left > CURVE_ERROR:

@@ -49,6 +49,7 @@ from flexarm.mechanics.bodies.base import shape_sizes
 from flexarm.mechanics.weightless import listed, place_of
 from flexarm.model import LinkModel, Model
 from flexarm.model.arm_modes import includes_locked_modes
+from flexarm.model.spans import item
 from flexarm.spatial import Array
 
 
@@ -64,7 +65,7 @@ def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) 
     pose
         Coordinates at the start, (n,), sliding links within the range of their shapes.
     """
-    arm, part = model.arm, model.links[index]
+    arm, part = model.chain, model.links[index]
     body, ends, root = body_of(model, part), loaded_ends(arm, index), hold(arm, index)
     kind, summary = body.described()
     span = part.span_length(pose)
@@ -241,7 +242,7 @@ def arm_damping_notice(model: Model, locked: LinearModel, pose: Array) -> Iterat
     yield Notice(
         "note",
         "less-damping",
-        f"links[{index + 1}].damping",
+        f"links[{model.links[index].number}].damping",
         f"the damping ratio {ratio_in_file:.3g} applies to mode {mode} of "
         f"{model.links[index].name} alone, clamped at its root; the slowest mode of the whole "
         f"arm's links, {omega / (2 * np.pi):.4g} Hz with driven joints locked, has {ratio:.2g}",
@@ -281,8 +282,8 @@ def _ratio_damping(model: Model, index: int, pose: Array, ratio: float | None = 
         return np.zeros((m.stop - m.start, m.stop - m.start))
     ratios = part.link.damping if ratio is None else ratio
     link = part.link.model_copy(update={"damping": ratios, "material_damping": None})
-    links = (*model.arm.links[:index], link, *model.arm.links[index + 1 :])
-    arm = model.arm.model_copy(update={"links": links})
+    links = (*model.chain.links[:index], link, *model.chain.links[index + 1 :])
+    arm = model.chain.model_copy(update={"links": links})
     return body_of(model, part).ratio_damping(pose, arm, index)
 
 
@@ -339,16 +340,17 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
         yield Notice(
             severity,
             "stubby-link",
-            _places("section", stubby),
+            _places("section", arm, stubby),
             stubby[worst][1] + (f"; stubby too: {', '.join(so)}" if so else ""),
             "give its shear ('shear: true' of a shape, or GAy and GAz), use fewer modes in "
             "bending, or make the link rigid; check EA and EI",
         )
 
 
-def _places(key: str, indices: Iterable[int]) -> str:
+def _places(key: str, chain: Arm, indices: Iterable[int]) -> str:
     """Return the paths of a key in several links, as text such as ``links[1].section``."""
-    return ", ".join(f"links[{index + 1}].{key}" for index in sorted(indices))
+    places = dict.fromkeys(item(chain, index) for index in sorted(indices))
+    return ", ".join(f"{text}.{key}" for text in places)
 
 
 def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
@@ -389,7 +391,7 @@ def unexcited_notices(
         yield Notice(
             "warning",
             "unexcited-mode",
-            _places("shapes", by_link),
+            _places("shapes", model.chain, by_link),
             f"nothing sets {listed(every)} in motion, since no joint, gravity, input, wrench or "
             "other coordinate acts on " + ("it" if len(every) == 1 else "them"),
             f"{saves} to save {len(every)} of {model.size} coordinates, or give a start value, a "

@@ -12,7 +12,7 @@ Vector = tuple[float, float, float]
 
 def axis_place(axis: "Axis") -> str:
     """Return the path of a joint's axis in the model file, such as ``links[1].joint``."""
-    return ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
+    return ".".join(filter(None, (f"links[{axis.number}].joint", axis.label)))
 
 
 @dataclass(frozen=True)

@@ -267,7 +267,7 @@ def _motion_lines(result: "Run") -> dict[str, str]:
     """Return lines, by heading, on final joint values, final tip position, largest deflection."""
     import numpy as np
 
-    from flexarm.mechanics.deformed import flexible_links, tip_deflection
+    from flexarm.mechanics.deformed import flexible_wholes, tip_deflection
 
     joints = [
         f"{axis.name} {math.degrees(x):.4g} deg" if axis.turns else f"{axis.name} {x:.4g} m"
@@ -280,7 +280,7 @@ def _motion_lines(result: "Run") -> dict[str, str]:
     away = float(np.linalg.norm(result.tip[-1] - result.tip[0]))
     lines["tip"] = f"at ({places}) m, {away:.4g} m from its start"
     bent = {part.name: np.linalg.norm(tip_deflection(result.model, part, result.q), axis=1)
-            for part in flexible_links(result.model)}  # fmt: skip
+            for part in flexible_wholes(result.model)}  # fmt: skip
     if bent:
         name = max(bent, key=lambda link: float(bent[link].max()))
         t = result.t[bent[name].argmax()]

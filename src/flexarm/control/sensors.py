@@ -1,7 +1,7 @@
 """Encoders and strain gauges, the state estimated from them, limited and sampled laws."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import casadi as ca
@@ -20,6 +20,7 @@ from flexarm.control.statics import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled, Sensors, refuse_misfit, require_sensors_fit
 from flexarm.mechanics.bodies import LinkBody, body_of
+from flexarm.mechanics.deformed import span_at
 from flexarm.mechanics.loads import input_limits
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr
@@ -111,7 +112,8 @@ def sensors(
     )
     measure = ca.Function("measure", [q, v], [read, ca.jtimes(read, q, v)])
     z, dz = ca.SX.sym("z", len(names)), ca.SX.sym("dz", len(names))
-    fitted = _fitted(mine, moving, gauges, z)
+    on_spans = [_on_span(mine, gauge) for gauge in gauges]
+    fitted = _fitted(mine, moving, on_spans, z)
     moved = ca.jtimes(fitted, z, dz)
     require_word("rates", rates, ("measured", "none"))
     if rates == "none":
@@ -192,11 +194,22 @@ def _encoders(model: Model) -> tuple[str, ...]:
     return tuple(model.names[i] for i in [*range(6 * model.base_moves), *joints])
 
 
-def _part(model: Model, gauge: Gauge) -> LinkModel:
+def _part(model: Model, gauge: Gauge) -> tuple[LinkModel, float]:
+    """Return the span of a link with a gauge, and the gauge's position along that span."""
     some = np.ones((1, model.size))
-    flexible = {p.name: p for p in model.links if body_of(model, p).deformed(some) is not None}
+    flexible = {
+        link.name: link
+        for link in model.whole_links
+        if body_of(model, link.spans[0]).deformed(some) is not None
+    }
     require_known(gauge.link, flexible, "flexible link", where="gauge: ")
-    return flexible[gauge.link]
+    return span_at(flexible[gauge.link], gauge.at)
+
+
+def _on_span(model: Model, gauge: Gauge) -> Gauge:
+    """Return a gauge by the name of the span on which it is, and its position along that span."""
+    part, at = _part(model, gauge)
+    return replace(gauge, link=part.name, at=at)
 
 
 def _columns(model: Model, part: LinkModel, gauge: Gauge, q: Expr) -> Expr:
@@ -208,8 +221,9 @@ def _columns(model: Model, part: LinkModel, gauge: Gauge, q: Expr) -> Expr:
 
 def bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
     """Return the symbolic curvature of a link at a strain gauge [1/m]."""
-    part = _part(model, gauge)
-    return _columns(model, part, gauge, q) @ q[part.modes.start : part.modes.stop]
+    part, at = _part(model, gauge)
+    columns = _columns(model, part, replace(gauge, at=at), q)
+    return columns @ q[part.modes.start : part.modes.stop]
 
 
 def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: Expr) -> Expr:

@@ -338,7 +338,7 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     arm = validated(arm)
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
     q = require_array("q", q)
-    if q.shape != (model.size,) or len(arm.links) != len(model.links):
+    if q.shape != (model.size,) or len(arm.links) != len(model.whole_links):
         raise FlexarmError(
             f"q: must be {model.size} numbers, one per coordinate of the arm, got shape {q.shape}"
         )
@@ -349,8 +349,8 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
             "base.rotation instead."
         )
     links = []
-    for part, link in zip(model.links, arm.links, strict=True):
-        data = link.model_dump(exclude_unset=True)
+    for whole, link in zip(model.whole_links, arm.links, strict=True):
+        data, part = link.model_dump(exclude_unset=True), whole.spans[0]
         if part.motion.has_reference:
             turned = part.motion.attitude @ base_rotation_matrix(q[list(part.coordinates)])
             data["joint"]["start"] = {"rotation": angles_from_rotation(turned)}
@@ -363,17 +363,17 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
             of_axis = data["joint"].setdefault(axis.label, {}) if axis.label else data["joint"]
             of_axis["start"] = start
         if link.flexible:
-            names = model.names[part.modes]
+            names = model.names[whole.modes]
             data["start"] = {
-                name.removeprefix(f"{part.name}."): float(value)
-                for name, value in zip(names, q[part.modes], strict=True)
+                name.removeprefix(f"{whole.name}."): float(value)
+                for name, value in zip(names, q[whole.modes], strict=True)
             }
             data["start_speed"] = {}
             data.pop("start_curve", None)
         try:
             links.append(from_data(type(link), data, files_of(link)))
         except ModelError as error:
-            raise FlexarmError(f"q: {part.name}: {str(error).splitlines()[0]}") from None
+            raise FlexarmError(f"q: {whole.name}: {str(error).splitlines()[0]}") from None
     return arm.model_copy(update={"links": tuple(links), "start": "stated"})
 
 

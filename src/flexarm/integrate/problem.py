@@ -32,8 +32,9 @@ from flexarm.loops.language import Ints
 from flexarm.mechanics.constants import STEEPEST_SLOPE
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
-from flexarm.model import Model, prescribed_profiles
+from flexarm.model import LinkModel, Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, evaluate_at, last_time, pieces
+from flexarm.model.spans import whole_name
 from flexarm.spatial import Array
 
 # Channels that are 0 and 1 at all times.
@@ -135,7 +136,7 @@ def channels(
     ]
     factors = [
         Channel(f"wrench {k + 1}", wrench.factor or ONE)
-        for k, (_, wrench) in enumerate(wrench_list(model))
+        for k, wrench in enumerate(wrench_list(model))
     ]
     names = [model.names[i] for i in model.prescribed]
     motions = [
@@ -254,7 +255,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
             add([unit[axis.index]], scale, deflects=False)
             if axis.motor is not None:
                 add([unit[axis.motor] - unit[axis.index]], NEGLIGIBLE * scale, deflects=True)
-        shapes = tip_rows(model, part.name, q)
+        shapes = tip_rows(model, part, q)
         if len(shapes):
             add(list(shapes), NEGLIGIBLE * max(part.length, 1e-3), deflects=True)
     rates = [
@@ -339,9 +340,17 @@ def state_limits_of(
             row[part.modes.start : part.modes.stop] = slope
             if np.any(row):
                 quantity = f"{part.name}: the slope of its tip [rad]"
-                remedy = "Such bending is beyond the model. Stiffen or split the link."
+                remedy = f"Such bending is beyond the model. {_less_bending(model, part)}"
                 bounds.append(StateLimit(row, -steepest, steepest, quantity, remedy))
     return bounds
+
+
+def _less_bending(model: Model, part: LinkModel) -> str:
+    """Return a remedy for a span that bends too far: more spans, where its link can have them."""
+    if part.exact is None or part.body.range is not None:
+        return "Stiffen or split the link."
+    link = model.arm.links[part.number - 1]
+    return f"Give {whole_name(part.name)} more spans ('spans: {2 * link.spans}'), or stiffen it."
 
 
 def _limits(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -46,6 +46,7 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import hub_row
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Axis, LinkModel, Model, build
+from flexarm.model.spans import whole_name
 from flexarm.spatial import Array
 
 if TYPE_CHECKING:
@@ -80,24 +81,33 @@ class Title:
 
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
     """Split an elastic stiffness matrix (n, n) at q into the parts that store energy."""
-    groups = []
-    for index, link in enumerate(model.links):
+    groups = dict[tuple[str, str], Group]()
+
+    def add(group: Group) -> None:
+        """Add a group to the others; spans of one link and direction are one group."""
+        key = group.owner, group.what
+        if key in groups:
+            same = groups[key]
+            amplitudes = same.amplitudes + group.amplitudes
+            group = replace(group, energy=same.energy + group.energy, amplitudes=amplitudes)
+        groups[key] = group
+
+    for link in model.links:
         for axis in link.axes:
             hub, drive, title = hub_row(model, axis), 0.0, axis_title(axis)
             if axis.motor is not None:
                 drive = float(elastic[axis.motor, axis.motor])
                 twist = hub - np.eye(model.size)[axis.motor]
-                groups.append(Group(title, "wind-up", drive * np.outer(twist, twist)))
+                add(Group(title, "wind-up", drive * np.outer(twist, twist)))
             if axis.acts.spring is not None:
                 stiffness = float(elastic[axis.index, axis.index]) - drive
-                groups.append(Group(title, "spring", stiffness * np.outer(hub, hub)))
+                add(Group(title, "spring", stiffness * np.outer(hub, hub)))
         for direction, columns in _directions(model, link, q).items():
             energy = np.zeros_like(elastic)
             block = np.ix_(columns, columns)
             energy[block] = elastic[block]
-            owner = link_title(model, index)
-            groups.append(Group(owner, direction, energy, tuple(columns)))
-    return groups
+            add(Group(link_title(link), direction, energy, tuple(columns)))
+    return list(groups.values())
 
 
 def place_energies(
@@ -192,15 +202,15 @@ def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
     return [f"{_coordinate_title(model, i)} rigid body" for i in pivots]
 
 
-def link_title(model: Model, index: int) -> str:
-    """Return a link's display name: ``link 2`` for the default name ``link2``."""
-    name = model.links[index].name
-    return f"link {index + 1}" if name == f"link{index + 1}" else name
+def link_title(part: LinkModel) -> str:
+    """Return the display name of the link of a part: ``link 2`` for the default name ``link2``."""
+    name = whole_name(part.name)
+    return f"link {part.number}" if name == f"link{part.number}" else name
 
 
 def axis_title(axis: Axis) -> str:
     """Return the display name of a joint's axis: ``joint 2`` for the default name ``joint2``."""
-    default, number = f"joint{axis.link + 1}", f"joint {axis.link + 1}"
+    default, number = f"joint{axis.number}", f"joint {axis.number}"
     name = axis.name.removesuffix(f".{axis.label}")
     return " ".join(filter(None, (number if name == default else name, axis.label)))
 

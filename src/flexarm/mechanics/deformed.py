@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from flexarm.arguments import refused, require_array
 from flexarm.arm.section import IBeam, Rectangle, RectangularTube, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Direction
+from flexarm.links.base import DIRECTIONS, Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.constants import BLOCK_VALUES, CURVE_STATIONS, MOST_STATIONS
-from flexarm.model import LinkModel, Model
+from flexarm.mechanics.kinematics import tip_section
+from flexarm.model import LinkModel, Model, WholeLink
+from flexarm.model.curve import straight_rows
 from flexarm.spatial import Array
 
 
@@ -42,8 +45,13 @@ class SectionForces:
 
 
 def flexible_links(model: Model) -> list[LinkModel]:
-    """Return the links that bend, twist or stretch."""
+    """Return the links that bend, twist or stretch; of links of several spans, each span."""
     return [part for part in model.links if part.flexible]
+
+
+def flexible_wholes(model: Model) -> list[WholeLink]:
+    """Return the links of the model file that bend, twist or stretch."""
+    return [link for link in model.whole_links if link.flexible]
 
 
 def blocks(samples: int, places: int) -> Iterator[slice]:
@@ -76,19 +84,22 @@ def _refuse_many(stations: int) -> None:
         raise refused("stations", stations, f"at most {MOST_STATIONS:,} stations along a link")
 
 
-def tip_rows(model: Model, name: str, q: Array) -> Array:
+def tip_rows(model: Model, link: WholeLink, q: Array) -> Array:
     """Return the Jacobian of a link's tip in x, y, z and twist times length; zero rows omitted.
 
     Rows have shape (n,), in metres per unit of q.
     """
-    part = next(part for part in model.links if part.name == name)
-    columns = list(range(part.modes.start, part.modes.stop))
-    if not columns:
+    if not link.flexible:
         return np.zeros((0, model.size))
-    shape, angle = body_of(model, part).straight_tip(q)
-    own = np.vstack([shape, part.length * angle])
+    if isinstance(link, LinkModel):
+        shape, angle = body_of(model, link).straight_tip(q)
+        own = np.vstack([shape, link.length * angle])[:4]
+    else:
+        tip = np.array([link.length])
+        sizes = {d: link.length if d == "twist" else 1.0 for d in DIRECTIONS}
+        own = np.vstack([size * straight_rows(link, d, tip) for d, size in sizes.items()])
     rows = np.zeros((4, model.size), dtype=own.dtype)
-    rows[:, columns] = own[:4]
+    rows[:, link.modes] = own
     return np.asarray(rows[np.any(rows != 0, axis=1)])
 
 
@@ -99,18 +110,85 @@ def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
     return deformation
 
 
-def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
-    """Compute the deformed axis of a link at fractions of its (exposed) span, at q, (T, n)."""
-    return body_of(model, part).along(q, stations)
+def along(model: Model, link: WholeLink, q: Array, stations: Array) -> Along:
+    """Compute the deformed axis of a link at fractions of its (exposed) span, at q, (T, n).
+
+    The twist is that of a section after the smallest rotation of the axis; near slopes of pi this
+    rotation, and the twist of links of several spans, change abruptly.
+    """
+    if isinstance(link, LinkModel):
+        return body_of(model, link).along(q, stations)
+    deflection, slope = np.zeros((2, len(q), len(stations), 3))
+    twist, axis = np.zeros((len(q), len(stations))), np.array([1.0, 0.0, 0.0])
+    rotation, position = np.tile(np.eye(3), (len(q), 1, 1)), np.zeros((len(q), 1, 3))
+    for span, inside, fractions in _by_span(link, stations):
+        own = body_of(model, span).along(q, fractions)
+        placed = own.deflection + np.outer(fractions * span.length, axis)
+        placed, tangents = (position + placed @ rotation.mT, own.slope + axis)
+        deflection[:, inside] = placed - np.outer(stations[inside] * link.length, axis)
+        slope[:, inside] = tangents @ rotation.mT - axis
+        twist[:, inside] = own.twist + _root_twist(rotation, tangents)
+        tip_rotation, tip_position = _tips(model, span, q)
+        position = position + tip_position @ rotation.mT
+        rotation = rotation @ tip_rotation
+    return Along(deflection, slope, twist)
 
 
-def tip_deflection(model: Model, part: LinkModel, q: Array) -> Array:
+def _root_twist(rotation: Array, tangents: Array) -> Array:
+    """Return the twist of untwisted sections by the rotation of their span's root, (T, S).
+
+    ``rotation`` (T, 3, 3) is that of the root in the link; ``tangents`` (T, S, 3) are in the root's
+    frame.
+    """
+    from scipy.spatial.transform import Rotation  # takes long to import
+
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat().T[:, :, None]
+    # The smallest rotation from e_x to a tangent has this quaternion (cosine, 0, about_y, about_z).
+    cosine = np.linalg.norm(tangents, axis=2) + tangents[..., 0]
+    about_y, about_z = -tangents[..., 2], tangents[..., 1]
+    turn = 2 * np.arctan2(
+        x * cosine + y * about_z - z * about_y, w * cosine - y * about_y - z * about_z
+    )
+    return np.asarray((turn + np.pi) % (2 * np.pi) - np.pi)
+
+
+def _by_span(
+    link: WholeLink, stations: Array
+) -> Iterator[tuple[LinkModel, NDArray[np.int_], Array]]:
+    """Yield the spans of a link, the indices of the stations on each, and its fractions there."""
+    scaled = stations * len(link.spans)
+    numbers = np.minimum(scaled.astype(int), len(link.spans) - 1)
+    for k, span in enumerate(link.spans):
+        inside = np.flatnonzero(numbers == k)
+        yield span, inside, scaled[inside] - k
+
+
+def span_at(link: WholeLink, station: float) -> tuple[LinkModel, float]:
+    """Return the span of a link at a fraction of the link, and the fraction of that span."""
+    ((span, fraction),) = [
+        (span, float(fractions[0]))
+        for span, inside, fractions in _by_span(link, np.array([station]))
+        if len(inside)
+    ]
+    return span, fraction
+
+
+def _tips(model: Model, span: LinkModel, q: Array) -> tuple[Array, Array]:
+    """Return rotation (T, 3, 3) and position (T, 1, 3) of a span's tip in the span's root frame."""
+    symbols = ca.SX.sym("q", model.size)
+    tip = tip_section(model, span, symbols)
+    function = ca.Function("tip", [symbols], [ca.vertcat(ca.vec(tip.rotation.T), tip.position)])
+    rows = function(q.T).full().T
+    return rows[:, :9].reshape(-1, 3, 3), rows[:, None, 9:]
+
+
+def tip_deflection(model: Model, link: WholeLink, q: Array) -> Array:
     """Compute the displacement of a link's tip from the undeformed link [m], (T, 3)."""
-    return along(model, part, q, np.ones(1)).deflection[:, 0]
+    return along(model, link, q, np.ones(1)).deflection[:, 0]
 
 
-def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> SectionForces:
-    """Compute section forces from stiffness times curvature, twist and stretch.
+def section_forces(model: Model, link: WholeLink, q: Array, stations: Array) -> SectionForces:
+    """Compute section forces of a link at fractions of its span from stiffness times strains.
 
     Notes
     -----
@@ -119,6 +197,18 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
     of the sections.  A reduced body of any shape has no sections: its forces are NaN, and its
     strain at every station is the largest of all strains that its file defines.
     """
+    if isinstance(link, LinkModel):
+        return _span_forces(model, link, q, stations)
+    force, moment = np.zeros((2, len(q), len(stations), 3))
+    result = SectionForces(force, moment, np.zeros((len(q), len(stations))))
+    for span, inside, fractions in _by_span(link, stations):
+        own = _span_forces(model, span, q, fractions)
+        force[:, inside], moment[:, inside] = own.force, own.moment
+        result.strain[:, inside] = own.strain
+    return result
+
+
+def _span_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> SectionForces:
     body = body_of(model, part)
     link = body.deformed(q)
     if link is None:

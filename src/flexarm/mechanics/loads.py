@@ -389,13 +389,11 @@ def dissipative_force(
     return result
 
 
-def wrench_list(model: Model) -> list[tuple[int, Wrench]]:
-    """Return the wrenches of the arm in order, each with the index of its link (-1 is the base)."""
+def wrench_list(model: Model) -> list[Wrench]:
+    """Return the wrenches of the arm in the order of `ArmPoints.wrenches`."""
     base = model.arm.base
-    listed = [(-1, w) for w in base.wrenches] if isinstance(base, FreeBase) else []
-    for index, part in enumerate(model.links):
-        listed += [(index, w) for w in part.link.wrenches]
-    return listed
+    of_base = base.wrenches if isinstance(base, FreeBase) else ()
+    return [*of_base, *(wrench for part in model.links for wrench in part.link.wrenches)]
 
 
 def applied_force(model: Model, q: Expr, v: Expr, u: Expr, factors: Expr) -> Expr:
@@ -408,7 +406,7 @@ def applied_force(model: Model, q: Expr, v: Expr, u: Expr, factors: Expr) -> Exp
 def wrench_factors(model: Model, t: float) -> Array:
     """Return the time-dependent factor of each of the k wrenches at time t [s], (k,)."""
     listed = wrench_list(model)
-    return np.array([1.0 if w.factor is None else evaluate(w.factor, t)[0] for _, w in listed])
+    return np.array([1.0 if w.factor is None else evaluate(w.factor, t)[0] for w in listed])
 
 
 def prescribed_accelerations(model: Model, t: float) -> Array:
@@ -437,13 +435,13 @@ def wrench_loads(
     """
     result = []
     listed = zip(wrench_list(model), model.points.wrenches, strict=True)
-    for k, ((index, wrench), point) in enumerate(listed):
+    for k, (wrench, point) in enumerate(listed):
         force = constant(np.array(wrench.force)) * factors[k]
         torque = constant(np.array(wrench.torque)) * factors[k]
         turned, position, _ = place(model, q, placed, point)
         if wrench.frame == "link":
             force, torque = turned @ force, turned @ torque
-        result.append((index, position, force, torque))
+        result.append((point.link, position, force, torque))
     return result
 
 

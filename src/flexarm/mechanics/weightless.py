@@ -87,10 +87,10 @@ def require_inertia(
 def place_of(model: Model, coordinate: str) -> str:
     """Return the entry of the model file, such as ``links[1]``, that defines a coordinate."""
     index = model.names.index(coordinate)
-    for i, part in enumerate(model.links):
+    for part in model.links:
         own = [k for axis in part.axes for k in (axis.motor, axis.index)]
         if index in own or part.modes.start <= index < part.modes.stop:
-            return f"links[{i + 1}]"
+            return f"links[{part.number}]"
     return "base"
 
 

@@ -14,6 +14,7 @@ from flexarm.model.parts import (
     Rotor,
     SlidingBeam,
     TipRotation,
+    WholeLink,
 )
 from flexarm.model.points import ArmPoint, ArmPoints
 from flexarm.model.state import (
@@ -39,6 +40,7 @@ __all__ = [
     "Rotor",
     "SlidingBeam",
     "TipRotation",
+    "WholeLink",
     "build",
     "fingerprint",
     "link_shapes",

@@ -42,6 +42,7 @@ from flexarm.model.parts import (
     TipRotation,
 )
 from flexarm.model.points import ArmPoint, ArmPoints
+from flexarm.model.spans import item, number_in_file, single_spans
 from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
 
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # names of rotational amplitudes of a reduced body's tip
@@ -78,9 +79,9 @@ def assemble(
     tip_rotation
         Parametrisation of the tip rotation of each link.
     shapes_of
-        Function of a link's index and span that returns the link's shape functions.
+        Function of a link's index in the chain and its span that returns its shape functions.
     body_of
-        Function that builds the body of a link on its shape functions.
+        Function that builds the body of a link of the chain on its shape functions.
 
     Raises
     ------
@@ -94,12 +95,13 @@ def assemble(
         names += [f"base.{c}" for c in BASE_COORDINATES]
         units += ["m"] * 3 + ["rad"] * 3
     links: list[LinkModel] = []
-    for i, parent in enumerate(tree(arm).parents):
+    chain = single_spans(arm)
+    for i, parent in enumerate(tree(chain).parents):
         rail = None
-        if i in tree(arm).riders and links[parent].flexible:
-            rail = _rail(arm, i, links[parent], theory)
-        mount = _mount(arm, i, rail is not None)
-        link = _build_link(arm, i, mount, theory, names, units, shapes_of, body_of)
+        if i in tree(chain).riders and links[parent].flexible:
+            rail = _rail(chain, i, links[parent], theory)
+        mount = _mount(chain, i, rail is not None)
+        link = _build_link(chain, i, mount, theory, names, units, shapes_of, body_of)
         links.append(replace(link, rail=rail))
     if not names:
         raise ModelError(
@@ -107,8 +109,8 @@ def assemble(
             "rigid. Give a joint another kind, or a link a section and shapes."
         )
     base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
-    for i in tree(arm).children[-1]:
-        base_body = base_body + inboard_hub(arm, i)
+    for i in tree(chain).children[-1]:
+        base_body = base_body + inboard_hub(chain, i)
     prescribed = list(range(6)) if isinstance(arm.base, MovedBase) else []
     prescribed += [axis.index for part in links for axis in part.axes if axis.prescribed]
     return Model(
@@ -121,7 +123,7 @@ def assemble(
         base_body=base_body,
         base_moves=base_moves,
         links=tuple(links),
-        end_pose=end_pose(arm.links[-1]),
+        end_pose=end_pose(chain.links[-1]),
         gravity=np.array(arm.gravity),
         prescribed=tuple(prescribed),
         points=ArmPoints.of(arm),
@@ -152,7 +154,7 @@ def _rail(arm: Arm, index: int, carrier: LinkModel, theory: Theory) -> Rail:
     beam = carrier.beam
     if theory.stiffening and beam.nodes is None:
         raise ModelError(
-            f"links[{index + 1}].joint: the rail of a carriage must be an exact or a linear "
+            f"{item(arm, index)}.joint: the rail of a carriage must be an exact or a linear "
             "link. Build the model without series=True."
         )
     parent = tree(arm).parents[index]
@@ -183,7 +185,7 @@ def _build_link(
     labels = data.names
     if link.flexible and not labels:
         raise ModelError(
-            f"links[{index + 1}].shapes: {name} has no shape in any direction. Give at least "
+            f"{item(arm, index)}.shapes: {name} has no shape in any direction. Give at least "
             "one, or write 'rigid: true'."
         )
     first = len(names)
@@ -196,6 +198,7 @@ def _build_link(
     body = _root_body(link, with_hub=not root_turns)
     return LinkModel(
         name=name,
+        number=number_in_file(arm, index),
         joint_name=arm.joint_names[index],
         link=link,
         motion=motion,
@@ -222,7 +225,7 @@ def _axes(
 
     The motor coordinate of an elastic drive precedes the joint coordinate.
     """
-    axes = []
+    axes, number = [], number_in_file(arm, index)
     axes_of, axis_names = arm.links[index].joint.axes, arm.axis_names(index)
     for name, (label, actuation), unit in zip(
         axis_names, axes_of.items(), motion.units, strict=True
@@ -231,7 +234,7 @@ def _axes(
             _append_coordinate(names, units, f"{name}.motor", unit) if actuation.elastic else None
         )
         coordinate = _append_coordinate(names, units, name, unit)
-        axes.append(Axis(name, label, index, actuation, coordinate, motor, unit))
+        axes.append(Axis(name, label, index, number, actuation, coordinate, motor, unit))
     return tuple(axes)
 
 
@@ -282,14 +285,14 @@ def _check_hub_axis(
     largest = np.abs(root_turn).max()
     if not motion.hinge or np.abs(off_axis).max() > 1e-9 * largest:
         raise ModelError(
-            f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the root of "
+            f"{item(arm, index)}.shapes: {arm.links[index].shapes.kind} shapes turn the root of "
             "the link about an axis that the joint holds. Use them only in the plane in which a "
             "revolute joint turns."
         )
     elastic_drives = (acts.elastic for acts in arm.links[index].joint.axes.values())
     if reflected_rotor(arm.links[index]) > 0 and not all(elastic_drives):
         raise ModelError(
-            f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the "
+            f"{item(arm, index)}.shapes: {arm.links[index].shapes.kind} shapes turn the "
             "hub, and with it a rotor behind a rigid transmission, which is not "
             "modelled. Use loaded shapes, or give the drive a stiffness."
         )

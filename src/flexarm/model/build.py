@@ -15,6 +15,7 @@ from flexarm.model.constants import MOST_NODES
 from flexarm.model.elastic import Theory
 from flexarm.model.numbers import freeze
 from flexarm.model.parts import Model, TipRotation
+from flexarm.model.spans import single_spans
 
 
 def build(
@@ -70,7 +71,7 @@ def build(
         raise ModelError(f"nodes: must be a number from 1 to {MOST_NODES}, got {shown(nodes)}")
     stiffening_used = arm.stiffening if stiffening is None else bool(stiffening)
     theory = Theory(stiffening_used, exact=tip_rotation == "cayley" and not series, nodes=nodes)
-    model = assemble(arm, theory, tip_rotation, chosen_shapes(arm))
+    model = assemble(arm, theory, tip_rotation, chosen_shapes(single_spans(arm)))
     model = replace(model, series=series)
     freeze(model)
     return model

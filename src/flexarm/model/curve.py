@@ -9,7 +9,7 @@ from flexarm.arguments import require_array, require_kind
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Direction
 from flexarm.model.constants import FIT_STATIONS
-from flexarm.model.parts import LinkModel, Model
+from flexarm.model.parts import Model, WholeLink
 from flexarm.spatial import Array
 
 Along = Array | tuple[float, ...] | Callable[[Array], Array]
@@ -67,7 +67,11 @@ def fit_curve(
     neglected.
     """
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
-    flexible = {part.name: part for part in model.links if part.body.one_length}
+    flexible = {
+        whole.name: whole
+        for whole in model.whole_links
+        if all(span.body.one_length for span in whole.spans)
+    }
     if not isinstance(link, str) or link not in flexible:
         link_names = ", ".join(flexible) or "none"
         raise FlexarmError(f"link: must be a flexible link that does not slide, got {link!r}. "
@@ -94,7 +98,7 @@ def fit_curve(
     return CurveFit(dict(zip(names, amplitudes.tolist(), strict=True)), residual)
 
 
-def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> tuple[Array, float]:
+def fit_shapes(part: WholeLink, x: Array, curves: Mapping[Direction, Array]) -> tuple[Array, float]:
     """Fit a link's shape functions to curves at stations x [m] by least squares.
 
     Returns
@@ -104,7 +108,7 @@ def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> 
     """
     # An angle is weighted by a lever arm of a tenth of the span.
     sizes = {direction: part.length / 10 if direction == "twist" else 1.0 for direction in curves}
-    rows = np.vstack([size * part.beam.shapes.values(d, x) for d, size in sizes.items()])
+    rows = np.vstack([size * straight_rows(part, d, x) for d, size in sizes.items()])
     target = np.concatenate([size * curves[d] for d, size in sizes.items()])
     amplitudes = np.linalg.lstsq(rows, target, rcond=1e-10)[0]
     largest = max(float(np.abs(target).max(initial=0.0)), 1e-300)
@@ -113,7 +117,29 @@ def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> 
     ) / largest
 
 
-def start_curve(part: LinkModel) -> tuple[Array, float]:
+def straight_rows(part: WholeLink, direction: Direction, x: Array) -> Array:
+    """Return a link's displacement or twist at stations x [m] per amplitude, (S, m).
+
+    The link is nearly straight, so that tips of its spans move and turn the spans beyond them.
+    """
+    columns, root = list[Array](), 0.0
+    for span in part.spans:
+        tip, beam = root + span.length, span.beam
+        rows = np.zeros((len(x), beam.shapes.count))
+        beyond = x >= tip if span is not part.spans[-1] else np.zeros(len(x), dtype=bool)
+        inside = (x >= root) & ~beyond
+        rows[inside] = beam.shapes.values(direction, x[inside] - root)
+        lever = (x[beyond] - tip)[:, None]
+        (_, y, z), (twist, about_y, about_z) = beam.tip_shape, beam.tip_angle
+        moved = {"x": beam.tip_shape[0] + 0 * lever, "twist": twist + 0 * lever}
+        moved |= {"y": y + lever * about_z, "z": z - lever * about_y}
+        rows[beyond] = moved[direction]
+        columns.append(rows)
+        root = tip
+    return np.hstack(columns)
+
+
+def start_curve(part: WholeLink) -> tuple[Array, float]:
     """Fit a link's shape functions to the start curve in the model file.
 
     Returns
@@ -121,7 +147,7 @@ def start_curve(part: LinkModel) -> tuple[Array, float]:
     amplitudes, residual
         As for `fit_shapes`.
     """
-    curve = part.link.start_curve
+    curve = part.spans[0].link.start_curve
     assert curve is not None
     curves: dict[Direction, Array] = {
         direction: np.array(values) for direction, values in curve.given.items()

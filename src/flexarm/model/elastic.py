@@ -30,6 +30,7 @@ from flexarm.links.shape_counts import counts
 from flexarm.model.constants import DAMPING_NODES
 from flexarm.model.nodes import chosen_nodes, enough_nodes
 from flexarm.model.parts import Flexible, SlidingBeam
+from flexarm.model.spans import item
 from flexarm.spatial import Array
 
 
@@ -41,7 +42,7 @@ def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
         return damping_matrix(arm, index, parts, part.integrals.modal_mass, tip)
     if link.model_fields_set & {"damping", "material_damping"}:
         raise ModelError(
-            f"links[{index + 1}].damping: the file of the shapes of {link.name or 'the link'} "
+            f"{item(arm, index)}.damping: the file of the shapes of {link.name or 'the link'} "
             "gives the damping too. Leave one of the two out."
         )
     return shapes.damping
@@ -108,13 +109,13 @@ def _damping_ratios(
         unknown = [name for name in ratios if name not in names]
         if unknown:
             raise ModelError(
-                f"links[{index + 1}].damping: there is no mode '{unknown[0]}'. "
+                f"{item(arm, index)}.damping: there is no mode '{unknown[0]}'. "
                 f"{arm.link_names[index]} has {', '.join(names)}."
             )
         return np.array([ratios.get(name, 0.0) for name in names])
     if len(ratios) > count:
         raise ModelError(
-            f"links[{index + 1}].damping: {len(ratios)} damping ratios are given for {count} "
+            f"{item(arm, index)}.damping: {len(ratios)} damping ratios are given for {count} "
             "modes. Give one ratio for all modes, or at most one per mode."
         )
     return np.array([*ratios, *[0.0] * (count - len(ratios))])
@@ -180,7 +181,7 @@ def naming_link(arm: Arm, index: int) -> Iterator[None]:
     try:
         yield
     except ShapeError as error:
-        raise ModelError(f"links[{index + 1}].shapes: {arm.link_names[index]}: {error}") from error
+        raise ModelError(f"{item(arm, index)}.shapes: {arm.link_names[index]}: {error}") from error
 
 
 def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
@@ -193,7 +194,7 @@ def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
     for key, name in references:
         if name not in labels:
             raise ModelError(
-                f"links[{index + 1}].{key}: there is no amplitude '{name}'. "
+                f"{item(arm, index)}.{key}: there is no amplitude '{name}'. "
                 f"{arm.link_names[index]} has {', '.join(labels) or 'none'}."
             )
 
@@ -260,7 +261,7 @@ def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -
     """Return a link's shape functions with their shear deflection added."""
     if theory.stiffening and not theory.bends(arm.links[index]):
         raise ModelError(
-            f"links[{index + 1}].section: {arm.link_names[index]} shears, which is possible "
+            f"{item(arm, index)}.section: {arm.link_names[index]} shears, which is possible "
             "only for exact and for linear beams. Write 'stiffening: false', or leave out the "
             "shear stiffness, quadratic_shapes and series."
         )
@@ -280,19 +281,19 @@ def reduced_part(arm: Arm, index: int) -> ReducedBody:
     try:
         body = read_body(link.modal.side_file)
     except ModelError as error:
-        raise ModelError(f"links[{index + 1}].body: {error}") from error
+        raise ModelError(f"{item(arm, index)}.body: {error}") from error
     check_amplitudes(arm, index, body.names)
     if body.damping is not None:
         if link.model_fields_set & {"damping", "material_damping"}:
             raise ModelError(
-                f"links[{index + 1}].damping: the file of the body of {link.name or 'the link'} "
+                f"{item(arm, index)}.damping: the file of the body of {link.name or 'the link'} "
                 "gives the damping too. Leave one of the two out."
             )
         return body
     material = link.material_damping
     if material is not None and any(material.along(d) is not material for d in DIRECTIONS):
         raise ModelError(
-            f"links[{index + 1}].material_damping: a body with modes cannot have damping by "
+            f"{item(arm, index)}.material_damping: a body with modes cannot have damping by "
             "direction. Give one time or one loss factor for the whole body."
         )
     parts: dict[Direction, Array] = {"x": body.integrals.stiffness}

@@ -37,6 +37,7 @@ from flexarm.links.rails.rail import Rail
 from flexarm.model.constants import NAMED_COORDINATES, SMOOTHING
 from flexarm.model.joints.base import JointMotion, Stroke
 from flexarm.model.points import ArmPoint, ArmPoints
+from flexarm.model.spans import single_spans, whole_name
 from flexarm.spatial import Array, Expr, Inertia, Pose, constant, settled
 
 TipRotation = Literal["cayley", "first-order"]
@@ -334,6 +335,7 @@ class Axis:
     name: str  # name of the coordinate and of its input
     label: str  # label in the model file; empty for the only axis of a joint
     link: int  # index of the link that the joint carries
+    number: int  # number of that link in the model file, from 1
     acts: AnyActuated  # drive, springs, friction and so on, from the model file
     index: int  # index in q of the joint coordinate
     motor: int | None  # index in q of the motor coordinate; None without motor
@@ -382,6 +384,7 @@ class LinkModel:
     """
 
     name: str
+    number: int  # number in the model file, from 1, of the link that this is or is a span of
     joint_name: str
     link: Link
     motion: JointMotion  # kinematics of the joint
@@ -406,6 +409,11 @@ class LinkModel:
     def kind(self) -> str:
         """Name of the joint's kind, such as ``revolute``."""
         return self.motion.name
+
+    @property
+    def spans(self) -> "tuple[LinkModel, ...]":
+        """The link itself, as the only span of a `JoinedSpans`."""
+        return (self,)
 
     @property
     def flexible(self) -> bool:
@@ -494,6 +502,37 @@ class LinkModel:
 
 
 @dataclass(frozen=True)
+class JoinedSpans:
+    """Link of the model file that consists of several spans, from root to tip."""
+
+    name: str
+    spans: tuple[LinkModel, ...]
+
+    @property
+    def joint_name(self) -> str:
+        """Name of the joint that carries the link."""
+        return self.spans[0].joint_name
+
+    @property
+    def length(self) -> float:
+        """Length of the flexible span [m]."""
+        return sum(span.length for span in self.spans)
+
+    @property
+    def modes(self) -> slice:
+        """Slice of the amplitudes of all spans in q."""
+        return slice(self.spans[0].modes.start, self.spans[-1].modes.stop)
+
+    @property
+    def flexible(self) -> bool:
+        """Whether the link bends, twists or stretches, as all links of several spans do."""
+        return True
+
+
+WholeLink = LinkModel | JoinedSpans
+
+
+@dataclass(frozen=True)
 class Model:
     """Model of an arm, from which equations are traced; `flexarm.build` returns one.
 
@@ -501,7 +540,7 @@ class Model:
     joint and amplitudes.
     """
 
-    arm: Arm
+    arm: Arm  # as the model file describes it
     stiffening: bool  # whether flexible links include dynamic stiffening
     tip_rotation: TipRotation
     names: tuple[str, ...]  # name of every coordinate
@@ -539,6 +578,22 @@ class Model:
             ", ..." if len(self.names) > NAMED_COORDINATES else ""
         )
         return f"Model of {self.arm.name}: {self.size} coordinates, {names}"
+
+    @cached_property
+    def chain(self) -> Arm:
+        """The arm with a link per span, as `links`; the arm itself if every link has one span."""
+        return single_spans(self.arm)
+
+    @cached_property
+    def whole_links(self) -> tuple[WholeLink, ...]:
+        """Links of the model file, of which some have several of the `links` as their spans."""
+        by_name: dict[str, list[LinkModel]] = {}
+        for part in self.links:
+            by_name.setdefault(whole_name(part.name), []).append(part)
+        return tuple(
+            spans[0] if len(spans) == 1 else JoinedSpans(name, tuple(spans))
+            for name, spans in by_name.items()
+        )
 
     @property
     def link_theory(self) -> LinkTheory:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from flexarm.arm import Arm, FreeBase, Point
 from flexarm.arm.forces import At
+from flexarm.model.spans import chain_index, span_at
 
 Offset = tuple[float, float, float]
 
@@ -13,7 +14,7 @@ Offset = tuple[float, float, float]
 class ArmPoint:
     """Point fixed to a section of a link, to the base or to the world."""
 
-    link: int  # index of the link; -1 is the base, -2 the world
+    link: int  # index of the link, or of its span; -1 is the base, -2 the world
     # Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is the
     # link's flexible end, ``end`` the frame of the arm's tip.
     x: float | Literal["tip", "end"]
@@ -28,18 +29,21 @@ class ArmPoint:
 
     @classmethod
     def on(cls, arm: Arm, index: int, at: At) -> "ArmPoint":
-        """Return the point at a position on a link, or on the base for a negative index."""
+        """Return the point at a position on a link of the file, or on the base if index < 0."""
         distance = 0.0 if at == "tip" or isinstance(at, tuple) else at
         x, y, z = at if isinstance(at, tuple) else (distance, 0.0, 0.0)
         if index < 0:
             return cls(index, "tip", (x, y, z))
-        root = arm.links[index].root_length
-        return cls(index, "tip" if at == "tip" else x - root, (0.0, y, z))
+        link, first = arm.links[index], chain_index(arm, index)
+        if at == "tip":
+            return cls(first + link.spans - 1, "tip", (0.0, y, z))
+        span, x = span_at(link, x)
+        return cls(first + span, x if span else x - link.root_length, (0.0, y, z))
 
     @classmethod
     def of(cls, arm: Arm, point: Point | Literal["tip"]) -> "ArmPoint":
         """Return the point of a contact or spring that a model file describes."""
-        last_link = len(arm.links) - 1
+        last_link = chain_index(arm, len(arm.links)) - 1
         if point == "tip":
             return cls(last_link, "end", (0.0, 0.0, 0.0))
         if point.tip is not None:

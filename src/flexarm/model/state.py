@@ -41,8 +41,9 @@ def start_state(model: Model) -> tuple[Array, Array]:
         for values, target in ((part.link.start, q), (part.link.start_speed, v)):
             for name, value in values.items():
                 target[model.names.index(f"{part.name}.{name}")] = value
-        if part.link.start_curve is not None:
-            q[part.modes] = start_curve(part)[0]
+    for whole in model.whole_links:
+        if whole.spans[0].link.start_curve is not None:
+            q[whole.modes] = start_curve(whole)[0]
     return q, v
 
 

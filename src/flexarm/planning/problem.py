@@ -20,7 +20,7 @@ from flexarm.integrate.mission.starts import SteadyProblem
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import change_arm
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
+from flexarm.mechanics.deformed import flexible_wholes, section_forces, tip_rows
 from flexarm.mechanics.loads import coulomb_frictions, input_limits
 from flexarm.model import Axis, Model, build, start_state
 from flexarm.planning.constants import (
@@ -510,9 +510,9 @@ def _speeds(problem: MotionProblem, limits: Limits) -> list[Limit]:
 
 def _deflections(problem: MotionProblem, limits: Limits) -> list[Limit]:
     model = problem.model
-    names = tuple(part.name for part in flexible_links(model))
-    deflections = _by_name("deflection", limits.deflection, names, "m")
-    rows = {name: tip_rows(model, name, problem.start) for name in deflections}
+    links = {link.name: link for link in flexible_wholes(model)}
+    deflections = _by_name("deflection", limits.deflection, tuple(links), "m")
+    rows = {name: tip_rows(model, links[name], problem.start) for name in deflections}
     return [
         Limit(f"deflection of {name}", "m", top, _linear(rows[name], 0 * rows[name]))
         for name, top in deflections.items()
@@ -527,10 +527,10 @@ def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:
     if limits.strain is None:
         return []
     model, top = problem.model, require_positive("strain", limits.strain)
-    parts = flexible_links(model)
+    links = flexible_wholes(model)
 
     def measure(q: Array, v: Array, u: Array) -> Array:
-        return np.hstack([section_forces(model, part, q, STRAIN_STATIONS).strain for part in parts])
+        return np.hstack([section_forces(model, link, q, STRAIN_STATIONS).strain for link in links])
 
     if not np.all(np.isfinite(measure(*(np.zeros((1, model.size)),) * 3))):
         raise FlexarmError(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import dumps
-from flexarm.mechanics.deformed import along, flexible_links, read_stations, section_forces
+from flexarm.mechanics.deformed import along, flexible_wholes, read_stations, section_forces
 from flexarm.model import Model
 from flexarm.runs.data import RunData, RunPhase
 from flexarm.spatial import Array
@@ -242,7 +242,7 @@ def reference_names(model: Model) -> list[tuple[str, str]]:
 def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
     """Return the variables of deflection, slope and twist at stations of the flexible links."""
     fractions = read_stations(stations)
-    rows = [along(run.model, part, run.q, fractions) for part in flexible_links(run.model)]
+    rows = [along(run.model, part, run.q, fractions) for part in flexible_wholes(run.model)]
     axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
     deflections, slopes = [row.deflection for row in rows], [row.slope for row in rows]
     return [
@@ -265,7 +265,9 @@ def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
 def force_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
     """Return the variables of section forces, moments and strains along the flexible links."""
     fractions = read_stations(stations)
-    rows = [section_forces(run.model, part, run.q, fractions) for part in flexible_links(run.model)]
+    rows = [
+        section_forces(run.model, part, run.q, fractions) for part in flexible_wholes(run.model)
+    ]
     axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
     return [
         *time_and_axis(run),
@@ -296,7 +298,7 @@ def _by_link(run: RunData, fractions: Array, rows: list[Array], *vector: int) ->
 def wrench_variables(run: RunData) -> list[Variable]:
     """Return the variables of force and torque that each joint exerts on its link."""
     wrenches = joint_wrenches(run)
-    names = _words([part.joint_name for part in run.model.links])
+    names = _words([link.joint_name for link in run.model.whole_links])
     meaning = "that the joint exerts on its link, at the joint, in the world"
     return [
         *time_and_axis(run),
@@ -323,7 +325,7 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
     for part, values in zip("wxyz", quaternions(run.tip_rotation).T, strict=True):
         yield f"tip quaternion {part} [1]", values
     tips = np.array([1.0])
-    for link in flexible_links(run.model):
+    for link in flexible_wholes(run.model):
         deflections = along(run.model, link, run.q, tips).deflection[:, 0]
         for k, axis in enumerate("xyz"):
             yield f"{link.name} tip deflection {axis} [m]", deflections[:, k]
@@ -362,7 +364,7 @@ def time_and_axis(run: RunData) -> list[Variable]:
 
 
 def _labels(model: Model, fractions: Array) -> list[Variable]:
-    names = _words([part.name for part in flexible_links(model)])
+    names = _words([part.name for part in flexible_wholes(model)])
     return [
         Variable("link", ("link",), names, "", "flexible links"),
         Variable("station", ("station",), fractions, "1", "place over the (exposed) span"),
@@ -426,13 +428,14 @@ def joint_wrenches(run: RunData) -> Array:
     Both are in world axes, at the joint's origin.
     """
     a = accelerations(run)
+    joints = [run.model.links.index(link.spans[0]) for link in run.model.whole_links]
     return over_phases(
         run,
         lambda equation, rows: equation.joint_wrench(
             run.q[rows], run.v[rows], a[rows], run.t[rows]
         ),
         "composite",
-    )
+    )[:, joints]
 
 
 Rows = tuple[str, Array, str, str]
@@ -476,12 +479,13 @@ def tip_variables(run: RunData) -> list[Variable]:
 
 def frame_variables(run: RunData) -> list[Variable]:
     """Return the variables of position and rotation of root and tip of every link."""
-    frames = equation_of(run).link_frames(run.q)
-    names = np.array([part.name for part in run.model.links], dtype=object)
+    frames, links = equation_of(run).link_frames(run.q), run.model.whole_links
+    names = np.array([link.name for link in links], dtype=object)
+    roots, tips = ([run.model.links.index(link.spans[end]) for link in links] for end in (0, -1))
     position_axes, rotation_axes = ("time", "link", "axis"), ("time", "link", "axis", "link_axis")
     ends = {
-        "root": (frames.root_position, frames.root_rotation),
-        "tip": (frames.tip_position, frames.tip_rotation),
+        "root": (frames.root_position[:, roots], frames.root_rotation[:, roots]),
+        "tip": (frames.tip_position[:, tips], frames.tip_rotation[:, tips]),
     }
     variables = [*time_and_axis(run), Variable("link", ("link",), names, "", "links")]
     for end, (position, rotation) in ends.items():

@@ -146,7 +146,7 @@ def motion_end(model: Model, events: Sequence[tuple[float, str]]) -> float:
         ends += _ends(axis.name, axis.acts.input, to_zero=not has_target)
         ends += _ends(axis.name, rate, begin, to_zero=True)
         ends += _ends(axis.name, servo.target if has_target else None, begin)
-    for k, (_, wrench) in enumerate(wrench_list(model), 1):
+    for k, wrench in enumerate(wrench_list(model), 1):
         if not isinstance(wrench.factor, Constant):  # a load from the start on, as gravity is
             ends += _ends(f"wrench {k}", wrench.factor, to_zero=True)
     for name, (begin, path) in ties.items():
@@ -223,8 +223,9 @@ def curves_of(model: Model, q: Array) -> Curves:
             if axis.motor is not None:
                 wind_up = unit[axis.motor] - unit[axis.index]
                 curves.append((3, f"the drive of {axis.name}", wind_up))
-        rows = tip_rows(model, part.name, q)
-        curves += [(4, f"the deflection of {part.name}", row) for row in rows]
+    for link in model.whole_links:
+        rows = tip_rows(model, link, q)
+        curves += [(4, f"the deflection of {link.name}", row) for row in rows]
     return Curves(
         np.array([row for _, _, row in curves]).reshape(-1, model.size),
         tuple(name for _, name, _ in curves),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from flexarm.figures import COLOURS, curve_look, drawable, legend_below, panels
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.deformed import flexible_links, tip_deflection
+from flexarm.mechanics.deformed import flexible_wholes, tip_deflection
 from flexarm.mechanics.kinematics import end_frame, frames
 from flexarm.model import Model
 from flexarm.runs.constants import (
@@ -218,7 +218,7 @@ def _joints(run: RunData, panel: "Axes") -> None:
 def _deflections(run: RunData, panel: "Axes") -> None:
     """Draw the tip displacements of flexible links from their undeformed position over time."""
     deflections = {
-        part.name: tip_deflection(run.model, part, run.q) for part in flexible_links(run.model)
+        part.name: tip_deflection(run.model, part, run.q) for part in flexible_wholes(run.model)
     }
     largest = max(
         (float(np.abs(deflection).max()) for deflection in deflections.values()), default=0.0

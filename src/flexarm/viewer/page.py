@@ -14,7 +14,7 @@ from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import write_whole
 from flexarm.linear.modes import Modes
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.deformed import along, fibre_strain, flexible_links
+from flexarm.mechanics.deformed import along, fibre_strain, flexible_links, flexible_wholes
 from flexarm.model import Model
 from flexarm.runs.constants import FLAT_CURVE, STATIONS
 from flexarm.runs.contents import ENERGIES, equation_of, input_units
@@ -161,7 +161,7 @@ def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     """Yield the panels of displacement and twist at the tips of the flexible links."""
     factor, name = unit
     deflections, twists = dict[str, Array](), dict[str, Array]()
-    for part in flexible_links(run.model):
+    for part in flexible_wholes(run.model):
         end = along(run.model, part, run.q, np.array([1.0]))
         deflections |= _coordinates(part.name, factor * end.deflection[:, 0])
         twists[part.name] = np.degrees(end.twist[:, 0])

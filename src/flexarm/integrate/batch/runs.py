@@ -36,8 +36,8 @@ from flexarm.integrate.task import InitialValueProblem
 from flexarm.io.model_file import dumps, unit_of
 from flexarm.io.whole_file import replacing, require_writable
 from flexarm.loops.language import DOUBLE, Ints
-from flexarm.mechanics.deformed import along, flexible_links
-from flexarm.model import LinkModel, Model
+from flexarm.mechanics.deformed import along, flexible_wholes
+from flexarm.model import Model, WholeLink
 from flexarm.runs.constants import SETTLING_BAND
 from flexarm.runs.contents import ENERGIES, WORKS, Variable, input_units, table_columns, to_dataset
 from flexarm.runs.curves import REDUCTIONS
@@ -117,11 +117,11 @@ def curves_of_states(
     return curves
 
 
-def tip_deflections(model: Model) -> dict[str, tuple[LinkModel, int]]:
+def tip_deflections(model: Model) -> dict[str, tuple[WholeLink, int]]:
     """Return link and axis of each tip deflection, by the name of its curve."""
     return {
         f"{link.name} tip deflection {axis}": (link, k)
-        for link in flexible_links(model)
+        for link in flexible_wholes(model)
         for k, axis in enumerate("xyz")
     }
 

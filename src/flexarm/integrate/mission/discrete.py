@@ -11,6 +11,7 @@ import numpy as np
 
 from flexarm.arguments import require_known
 from flexarm.arm import AnyActuated
+from flexarm.arm.joint import Placed
 from flexarm.arm.mission import PAYLOAD, Tie
 from flexarm.errors import SimulationError
 from flexarm.integrate.drivetrain import StickSlip, holders
@@ -98,7 +99,7 @@ def lock(model: Model, names: Sequence[str]) -> Model:
     """Return the model with the named joints locked, that is, prescribed at constant positions."""
     if not names:
         return model
-    links = []
+    links, file_links = [], list(model.arm.links)
     for part in model.links:
         axes, joint = [], part.link.joint
         for axis in part.axes:
@@ -108,8 +109,13 @@ def lock(model: Model, names: Sequence[str]) -> Model:
             axes.append(axis)
         link = part.link.model_copy(update={"joint": joint})
         links.append(replace(part, link=link, axes=tuple(axes)))
+        if part.axes:
+            in_file = file_links[part.number - 1]
+            placed = {name: getattr(in_file.joint, name) for name in Placed.model_fields}
+            moved = joint.model_copy(update=placed) if in_file.spans > 1 else joint
+            file_links[part.number - 1] = in_file.model_copy(update={"joint": moved})
     locked = [axis.index for axis in model.axes if axis.name in names]
-    arm = model.arm.model_copy(update={"links": tuple(part.link for part in links)})
+    arm = model.arm.model_copy(update={"links": tuple(file_links)})
     return replace(
         model,
         arm=arm,
@@ -293,7 +299,7 @@ class DiscreteState:
         return replace(axis, acts=axis.acts.model_copy(update={"servo": servo}))
 
     def _loaded(self, model: Model) -> Model:
-        without_payload = model.arm.model_copy(update={"payload": None})
+        without_payload = model.chain.model_copy(update={"payload": None})
         total = tip_inertia(without_payload, len(model.links) - 1)
         for name, pose in self.held.items():
             total = total + held_inertia(model, name, pose).moved(model.end_pose)

@@ -14,6 +14,7 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.actuators import UNITS, Acting
 from flexarm.io.model_file import validated
 from flexarm.model import Model
+from flexarm.model.spans import single_spans
 from flexarm.runs.run import Run
 
 
@@ -129,7 +130,8 @@ def record_wrenches(run: Run, acting: Sequence[Acting]) -> Run:
         wrenches_of[name], place = tuple(tabled), place + len(own_wrenches)
     arm = _with(arm, wrenches_of)
     links = [
-        replace(part, link=link) for part, link in zip(run.model.links, arm.links, strict=True)
+        replace(part, link=link)
+        for part, link in zip(run.model.links, single_spans(arm).links, strict=True)
     ]
     return replace(run, model=replace(run.model, arm=arm, links=tuple(links)))
 

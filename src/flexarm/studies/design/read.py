@@ -304,10 +304,10 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
         if index in (axis.index, axis.motor):
             prefix = ("motor_" if index == axis.motor else "") + ("speed" if rate else "position")
             label = (axis.label,) if axis.label else ()
-            return ("links", axis.link, "joint", *label, "start", prefix)
-    for k, part in enumerate(model.links):
-        if part.modes.start <= index < part.modes.stop:
-            own = plain.removeprefix(f"{part.name}.")
+            return ("links", axis.number - 1, "joint", *label, "start", prefix)
+    for k, link in enumerate(model.whole_links):
+        if link.modes.start <= index < link.modes.stop:
+            own = plain.removeprefix(f"{link.name}.")
             return ("links", k, "start_speed" if rate else "start", own)
     return (START, name)
 

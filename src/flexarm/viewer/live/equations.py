@@ -214,7 +214,7 @@ class LiveArm:
     @cached_property
     def _bodies(self) -> tuple[Inertia, Inertia]:
         """Inertia at the last link's tip without payload, and inertia of a unit payload (1 kg)."""
-        arm, last = self.model.arm, len(self.model.links) - 1
+        arm, last = self.model.chain, len(self.model.links) - 1
         without_payload = tip_inertia(arm.model_copy(update={"payload": None}), last)
         if arm.payload is None or not arm.payload.mass:
             body = Inertia(1.0, np.zeros(3), np.zeros((3, 3)))

@@ -509,10 +509,12 @@ def _with_fewer_shapes(prepared: Prepared) -> Model:
     squares = np.diag(linear.stiffness) / np.diag(linear.mass)
     is_fast = squares > (2 * np.pi * FAST_VIBRATION) ** 2
     links = []
-    for part in model.links:
-        link, choice = part.link, part.link.shapes
+    for whole, link in zip(model.whole_links, model.arm.links, strict=True):
+        choice = link.shapes
         if of_family(link) and isinstance(choice, Counted) and not choice.static:
-            fewer_shapes = choice.model_copy(update=_counts(model, part, is_fast))
+            of_spans = [_counts(model, span, is_fast) for span in whole.spans]
+            most = {key: max(counts[key] for counts in of_spans) for key in of_spans[0]}
+            fewer_shapes = choice.model_copy(update=most)
             link = link.model_copy(update={"shapes": fewer_shapes})
         links.append(link)
     arm = model.arm.model_copy(update={"links": type(model.arm.links)(links)})
