@@ -13,7 +13,7 @@ from flexarm.arm import Arm
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.choice import choose
 from flexarm.integrate.choice.choose import TrialRun, race
-from flexarm.integrate.constants import DECAYING_RATIO, STIFF_TRIAL_STAGES
+from flexarm.integrate.constants import DECAYING_RATIO
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.solve import make_ready, new_state
@@ -64,9 +64,9 @@ def test_who_won_a_race_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path))
     raced: list[float] = []
 
-    def counted(running: Any, whole: float, heats: Any) -> tuple[dict[str, float], float]:
+    def counted(running: Any, whole: float) -> tuple[dict[str, float], float]:
         raced.append(whole)
-        return race(running, whole, heats)
+        return race(running, whole)
 
     monkeypatch.setattr(choose, "race", counted)
     arm = changed("driven-link-payload", HOLDING)
@@ -267,7 +267,7 @@ def test_a_pilot_whose_trials_are_all_rejected_would_never_arrive() -> None:
     assert pilot.go(0.1, 0.0) == np.inf
 
 
-@pytest.mark.parametrize(("explicit", "heats"), [(1.4, 2), (1.6, 1)])
+@pytest.mark.parametrize(("explicit", "heats"), [(1.4, 4), (1.6, 1)])
 def test_who_is_behind_an_implicit_method_at_its_slowest_is_out(
     explicit: float, heats: int
 ) -> None:
@@ -283,7 +283,7 @@ def test_who_is_behind_an_implicit_method_at_its_slowest_is_out(
             return self.work
 
     running = [Runner("rodas4", 1.0), Runner("dop853", explicit)]
-    race(cast(Any, running), 1.0, STIFF_TRIAL_STAGES)
+    race(cast(Any, running), 1.0)
     assert [each.heats for each in running] == [heats, heats]
 
 

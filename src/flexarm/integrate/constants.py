@@ -102,10 +102,8 @@ QUIET_DURATION = 2.0  # duration over decay time of vibrations above which most 
 # Number of dop853 steps above which trial runs are worthwhile; periods of the slowest mode in a
 # trial run; largest number of operations of a trial, about 3 s of CasADi's evaluation.
 TRIED_STEPS, TRIAL_PERIODS, TRIAL_OPERATIONS = 5000, 2, 5e8
-# Fractions of a trial run; after each, methods continue whose work is at most this multiple of the
-# least work.
-TRIAL_STAGES = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
-STIFF_TRIAL_STAGES = ((0.25, 6.0), (1.0, 1.0))  # the same if an implicit method takes part
+# Halvings of a trial run: methods are compared after each eighth, quarter, half and whole.
+TRIAL_HALVINGS = 3
 # A method is abandoned after GIVE_UP_WORK of the leading method's work, if the whole motion would
 # take GIVE_UP_RATIO times the leading method's work.
 GIVE_UP_WORK, GIVE_UP_RATIO = 0.2, 6.0
@@ -141,8 +139,6 @@ FORECAST_OPERATIONS = 1e8  # operations of the trial by `flexarm check`: about 0
 
 # Calls of compiled kernels, between which a run can be interrupted
 KERNEL_CALL_TIME = 0.05  # [s] intended duration of a call
-# Assumed longest duration [s] of the first step: constant part, and part per operation.
-LONGEST_STEP_TIME, LONGEST_OPERATION_TIME = 2e-6, 16e-9
 RECOMPILED_AFTER = 50_000  # step attempts after which equations are compiled at full optimisation
 
 # Many runs at once

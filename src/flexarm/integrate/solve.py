@@ -13,8 +13,7 @@ from flexarm.integrate.constants import (
     EVENT_MARGIN,
     JUMP_DISTANCE,
     KERNEL_CALL_TIME,
-    LONGEST_OPERATION_TIME,
-    LONGEST_STEP_TIME,
+    OPERATION_TIME,
     RECOMPILED_AFTER,
 )
 from flexarm.integrate.laws import Sampled, ServoMemory
@@ -32,7 +31,7 @@ from flexarm.integrate.loop import (
     record_event_values,
     record_samples,
 )
-from flexarm.integrate.method import Method
+from flexarm.integrate.method import Method, Operations
 from flexarm.integrate.sampling import SampledLaw, SampledServos, Sampler, no_number_near
 from flexarm.integrate.state import RANGES, IntegratorState, start_fields, widen
 from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
@@ -153,6 +152,12 @@ def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
     return Ending("interrupted", f"by {interrupt_name(stop)} at t = {t:.6g} s")
 
 
+def first_budget(m: IntegratorState) -> int:
+    """Return the number of step attempts that by their operations take the time of a call."""
+    work = m.method.work(Operations(m.system.n, m.problem.motion))
+    return 1 + int(KERNEL_CALL_TIME / (OPERATION_TIME * work))
+
+
 def _integrate(
     m: IntegratorState,
     reference_attitudes: list[tuple[int, Array]],
@@ -160,10 +165,7 @@ def _integrate(
     sampler: Sampler | None,
     report: Callable[[], None],
 ) -> Ending:
-    m.budget = 1 + int(
-        KERNEL_CALL_TIME
-        / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
-    )
+    m.budget = first_budget(m)
     starts_out_of_bounds = m.event_count and first_out_of_bounds.python(m) >= 0
     ending = (
         Ending("event")

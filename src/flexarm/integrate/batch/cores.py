@@ -19,15 +19,13 @@ from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.constants import (
     JOB_GROUPS,
     KERNEL_CALL_TIME,
-    LONGEST_OPERATION_TIME,
-    LONGEST_STEP_TIME,
     RECOMPILED_AFTER,
 )
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.method import Method
 from flexarm.integrate.problem import Measures, StateLimit, system_of
 from flexarm.integrate.simulate import refuse_states
-from flexarm.integrate.solve import make_ready, new_state, solve
+from flexarm.integrate.solve import first_budget, make_ready, new_state, solve
 from flexarm.integrate.state import IntegratorState, StepLimits, start_fields
 from flexarm.integrate.system import PIECE, System
 from flexarm.integrate.task import InitialValueProblem
@@ -258,10 +256,7 @@ class RunBlock:
 
     def __init__(self, m: IntegratorState, lanes: int, inputs: Sequence[int], rows: int) -> None:
         self.lanes, self.size, self.rows = lanes, m.size // lanes, rows
-        m.budget = 1 + int(
-            KERNEL_CALL_TIME
-            / (LONGEST_STEP_TIME + LONGEST_OPERATION_TIME * m.problem.motion.compiled().operations)
-        )
+        m.budget = first_budget(m)
         first_pieces = m.system.first
         memory = gather_memory(m, [*m.buffers.values()], m.samples)
 

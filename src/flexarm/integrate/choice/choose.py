@@ -29,11 +29,10 @@ from flexarm.integrate.constants import (
     PROBED_TIME,
     QUIET_DURATION,
     SLOW_START_RATIO,
-    STIFF_TRIAL_STAGES,
     TRACING_TIME,
+    TRIAL_HALVINGS,
     TRIAL_OPERATIONS,
     TRIAL_PERIODS,
-    TRIAL_STAGES,
     TRIED_STEPS,
 )
 from flexarm.integrate.loop import BROKEN, FINISHED, LIMIT_REACHED, NO_STEP, march
@@ -110,19 +109,18 @@ def choose(
     if not (has_drive or stiff_outside or is_long):
         return by_spectrum, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
-    stages: Sequence[tuple[float, float]] = TRIAL_STAGES
     stiff = servoed and strong_dampers  # by servos, of any arm
     small = servoed and tangent_pays(task)
     if task.motion.ruled or stiff_outside or stiff or small:
         # The implicit method is slow until vibrations have decayed: its trial is run in full unless
         # all other methods have dropped out; those run as long as they are no slower.
-        rivals, stages = (RODAS4, ETD4, DOP853), STIFF_TRIAL_STAGES
+        rivals = (RODAS4, ETD4, DOP853)
     if task.motion.actuators.states:
         rivals = tuple(method for method in rivals if method.carries_states)
     key = _race_key(task, rtol, period)
     stored = noted(key)
     if stored is None:
-        stored = json.dumps(_run_trials(task, rivals, stages, rtol, period))
+        stored = json.dumps(_run_trials(task, rivals, rtol, period))
         keep_note(key, stored)
     best, comparison = json.loads(stored)
     return METHODS[best], f"{modes}; {comparison}"
@@ -146,7 +144,6 @@ def _race_key(task: InitialValueProblem, rtol: float, period: float | None) -> s
 def _run_trials(
     task: InitialValueProblem,
     rivals: Sequence[Method],
-    stages: Sequence[tuple[float, float]],
     rtol: float,
     period: float | None,
 ) -> tuple[str, str]:
@@ -157,7 +154,7 @@ def _run_trials(
     pilots = [TrialRun(task, method, rtol, period) for method in rivals]
     whole = float(task.times[-1] - task.times[0])
     vibrations = TRIAL_PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
-    costs, duration = race(pilots, float(min(whole / 10, max(vibrations, whole / 50))), stages)
+    costs, duration = race(pilots, float(min(whole / 10, max(vibrations, whole / 50))))
     best = min(costs, key=lambda name: costs[name])
     lowest = max(costs[best], 1.0)
     ratios = {name: costs[name] / lowest for name in costs if name != best}
@@ -197,9 +194,7 @@ def _is_quiet(task: InitialValueProblem, rtol: float) -> bool:
     return bool(np.all(rates <= pace * floors) and np.all(changes <= pace**2 * floors))
 
 
-def race(
-    pilots: Sequence["TrialRun"], duration: float, stages: Sequence[tuple[float, float]]
-) -> tuple[dict[str, float], float]:
+def race(pilots: Sequence["TrialRun"], duration: float) -> tuple[dict[str, float], float]:
     """Run methods over ever longer first parts of a motion until one needs the least work.
 
     Parameters
@@ -208,9 +203,6 @@ def race(
         Trial runs of the methods.
     duration
         Duration of the longest part [s].
-    stages
-        Pairs of a fraction of `duration`, and the largest ratio of a method's work to the least
-        work with which the method goes on after that fraction.
 
     Returns
     -------
@@ -222,7 +214,9 @@ def race(
     """
     costs: dict[str, float] = {}
     any_slow = any(pilot.slow_at_first for pilot in pilots)
-    for fraction, margin in stages:
+    for halvings in range(TRIAL_HALVINGS, -1, -1):
+        fraction = 0.5**halvings
+        margin = fraction**-0.5  # the work of a short part is a sample of that of the whole
         lowest, least_work, least_cost = np.inf, np.inf, np.inf
         for pilot in pilots:
             limit = (1.0 if any_slow else margin) * least_work
