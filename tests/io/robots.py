@@ -8,8 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from flexarm.spatial import Array
 
+Parts = dict[str, tuple[Any, ...]]
 # name: parent link, xyz, rpy, axis (None: fixed), mass, com, rpy of the inertia, its six numbers
-PARTS: dict[str, tuple[Any, ...]] = {
+PARTS: Parts = {
     "upper": ("base_link", (0.1, 0, 0.3), (0.3, -0.2, 0.5), (0, 0, 1), 4.0, (0.05, 0.02, 0.2),
               (0.4, 0, 0.1), (0.09, 0.002, 0.001, 0.08, 0.003, 0.02)),
     "lower": ("upper", (0.05, 0.02, 0.5), (1.2, 0.1, -0.7), (0, 1, 1), 2.5, (0.2, 0.01, 0.0),
@@ -26,12 +27,20 @@ PARTS: dict[str, tuple[Any, ...]] = {
 SLIDES = ("slide", "jaw")
 KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 CHAIN = ("upper", "lower", "slide")
+# An arm aside, on the upper link, and the order of all joints: those towards the tip are last.
+ASIDE: Parts = {
+    "side": ("upper", (0, 0.1, 0.2), (0.2, 0.4, 0), (0, 1, 0), 1.5, (0.1, 0, 0.05), (0, 0, 0),
+             (0.01, 0, 0, 0.02, 0, 0.03)),
+    "hand": ("side", (0.3, 0, 0), (0, 0, 0.3), (1, 0, 1), 0.4, (0, 0.02, 0.1), (0, 0, 0),
+             (0.001, 0, 0, 0.002, 0, 0.003)),
+}  # fmt: skip
+TREE = ("upper", "side", "hand", "lower", "slide", "jaw")
 
 
-def urdf(extra: str = "", head: str = "") -> str:
+def urdf(extra: str = "", head: str = "", parts: Parts = PARTS) -> str:
     """Write the robot: three joints in a chain, a fixed flange and tool, a jaw aside."""
     lines = [f'{head}<robot name="small robot">', '<link name="base_link"/>']
-    for name, (parent, xyz, rpy, axis, mass, com, turn, inertia) in PARTS.items():
+    for name, (parent, xyz, rpy, axis, mass, com, turn, inertia) in parts.items():
         numbers = " ".join(f'{k}="{v}"' for k, v in zip(KEYS, inertia, strict=True))
         kind = "fixed" if axis is None else "prismatic" if name in SLIDES else "revolute"
         lines += [
@@ -56,11 +65,11 @@ def write(folder: Path, text: str, name: str = "robot.urdf") -> Path:
     return path
 
 
-def poses(q: Array) -> dict[str, Array]:
-    """Place all links of the robot at coordinates of its chain: matrices (4, 4), from the table."""
+def poses(q: Array, chain: tuple[str, ...] = CHAIN, parts: Parts = PARTS) -> dict[str, Array]:
+    """Place all links of the robot at coordinates of its joints, by the table: matrices (4, 4)."""
     found = {"base_link": np.eye(4)}
-    at = dict(zip(CHAIN, q, strict=True))
-    for name, (parent, xyz, rpy, axis, *_) in PARTS.items():
+    at = dict(zip(chain, q, strict=True))
+    for name, (parent, xyz, rpy, axis, *_) in parts.items():
         placed, moved = np.eye(4), np.eye(4)
         placed[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
         placed[:3, 3] = xyz
@@ -73,17 +82,18 @@ def poses(q: Array) -> dict[str, Array]:
     return found
 
 
-def mass_matrix(q: Array) -> Array:
+def mass_matrix(q: Array, chain: tuple[str, ...] = CHAIN, parts: Parts = PARTS) -> Array:
     """Sum J^T m J over the links of the table; J by differences that are exact to rounding."""
-    step, total = 1e-5, np.zeros((3, 3))
-    ahead = [[poses(q + s * step * e) for s in (1, -1, 2, -2)] for e in np.eye(3)]
-    for name, (*_, mass, com, turn, inertia) in PARTS.items():
+    step, n = 1e-5, len(q)
+    total = np.zeros((n, n))
+    ahead = [[poses(q + s * step * e, chain, parts) for s in (1, -1, 2, -2)] for e in np.eye(n)]
+    for name, (*_, mass, com, turn, inertia) in parts.items():
         xx, xy, xz, yy, yz, zz = inertia
         own = Rotation.from_euler("xyz", turn).as_matrix()
-        here = poses(q)[name]
+        here = poses(q, chain, parts)[name]
         world = here[:3, :3] @ own
         matrix = world @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ world.T
-        linear, angular = np.zeros((3, 3)), np.zeros((3, 3))
+        linear, angular = np.zeros((3, n)), np.zeros((3, n))
         for k, four in enumerate(ahead):
             plus, minus, far, back = (each[name] for each in four)
             rate = (8 * (plus - minus) - (far - back)) / (12 * step)

@@ -11,7 +11,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.errors import ModelError
 from flexarm.io.urdf.convert import import_urdf
-from tests.io.robots import mass_matrix, poses, urdf, write
+from tests.io.robots import ASIDE, PARTS, TREE, mass_matrix, poses, urdf, write
 
 Q = np.array([0.4, -0.7, 0.15])
 FLEX = """
@@ -267,16 +267,37 @@ def test_an_inertia_that_no_body_has_is_noted(tmp_path: Path, largest: float, no
 def test_branches_are_named_and_one_is_chosen(folder: Path) -> None:
     forked = urdf(extra='<link name="fork"/>' + JOINT.format("continuous", "upper", "fork", ""))
     path = write(folder, forked, "forked.urdf")
-    with pytest.raises(
-        ModelError, match=r"Its branches end in jaw, fork. Choose one \(--tip LINK\)"
-    ):
-        import_urdf(path)
+    assert import_urdf(path)[0].link_names == ("upper", "fork", "lower", "slide", "jaw")
     with pytest.raises(ModelError, match=r"no link 'claw'. The branches end in jaw, fork"):
         import_urdf(path, tip="claw")
     assert import_urdf(path, tip="fork")[0].link_names == ("upper", "fork")
     floating = urdf().replace('name="to_upper" type="revolute"', 'name="f" type="floating"')
-    with pytest.raises(ModelError, match="is floating, which in a serial arm only the base can be"):
+    with pytest.raises(ModelError, match="is floating, which in an arm only the base can be"):
         import_urdf(write(folder, floating, "floating.urdf"), tip="tool")
+
+
+def test_all_branches_of_a_robot_move(folder: Path) -> None:
+    path = write(folder, urdf(parts=PARTS | ASIDE), "branched.urdf")
+    arm, notes = import_urdf(path)
+    assert arm.link_names == TREE
+    assert "branches at upper (to_lower, to_side)" in notes
+    q = np.array([*Q, 0.3, -0.7, 0.2])
+    for name in ("composite", "articulated"):
+        matrix = flexarm.formulation(name, flexarm.build(arm)).mass_matrix(q)
+        expected = mass_matrix(q, TREE, PARTS | ASIDE)
+        np.testing.assert_allclose(matrix, expected, rtol=0, atol=2e-9)
+    flex = "links: {upper: {to: [0, 0, 0.5], section: {EIy: 500, EIz: 500}}}"
+    bent, _ = import_urdf(path, flex=write(folder, flex, "branched.yaml"))
+    assert (bent.links[1].parent, bent.links[1].at) == (None, pytest.approx(0.4))
+    assert (bent.links[3].parent, bent.links[3].at) == ("upper", "tip")
+    model, rows = flexarm.build(bent), [f"to_{name}" for name in TREE]
+    places = [model.names.index(row) for row in rows]
+    straight = np.zeros(model.size)
+    straight[places] = q
+    matrix = flexarm.formulation("composite", model).mass_matrix(straight)
+    np.testing.assert_allclose(
+        matrix[np.ix_(places, places)], mass_matrix(q, TREE, PARTS | ASIDE), rtol=0, atol=2e-9
+    )
 
 
 def test_the_command_writes_a_model_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ ARGUMENTS = (
         "--flex", type=file_path, metavar="FILE",
         help="YAML file that makes links and joints flexible, by their names (default: all rigid)",
     ),
-    arg("--tip", metavar="LINK", help="the link at the arm's end, where the robot branches"),
+    arg("--tip", metavar="LINK", help="the link at the end of the only branch that moves"),
     arg("--out", type=file_path, metavar="FILE", required=True, help="the model file to write"),
     arg(
         "--no-meshes", action="store_true",

@@ -152,7 +152,7 @@ def import_urdf(
     flex
         Side file that makes links and joints flexible, by their names; if None, all are rigid.
     tip
-        Name of the link at the arm's end; needed if the robot branches.
+        Name of the link at the end of the only branch that moves; None if all joints move.
     meshes
         Folder, beside the model file to be written, for mesh files of the links. The arm has the
         contents of these files (`flexarm.arm.side_files.parts_beside`); no meshes if None.
@@ -166,7 +166,7 @@ def import_urdf(
     Raises
     ------
     ModelError
-        If a file cannot be read or trusted, or does not describe a serial arm.
+        If a file cannot be read or trusted, or does not describe an arm.
     """
     path = require_path("path", path, ModelError)
     robot = read_urdf(path)
@@ -325,15 +325,10 @@ class _Draft:
         data |= {key: self.side.data[key] for key in OF_ARM if key in self.side.data}
         meshes = {k: {"mesh": {"file": file}} for k, (file, _) in self.pictures.items()}
         data |= {"base": {"kind": "fixed"} | meshes[0]} if 0 in meshes else {}
-        end, tip_body, links = self.chain.segments[0].end, NO_INERTIA, []
+        links = list[dict[str, Any]]()
         for k, joint in enumerate(self.chain.joints):
-            segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
-            links.append(self._link(k, joint, end, tip_body) | meshes.get(k + 1, {}))
-            root, tip_body = IDENTITY, NO_INERTIA
-            if beam is not None:
-                root = beam.pose @ Pose.along(beam.length)
-                tip_body = beam.tip.moved(segment.end.inverse())
-            end = root.inverse() @ segment.end
+            links.append(self._link(k, joint) | meshes.get(k + 1, {}))
+        end, tip_body = self._end(len(self.chain.joints))
         has_tip_frame = (
             max(np.abs(end.position).max(), np.abs(end.rotation - np.eye(3)).max()) > 1e-12
         )
@@ -343,11 +338,37 @@ class _Draft:
             links.append({"name": self.names[-1], "joint": fixed_joint} | body)
         return data | {"links": links}
 
-    def _link(self, k: int, joint: UrdfJoint, place: Pose, tip_body: Inertia) -> dict[str, Any]:
-        """Return the data of a link and its joint, given the joint's pose at the previous tip.
+    def _end(self, index: int) -> tuple[Pose, Inertia]:
+        """Return a segment's end in its link's tip frame, and the body at its beam's tip there."""
+        segment, beam = self.chain.segments[index], self.beams.get(index)
+        if beam is None:
+            return segment.end, NO_INERTIA
+        tip = beam.pose @ Pose.along(beam.length)
+        return tip.inverse() @ segment.end, beam.tip.moved(segment.end.inverse())
 
-        ``riding`` is the body on the previous beam's tip.
+    def _mount(self, k: int) -> tuple[dict[str, Any], Pose, Inertia]:
+        """Return the keys that place a joint on its parent, its pose there, and a body there.
+
+        The body is that at the tip of the parent's beam, on the joint that ends the beam; joints
+        along the beam are on its nearest section.
         """
+        index, name = self.chain.carrier(k), self.chain.joints[k].name
+        segment, beam = self.chain.segments[index], self.beams.get(index)
+        keys = {}
+        if index != k:
+            keys = {"parent": "base" if index == 0 else self.names[2 * index - 2]}
+        if name == [joint.name for joint in self.chain.joints if joint.name in segment.exits][-1]:
+            return keys, *self._end(index)
+        place = segment.exits[name]
+        if beam is None:
+            return keys, place, NO_INERTIA
+        along = float(np.clip((beam.pose.inverse() @ place).position[0] / beam.length, 0, 1))
+        section = beam.pose @ Pose.along(along * beam.length)
+        return keys | {"at": along}, section.inverse() @ place, NO_INERTIA
+
+    def _link(self, k: int, joint: UrdfJoint) -> dict[str, Any]:
+        """Return the data of a link and its joint."""
+        mount, place, tip_body = self._mount(k)
         segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
         keeps_angles = k not in self.beams and np.array_equal(place.rotation, joint.pose.rotation)
         frame = _frame(place) | ({"rotation": list(joint.rpy)} if keeps_angles else {})
@@ -356,7 +377,10 @@ class _Draft:
             "kind": "prismatic" if joint.urdf_type == "prismatic" else "revolute",
             "before": frame, "axis": list(joint.axis),
         }  # fmt: skip
-        link: dict[str, Any] = {"name": self.names[2 * k]}
+        link: dict[str, Any] = {"name": self.names[2 * k]} | mount
+        if beam is not None and not segment.exits and k + 1 < len(self.chain.joints):
+            payload = self._end(k + 1)[1].moved(self._end(k + 1)[0])
+            link |= {"payload": _body(payload)} if payload.weighs else {}
         joint_data |= self._acting(joint)
         hub = {"inboard": _body(tip_body)} if tip_body.weighs else {}
         if beam is None:

@@ -1,4 +1,4 @@
-"""Parser of URDF files into a tree of links and joints, and the choice of a serial chain."""
+"""Parser of URDF files into a tree of links and joints, and the choice of moving joints."""
 
 import math
 import re
@@ -450,44 +450,59 @@ ONE_AXIS = ("revolute", "continuous", "prismatic")
 
 
 def chain_of(robot: Robot, tip: str | None) -> "Chain":
-    """Return the serial chain from the root of a robot to a link.
+    """Return the moving joints of a robot, or those from its root to a link.
 
     Parameters
     ----------
     robot
         The tree of links and joints.
     tip
-        Name of the link at the chain's end; None if the tree has a single chain.
+        Name of the link at the end of the only branch that moves; None if all joints move, and the
+        tip is the end of the branch with most joints.
 
     Raises
     ------
     ModelError
-        If the tree branches and no tip is chosen, there is no such link, or a joint of the chain
-        is of a kind that a serial arm cannot have.
+        If there is no such link, or a joint is of a kind that an arm cannot have.
     """
     ends = robot.ends()
     if not ends:
         raise ModelError(f"{robot.name}: no joint can move, since all joints are fixed")
-    if tip is None and len(ends) > 1:
-        raise ModelError(
-            f"{robot.name}: the robot branches, which a serial arm cannot do. Its branches end "
-            f"in {name_list(ends)}. Choose one (--tip LINK), and the joints of the other branches "
-            "are fixed at 0."
-        )
-    tip = ends[0] if tip is None else tip
+    chosen = {joint.name for joint in robot.joints.values() if joint.moves}
+    if tip is None:
+        tip = max(ends, key=lambda end: sum(joint.moves for joint in robot.path_to(end)))
+    else:
+        chosen &= {joint.name for joint in robot.path_to(tip)}
     if tip not in robot.links:
         raise ModelError(f"--tip: there is no link '{tip}'. The branches end in {name_list(ends)}.")
     path = robot.path_to(tip)
-    moving = [joint for joint in path if joint.moves]
-    if not moving:
+    if not any(joint.moves for joint in path):
         raise ModelError(
             f"--tip: no joint moves the link '{tip}'. The branches end in {name_list(ends)}."
         )
+    moving = _outwards(robot, path, chosen)
     for joint in moving:
         _require_single_axis(joint)
-    starts = [robot.root, *(joint.child for joint in moving)]
-    segments = [_segment(robot, start, path) for start in starts]
+    segments = [_segment(robot, robot.root, path, moving)]
+    segments += [_segment(robot, joint.child, path, moving) for joint in moving]
     return Chain(tip, tuple(moving), tuple(segments), tuple(_notes(robot, moving, segments, tip)))
+
+
+def _outwards(robot: Robot, path: list[UrdfJoint], chosen: set[str]) -> list[UrdfJoint]:
+    """Return the chosen joints, carriers first; of a link's joints that of the path is last."""
+    towards, result = {joint.name for joint in path}, list[UrdfJoint]()
+    pending = [*robot.carried[robot.root]]
+    pending.sort(key=lambda joint: joint.name not in towards)
+    while pending:
+        joint = pending.pop()
+        if joint.name in chosen:
+            result.append(joint)
+        elif joint.moves:
+            continue
+        pending += sorted(
+            robot.carried[joint.child], key=lambda carried: carried.name not in towards
+        )
+    return result
 
 
 def name_list(names: list[str]) -> str:
@@ -499,7 +514,7 @@ def name_list(names: list[str]) -> str:
 def _require_single_axis(joint: UrdfJoint) -> None:
     if joint.urdf_type not in ONE_AXIS:
         raise ModelError(
-            f"joint '{joint.name}': is {joint.urdf_type}, which in a serial arm only the base "
+            f"joint '{joint.name}': is {joint.urdf_type}, which in an arm only the base "
             f"can be. Make the joint fixed, and write 'base: {{kind: free}}' in the model file."
         )
     if joint.mimic:
@@ -509,10 +524,10 @@ def _require_single_axis(joint: UrdfJoint) -> None:
         )
 
 
-def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
-    """Return as one segment a link and the links fixed to it, up to the next moving joint."""
-    chain_joints = {joint.name for joint in path if joint.moves}
-    end, frozen = IDENTITY, []
+def _segment(robot: Robot, start: str, path: list[UrdfJoint], moving: list[UrdfJoint]) -> "Segment":
+    """Return as one segment a link and the links fixed to it, up to the next moving joints."""
+    order = {joint.name: k for k, joint in enumerate(moving)}
+    end, frozen, exits = IDENTITY, list[str](), dict[str, Pose]()
     members: list[SegmentMember] = []
     pending: list[tuple[str, Pose, int | None]] = [(start, IDENTITY, None)]
     while pending:
@@ -522,19 +537,28 @@ def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
         if name == path[-1].child:
             end = pose
         for joint in robot.carried[name]:
-            if joint.name in chain_joints:
-                end = pose @ joint.pose
+            if joint.name in order:
+                exits[joint.name] = pose @ joint.pose
                 continue
             if joint.moves:
                 frozen.append(joint.name)
             pending.append((joint.child, pose @ joint.pose, index))
-    return Segment(start, end, tuple(members), tuple(frozen))
+    if exits:
+        end = exits[max(exits, key=lambda name: order[name])]
+    return Segment(start, end, tuple(members), tuple(frozen), exits)
 
 
 def _notes(
     robot: Robot, moving: list[UrdfJoint], segments: list["Segment"], tip: str
 ) -> Iterator[str]:
     yield f"{len(moving)} joint{'s' * (len(moving) != 1)} from {robot.root} to {tip}"
+    branches = [
+        f"{segment.name} ({name_list(list(segment.exits))})"
+        for segment in segments
+        if len(segment.exits) > 1
+    ]
+    if branches:
+        yield f"branches at {', '.join(branches)}"
     for segment in segments:
         if segment.merged:
             yield f"{segment.name}: with {name_list(list(segment.merged))}, fixed to it"
@@ -580,6 +604,7 @@ class Segment:
     # Links of the segment: its own first, carriers before carried links.
     members: tuple[SegmentMember, ...]
     frozen: tuple[str, ...]  # names of joints that branch off and do not move
+    exits: dict[str, Pose]  # frames of the moving joints on the segment, by their names
 
     @property
     def body(self) -> Inertia:
@@ -594,9 +619,14 @@ class Segment:
 
 @dataclass(frozen=True)
 class Chain:
-    """Moving joints from base to tip, with the segment on each; the first segment is the base."""
+    """Moving joints, carriers first, with the segment on each; the first segment is the base."""
 
     tip: str
     joints: tuple[UrdfJoint, ...]
     segments: tuple[Segment, ...]
     notes: tuple[str, ...]
+
+    def carrier(self, k: int) -> int:
+        """Return the index of the segment that carries a joint."""
+        name = self.joints[k].name
+        return next(i for i, segment in enumerate(self.segments) if name in segment.exits)
