@@ -13,7 +13,7 @@ from flexarm.accuracy.stated import RicherRuns, RunErrors
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
 from flexarm.runs.run import Run
-from flexarm.studies.shape_search import differences
+from flexarm.studies.bases import differences
 from tests.accuracy.motions import cases, converged
 from tests.integrate.mission_arms import one_joint
 

@@ -9,7 +9,7 @@ import scipy.linalg
 
 import flexarm
 from flexarm.control import loop_margins, lqr_gain
-from flexarm.control.margins import margins_of
+from flexarm.control.stability import margins_of
 from flexarm.errors import FlexarmError
 from flexarm.spatial import Array
 

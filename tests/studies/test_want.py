@@ -14,8 +14,7 @@ from flexarm.links.base import DIRECTIONS
 from flexarm.model import Model, build
 from flexarm.runs.run import Run
 from flexarm.studies import shape_search
-from flexarm.studies.bases import numbers, recounted
-from flexarm.studies.shape_search import Answer, differences
+from flexarm.studies.bases import Answer, differences, numbers, recounted
 from tests.accuracy.motions import converged, random_motion
 from tests.linear.linear_arms import one_link
 from tests.physics.cases import campaign_if

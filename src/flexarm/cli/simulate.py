@@ -35,7 +35,6 @@ from flexarm.interrupts import finish
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flexarm.accuracy.momentum import MomentumBalance
     from flexarm.runs.curves import Settling
     from flexarm.runs.run import Run
     from flexarm.runs.write import LiveFile
@@ -202,27 +201,23 @@ def _settling(result: "Run") -> "Settling | None":
     return settling if settling.after < result.t[-1] else None
 
 
-def _equation_line(result: "Run") -> dict[str, str]:
-    """Return the heading and summary line of the formulation; empty for the default."""
+def _equation_lines(result: "Run") -> dict[str, str]:
+    """Return lines, by heading, on balances, method, and formulation unless it is the default."""
     from flexarm.formulations import DEFAULT
 
+    lines = {"energy": f"balance closed to {result.energy_balance:.1e} of the energy exchanged"}
+    if (balance := result.momentum_errors) is not None:
+        linear, angular = balance.largest
+        lines["momentum"] = (
+            f"balance closed to {balance.error:.1e} of the momentum exchanged "
+            f"({linear:.1e} N s, {angular:.1e} N m s about the centre of mass)"
+        )
     words = [result.formulation, *(["as in its paper"] if result.paper else [])]
-    if result.model.tip_rotation == "first-order":
-        words.append("first-order tips")
+    words += ["first-order tips"] if result.model.tip_rotation == "first-order" else []
     if result.model.nodes is not None:
         words.append(f"{result.model.nodes} more nodes than shapes")
-    return {} if words == [DEFAULT] else {"by": ", ".join(words)}
-
-
-def _momentum_line(balance: "MomentumBalance | None") -> dict[str, str]:
-    """Return the heading and summary line of the momentum balance; empty without a free base."""
-    if balance is None:
-        return {}
-    linear, angular = balance.largest
-    return {
-        "momentum": f"balance closed to {balance.error:.1e} of the momentum exchanged "
-        f"({linear:.1e} N s, {angular:.1e} N m s about the centre of mass)"
-    }
+    by = {} if words == [DEFAULT] else {"by": ", ".join(words)}
+    return lines | {"method": f"{result.method}, {result.why}"} | by
 
 
 def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everything: bool) -> None:
@@ -243,10 +238,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everythi
     named = {
         **_motion_lines(result),
         **({} if settling is None else {"settling": str(settling)}),
-        "energy": f"balance closed to {result.energy_balance:.1e} of the energy exchanged",
-        **_momentum_line(result.momentum_errors),
-        "method": f"{result.method}, {result.why}",
-        **_equation_line(result),
+        **_equation_lines(result),
         "cost": f"{spent:.3g} s of CPU{speed} in {statistics.steps} steps, "
         f"{statistics.rejections} more rejected; {prepared:.3g} s to prepare",
         **{name: str(path) for name, path in outputs.items()},

@@ -13,11 +13,11 @@ from flexarm.control.laws.lqr import (
     lqr_law,
 )
 from flexarm.control.laws.pd import pd_law, rigid_feedforward
-from flexarm.control.margins import Margins
 from flexarm.control.reaction import BaseReaction, base_reaction
 from flexarm.control.sensors import Gauge, limited_law, measured_law, sampled, sensors
 from flexarm.control.stability import (
     FrozenLoop,
+    Margins,
     StiffnessError,
     closed_loop_eigenvalues,
     stiffness_error_along,

@@ -13,7 +13,6 @@ from flexarm.arguments import (
     require_kind,
     require_known,
     require_number,
-    require_positive,
     require_word,
 )
 from flexarm.control.statics import drives
@@ -296,13 +295,8 @@ def sampled(
     Sampled
         Control law for ``flexarm.simulate(control=...)``.
     """
-    if not callable(law):
-        raise refused("law", law, "a function (t, q, v) to u")
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
-    control = Sampled(
-        law, require_positive("period", period, unit="s"), sensed,
-        require_number("delay", delay, unit="s"),
-        "file" if limits is None else limits, noise, quantum, seed, rates,
-    )  # fmt: skip
+    top = "file" if limits is None else limits
+    control = Sampled(law, period, sensed, delay, top, noise, quantum, seed, rates)  # type: ignore[arg-type]
     control.begin(model)
     return control

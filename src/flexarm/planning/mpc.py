@@ -446,7 +446,6 @@ def mpc(
     Mpc
         ``step(q, v, target)`` returns inputs; ``law(target)`` is for ``simulate(control=...)``.
     """
-    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     period = require_positive("period", period, unit="s")
     require_count("intervals", intervals, 2, most=1000)
     require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")

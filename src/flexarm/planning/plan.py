@@ -371,7 +371,7 @@ def _pose(
 
     Arguments are as for `plan`, and are validated here.
     """
-    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
+    arm = validated(arm)
     require_mapping("to", to, "positions of driven joints by name", optional=False)
     require_word("aim", aim, ("time", "energy"))
     require_word("joining", joining, ("cubic", "hold"))
@@ -384,7 +384,7 @@ def _pose(
     to, places = (
         require_numbers(k, x, expected, units=units) for k, x in (("to", to), ("start", start))
     )
-    problem = MotionProblem.of(validated(arm), to, places)
+    problem = MotionProblem.of(arm, to, places)
     require_rest(model, problem.start)
     most = largest_inputs(problem.model, limits, problem.names)
     if duration is None and (aim == "energy" or not np.all(np.isfinite(most))):

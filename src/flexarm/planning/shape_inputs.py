@@ -21,6 +21,7 @@ from flexarm.arguments import (
     require_flag,
     require_kind,
     require_number,
+    require_positive,
     require_word,
 )
 from flexarm.arm import Arm
@@ -141,10 +142,8 @@ def shaper(
         Residual vibration of an ``ei`` shaper, relative to the unshaped one.
     """
     require_word("kind", kind, KINDS)
-    w = require_number("frequency", frequency, unit="rad/s")
+    w = require_positive("frequency", frequency, unit="rad/s")
     z = require_number("damping", damping, least=0.0)
-    if not w > 0:
-        raise FlexarmError(f"frequency: must be > 0 [rad/s], got {w:g}")
     if not z < 1:
         raise FlexarmError(
             f"damping: must be below 1, since an overdamped mode does not ring, got {z:g}"
@@ -473,7 +472,6 @@ def shape_inputs(
         If nothing moves, a motion does not end, or there are fewer vibrations; if damping alone
         leaves little more than ``ei`` by its end.
     """
-    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_count("modes", modes, 1)
     require_flag("follow_posture", follow_posture)
     arm = validated(arm)

@@ -27,8 +27,12 @@ from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
 from flexarm.studies.bases import (
+    Answer,
+    ShapeRuns,
+    ShapeSearch,
     by_rule,
     can_enrich,
+    differences,
     enriched,
     families,
     fewer,
@@ -45,7 +49,6 @@ from flexarm.studies.constants import (
     MOST_WANT,
     TRIALS,
 )
-from flexarm.studies.shape_search import Answer, ShapeRuns, ShapeSearch, differences
 from flexarm.units import quantity
 
 

@@ -27,7 +27,7 @@ from flexarm.control.constants import (
     PRINTED_LINES,
     SLOWEST_BANDWIDTH,
 )
-from flexarm.control.margins import Margins, margins_of
+from flexarm.control.stability import Margins, margins_of
 from flexarm.control.statics import (
     Drives,
     Statics,
