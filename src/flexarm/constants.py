@@ -27,4 +27,5 @@ QUANTITY_LENGTH, VALUE_LENGTH, LEGEND_WIDTH = 100, 80, 56
 # Share above which a part is named: a coordinate in a motion relative to the largest, a number in a
 # combination, a link in the strain energy of a mode.
 NAMED_SHARE = 0.3
+CURVE_POINTS = 400  # points of a smooth curve in a figure: one per pixel or two
 LEGEND_GAP = 0.45  # [in] from a panel to its legend: height of the axis's numbers and label

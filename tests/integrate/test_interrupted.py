@@ -19,7 +19,7 @@ from flexarm.io.model_file import loads
 from flexarm.planning import problem
 from flexarm.runs.read import load_run
 from flexarm.runs.run import Run
-from flexarm.studies import compare, shape_search
+from flexarm.studies import bases, compare
 
 ARM = """
 flexarm: 1
@@ -113,7 +113,7 @@ def test_files_are_written_before_the_command_ends(
     assert (tmp_path / "run.csv").exists()
 
 
-@pytest.mark.parametrize("user", [problem, compare, shape_search])
+@pytest.mark.parametrize("user", [problem, compare, bases])
 def test_who_needs_the_whole_motion_is_interrupted(user: Any) -> None:
     """A plan or a study must not go on with a part of a motion."""
 

@@ -13,7 +13,7 @@ from flexarm.integrate.constants import DEFAULT_INTERVALS
 from flexarm.links.base import DIRECTIONS
 from flexarm.model import Model, build
 from flexarm.runs.run import Run
-from flexarm.studies import shape_search
+from flexarm.studies import bases
 from flexarm.studies.bases import Answer, differences, numbers, recounted
 from tests.accuracy.motions import converged, random_motion
 from tests.linear.linear_arms import one_link
@@ -140,8 +140,8 @@ def test_richer_shapes_that_cannot_be_had_end_the_search(
             raise ShapeError("there are not so many")
         return build(arm, **options)
 
-    monkeypatch.setattr(shape_search, "simulate_whole", first)
-    monkeypatch.setattr(shape_search, "build", known)
+    monkeypatch.setattr(bases, "simulate_whole", first)
+    monkeypatch.setattr(bases, "build", known)
     arm = one_link(joint=SWUNG, shapes="{kind: clamped-free, bending_y: 1}")
     answer = flexarm.converge(arm, t_end=0.1, want=1e-6).answer
     assert answer is not None

@@ -14,9 +14,8 @@ CURVE_ERROR = 0.01  # noticed error of a start curve, relative to its largest de
 
 # Damping
 HIGH_DAMPING = 0.3  # damping ratio above which there is a notice; structures have 0.002 to 0.05
-# Damping ratio of the arm over a link's damping ratio below which there is a notice; squared
-# frequency over the largest squared frequency below which a mode counts as rigid.
-LESS_DAMPING, RIGID_MODE = 0.5, 1e-12
+# Damping ratio of the arm over a link's damping ratio below which there is a notice.
+LESS_DAMPING = 0.5
 
 # Modes of links
 # Frequency error by shear above which a link counts as stubby: error of its highest mode, and error

@@ -22,7 +22,6 @@ from flexarm.check.constants import (
     LESS_DAMPING,
     LISTED_MODES,
     RATE_RATIO,
-    RIGID_MODE,
     SHEAR_ERROR,
 )
 from flexarm.check.report import (
@@ -35,7 +34,7 @@ from flexarm.check.report import (
     ShapeMode,
     StepReport,
 )
-from flexarm.constants import DIGITS, NAMED_SHARE, NEGLIGIBLE
+from flexarm.constants import ACCUMULATED, DIGITS, NAMED_SHARE, NEGLIGIBLE
 from flexarm.linear_model import ElasticModes, LinearModel, undamped
 from flexarm.links.base import DIRECTIONS, Counts, Ends, Span
 from flexarm.links.basis import MOTIONS, BeamDirection
@@ -222,7 +221,7 @@ def arm_damping_notice(model: Model, locked: LinearModel, pose: Array) -> Iterat
         return
     squares, vectors = undamped(locked.mass, locked.stiffness)
     strain = vectors * (locked.stiffness @ vectors)
-    for k in np.flatnonzero(squares > RIGID_MODE * squares.max()):
+    for k in np.flatnonzero(squares > ACCUMULATED * squares.max()):
         shares = {index: strain[mine, k].sum() / strain[:, k].sum() for index, mine in rows.items()}
         index = max(shares, key=lambda index_of_link: float(shares[index_of_link]))
         if shares[index] > NAMED_SHARE:

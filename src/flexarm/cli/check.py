@@ -18,7 +18,7 @@ from flexarm.cli.console import (
 from flexarm.cli.constants import (
     LEAST_CHANGE,
     PRINTED_ESTIMATES,
-    PRINTED_LINKS,
+    PRINTED_ITEMS,
     PRINTED_NOTICES,
     PRINTED_SLOWEST,
 )
@@ -115,7 +115,7 @@ def _print_chain(console: "Console", report: "Report") -> None:
         }
         for link in report.links for shapes, lowest in [_shapes(link.flexible)]
     ]  # fmt: skip
-    print_table(console, _counted("Links", rows, PRINTED_LINKS), rows[:PRINTED_LINKS])
+    print_table(console, _counted("Links", rows, PRINTED_ITEMS), rows[:PRINTED_ITEMS])
 
 
 def _counted(title: str, rows: Sequence[object], most: int) -> str:

@@ -8,7 +8,8 @@ FIRST_PROGRESS = 10.0
 LONGEST_SILENCE = 600.0  # [s] between lines of progress: a log shows whether a job still works
 
 # Items printed without --all, so that a report fits on a screen of 25 lines
-PRINTED_LINKS, PRINTED_JOINTS, PRINTED_EVENTS, PRINTED_NOTICES = 5, 8, 5, 3
+# Links, joints or events; notices.
+PRINTED_ITEMS, PRINTED_NOTICES = 5, 3
 # Modes, and rigid motions among them; the slowest modes in a report of several tables.
 PRINTED_MODES, PRINTED_RIGID, PRINTED_SLOWEST = 10, 2, 3
 # Links whose errors or numbers of shapes are printed; coordinates listed per mode.

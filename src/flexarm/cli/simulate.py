@@ -27,7 +27,7 @@ from flexarm.cli.console import (
     require_outputs,
     warnings_in_a_line,
 )
-from flexarm.cli.constants import PRINTED_EVENTS, PRINTED_JOINTS, PRINTED_NOTICES
+from flexarm.cli.constants import PRINTED_ITEMS, PRINTED_NOTICES
 from flexarm.cli.exits import EXIT_INTERRUPTED, EXIT_SIMULATION
 from flexarm.errors import FlexarmError
 from flexarm.interrupts import finish
@@ -245,7 +245,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everythi
     }
     for name, text in named.items():
         print_line(console, f"{name + ':':12s} {text}")
-    _print_events(console, result, None if everything else PRINTED_EVENTS)
+    _print_events(console, result, None if everything else PRINTED_ITEMS)
     errors = result.errors.lines(against=everything)
     for line in errors if result.validity.links else errors[-1:]:  # a rigid arm has no shapes
         print_line(console, line, indent=0)
@@ -267,8 +267,8 @@ def _motion_lines(result: "Run") -> dict[str, str]:
         for x in result.q[-1:, axis.index]
     ]
     places = ", ".join(f"{x:.4g}" for x in result.tip[-1])
-    more = [f"{len(joints) - PRINTED_JOINTS} more"] if len(joints) > PRINTED_JOINTS else []
-    lines = {"joints": ", ".join(joints[:PRINTED_JOINTS] + more)} if joints else {}
+    more = [f"{len(joints) - PRINTED_ITEMS} more"] if len(joints) > PRINTED_ITEMS else []
+    lines = {"joints": ", ".join(joints[:PRINTED_ITEMS] + more)} if joints else {}
     away = float(np.linalg.norm(result.tip[-1] - result.tip[0]))
     lines["tip"] = f"at ({places}) m, {away:.4g} m from its start"
     bent = {part.name: np.linalg.norm(tip_deflection(result.model, part, result.q), axis=1)

@@ -40,8 +40,8 @@ _PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./ -]*[A-Za-z0-9_./-])?")
 _RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
-def emit(data: Mapping[str, Any]) -> str:
-    """Return a mapping of plain data as YAML text.
+def emit(data: Mapping[str, Any] | BaseModel) -> str:
+    """Return plain data, or a part of an arm without keys that were not set, as YAML text.
 
     Parameters
     ----------
@@ -62,13 +62,22 @@ def emit(data: Mapping[str, Any]) -> str:
 
 def _node(value: Any) -> Node:
     """Return plain data as a tree of YAML nodes, each with its output style."""
+    if isinstance(value, BaseModel):
+        fields, stated = type(value).model_fields, value.model_fields_set
+        names = sorted(fields, key=lambda name: not _is_tag(fields[name]))  # the kind comes first
+        names = [name for name in names if name in stated or _is_tag(fields[name])]
+        return _node({name: getattr(value, name) for name in names})
     if isinstance(value, Mapping):
         pairs = [(_node(key), _node(item)) for key, item in value.items()]
         return MappingNode(f"{_TAG}map", pairs, flow_style=not pairs)
     if isinstance(value, list | tuple):
-        nested = any(isinstance(item, Mapping) for item in value)
+        nested = any(isinstance(item, Mapping | BaseModel) for item in value)
         return SequenceNode(f"{_TAG}seq", [_node(item) for item in value], flow_style=not nested)
     if isinstance(value, str):
+        if character := find_unprintable(value):
+            raise ModelError(
+                f"{shorten(repr(value))}: a model file cannot contain {character}. Remove it."
+            )
         is_plain = _PLAIN.fullmatch(value) and value.lower() not in _RESERVED
         is_block = "\n" in value and "\r" not in value  # a block would turn \r into a line break
         style = None if is_plain else "|" if is_block else '"'
@@ -295,30 +304,7 @@ def dumps(arm: BaseModel) -> str:
     ModelError
         If a text in the arm has a character that a model file cannot hold.
     """
-    data: dict[str, Any] = _plain_data(arm)
-    return emit(data)
-
-
-def _plain_data(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        fields = type(value).model_fields
-        names = sorted(fields, key=lambda name: not _is_tag(fields[name]))  # the kind comes first
-        return {
-            name: _plain_data(getattr(value, name))
-            for name in names
-            if name in value.model_fields_set or _is_tag(fields[name])
-        }
-    if isinstance(value, dict):
-        return {_plain_data(key): _plain_data(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain_data(item) for item in value]
-    if isinstance(value, str):
-        character = find_unprintable(value)
-        if character:
-            raise ModelError(
-                f"{shorten(repr(value))}: a model file cannot contain {character}. Remove it."
-            )
-    return value
+    return emit(arm)
 
 
 def _is_tag(field: FieldInfo) -> bool:

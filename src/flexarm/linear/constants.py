@@ -54,5 +54,4 @@ HALVINGS = 8
 MOST_MAPS = 6  # largest number of maps in a figure
 SHOWN_NOTES = 3  # notes in a summary
 EXCITATION_ORDERS = 4  # excitation orders drawn in a Campbell diagram
-CURVE_POINTS = 200  # points of a line of an excitation order, which is curved on a logarithmic axis
 LOGARITHMIC_RATIO = 20  # ratio of frequencies above which their axis is logarithmic

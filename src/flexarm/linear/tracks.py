@@ -21,10 +21,10 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.constants import CURVE_POINTS
 from flexarm.errors import FlexarmError
 from flexarm.figures import curve_look, drawable, panels
 from flexarm.linear.constants import (
-    CURVE_POINTS,
     EXCITATION_ORDERS,
     HALVINGS,
     LOGARITHMIC_RATIO,

@@ -68,7 +68,7 @@ SAME_SHAPE_COSINE = 0.5  # least cosine between the shapes of one mode at two po
 
 # Input shapers
 EI_VIBRATION = 0.05  # vibration left by an EI shaper at its frequency, relative to the unshaped
-CURVE_RANGE, CURVE_POINTS = (0.5, 1.5), 401  # frequencies of a robustness curve, and its points
+CURVE_RANGE = 0.5, 1.5  # frequencies of a robustness curve
 
 # Shaped motions
 TABLE_POINTS = 400  # points of the table of a smooth shaped motion

@@ -27,7 +27,7 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.check.report import axis_place
-from flexarm.constants import NEGLIGIBLE
+from flexarm.constants import CURVE_POINTS, NEGLIGIBLE
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.integrate.simulate import simulate_whole
@@ -43,7 +43,6 @@ from flexarm.model.profiles import (
     pieces,
 )
 from flexarm.planning.constants import (
-    CURVE_POINTS,
     CURVE_RANGE,
     DOUBTED_SHARE,
     EI_VIBRATION,

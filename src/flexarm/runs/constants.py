@@ -41,7 +41,6 @@ MOST_TEXT, MOST_WORDS = 1_000_000, 100_000
 # may have, since motions compress less.
 MOST_UNPACKED, UNPACKED_RATIO = 64_000_000, 50
 ROTATION_ERROR = 1e-6  # largest deviation of a rotation times its transpose from the identity
-SAME_TIME = 1e-14  # distance of two samples over the last time: closer ones have the same time
 
 # Files that are written
 # Largest share of a simulation's CPU time for snapshots; least time [s] between two snapshots.

@@ -22,6 +22,7 @@ from flexarm.arguments import require_path
 from flexarm.arm import Arm
 from flexarm.arm.constants import MOST_FILE_BYTES, MOST_TOTAL_BYTES
 from flexarm.arm.side_files import SideFiles
+from flexarm.constants import DUST
 from flexarm.errors import FlexarmError, ModelError, ShapeError
 from flexarm.formulations import FORMULATIONS
 from flexarm.io.model_file import parse
@@ -33,7 +34,6 @@ from flexarm.runs.constants import (
     MOST_UNPACKED,
     MOST_WORDS,
     ROTATION_ERROR,
-    SAME_TIME,
     UNPACKED_RATIO,
 )
 from flexarm.runs.contents import (
@@ -413,7 +413,7 @@ def _assemble(model: Model, stored: "Stored") -> Run:
     samples = stored.count("time")
     stored.require_words("coordinate", model.names)
     t = stored.numbers("time", (samples,))
-    if not np.all(np.diff(t) > SAME_TIME * np.abs(t).max()):
+    if not np.all(np.diff(t) > DUST * np.abs(t).max()):
         raise stored.wrong("time", "must increase")
     reference_attitudes = [stored.rotations(name, samples) for name, _ in reference_names(model)]
     if not reference_attitudes:

@@ -41,7 +41,7 @@ from flexarm.io.model_file import (
     unit_of,
     validated,
 )
-from flexarm.io.source import Diagnostic, Source, read, report, show_path
+from flexarm.io.source import Diagnostic, read, report, show_path
 from flexarm.io.source import Path as Place
 from flexarm.linear.tangent import moves
 from flexarm.model import Model, build
@@ -201,16 +201,9 @@ def read_study(source_of_study: "str | Path | Mapping[str, Any] | Study") -> Stu
     study, problems = _resolved(plan, path.parent.resolve())
     if problems:
         source = read(content, str(path))
-        listed = [Diagnostic(_locate(source, where), where, message) for where, message in problems]
+        listed = [Diagnostic(source.locate(where), where, why) for where, why in problems]
         raise ModelError(report(str(path), listed))
     return study
-
-
-def _locate(source: Source, where: Place) -> tuple[int, int]:
-    """Return line and column in the study file of a key, or of its closest parent key."""
-    while where and where not in source.keys:
-        where = where[:-1]
-    return source.keys.get(where, (1, 1))
 
 
 def _of_mapping(mapping: Mapping[str, Any]) -> Study:
