@@ -218,7 +218,9 @@ def test_a_number_without_an_effect_is_unknown(
     assert fit.excitation()
 
 
-@pytest.mark.parametrize("readings", [np.full(201, 1e300), 1e300 * (-1.0) ** np.arange(201)])
+@pytest.mark.parametrize(
+    "readings", [np.linspace(1e299, 1e300, 201), 1e300 * (-1.0) ** np.arange(201)]
+)
 @pytest.mark.filterwarnings("error")
 def test_readings_whose_squares_overflow_are_refused(
     file: Path, exact: dict[str, Any], readings: Any
@@ -450,7 +452,7 @@ def test_horizons_that_are_none_are_refused(fitted: Callable[..., Fit], horizon:
 def test_a_model_that_is_far_off_is_told_without_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(FitProblem, "residuals", lambda *_: np.array([1e200, 1.0]))
+    monkeypatch.setattr(FitProblem, "search_residuals", lambda *_: np.array([1e200, 1.0]))
     lines: list[str] = []
     told = _telling(FitProblem([], (), {}, ()), lines.append, "whole runs", "the noise")
     told(np.zeros(1), np.ones(1))
@@ -516,3 +518,65 @@ def test_a_recording_that_begins_at_rest_under_gravity_is_fitted_from_its_equili
             ), start
     straight = fit("measured", flexarm.change_arm(arm, {"start": "stated"}))
     assert straight.residuals[1].error > 10 * result.residuals[1].error
+
+
+MASS, VISCOUS, DAMPING = *TRUTH, "links.1.joint.spring.damping"
+
+
+def test_a_number_with_a_prior_keeps_it_where_readings_tell_only_a_sum(
+    fitted: Callable[..., Fit],
+) -> None:
+    fit = fitted(0, more=(DAMPING,), priors={DAMPING: 1e-3})
+    assert fit.values[DAMPING] == pytest.approx(0.2, abs=3e-3)
+    assert fit.values[VISCOUS] == pytest.approx(TRUTH[VISCOUS], abs=0.02)
+    free = fitted(0, more=(DAMPING,), priors={DAMPING: None, VISCOUS: None, MASS: None})
+    assert free.values[MASS] == pytest.approx(fit.values[MASS], rel=1e-3)  # told by the readings
+    with pytest.raises(FlexarmError, match=r"priors: 'payload.mass' is not fitted"):
+        fitted(0, priors={"payload.mass": 0.1})
+
+
+def test_a_fit_at_a_bound_has_not_converged(file: Path, exact: dict[str, Any]) -> None:
+    fit = flexarm.identify(
+        flexarm.load(file), noisy(exact, 0), fit={MASS: (0.5, 1.2)}, inputs={"shoulder": "torque"},
+        outputs={"angle": Sensor("shoulder", offset=OFFSET)}, step=0.004, starts=2,
+    )  # fmt: skip
+    assert fit.estimates[0].at_bound
+    assert not fit.converged
+    assert f"{MASS}: ended at a bound" in fit.message
+    assert "best of 2 starts, 2 of which ended there" in fit.message
+
+
+def test_windows_left_out_choose_what_is_fitted(fitted: Callable[..., Fit]) -> None:
+    fit = fitted(0, more=(DAMPING,), windows=2)
+    readings = fit.problem.runs[0].outputs.std()
+    assert fit.predictions["angle"] == pytest.approx(NOISE / readings, rel=0.2)
+    assert fit.kept in [(DAMPING,), (VISCOUS,)]
+    before = {each.name: each.before for each in fit.estimates}
+    assert fit.values[fit.kept[0]] == pytest.approx(before[fit.kept[0]], rel=1e-3)
+    assert f"do not tell {fit.kept[0]}" in str(fit)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("gap", r"data\[0\]: row 52: samples are missing between t = 1 s and 1\.62 s"),
+        ("constant", r"data\[0\]: column 'angle' is constant, 3 from row 1 on"),
+        ("unit", r"column 'angle' varies 6\S+ times as much .* \(row \d+: .*Check the unit"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_faults_of_recordings_are_named_with_their_row(
+    file: Path, exact: dict[str, Any], fault: str, said: str
+) -> None:
+    data = {name: np.array(values) for name, values in exact.items()}
+    if fault == "gap":
+        data = {name: np.delete(values, slice(51, 81)) for name, values in data.items()}
+    elif fault == "constant":
+        data["angle_deg"] = np.full(201, np.degrees(3.0))
+    else:
+        data["angle"] = 1e3 * data.pop("angle_deg")
+    with pytest.raises((FlexarmError, UserWarning), match=said):
+        flexarm.identify(
+            flexarm.load(file), data, fit=[MASS], inputs={"shoulder": "torque"},
+            outputs={"angle": "shoulder"}, step=0.004,
+        )  # fmt: skip

@@ -111,6 +111,11 @@ ARGUMENTS = (
         metavar="T",
         help="fit pieces of this length [s] first, each from its measured state",
     ),
+    _repeated("--prior", "KEY=STD", float,
+              "standard deviation of a number about its value in the file (default half of it)"),
+    arg("--starts", type=int, metavar="N", help="searches from N starts (default 1)"),
+    arg("--windows", type=int, metavar="N",
+        help="cross-validation: predict each of N windows from the others"),
     arg(
         "--loss",
         choices=("linear", "soft_l1", "huber", "cauchy"),
@@ -149,9 +154,20 @@ def run(args: argparse.Namespace) -> None:
             inputs=inputs,
             input_offsets=args.input_offset,
             input_delays=args.input_delay,
+            priors=once("--prior", args.prior),
             interpolation=once("--interpolation", args.interpolation),
             progress=tell,
-            **given(args, "start", "horizon", "loss", "step", "formulation", "most_evaluations"),
+            **given(
+                args,
+                "start",
+                "horizon",
+                "loss",
+                "starts",
+                "windows",
+                "step",
+                "formulation",
+                "most_evaluations",
+            ),
         )
     predicted = fit.predict(args.predict) if args.predict else ()
     suggested = fit.excitation()[:3] if args.suggest else ()

@@ -23,6 +23,22 @@ PASSES, NOISE_CHANGE = 4, 0.05
 # over the noise above which a run counts as divergent.
 CONVERGED, DIVERGED = 0.1, 1e100
 
+# What is known before a fit
+# Standard deviation of a number of the model file relative to its value: catalogues, drawings and
+# estimates are mostly right within a factor of two.
+PRIOR_DEVIATION = 0.5
+# Deviation of a number that is kept, relative to its value or to 1.
+KEPT_DEVIATION = 1e-6
+# Seed of further starts, so that fits can be repeated; misfit by which two ends differ, relative.
+START_SEED, SAME_VALLEY = 1, 0.01
+# Evaluations of the search without a window, which starts at the result.
+WINDOW_EVALUATIONS = 20
+
+# Faults of recordings
+# Distance of two samples over the median distance, above which samples are missing; factor
+# between readings and model above which a unit is doubted.
+LONGEST_GAP, UNIT_FACTOR = 10.0, 300.0
+
 # Discretisation errors of the runs in a search, in standard errors of the fitted values
 # Error above which steps are divided; largest number of parts of a step.
 SHORTER_STEPS, MOST_STEP_PARTS = 0.1, 16

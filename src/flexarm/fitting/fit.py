@@ -4,7 +4,7 @@ import base64
 import io
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,6 +115,10 @@ class Fit:
     message: str  # how the search ended
     evaluations: int  # number of evaluations of the model
     problem: FitProblem  # the fitted problem
+    # Errors of predicted windows that were left out of the fit, over the standard deviation of the
+    # readings, by sensor; empty without cross-validation.
+    predictions: Mapping[str, float] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()  # numbers kept at their initial values, since predictions are better
 
     @property
     def values(self) -> dict[str, float]:
@@ -153,6 +157,8 @@ class Fit:
             "unclear": list(self.unclear),
             "residuals": [asdict(estimate) for estimate in self.residuals],
             "noise": self.noise,
+            "predictions": dict(self.predictions),
+            "kept": list(self.kept),
         }
 
     def predict(self, data: object) -> tuple[ResidualTest, ...]:
@@ -285,6 +291,17 @@ class Fit:
                 "Continue from these numbers (most_evaluations, --most), start with short "
                 "pieces (horizon, --horizon), or fit fewer numbers, first those that the "
                 "data determine best."
+            )
+        if self.predictions:
+            errors = ", ".join(f"{name} {error:.2g}" for name, error in self.predictions.items())
+            sentences.append(
+                "Windows that were left out are predicted with an error over the standard "
+                f"deviation of {errors}."
+            )
+        if self.kept:
+            sentences.append(
+                f"The readings do not tell {', '.join(self.kept)}, which keep their initial "
+                "values: the windows are predicted better so."
             )
         without = [estimate.name for estimate in self.estimates if math.isinf(estimate.error)]
         if without:

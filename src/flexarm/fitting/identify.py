@@ -7,10 +7,12 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from flexarm.arguments import (
     FormulationName,
@@ -37,11 +39,18 @@ from flexarm.fitting.constants import (
     CONVERGED,
     FEWEST_SAMPLES,
     FREE_FACTOR,
+    KEPT_DEVIATION,
+    LONGEST_GAP,
     MOST_STEP_PARTS,
     NOISE_CHANGE,
     OUTLIER,
     PASSES,
+    PRIOR_DEVIATION,
+    SAME_VALLEY,
     SHORTER_STEPS,
+    START_SEED,
+    UNIT_FACTOR,
+    WINDOW_EVALUATIONS,
 )
 from flexarm.fitting.fit import Estimate, Fit, fitted_arm
 from flexarm.fitting.problem import (
@@ -54,7 +63,13 @@ from flexarm.fitting.problem import (
     tests_of,
 )
 from flexarm.fitting.recording import Sensor
-from flexarm.fitting.statistics import combinations, covariance, left_to_go, moved_by
+from flexarm.fitting.statistics import (
+    combinations,
+    covariance,
+    left_to_go,
+    moved_by,
+    redundancy,
+)
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.runs import differentiable
 from flexarm.integrate.constants import RTOL
@@ -81,6 +96,9 @@ def identify(
     interpolation: Mapping[str, Interpolation] | None = None,
     start: Begins = "model",
     horizon: WithUnit | None = None,
+    priors: Mapping[str, float | None] | None = None,
+    starts: int = 1,
+    windows: int = 0,
     loss: Loss = "linear",
     step: WithUnit | None = None,
     rtol: float = RTOL,
@@ -126,6 +144,17 @@ def identify(
         Length [s] of pieces of the runs that are fitted first, each from the measured state at its
         start; the result is the initial guess for the fit to whole runs. Use pieces if the initial
         model is inaccurate or drifts; one period of the slowest vibration is a good length.
+    priors
+        Standard deviations of numbers about their values in the arm, in SI units, keyed by number,
+        for example of a data sheet; None if nothing is known. The default is half the value: it
+        keeps numbers that the readings do not tell, and does not move others.
+    starts
+        Number of searches, from the arm's values and from others scattered by the priors; the best
+        result counts.
+    windows
+        Number of windows of the recordings for cross-validation, 2 or more; 0 for none. Each is
+        predicted by a fit to the other windows. Numbers that the readings leave uncertain are kept
+        at their initial values if the predictions are better so.
     loss
         Loss function of the residuals: ``linear``, or robust against outliers: ``soft_l1``,
         ``huber``, ``cauchy``.
@@ -159,6 +188,8 @@ def identify(
     require_word("start", start, BEGINS)
     require_count("most_evaluations", most_evaluations, 1)
     require_function("progress", progress, "of a line")
+    require_count("starts", starts, 1, most=100)
+    require_count("windows", windows, 0, most=100)
     length = None if horizon is None else require_positive("horizon", horizon, unit="s")
     bounds = _bounds(fit)
     sensors = _sensors(outputs)
@@ -198,20 +229,182 @@ def identify(
     say("making the equations ready")
     problem.at(begin)  # raises an error if it cannot be run
     limits = _limits(problem, bounds)
+    problem = replace(problem, priors=_priors(problem, priors))
+    _require_moving(problem)
+    _warn_of_units(problem, begin)
     if length is not None:
         _require_samples(float(length), problem)
-        short = [
-            recording
-            for run in problem.runs
-            for recording in (
-                [run] if run.recording.is_response else pieces(run, sensors, float(length))
+
+    def searched(problem: FitProblem, begin: Array, most: int) -> SearchEnd:
+        if length is not None and most == most_evaluations:
+            begin = _by_pieces(problem, begin, limits, loss, float(length), most, say)
+        return _searched(problem, begin, limits, loss, most, say)
+
+    ends = _from_starts(problem, begin, limits, starts, partial(searched, most=most_evaluations))
+    search = min(ends, key=_misfit)
+    if windows < 2:
+        return _fit(arm, limits, ends, search)
+    again = partial(searched, most=min(WINDOW_EVALUATIONS, most_evaluations))
+    predicted = _predicted(search, windows, again)
+    fitted = _fit(arm, limits, ends, search)
+    unclear, kept = _unclear(fitted), tuple[str, ...]()
+    if unclear:
+        say(f"keeping {', '.join(unclear)}")
+        fewer = _keeping(search.problem, unclear)
+        begin = np.where([name in unclear for name in fewer.names], fewer.first, search.values)
+        other = again(fewer, begin)
+        other_predicted = _predicted(other, windows, again)
+        if np.mean(other_predicted) <= np.mean(predicted):
+            predicted, kept = other_predicted, tuple(unclear)
+            fitted = _fit(arm, limits, [other], other)
+    predictions = dict(zip(problem.sensors, predicted.tolist(), strict=True))
+    return replace(fitted, predictions=predictions, kept=kept)
+
+
+def _by_pieces(
+    problem: FitProblem, begin: Array, limits: Array, loss: Loss, length: float, most: int,
+    say: Callable[[str], None],
+) -> Array:  # fmt: skip
+    """Return the result of a fit to pieces of the runs, from which a fit to whole runs begins."""
+    short = [
+        recording
+        for run in problem.runs
+        for recording in (
+            [run] if run.recording.is_response else pieces(run, problem.sensors, length)
+        )
+    ]
+    found = _searched(
+        replace(problem, runs=short, _last={}), begin, limits, loss, most, say, whole=False
+    ).values
+    finite = np.isfinite(problem.residuals(found, np.ones(len(problem.noises)))).all()
+    return found if finite else begin
+
+
+def _priors(problem: FitProblem, priors: object) -> Array:
+    """Return the standard deviations of all fitted values about their initial guesses, (k,)."""
+    given = require_mapping("priors", priors, "standard deviations by number")
+    deviations = np.full(len(problem.names), np.inf)
+    sizes = np.abs(problem.first[: len(problem.keys)])
+    deviations[: len(sizes)] = np.where(sizes > 0, PRIOR_DEVIATION * sizes, np.inf)
+    for name, value in given.items():
+        if name not in problem.names:
+            raise FlexarmError(
+                f"priors: '{name}' is not fitted. Fitted are {', '.join(problem.names)}."
             )
-        ]
-        begin = _searched(replace(problem, runs=short, _last={}), begin, limits, loss,
-                          most_evaluations, say, whole=False).values  # fmt: skip
-        if not np.isfinite(problem.residuals(begin, np.ones(len(problem.noises)))).all():
-            begin = problem.first
-    return _fit(arm, limits, _searched(problem, begin, limits, loss, most_evaluations, say))
+        place = problem.names.index(name)
+        deviations[place] = np.inf if value is None else require_positive(f"priors: {name}", value)
+    return deviations
+
+
+def _from_starts(
+    problem: FitProblem, begin: Array, limits: Array, starts: int,
+    searched: Callable[[FitProblem, Array], "SearchEnd"],
+) -> list["SearchEnd"]:  # fmt: skip
+    """Return the ends of searches from the initial guesses, and from others near them."""
+    ends, random = [searched(problem, begin)], np.random.default_rng(START_SEED)
+    known = np.isfinite(problem.priors) & (problem.first != 0)
+    for _ in range(starts - 1):
+        scatter = random.normal(size=len(begin))
+        shares = np.where(known, problem.priors / np.maximum(np.abs(problem.first), 1e-300), 0.0)
+        other = np.clip(problem.first * np.exp(shares * scatter), *limits)
+        try:
+            ends.append(searched(problem, other))
+        except FlexarmError:
+            continue  # the arm cannot be simulated there
+    return ends
+
+
+def _misfit(search: "SearchEnd") -> float:
+    """Return the mean over sensors of the logarithm of the residual, over the noise if known."""
+    left = search.problem.left(search.values)
+    sizes = [float(np.sqrt(np.mean(part**2))) if len(part) else 1.0 for part in left]
+    return float(np.mean(np.log(np.maximum(sizes, 1e-300))))
+
+
+def _unclear(fit: Fit) -> list[str]:
+    """Return the numbers of the model file that the readings leave uncertain."""
+    open_ones = (combination.shares for combination in fit.combinations if combination.open)
+    worst = {max(shares, key=lambda name: abs(shares[name])) for shares in open_ones}
+    return [name for name in fit.problem.keys if name in worst]
+
+
+def _keeping(problem: FitProblem, names: Sequence[str]) -> FitProblem:
+    """Return the problem in which some numbers are kept at their initial values."""
+    kept = np.array([name in names for name in problem.names])
+    tight = KEPT_DEVIATION * np.where(problem.first == 0, 1.0, np.abs(problem.first))
+    return replace(problem, priors=np.where(kept, tight, problem.priors), _last={})
+
+
+def _predicted(
+    search: "SearchEnd", windows: int, searched: Callable[[FitProblem, Array], "SearchEnd"]
+) -> Array:
+    """Return the errors of predicted windows over the standard deviation of the readings.
+
+    Each window of the runs is predicted by a fit to the others, in simulations of whole runs from
+    their start. The shape is (sensors,).
+    """
+    problem = search.problem
+    squares, counts = np.zeros(len(problem.sensors)), np.zeros(len(problem.sensors))
+    for window in range(windows):
+        runs, left_out = [], []
+        for run in problem.runs:
+            place = np.arange(len(run.outputs)) * windows // len(run.outputs)
+            out = (place == window) & (not run.recording.is_response)
+            left_out.append(out)
+            runs.append(replace(run, counts=np.where(out[:, None], 0.0, run.counts)))
+        values = searched(replace(problem, runs=runs, _last={}), search.values).values
+        for run, out, simulated in zip(problem.runs, left_out, problem.at(values), strict=True):
+            valid = (run.counts > 0) & out[:, None]
+            errors = np.where(valid, simulated.readings - run.outputs, 0.0)
+            spread = np.maximum(run.outputs.std(axis=0), 1e-300)
+            squares += np.sum((errors / spread) ** 2, axis=0)
+            counts += valid.sum(axis=0)
+    return np.sqrt(squares / np.maximum(counts, 1))
+
+
+def _require_moving(problem: FitProblem) -> None:
+    """Raise an error if a sensor's readings are constant, or samples of a run are missing."""
+    for run in problem.runs:
+        if run.recording.is_response:
+            continue
+        steps = np.diff(run.recording.t)
+        gap = int(np.argmax(steps))
+        if steps[gap] > LONGEST_GAP * np.median(steps):
+            raise FlexarmError(
+                f"{run.recording.name}: row {gap + 2}: samples are missing between t = "
+                f"{run.recording.t[gap]:.6g} s and {run.recording.t[gap + 1]:.6g} s. Inputs are "
+                "unknown there. Cut the recording into two files there."
+            )
+        for s, column in enumerate(problem.sensors):
+            readings = run.outputs[run.counts[:, s] > 0, s]
+            if len(readings) and np.ptp(readings) == 0:
+                row = int(np.flatnonzero(run.counts[:, s] > 0)[0]) + 1
+                raise FlexarmError(
+                    f"{run.recording.name}: column '{column}' is constant, {readings[0]:g} from "
+                    f"row {row} on. The sensor was off, or the column is the wrong one. Leave it "
+                    "out."
+                )
+
+
+def _warn_of_units(problem: FitProblem, values: Array) -> None:
+    """Warn if readings are hundreds of times larger or smaller than the model's."""
+    for run, simulated in zip(problem.runs, problem.at(values), strict=True):
+        if run.recording.is_response:
+            continue
+        for s, (column, sensor) in enumerate(problem.sensors.items()):
+            with np.errstate(over="ignore", invalid="ignore"):
+                sizes = [float(np.std(rows[:, s])) for rows in (run.outputs, simulated.readings)]
+            if "gain" in sensor.fit or not min(sizes) > 0 or not np.isfinite(sizes).all():
+                continue
+            factor = sizes[0] / sizes[1]
+            if max(factor, 1 / factor) > UNIT_FACTOR:
+                row = int(np.argmax(np.abs(run.outputs[:, s]))) + 1
+                warnings.warn(
+                    f"{run.recording.name}: column '{column}' varies {factor:.2g} times as much "
+                    f"as the model's readings (row {row}: {run.outputs[row - 1, s]:.3g}). Check "
+                    "the unit in its name, and those of the inputs and of the time.",
+                    stacklevel=3,
+                )
 
 
 def _delays(input_delays: object) -> dict[str, float]:
@@ -337,12 +530,16 @@ def _searched(
         stage = f"{'whole runs' if whole else 'pieces'}, search {k + 1}"
         result = least_squares(
             _telling(problem, say, stage, _scale(start_noise, k)), np.clip(values, low, high),
-            problem.jacobian, (low, high), args=(noise,), x_scale="jac", loss=loss,
+            problem.search_jacobian, (low, high), args=(noise,), x_scale="jac", loss=loss,
             f_scale=1.0 if loss == "linear" else OUTLIER,
             max_nfev=most, xtol=1e-9, ftol=1e-9, gtol=1e-12,
         )  # fmt: skip
         values, evaluations = result.x, evaluations + int(result.nfev)
         before, noise = noise, _noise(problem, values, start_noise, loss)
+        left = [part for part in problem.left(values) if len(part)]
+        series = [redundancy(part) for part in left]
+        if whole and np.isfinite(series).all():
+            problem = replace(problem, redundancy=float(np.median(series)))
         by_steps, rough = np.zeros(len(values)), 0.0
         if whole:
             off = problem.step_errors(values, noise)
@@ -386,7 +583,7 @@ def _telling(
     runs = count(1)
 
     def residuals(values: Array, noise: Array) -> Array:
-        errors = problem.residuals(values, noise)
+        errors = problem.search_residuals(values, noise)
         with np.errstate(over="ignore"):  # overflow of a poor model: the search turns back
             size = math.sqrt(float(np.mean(errors**2)))
         say(f"{stage}: run {next(runs)}, residual {100 * size:.3g} % of {scale}")
@@ -429,7 +626,7 @@ def _noise(problem: FitProblem, values: Array, stated_noise: Array, loss: Loss) 
     return np.where(np.isnan(stated_noise), np.maximum(estimated, 1e-300), stated_noise)
 
 
-def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
+def _fit(arm: Arm, limits: Array, ends: Sequence[SearchEnd], search: SearchEnd) -> Fit:
     from scipy.stats import t as student
 
     problem, values, noise = search.problem, search.values, search.noise
@@ -437,7 +634,9 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
     tests = tests_of(problem, values)
     correlated = not all(test.white for test in tests)
     lengths = [len(run.outputs) for run in problem.runs for _ in problem.sensors]
-    spread = covariance(jacobian, residuals, lengths, white=not correlated)
+    spread = covariance(
+        jacobian, residuals, lengths, white=not correlated, prior=problem.prior_jacobian
+    )
     errors = np.sqrt(np.diag(spread))
     believed = sum(np.count_nonzero(run.counts) for run in problem.runs)
     freedom = max(1, believed - len(values)) if np.isnan(search.given).any() else math.inf
@@ -465,17 +664,44 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
         ),
         residuals=tests,
         noise=dict(zip(problem.noises, noise.tolist(), strict=True)),
-        converged=bool(left.max() <= CONVERGED),
+        converged=bool(left.max() <= CONVERGED) and not at_bound.any(),
         message=_ending(
-            problem.names, left, stopped=result.status == 0, evaluations=search.evaluations
-        ),
+            problem.names,
+            left,
+            np.asarray(at_bound.any(axis=0)),
+            stopped=result.status == 0,
+            evaluations=search.evaluations,
+        )
+        + _compared_starts(ends, search),
         evaluations=search.evaluations,
         problem=problem,
     )
 
 
-def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: int) -> str:
+def _compared_starts(ends: Sequence[SearchEnd], best: SearchEnd) -> str:
+    """Return a sentence on how many searches ended where the best one did."""
+    if len(ends) < 2:
+        return ""
+    least = _misfit(best)
+    alike = sum(_misfit(end) - least < SAME_VALLEY for end in ends)
+    return f" It is the best of {len(ends)} starts, {alike} of which ended there."
+
+
+def _ending(
+    names: Sequence[str],
+    left: Array,
+    at_bound: npt.NDArray[np.bool_],
+    *,
+    stopped: bool,
+    evaluations: int,
+) -> str:
     """Return sentences on how a search ended, and how many standard errors from the minimum."""
+    if at_bound.any():
+        bound = ", ".join(name for name, at in zip(names, at_bound, strict=True) if at)
+        return (
+            f"{bound}: ended at a bound, where the errors still fall. The recording hardly tells "
+            "it, or the model lacks an effect. Leave it out, or give its prior."
+        )
     worst = int(np.argmax(left))
     far = f"{names[worst]}, the last to converge, is {left[worst]:.2g} standard errors away"
     if left[worst] <= CONVERGED:

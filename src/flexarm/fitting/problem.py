@@ -85,6 +85,11 @@ class FitProblem:
     input_offsets: tuple[str, ...] = ()  # joints whose input has a fitted offset
     # Joints whose input has a fitted delay, with its initial guess [s].
     input_delays: Mapping[str, float] = field(default_factory=dict)
+    # Standard deviations of the fitted values about their initial guesses, (k,): what is known
+    # without the readings. Infinite where nothing is known; empty if nowhere.
+    priors: Array = field(default_factory=lambda: np.zeros(0))
+    # Number of correlated readings that tell as much as an independent one.
+    redundancy: float = 1.0
     _last: dict[bytes, "tuple[Driven | Responding, ...]"] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -199,6 +204,22 @@ class FitProblem:
         except FlexarmError:  # the search then takes a shorter step
             return np.full(len(self.measured[0]), np.inf)
         return self._over_noise(readings - self.measured[0], noise)
+
+    def search_residuals(self, values: Array, noise: Array) -> Array:
+        """Return the residuals, followed by the weighted distances from the initial guesses."""
+        away = self.prior_jacobian @ (values - self.first)
+        return np.concatenate([self.residuals(values, noise), away])
+
+    def search_jacobian(self, values: Array, noise: Array) -> Array:
+        """Return the Jacobian of `search_residuals` by the fitted values."""
+        return np.vstack([self.jacobian(values, noise), self.prior_jacobian])
+
+    @property
+    def prior_jacobian(self) -> Array:
+        """Derivatives of the distances from the initial guesses, weighted like the readings."""
+        known = np.isfinite(self.priors)
+        weights = np.sqrt(self.redundancy) / self.priors[known]
+        return np.asarray(weights[:, None] * np.eye(len(self.names))[: len(known)][known])
 
     def _over_noise(self, off: Array, noise: Array) -> Array:
         """Return errors of readings multiplied by their weights and divided by the noise, (N,)."""

@@ -50,7 +50,14 @@ class ParameterCombination:
         return f"{signs} together: known {uncertainty}"
 
 
-def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, white: bool) -> Array:
+def covariance(
+    jacobian: Array,
+    residuals: Array,
+    lengths: Sequence[int],
+    *,
+    white: bool,
+    prior: Array | None = None,
+) -> Array:
     """Return the estimated covariance matrix of the fitted values, shape (k, k).
 
     Parameters
@@ -59,6 +66,8 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
         Jacobian and residuals, both divided by the noise, (N, k) and (N,), series after series.
     lengths
         Length of each series: one per sensor and run.
+    prior
+        Derivatives of weighted distances from initial guesses, (m, k), with 1 as their deviation.
     white
         Whether residuals are white noise. If not, the correlation in time is included by a Bartlett
         window over each series (Newey & West 1987).
@@ -69,9 +78,11 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
     if not acts.any():
         return result
     scaled = jacobian[:, acts] / sizes[acts]  # numbers may be of any size: 1e11 Pa beside 1e-3 kg
-    spread = bread = _inverse_square(scaled)
+    known = np.zeros((0, len(sizes))) if prior is None else prior
+    known = known[:, acts] / sizes[acts]
+    spread = bread = _inverse_square(np.vstack([scaled, known]))
     if not white:
-        spread = bread @ _scatter(scaled, residuals, lengths) @ bread
+        spread = bread @ (_scatter(scaled, residuals, lengths) + known.T @ known) @ bread
         # Correlated errors never give more information than as many independent ones.
         np.fill_diagonal(spread, np.maximum(np.diag(spread), np.diag(bread)))
     result[np.ix_(acts, acts)] = spread / np.outer(sizes[acts], sizes[acts])
@@ -105,6 +116,13 @@ def _memory(series: Array) -> int:
     rho = _correlations(series, min(len(series) // 4, 2000))
     small = np.flatnonzero(np.abs(rho) < 2 / math.sqrt(len(series)))
     return 4 * int(small[0] + 1 if len(small) else len(rho))
+
+
+def redundancy(series: Array) -> float:
+    """Return the number of readings of a series that tell as much as an independent one."""
+    rho = _correlations(series, min(len(series) // 4, 2000))
+    small = np.flatnonzero(np.abs(rho) < 2 / math.sqrt(len(series)))
+    return max(1.0, 1.0 + 2.0 * float(np.sum(rho[: small[0] if len(small) else len(rho)])))
 
 
 def _correlations(series: Array, lags: int) -> Array:
