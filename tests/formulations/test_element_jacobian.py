@@ -16,7 +16,7 @@ from flexarm.formulations.composite import Composite
 from flexarm.formulations.element_jacobian import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
-from flexarm.mechanics.bodies.material import element_points
+from flexarm.links.base import panel_points
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, build
 from tests.formulations.equation_values import Array, Values, exponent, states
@@ -290,7 +290,7 @@ def test_a_coordinate_that_moves_nothing_is_not_blamed_on_the_elements() -> None
 def test_two_points_are_singular_too_and_say_so(n: int) -> None:
     shapes = beam(n).links[0].beam
     assert shapes is not None
-    x, weight = element_points(shapes.shapes.edges, 2)
+    x, weight = (values.ravel() for values in panel_points(shapes.shapes.edges, 2))
     rows = np.column_stack([x, shapes.shapes.values("y", x)]) * np.sqrt(weight)[:, None]
     assert np.linalg.matrix_rank(rows) == 2 * n
     equation = Equation.of(ElementJacobian(beam(n, PIVOT), points=2))
@@ -442,3 +442,18 @@ def test_options_tell_compiled_functions_apart() -> None:
     assert np.abs(three.mass_matrix(q) - four.mass_matrix(q)).max() > 1e-4
     assert np.allclose(three.mass_matrix(q), Values(three).mass(q), rtol=1e-13)
     assert np.allclose(four.mass_matrix(q), composite.mass_matrix(q), rtol=1e-12)
+
+
+def test_sections_of_exact_elements_turn_with_their_rotary_inertia() -> None:
+    section = "{mass_per_length: 1, EIz: 20, EIy: 10, GJ: 8, Jx: 0.01, Jy: 0.004, Jz: 0.006}"
+    plane = "{mass_per_length: 1, EIz: 20, Jz: 0.01}"
+    model = arm(
+        f"joint: {PIVOT}, length: 1, section: {section},"
+        " shapes: {kind: elements, bending_y: 1, bending_z: 1, torsion: 1}",
+        f"joint: {PIVOT}, length: 1, section: {plane}, shapes: {{kind: elements, bending_y: 1}}",
+    )
+    model = build(model.arm, stiffening=True)
+    elements, composite = (Equation.of(kind(model)) for kind in (ElementJacobian, Composite))
+    q, v = 0.2 * np.random.default_rng(3).normal(size=(2, model.size))
+    assert np.allclose(elements.mass_matrix(q), composite.mass_matrix(q), rtol=0, atol=1e-13)
+    assert np.allclose(elements.bias(q, v), composite.bias(q, v), rtol=0, atol=1e-12)

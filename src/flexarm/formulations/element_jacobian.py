@@ -32,10 +32,10 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation, unstiffened
 from flexarm.formulations.moving_frames import MovingFrame
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.material import ElementSection, Vector
+from flexarm.mechanics.bodies.material import ElementSection
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.loads import potential_energy
-from flexarm.mechanics.sections import Local, Terms, own_values, selection
+from flexarm.mechanics.sections import Local, Terms, add, own_values, selection
 from flexarm.mechanics.weightless import least_inertia
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, Inertia, Scalar, constant, skew_matrix, turn_z
@@ -90,16 +90,6 @@ def weigh(
     if section_turns:
         J_R = turn_z(s.angle[2]).T @ J_R  # (eq. 1)
     return Lump(s.mass, frame.r + u, J_T, ca.SX(ca.diag(s.inertia)), J_R)  # (eq. 6)
-
-
-def carry_vector(frame: MovingFrame, u: Vector, indices: tuple[int, ...]) -> Lump:
-    """Return a lump with the added kinetic energy of a mass at the end of a rotating vector.
-
-    The vector rotates and deforms with the link; the mass moves relative to the frame's origin.
-    """
-    select = selection(indices, frame.J_T.shape[1])
-    rate = u.columns @ select - ca.skew(u.value) @ frame.A.T @ frame.J_R
-    return Lump(0.0, frame.r, frame.J_T, ca.SX(u.mass * ca.SX.eye(3)), rate)
 
 
 def turn(frame: MovingFrame, terms: Terms, indices: tuple[int, ...]) -> Lump:
@@ -341,5 +331,5 @@ class ElementJacobian(Formulation):
         if self.per_element == 1:
             return lumps
         rotary_terms = body.turning(coordinates, 0 * coordinates, ca.SX(3, 1))
-        vectors = [carry_vector(frame, vector, part.own) for vector in body.vectors(coordinates)]
-        return [*lumps, *vectors, turn(frame, rotary_terms, part.own)]
+        rotary_terms = add(rotary_terms, body.turning_material(coordinates))
+        return [*lumps, turn(frame, rotary_terms, part.own)]

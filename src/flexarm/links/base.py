@@ -106,9 +106,7 @@ def fitted(values: Callable[[Array], Array], edges: Array, count: int) -> Array:
     ``values`` maps g positions to n functions there, (g, n). The result has the shape (p, count,
     n).
     """
-    node, _ = gauss_points(count)
-    half = np.diff(edges)[:, None] / 2
-    x = edges[:-1, None] + half * (1 + node)
+    x, _ = panel_points(edges, count)
     return np.asarray(legendre_fit(count) @ values(x.ravel()).reshape(*x.shape, -1))
 
 
@@ -239,10 +237,8 @@ class Span:
         edges_of_panels = self.edges if edges is None else union(self.edges, edges)
         is_distinct = np.concatenate(([True], np.diff(edges_of_panels) > 1e-12 * self.length))
         edges_of_panels = edges_of_panels[is_distinct]
-        node, weight = gauss_points(points)
-        half = np.diff(edges_of_panels) / 2
-        centres = edges_of_panels[:-1] + half
-        return (centres[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
+        x, weights = panel_points(edges_of_panels, points)
+        return x.ravel(), weights.ravel()
 
 
 def union(*edges: Array) -> Array:
@@ -261,6 +257,13 @@ def gauss_points(count: int) -> tuple[Array, Array]:
     """Return Gauss-Legendre points and weights on (-1, 1), cached: callers must not modify them."""
     node, weight = np.polynomial.legendre.leggauss(count)
     return node, weight
+
+
+def panel_points(edges: Array, count: int) -> tuple[Array, Array]:
+    """Return positions and weights of Gauss points on p panels between edges, (p, count) each."""
+    node, weight = gauss_points(count)
+    half = np.diff(edges)[:, None] / 2
+    return edges[:-1, None] + half + half * node, half * weight
 
 
 Direction = Literal["x", "y", "z", "twist"]

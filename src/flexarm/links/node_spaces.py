@@ -16,8 +16,8 @@ from flexarm.links.base import (
     Shapes,
     Span,
     SpanCurves,
-    gauss_points,
     legendre_fit,
+    panel_points,
     union,
 )
 from flexarm.links.constants import (
@@ -190,12 +190,9 @@ def _polynomials(x: Array, edges: Array, counts: list[int]) -> Array:
 
 def gauss_nodes(edges: Array, counts: list[int]) -> tuple[Array, Array]:
     """Return Gauss points [m] and weights [m] on all intervals, ``counts[i]`` in interval i."""
-    half = np.diff(edges) / 2
-    points = [gauss_points(count) for count in counts]
-    x = [low + h * (1 + node) for low, h, (node, _) in zip(edges, half, points, strict=False)]
-    return np.concatenate(x), np.concatenate(
-        [h * weight for h, (_, weight) in zip(half, points, strict=True)]
-    )
+    rules = [panel_points(edges[k : k + 2], count) for k, count in enumerate(counts)]
+    x, weights = (np.concatenate([rule[i].ravel() for rule in rules]) for i in range(2))
+    return x, weights
 
 
 def _orthonormal(functions: Array, weights: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.constants import ROUNDING
-from flexarm.links.base import Span, SpanCurves, gauss_points, integrate_strain
+from flexarm.links.base import Span, SpanCurves, gauss_points, integrate_strain, panel_points
 from flexarm.links.basis import BeamDirection
 from flexarm.links.constants import FEW_PANELS, PANEL_RATIO
 from flexarm.spatial import Array
@@ -156,10 +156,9 @@ class PanelMesh:
         self.span, self.motion, self.edges, self.size = span, motion, edges, size
         self.half = half = np.diff(edges)[:, None] / 2
         self.middle = middle = edges[:-1, None] + half
-        nodes, weights = gauss_points(size + motion.order + 1)
-        self.x: Array = np.asarray(middle + half * nodes)
-        self.weights: Array = np.asarray(half * weights)
-        self.tables = _integrated_polynomials(nodes, size, motion.order)
+        count = size + motion.order + 1
+        self.x, self.weights = panel_points(edges, count)
+        self.tables = _integrated_polynomials(gauss_points(count)[0], size, motion.order)
         middle_stiffness, start_stiffness = (
             span.at(motion.stiffness, x) for x in (middle, edges[:-1, None])
         )

@@ -190,13 +190,7 @@ def exposed_stiffness(shapes: SlidingShapes, length: Expr) -> list[tuple[Expr, A
 
 def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
     """Compute the K amplitudes of a sliding link's curves over xi at T lengths, (T, K)."""
-    low, high = shapes.range
-    t = (2 * length - low - high) / (high - low)
-    amounts = [np.zeros((len(d), 0))]
-    for direction in DIRECTIONS:
-        factors = shapes.factors[direction]
-        weights = chebyshev.chebvander(t, len(factors) - 1)
-        amounts.append(np.einsum("tr,rkj,tj->tk", weights, factors, d, optimize=True))
+    amounts = [(shapes.factor(axis, length) @ d[:, :, None])[:, :, 0] for axis in DIRECTIONS]
     return np.concatenate(amounts, axis=1)
 
 

@@ -78,6 +78,13 @@ class SlidingShapes:
         values = self.parents[direction].transpose(1, 2, 0)
         return SpanCurves.from_values(self.edges * length, values)
 
+    def factor(self, direction: Direction, lengths: Array) -> Array:
+        """Evaluate the factors of a direction's curves at T exposed lengths [m], (T, K, m)."""
+        (low, high), factors = self.range, self.factors[direction]
+        t = (2 * lengths - low - high) / (high - low)
+        weights = chebyshev.chebvander(t, len(factors) - 1)
+        return np.asarray(np.tensordot(weights, factors, axes=1))
+
     def at(self, length: float) -> Shapes:
         """Build the shape functions at one exposed length [m]."""
         low, high = self.range
@@ -85,11 +92,14 @@ class SlidingShapes:
             raise ShapeError(
                 f"the exposed length {length:g} m is outside its range {low:g} to {high:g} m"
             )
-        t = np.array([(2 * length - low - high) / (high - low)])
-        curves = {}
-        for direction, factors in self.factors.items():
-            weights = chebyshev.chebvander(t, len(factors) - 1)[0] @ factors.swapaxes(0, 1)
-            curves[direction] = (self._curves(direction, length).times(weights),)
+        curves = {
+            direction: (
+                self._curves(direction, length).times(
+                    self.factor(direction, np.array([length]))[0]
+                ),
+            )
+            for direction in self.factors
+        }
         none = np.zeros((len(self.names), len(self.names)))
         shapes = Shapes(self.names, curves, self.edges * length, none)
         return strained(shapes, self.span.outer(length))

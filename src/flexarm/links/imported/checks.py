@@ -374,6 +374,13 @@ def check_totals(
         )
 
 
+def modal_difference(i: Integrals, modal: Array) -> float:
+    """Return the largest difference of a modal mass matrix from the integrated one, relative."""
+    computed = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
+    size = np.sqrt(np.maximum(np.diag(modal), 1e-300))
+    return float(np.abs((computed - modal) / np.outer(size, size)).max(initial=0.0))
+
+
 def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str) -> float:
     """Compare a given modal mass matrix with one computed from masses and shapes.
 
@@ -383,9 +390,7 @@ def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str
         Smallest eigenvalue of the mass matrix of rigid motions and shapes, scaled to a unit
         diagonal, with the given modal mass.
     """
-    computed = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
-    size = np.sqrt(np.maximum(np.diag(modal), 1e-300))
-    difference = float(np.abs((computed - modal) / np.outer(size, size)).max(initial=0.0))
+    difference = modal_difference(i, modal)
     findings.fact("modal mass", f"M is up to {percent(difference)} off that of {source}")
     findings.judge(
         difference,

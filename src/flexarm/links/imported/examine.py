@@ -8,7 +8,7 @@ from numpy.polynomial import legendre, polynomial
 from flexarm.arm.constants import MOST_AMPLITUDES
 from flexarm.constants import NEGLIGIBLE
 from flexarm.io.source import Path
-from flexarm.links.base import Direction, Shapes, Span, SpanCurves, gauss_points
+from flexarm.links.base import Direction, Shapes, Span, SpanCurves, gauss_points, panel_points
 from flexarm.links.basis import own_stiffness
 from flexarm.links.imported.body import (
     ReducedBody,
@@ -36,6 +36,7 @@ from flexarm.links.imported.checks import (
     check_units,
     coupled,
     least_eigenvalue,
+    modal_difference,
     state_conventions,
 )
 from flexarm.links.imported.constants import (
@@ -316,9 +317,7 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
             findings.refuse((f"second_order_{key}",), "must be symmetric in the amplitudes")
     if findings.problems:
         return
-    size = np.sqrt(np.diag(i.modal_mass))
-    computed = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
-    difference = float(np.abs((computed - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
+    difference = modal_difference(i, i.modal_mass)
     if not body.first_order and difference > REFUSE_ABOVE:
         findings.refuse(("shape_shape",), f"is {percent(difference)} off modal_mass")
     last_point, last_shapes = (
@@ -536,7 +535,7 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
     """Return the mass integrals of shapes from masses in the file; None if the file has none."""
     if data.node_mass is None or not data.per_length:
         return None if data.node_mass is None else data.integrals()
-    node, weight = gauss_points(4)  # exact for a cubic squared times a line
+    node, _ = gauss_points(4)  # exact for a cubic squared times a line
     x, shares = data.nodes[:, 0], np.stack([(1 - node) / 2, (1 + node) / 2])
 
     def interpolate(values: Array) -> Array:
@@ -544,7 +543,7 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
         values_at_points = np.einsum("kg,kp...->pg...", shares, pairs)
         return np.asarray(values_at_points.reshape(-1, *values.shape[1:]))
 
-    weights = (np.diff(x)[:, None] / 2 * weight).ravel()
+    weights = panel_points(x, 4)[1].ravel()
     inertia = np.zeros((len(x), 3, 3)) if data.node_inertia is None else data.node_inertia
     points = interpolate(x)
     return replace(

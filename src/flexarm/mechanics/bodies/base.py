@@ -21,7 +21,6 @@ from flexarm.mechanics.bodies.material import (
     STIFFENED,
     ElementSection,
     MaterialPoints,
-    Vector,
 )
 from flexarm.mechanics.constants import SHAPE_STATIONS
 from flexarm.mechanics.sections import (
@@ -138,9 +137,12 @@ class LinkBody(ABC):
         """Return the mass points of the span's elements, ``count`` per element; none if rigid."""
         return []
 
-    def vectors(self, own: Expr) -> list[Vector]:
-        """Return the vectors with point masses that represent the rotary inertia of sections."""
-        return []
+    def turning_material(self, own: Expr) -> Terms:
+        """Compute the inertia at rest of vectors fixed in sections, which `points` include.
+
+        The vectors have masses at their ends; translation does not move them.
+        """
+        return no_terms(own)
 
     def cayley_angles(self, q: Expr) -> Expr:
         """Return the first-order angles (3,) from which the tip's Cayley rotation is computed.

@@ -15,12 +15,12 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.links.base import DIRECTIONS, Shapes, Span
+from flexarm.links.base import DIRECTIONS, Shapes, Span, panel_points
 from flexarm.links.fields import AXES, Basis, Field, MovingField
 from flexarm.links.growing.fields import SlidingMotion, length_factor
 from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.deformed import Deformed
-from flexarm.mechanics.bodies.material import ROD, ElementSection, MaterialPoints, element_points
+from flexarm.mechanics.bodies.material import ROD, ElementSection, MaterialPoints
 from flexarm.mechanics.sections import (
     Local,
     SectionMotion,
@@ -141,7 +141,7 @@ class BeamBody(LinkBody):
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
         """Return the mass points of the beam's elements, ``count`` per element."""
         beam, length, sections = self.beam, self.beam.amounts(own, 0 * own).length, []
-        s, weight = element_points(beam.edges, count)
+        s, weight = (values.ravel() for values in panel_points(beam.edges, count))
         names = ("mass_per_length", "Jx", "Jy", "Jz")
         table = np.stack([[each.at(name, s) for name in names] for each in beam.tapers], axis=2)
         powers = ca.vertcat(*[length**k for k in range(table.shape[2])])

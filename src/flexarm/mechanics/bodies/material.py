@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import gauss_points
 from flexarm.links.fields import Basis, Field, MovingField
 from flexarm.mechanics.sections import Terms, axial
-from flexarm.spatial import Array, Expr, Scalar
+from flexarm.spatial import Expr, Scalar
 
 ROD = np.array([0.0, 1.0, 1.0]) / 12  # inertia of a rod about its centre by mass length^2
 # Points that integrate shapes of degree 3, and the square of their slopes.
@@ -28,28 +27,6 @@ class ElementSection:
     # angle, angle_columns: first-order angles of the section (3,), and their rates (3, k).
     angle: Expr
     angle_columns: Expr
-
-
-@dataclass(frozen=True)
-class Vector:
-    """A vector fixed in a section with a point mass at its end, for rotary inertia.
-
-    Own coordinates rotate and stretch the vector; translation does not affect it.  The mass may be
-    negative.
-    """
-
-    mass: Scalar  # [kg m^2], since the vector is dimensionless
-    # value, columns: the vector in the link's axes, (3,), and its rate per rate of link coordinate,
-    # (3, k).
-    value: Expr
-    columns: Expr
-
-
-def element_points(edges: Array, count: int) -> tuple[Array, Array]:
-    """Return positions and weights of all Gauss points, ``count`` per element."""
-    node, weight = gauss_points(count)
-    half = np.diff(edges)[:, None] / 2
-    return (edges[:-1, None] + half * (1 + node)).ravel(), (half * weight).ravel()
 
 
 @dataclass(frozen=True)

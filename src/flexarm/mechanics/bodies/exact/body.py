@@ -25,7 +25,7 @@ from flexarm.mechanics.bodies.exact.rotary import grown_rotary_terms, rotary_ter
 from flexarm.mechanics.bodies.exact.space import plane_terms, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy
 from flexarm.mechanics.bodies.exact.tangents import Angles, turned
-from flexarm.mechanics.bodies.material import CUBIC, MaterialPoints, Vector
+from flexarm.mechanics.bodies.material import CUBIC, MaterialPoints
 from flexarm.mechanics.sections import Local, SectionMotion, Terms, add, own_values, scaled
 from flexarm.spatial import Array, Expr, constant, settled
 
@@ -193,17 +193,15 @@ class Exact(BeamBody):
         """Number of Gauss points per element that integrate products of tangents over the mass."""
         return max(CUBIC, (self.nodes.degree + 3) // 2)
 
-    def vectors(self, own: Expr) -> list[Vector]:
-        """Return the tangents at the nodes, and the sections' unit vectors with point masses."""
-        if self.slides:
-            return []
-        moving, vectors = self.material(own, 0 * own)[0].moving, list[Vector]()
-        masses = vector_masses(self.nodes)
-        for g in np.flatnonzero(masses).tolist():
-            turned = [ca.vertcat(*[c.of(a)[g] for a in AXES]) for c in moving.columns]
-            place = ca.vertcat(*[moving.value.of(a)[g] for a in AXES])
-            vectors.append(Vector(float(masses[g]), place, ca.horzcat(*turned)))
-        return vectors
+    def turning_material(self, own: Expr) -> Terms:
+        """Compute the inertia at rest of tangents at the nodes and of sections' unit vectors."""
+        masses = np.zeros(0) if self.slides else vector_masses(self.nodes)
+        if not np.any(masses):
+            return super().turning_material(own)
+        gram = {(a, b): np.diag(masses) for a in AXES for b in AXES}
+        basis = Basis(gram, dict.fromkeys(AXES, 0 * masses), 0.0)
+        moving = self.material(own, 0 * own)[0].moving
+        return MaterialPoints(moving, basis, 1.0).terms(0 * own, type(own)(3, 1))
 
     def strain_energy(self, e: Amounts) -> list[Expr]:
         """Compute the elastic energy [J] beyond linear theory, by powers of the exposed length."""
