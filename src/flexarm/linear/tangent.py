@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import WithUnit, require_kind, require_positive, require_word
+from flexarm.engine.functions import keep_note, noted
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
@@ -344,19 +345,30 @@ class Tangent:
 
     def _function(self, name: str) -> _Call:
         if name not in self._functions:
+            title, numbers = f"tangent {name}", numbers_of(self.model)
             composite = formulation("composite", self.model).formulation
+            recipe = f"{title}: {numbers.rest} {numbers.pattern.key}"
             try:
-                compiled = kernel(
-                    f"tangent {name}", composite, partial(_trace, name), level="quick"
-                )
+                if noted(recipe) is not None:
+                    raise _LargeError
+                compiled = kernel(title, composite, partial(_trace_small, name), level="quick")
                 self._functions[name] = partial(call_rows, compiled)
-            except _LargeError as large:
-                self._functions[name] = _interpreted(large.function, self.model)
+            except _LargeError:
+                keep_note(recipe, "large")
+                self._functions[name] = _interpreted(_trace(name, composite))
         return self._functions[name]
 
 
+def _trace_small(name: str, composite: Formulation) -> ca.Function:
+    function = _trace(name, composite)
+    if function.n_instructions() > MOST_COMPILED_INSTRUCTIONS:
+        raise _LargeError
+    return function
+
+
+@direct_operators()
 def _trace(name: str, composite: Formulation) -> ca.Function:
-    """Trace a function and its directional derivative; raise `_LargeError` if they are large."""
+    """Trace a function and its directional derivative."""
     labels = ["q", "v", "a", "w", "dq", "dv", "da"]
     symbols = [symbol(composite.model, label) for label in labels]
     q, v, a, w, dq, dv, da = symbols
@@ -366,16 +378,15 @@ def _trace(name: str, composite: Formulation) -> ca.Function:
     }[name]  # fmt: skip
     value, smooth = (ca.SX(ca.densify(expression)) for expression in maker(model, q, v, a, w))
     change = ca.jtimes(smooth, q, dq) + ca.jtimes(smooth, v, dv) + ca.jtimes(smooth, a, da)
-    function = ca.Function(
+    further = {"reference_attitude": reference_attitude[0]} if reference_attitude else {}
+    further |= {} if model.symbols is None else {NUMBERS: model.symbols}
+    return ca.Function(
         f"tangent_{name}",
-        [*symbols, *reference_attitude, model.symbols],
+        [*symbols, *further.values()],
         [value, ca.SX(ca.densify(change))],
-        [*labels, *["reference_attitude"][: len(reference_attitude)], NUMBERS],
+        [*labels, *further],
         ["value", "change"],
     )
-    if function.n_instructions() > MOST_COMPILED_INSTRUCTIONS:
-        raise _LargeError(function)
-    return function
 
 
 def _units(n: int, places: Sequence[int]) -> Array:
@@ -390,24 +401,14 @@ def _units(n: int, places: Sequence[int]) -> Array:
 
 
 class _LargeError(Exception):
-    """Exception that carries a function which is too large to be worth compiling."""
-
-    def __init__(self, function: ca.Function) -> None:
-        super().__init__()
-        self.function = function
+    """Error of a function that is too large to be worth compiling."""
 
 
-def _interpreted(function: ca.Function, model: Model) -> _Call:
-    """Return a call of a function that CasADi evaluates, with the numbers of a model inserted."""
-    numbers, symbols = numbers_of(model), function.sx_in()[:-1]
-    values, _ = numbers.pattern.values(numbers.values)
-    results = function.call([*symbols, ca.DM(values)], True, False)
-    own = ca.Function("tangent", symbols, results)
-
+def _interpreted(function: ca.Function) -> _Call:
     def call(count: int, arrays: Sequence[Array]) -> tuple[Array, ...]:
         columns = [np.transpose(x) for x in arrays[:ANCHOR]]
         columns += [np.hstack(list(x)) if x.ndim == 3 else x for x in arrays[ANCHOR:]]
-        return tuple(np.array(result).reshape(-1, count).T for result in own(*columns))
+        return tuple(np.array(result).reshape(-1, count).T for result in function(*columns))
 
     return call
 
