@@ -183,9 +183,12 @@ def test_runs_of_one_arm_are_computed_together_wherever_they_are(
 ) -> None:
     built: list[int] = []
     kept = cores.RunBlock.__init__
-    monkeypatch.setattr(
-        cores.RunBlock, "__init__", lambda block, m, *a: (built.append(1), kept(block, m, *a))[1]
-    )
+
+    def counted(block: cores.RunBlock, *given: Any) -> None:
+        built.append(1)
+        kept(block, *given)
+
+    monkeypatch.setattr(cores.RunBlock, "__init__", counted)
     masses = np.tile([0.1, 0.2, 0.3], 32)
     found = flexarm.simulate_many(
         link(), workers=1, parameters={"payload.mass": masses},

@@ -100,15 +100,15 @@ def _within(carrier: LinkModel, part: LinkModel, q: Array, jacobian: Array) -> A
 
     ``jacobian`` is the Jacobian of the carrier's root.
     """
-    if part.rail is not None:
+    if part.place is None:
+        assert part.rail
         x = q[part.exposed] - part.rail.root
     else:
-        assert part.place is not None
         x = part.place.distance
     jacobian = _shift(jacobian, np.array([x, 0.0, 0.0]))
     if x > 0 and carrier.flexible:
         jacobian[:, carrier.modes] += carrier.beam.shapes.motion(np.array([x]))[0]
-    if part.rail is not None:
+    if part.on_rail:
         jacobian[3, part.exposed] += 1.0
     return jacobian
 

@@ -198,8 +198,9 @@ def scatter(
             if i == k:
                 x = x[np.isfinite(x)]
                 bins = np.histogram_bin_edges(np.log(x) if column in logarithmic else x, 24)
+                edges = (np.exp(bins) if column in logarithmic else bins).tolist()
                 counts = at.twinx()  # the panel's own y axis is that of its row
-                counts.hist(x, np.exp(bins) if column in logarithmic else bins, color=COLOURS[0])
+                counts.hist(x, edges, color=COLOURS[0])
                 counts.set_axis_off()
             at.set_xlabel(column if i == len(names) - 1 else "")
             at.set_ylabel(row if k == 0 else "")
@@ -432,6 +433,8 @@ class StudyResult(Summarised):
 
     def _label(self, figure: "Figure") -> None:
         """Write units and words at the axes of a figure; scale those of logarithmic parameters."""
+        from matplotlib.ticker import MaxNLocator
+
         about, columns = self.table.about, self.columns
         units, logarithmic = about.get("units", {}), about.get("logarithmic", ())
         for panel in figure.axes:
@@ -446,7 +449,7 @@ class StudyResult(Summarised):
                     ]
                     axis.set_ticks(range(len(words)), words)
                 elif kind != "f" and name not in logarithmic:
-                    axis.get_major_locator().set_params(integer=True)
+                    axis.set_major_locator(MaxNLocator(integer=True))
                 unit = units.get(name, "")
                 if name in columns:
                     axis.set_label_text(
