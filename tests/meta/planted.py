@@ -92,8 +92,6 @@ cast(dict[str, Discretisation], DISCRETISATIONS)[Stiff.name] = Stiff()
 METHODS["planted-trusting"] = replace(
     METHODS["etd4"],
     name="planted-trusting",
-    rule=replace(
-        RULES["etd4"], per_step=lambda wanted, damped: 100 * RULES["etd4"].per_step(wanted, damped)
-    ),
+    rule=replace(RULES["etd4"], share=100 * RULES["etd4"].share),
 )
 METHODS["planted-order"] = replace(METHODS["rk4"], name="planted-order", order=5)

@@ -15,19 +15,20 @@ MOST_STEPS, LONGEST_DELAY = 10**10, 100_000
 DEFAULT_INTERVALS, MOST_INTERVAL_PARTS = 500, 8
 
 # Tolerance per step
-CALIBRATED_VIBRATIONS = 50.0  # vibration periods in the runs that calibrate the methods' tolerances
-# Least tolerance per step, near rounding: in general; where a carriage passes a node of its rail.
-LEAST_STEP_TOLERANCE, LEAST_RAIL_TOLERANCE = 1e-14, 1e-10
+# Vibration periods in the undamped runs in which the steps per second of methods were counted.
+CALIBRATED_VIBRATIONS = 50.0
+LEAST_STEP_TOLERANCE = 1e-14  # least tolerance per step, near rounding
 # Share of a mode in a deflection or its rate that is neglected: relative to the tolerance where
 # vibration periods are counted; absolute where damping ratios are compared.
 NEGLECTED_SHARE, CARRIED_SHARE = 0.05, 1e-3
 DECAYING_RATIO = 0.005  # damping ratio above which errors of vibrations decay
-# Impacts that return most of the energy need smaller tolerances: contacts with damping [s/m] below
-# BOUNCY_DAMPING, stops with a restitution above BOUNCY_RESTITUTION.
-BOUNCY_DAMPING, BOUNCY_RESTITUTION = 1.0, 0.8
-# Largest eigenvalue over the frequency of the fastest mode: above STRONG_DAMPERS, dampers dominate;
-# above COUPLING_DAMPERS, dampers couple the modes.
-STRONG_DAMPERS, COUPLING_DAMPERS = 1.5, 3.0
+# Tolerance up to which methods that solve vibrations exactly resolve the rates of fast modes.
+RESOLVED_RTOL = 1e-3
+# Factor of the tolerance with contacts or joint stops: an impact magnifies earlier errors up to a
+# hundred times, by the change of a rate over the time that it comes earlier.
+IMPACT_SHARE = 0.01
+# Largest eigenvalue over the frequency of the fastest mode above which dampers dominate.
+COUPLING_DAMPERS = 3.0
 # Damping ratio below which an arm counts as undamped; largest number of coordinates for which all
 # eigenvalues of a damped arm are computed, since the cost grows with its third power.
 UNDAMPED_RATIO, EIGENVALUE_COORDINATES = 1e-3, 80

@@ -178,20 +178,6 @@ def resize(m: IntegratorState) -> float:
 
 
 @kernel
-def tighten_at_contact(m: IntegratorState) -> int:
-    """Tighten the tolerance at the first contact; return 1 if this is the first, else 0.
-
-    The tolerance stays tight after separation: the next impact magnifies errors of the free flight.
-    """
-    if m.touched[0] != 0.0 or m.obstacles.touched == 0:
-        return 0
-    m.touched[0] = 1.0
-    m.tolerance *= m.strict
-    m.error /= m.strict
-    return 1
-
-
-@kernel
 def pass_breaks(m: IntegratorState) -> None:
     """Switch channels (functions of time) that jump at t to their next piece."""
     if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
@@ -300,11 +286,6 @@ def march(m: IntegratorState) -> int:
                 m.rejections += 1
                 continue
             resolved = m.largest
-            if tighten_at_contact(m) == 1 and m.error > 1.0:
-                m.rejections += 1
-                m.last_error = m.error
-                m.next_step = m.h * resize(m)
-                continue
         choose_next(m, at_stop)
         accept(m)
         if at_stop == 1:

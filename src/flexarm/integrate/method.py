@@ -16,15 +16,12 @@ from flexarm.loops.kernel import Kernel
 class ToleranceRule:
     """Rule by which a method derives its tolerance per step from the tolerance of a run."""
 
-    # Tolerance per step of a run of some fifty vibrations, from the run's tolerance and whether
-    # vibrations decay.
-    per_step: Callable[[float, bool], float] = lambda rtol, damped: rtol
-    # Factors of the tolerance under special conditions:
-    under_law: float = 1.0  # a law in the equations
-    under_friction: float = 1.0  # dry friction, strong dampers, or springs given by tables
-    under_contact: float = 1.0  # contacts or stops, whose impacts magnify errors
-    under_bounces: float = 1.0  # further factor for impacts that return most of the energy
-    on_rails: float = 1.0  # carriages on rails
+    share: float = (
+        1.0  # share of the run's tolerance that a step may take, at the default tolerance
+    )
+    # Vibration periods up to which errors of such steps add up to the run's tolerance at most; the
+    # share is in inverse proportion to the periods beyond.
+    periods: float = 50.0
 
 
 @dataclass(frozen=True)

@@ -345,7 +345,7 @@ class Simulation:
             return keep(build_run, solve(initial, options.progress, self.law, on_block))
 
         requested = self.method.name, self.tolerance
-        if self.automatic and self.audited and self.law is None:
+        if self.audited and self.law is None:
             run, solution, self.tolerance = solve_until_kept(
                 self.tolerance,
                 solved,

@@ -48,7 +48,6 @@ class Obstacles(Record):
     # stiffness, exponent: force law of each contact, (count,) each.
     stiffness: Array
     exponent: Array
-    touched: int = 0  # 1 if any contact was closed along the last step, else 0
 
 
 def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
@@ -98,7 +97,6 @@ def contact_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) 
     """
     x = 0.0
     allowed = h
-    o.touched = 0
     while x < 1.0 and allowed >= h:
         evaluate_contacts(o, y, y_new, h, x)
         ahead = 1.0
@@ -113,7 +111,6 @@ def contact_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) 
                     max(travel_time, min(CONTACT_LEAST_LOOK * h, CONTACT_LOOK * contact_time)) / h,
                 )
             else:
-                o.touched = 1
                 if (1.0 - x) * h > CONTACT_DEEPEST * contact_time:
                     allowed = min(allowed, x * h + CONTACT_REPEATED * contact_time)
         x += ahead
@@ -163,8 +160,6 @@ class IntegratorState(Record):
     error: float = 0.0
     last_error: float = 1e-2
     tolerance: float  # per step, relative to the ranges below
-    strict: float = 1.0  # factor of the tolerance from the first contact on
-    touched: Array  # 1 after the first contact, else 0, (1,)
     functionals: int  # number of quantities by which errors are scaled
     # rows, rate_rows: these quantities as functions of coordinates and of modal rates,
     # (functionals, n).
@@ -239,7 +234,7 @@ class IntegratorState(Record):
 
 
 # Fields of the ranges that scale errors, passed on from phase to phase of a run.
-RANGES = ("low", "high", "top", "least", "most", "energy", "touched")
+RANGES = ("low", "high", "top", "least", "most", "energy")
 
 
 @dataclass(frozen=True)
@@ -249,7 +244,6 @@ class StepLimits:
     tolerance: float  # per step
     first: float  # the first trial step, or the equal step [s]
     largest: float = math.inf  # bound of the step [s]
-    strict: float = 1.0  # factor of the tolerance from the first contact on
 
 
 def start_fields(
@@ -288,8 +282,6 @@ def start_fields(
         y_old=y.copy(),
         **zeros(dict.fromkeys(("f", "y_new", "f_new", "f_old", "sampled"), size)),
         tolerance=limits.tolerance,
-        strict=limits.strict,
-        touched=np.zeros(1),
         functionals=count,
         rows=quantities.rows.ravel(),
         rate_rows=quantities.rate_rows.ravel(),
@@ -338,8 +330,6 @@ def start_fields(
     for name, values in problem.start.ranges.items():
         if values.shape == getattr(m, name).shape:  # servos may have other states now
             getattr(m, name)[:] = values
-    if m.touched[0] != 0.0:  # in an earlier phase
-        m.tolerance *= limits.strict
     return vars(m)
 
 

@@ -227,7 +227,6 @@ def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> Integrat
         min(limit.tolerance for limit in limits),
         min(limit.first for limit in limits),
         min(limit.largest for limit in limits),
-        limits[0].strict,
     )
     state: IntegratorState = method.begin(start_fields(problem, method, strictest))
     return state

@@ -14,6 +14,7 @@ from flexarm.engine.functions import keep_note, noted
 from flexarm.errors import LongRun, SimulationError
 from flexarm.integrate.constants import (
     BUILDING_TIME,
+    CALIBRATED_VIBRATIONS,
     EVEN_SPREAD,
     FEWEST_STEPS,
     FORECAST_OPERATIONS,
@@ -492,7 +493,9 @@ def _steps_per_second(
     task: InitialValueProblem, method: Method, rtol: float, cause: str, rate: float
 ) -> float:
     """Estimate the steps per second that resolve a rate [rad/s], by a fit to twenty arms."""
-    ratio = method.rule.per_step(1e-3, task.damped) / step_tolerance(task, method, rtol)
+    rule = method.rule
+    decay = 1.0 if task.damped else rule.periods / CALIBRATED_VIBRATIONS
+    ratio = 1e-3 * rule.share * decay / step_tolerance(task, method, rtol)
     factor = float(ratio ** (1 / method.order))
     if cause == "elastic modes":
         to_follow = factor * method.vibration_steps(task.vibration, task.damped)
