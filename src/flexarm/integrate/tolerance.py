@@ -43,7 +43,7 @@ def step_tolerance(problem: InitialValueProblem, method: Method, rtol: float) ->
     if bumps(problem.equation.model):
         rtol *= IMPACT_SHARE
     # Steps are as many more as the tolerance is smaller, to this power, and their errors add up.
-    share = rule.share * (rtol / RTOL) ** (1 / (method.order + 1))
+    share = rule.share * math.pow(rtol / RTOL, 1 / (method.order + 1))
     return max(share * rtol / max(1.0, periods / rule.periods), LEAST_STEP_TOLERANCE)
 
 
