@@ -2,6 +2,9 @@
 
 # E/(kappa G) of a solid rectangle with nu = 0.3 (Timoshenko): shear of sections given by numbers.
 SHEAR_RATIO = 2.6 * 6 / 5
+# Radius of gyration of a section without inertia of twist, over the length, where its twist is
+# added: its fastest twist is about a thousand times as fast as a wave of that length.
+TWIST_GYRATION = 1e-3
 
 # Ranges in which link models are valid
 # Largest slopes [rad]: of second-order links, with errors of some per cent above; of linear links,
@@ -25,7 +28,7 @@ WIND_UP_ROUNDING = 4e-15
 # Error of the shapes, by links with more shapes
 # Numbers of shapes added to a link per direction, by order of the stiffness (2: bending, 1: twist
 # and stretch): for the estimate, and for each of the two comparisons with richer runs.
-ADDED_SHAPES, MORE_ADDED_SHAPES = {2: 3, 1: 2}, {2: 4, 1: 3}
+ADDED_SHAPES, MORE_ADDED_SHAPES = {2: 3, 1: 2}, {2: 5, 1: 4}
 # Number of moment polynomials, beyond the number of shapes, that are combined to the softest
 # shapes: with 6 or more the estimated errors do not change, with 4 they are a third.  Relative
 # strain energy below which a candidate shape counts as dependent on the link's shapes.

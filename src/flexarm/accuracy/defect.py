@@ -1,4 +1,4 @@
-"""Error estimates of a motion by linear theory, from residual forces in a richer model."""
+"""Error estimates of a motion: forces that it leaves in richer equations, and the response."""
 
 import itertools
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.accuracy.constants import FOLLOWING_PERIOD, IDLE_PERIOD, STRETCHES
-from flexarm.accuracy.richer import can_grow, exact, richer
+from flexarm.accuracy.constants import ADDED_SHAPES, FOLLOWING_PERIOD, IDLE_PERIOD, STRETCHES
+from flexarm.accuracy.richer import can_grow, enriched
 from flexarm.accuracy.slender import section_errors
 from flexarm.constants import ACCUMULATED
 from flexarm.engine.functions import trace_recipe
@@ -26,7 +26,7 @@ from flexarm.mechanics.loads import (
     wrench_factors,
     wrench_list,
 )
-from flexarm.model import LinkModel, Model
+from flexarm.model import Model
 from flexarm.model.state import fingerprint
 from flexarm.spatial import Array
 
@@ -147,17 +147,15 @@ class MotionPhase:
 
 
 class RicherArm:
-    """Linear-theory model with more shapes than a given model, used to estimate model errors."""
+    """An arm with more shapes, whose equations are put to the motion of a given arm.
+
+    Its links are exact, with shear and rotary inertia, if those of the given arm are linear.
+    """
 
     def __init__(self, model: Model) -> None:
-        self.original, self.rich = model, richer(model)
-        self.model = self.rich.model
-        self.kept = self.rich.kept
-        # Of exact links: slice of their coordinates, and coupling of bending and twist.
-        pairs = zip(self.original.links, self.model.links, strict=True)
-        self.twisted = [
-            (rich.modes, twist_loads(rich)) for part, rich in pairs if part.exact and can_grow(part)
-        ]
+        self.complete = model.link_theory != "exact"
+        self.original, self.rich = model, enriched(model, ADDED_SHAPES, complete=self.complete)
+        self.model, self.kept = self.rich.model, self.rich.kept
 
     def phases(self, motion: Motion) -> list[MotionPhase]:
         """Split a motion into phases, in each of which the same coordinates are locked."""
@@ -172,21 +170,15 @@ class RicherArm:
         return [phase for phase in phases if phase.last > phase.first]
 
     @cached_property
-    def _exact(self) -> Model | None:
-        """The original arm with exact links; None if they are exact."""
-        linear = any(part.flexible and part.exact is None for part in self.original.links)
-        return exact(self.original) if linear else None
-
-    @cached_property
     def _functions(self) -> dict[str, ca.Function]:
-        """Traced functions: mass matrix and bias force, also of exact links; smooth matrices."""
-        functions = {
-            "balance": _function(self.model, "balance"),
-            "smooth_matrices": _function(self.model, "smooth_matrices"),
-        }
-        return functions | (
-            {} if self._exact is None else {"exact": _function(self._exact, "balance")}
-        )
+        """Traced functions: mass matrix and bias force of both arms, smooth matrices."""
+        names = (self.model, "balance"), (self.original, "balance"), (self.model, "smooth_matrices")
+        traced = [
+            trace_recipe(f"composite {name} {fingerprint(model)}",
+                         partial(formulation("composite", model).function, name))
+            for model, name in names
+        ]  # fmt: skip
+        return dict(zip(("richer", "own", "smooth"), traced, strict=True))
 
     def stiffness_and_damping(self, coordinates: Array) -> tuple[Array, Array]:
         """Compute elastic stiffness and smooth damping, (n, n) each, at given coordinates."""
@@ -194,50 +186,44 @@ class RicherArm:
         q[self.kept] = coordinates
         reference_attitudes = [self.model.start_references] if self.model.attitudes else []
         stiffness, damping = (
-            matrix.full()
-            for matrix in self._functions["smooth_matrices"](q, 0 * q, *reference_attitudes)
+            matrix.full() for matrix in self._functions["smooth"](q, 0 * q, *reference_attitudes)
         )
         return (stiffness + stiffness.T) / 2, damping
 
-    def mass_and_bias(
-        self, motion: Motion, samples: Indices, *, exact: bool = False
-    ) -> tuple[Array, Array]:
+    def mass_and_bias(self, motion: Motion, samples: Indices, *, own: bool) -> tuple[Array, Array]:
         """Compute mass matrices (S, n, n) and bias forces (S, n) at S samples of a motion.
 
-        They are those of the richer arm, or of the original arm with exact links.
+        They are those of the richer arm, or of the original one (``own``).
         """
-        count, n = len(samples), self.original.size if exact else self.model.size
-        q, v = np.zeros((2, count, n))
-        columns = slice(None) if exact else self.kept
-        q[:, columns], v[:, columns] = motion.q[samples], motion.v[samples]
+        count, n = len(samples), (self.original if own else self.model).size
+        q, v = motion.q[samples], motion.v[samples]
+        if not own:
+            q, v = self._own(q), self._own(v)
         w = np.zeros((count, len(wrench_list(self.original))))
         if w.size:
             w[:] = [wrench_factors(self.original, float(t)) for t in motion.t[samples]]
         reference_attitudes = (
             [np.hstack([*motion.reference_attitudes[samples]])] if self.model.attitudes else []
         )
-        function = self._functions["exact" if exact else "balance"]
+        function = self._functions["own" if own else "richer"]
         mass, bias = function.map(count)(q.T, v.T, w.T, *reference_attitudes)
         return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
 
-    def unbalanced(
-        self, motion: Motion, phase: MotionPhase, samples: Indices, mass: Array, bias: Array
-    ) -> tuple[Array, Array]:
-        """Compute accelerations and residual forces on the added shapes, (S, n) each."""
-        a = np.zeros(bias.shape)
-        prescribed = [self.kept[i] for i in self.original.prescribed]
+    def accelerations(
+        self, motion: Motion, phase: MotionPhase, samples: Indices, forces: Array
+    ) -> Array:
+        """Compute the accelerations of the original arm at S samples, (S, n), under its forces."""
+        a = np.zeros(forces.shape)
+        prescribed = list(self.original.prescribed)
         if prescribed:
             times = motion.t[samples]
             a[:, prescribed] = [prescribed_accelerations(self.original, float(t)) for t in times]
-        forces = -bias
-        forces[:, self.kept] += motion.u[samples] @ input_matrix(self.original).T
-        if motion.push is not None:
-            forces[:, self.kept] += motion.push[samples]
-        residual = forces - np.einsum("tij,tj->ti", mass, a)
-        block = mass[:, phase.shared][:, :, phase.shared]
-        a[:, phase.shared] = np.linalg.solve(block, residual[:, phase.shared, None])[..., 0]
-        residual -= np.einsum("tij,tj->ti", mass[:, :, phase.shared], a[:, phase.shared])
-        return a, residual
+        mass, bias = self.mass_and_bias(motion, samples, own=True)
+        residual = forces - bias - np.einsum("tij,tj->ti", mass, a)
+        free = [self.kept.index(i) for i in phase.shared]
+        block = mass[:, free][:, :, free]
+        a[:, free] = np.linalg.solve(block, residual[:, free, None])[..., 0]
+        return a
 
     def deviations(self, motion: Motion) -> dict[str, dict[str, Array]]:
         """Compute corrections of the tip positions of the links in a motion, (T, 3) per link [m].
@@ -279,7 +265,7 @@ class RicherArm:
         """Return the links and directions in which loads are negligible.
 
         Such loads would deflect a link by less than a given fraction of its deflections in the
-        motion. Twist counts as loaded wherever a link bends along y and z.
+        motion.
         """
         loads = np.zeros((len(motion.t), self.model.size, len(CAUSES)))
         for phase in self.phases(motion):
@@ -298,6 +284,7 @@ class RicherArm:
                 for d in DIRECTIONS
                 if (added_shapes := part.beam.shapes.moving(d))
             }
+            # Bending along y and z twists, also to an order that a first response does not show.
             loaded["twist"] = loaded.get("twist") or (loaded.get("y") and loaded.get("z"))
             unloaded |= {(part.name, d) for d, is_loaded in loaded.items() if not is_loaded}
         return unloaded
@@ -325,31 +312,24 @@ class RicherArm:
         ``loads`` (T, n, causes) is filled in place.
         """
         size = max(BLOCK_VALUES // self.model.size**2, 1)
-        grown = (part for part in self.original.links if can_grow(part))
+        grown = (part for part in self.original.links if can_grow(part) and not self.complete)
         shear_stiffness, rotary_inertia = section_errors(self.original, grown)
+        # Rows of the richer equations, and the cause of what is left in them.
+        groups = (self.rich.more, 0), (self.rich.left_out, 1), (self.kept, 3 * self.complete)
         masses: dict[int, Array] = {}
         for start in range(phase.first, phase.last + 1, size):
             block = np.arange(start, min(start + size, phase.last + 1))
-            mass, bias = self.mass_and_bias(motion, block)
+            forces = motion.u[block] @ input_matrix(self.original).T
+            forces += 0.0 if motion.push is None else motion.push[block]
+            a = self.accelerations(motion, phase, block, forces)
+            mass, bias = self.mass_and_bias(motion, block, own=False)
             # Copies, since a view would keep the whole block in memory.
             masses |= {k: mass[k - start].copy() for k in stored if start <= k < start + len(block)}
-            a, residual = self.unbalanced(motion, phase, block, mass, bias)
-            block_loads, q = loads[start : start + len(block)], motion.q[block]
-            all_coordinates = self._own(q)
-            for modes, factors in self.twisted:
-                torques = np.tensordot(factors, all_coordinates[:, modes], (2, 1))
-                residual[:, modes] += (
-                    np.einsum("kit,ti->tk", torques, all_coordinates[:, modes]) / 2
-                )
-            for k, group in enumerate((self.rich.more, self.rich.left_out)):
-                block_loads[:, group, k] = residual[:, group]
-            own = a[:, self.kept]
-            block_loads[:, self.kept, 2] = q @ shear_stiffness - own @ rotary_inertia
-            if self._exact is not None:
-                mass, bias = self.mass_and_bias(motion, block, exact=True)
-                forces = motion.u[block] @ input_matrix(self.original).T - bias
-                forces += 0.0 if motion.push is None else motion.push[block]
-                block_loads[:, self.kept, 3] = forces - np.einsum("tij,tj->ti", mass, own)
+            residual = self._own(forces) - bias - np.einsum("tij,tj->ti", mass, self._own(a))
+            block_loads = loads[start : start + len(block)]
+            for group, cause in groups:
+                block_loads[:, group, cause] = residual[:, group]
+            block_loads[:, self.kept, 2] = motion.q[block] @ shear_stiffness - a @ rotary_inertia
         return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:
@@ -396,33 +376,3 @@ class RicherArm:
             mass + time_constant**2 * massless @ massless.T,
             damping + 2 * time_constant * massless @ massless.T,
         )
-
-
-def _function(model: Model, name: str) -> ca.Function:
-    """Trace a function of a model's equations: ``balance`` or ``smooth_matrices``."""
-    equation = formulation("composite", model)
-    key = f"{equation.name} {name} {fingerprint(model)}"
-    return trace_recipe(key, partial(equation.function, name))
-
-
-def twist_loads(part: LinkModel) -> Array:
-    """Compute the twisting loads on a link that bends along y and z at the same time.
-
-    Shape k is loaded by ``factors[k, i, j] q_i q_j / 2``. A beam with different bending stiffnesses
-    is twisted by ``(EIy - EIz) y'' z''`` per length (the moment about the axis in Kirchhoff's
-    equations).
-
-    Returns
-    -------
-    Array
-        Factors of a link's shapes [N/m], (m, m, m), symmetric in the last two indices.
-    """
-    span, shapes = part.beam.span, part.beam.shapes
-    m = shapes.count
-    if not all(span.has(name) for name in ("EIy", "EIz", "GJ")):
-        return np.zeros((m, m, m))
-    x, weight = span.quadrature(12 + 2 * m, shapes.edges)
-    weight = weight * (span.at("EIy", x) - span.at("EIz", x))
-    twist, y, z = shapes.values("twist", x), shapes.values("y", x, 2), shapes.values("z", x, 2)
-    factors = np.einsum("g,gk,gi,gj->kij", weight, twist, y, z, optimize=True)
-    return np.asarray(factors + factors.transpose(0, 2, 1))

@@ -1,7 +1,6 @@
-"""Arms with more shapes than a given model, by linear theory or by the theory of the model."""
+"""Arms with more shapes than a given model, by its theory or by the complete one."""
 
 from collections.abc import Mapping, Set
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,24 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.accuracy.constants import (
-    ADDED_SHAPES,
     CANDIDATES,
     DEPENDENT_ENERGY,
     LAST_SHAPES,
 )
-from flexarm.accuracy.slender import complete_section, completed
-from flexarm.arm import Arm
+from flexarm.accuracy.slender import complete_section, turning_section
 from flexarm.arm.shapes import Lumped
-from flexarm.errors import ModelError
 from flexarm.links.base import DIRECTIONS, Direction, Shapes, Span, SpanCurves
 from flexarm.links.basis import MOTIONS, BeamDirection, join, own_stiffness
-from flexarm.links.body_data import BodyData
 from flexarm.links.families.spans import moment_curves
 from flexarm.mechanics.deformed import flexible_links
 from flexarm.model import LinkModel, Model
 from flexarm.model.arm_modes import chosen_shapes
 from flexarm.model.assemble import assemble
-from flexarm.model.elastic import Theory, link_damping
+from flexarm.model.elastic import Theory
 from flexarm.model.numbers import freeze
 from flexarm.model.parts import Flexible, TipRotation
 from flexarm.spatial import Array
@@ -82,21 +77,6 @@ def why_fixed(part: LinkModel) -> str:
     return ""
 
 
-def richer(model: Model) -> Richer:
-    """Build an arm with added shapes in every elastic direction, by linear beam theory."""
-    added = {k: _added(part, ADDED_SHAPES) for k, part in enumerate(model.links) if can_grow(part)}
-
-    def body_of(arm: Arm, index: int, *_: object) -> BodyData:
-        part = model.links[index]
-        return _grown(arm, index, part, added[index]) if index in added else part.body.linear()
-
-    theory = Theory(stiffening=False, exact=False, nodes=None)
-    rich = assemble(
-        model.arm, theory, "cayley", lambda index, _: model.links[index].beam.shapes, body_of
-    )
-    return Richer.of(model, rich, added)
-
-
 def enriched(
     model: Model,
     counts: Mapping[int, int],
@@ -131,7 +111,14 @@ def enriched(
     tip_rotation: TipRotation = "cayley" if complete else model.tip_rotation
     own_theory = tip_rotation == "cayley" and not model.series
     theory = Theory(complete or model.stiffening, exact=complete or own_theory, nodes=model.nodes)
-    arm = completed(model.arm, added) if complete else model.arm
+    links = list(model.arm.links)
+    for index in added:
+        section = links[index].section
+        assert section is not None
+        section = turning_section(complete_section(section) if complete else section,
+                                  links[index].length)  # fmt: skip
+        links[index] = links[index].model_copy(update={"section": section})
+    arm = model.arm.model_copy(update={"links": type(model.arm.links)(links)})
     rich = assemble(arm, theory, tip_rotation, shapes_of)
     rich = replace(rich, series=model.series and not complete)
     freeze(rich)
@@ -213,35 +200,6 @@ def _independent(columns: Array, gram: Array) -> Array:
     values, vectors = np.linalg.eigh(columns.T @ gram @ columns)
     independent = values > DEPENDENT_ENERGY
     return np.asarray(columns @ vectors[:, independent] / np.sqrt(values[independent]))
-
-
-def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes) -> Flexible:
-    """Return a link's beam with added shapes, by linear theory."""
-    elastic = part.beam.linear()
-    span, m = elastic.span, elastic.shapes.count
-    shapes = _joined(elastic.shapes, added, span)
-    total = shapes.count
-    beam = Flexible.of(span, shapes)
-    integrals = beam.integrals
-    # Added shapes stay at rest, so that terms linear in their amplitudes need not be traced.
-    products = integrals.shape_shape.copy()
-    products[m:] = 0.0
-    integrals = replace(integrals, shape_shape=products)
-    root = np.hstack([elastic.root_angle, np.zeros((3, added.count))])
-    damping = np.zeros((total, total))
-    if part.link.damped:
-        # A shape without mass is not damped, since it follows quasi-statically.
-        with suppress(ModelError):
-            damping += link_damping(arm, index, beam)
-    damping[:m, :m] = elastic.damping
-    return replace(beam, integrals=integrals, root_angle=root, damping=damping)
-
-
-def exact(model: Model) -> Model:
-    """Build an arm of geometrically exact links with the coordinates of a model."""
-    arm = assemble(model.arm, Theory(True, True, None), "cayley", chosen_shapes(model.arm))
-    freeze(arm)
-    return arm
 
 
 def is_complete(model: Model) -> bool:

@@ -1,12 +1,11 @@
 """Shear and rotary inertia of sections: what Euler-Bernoulli theory leaves out."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from flexarm.accuracy.constants import SHEAR_RATIO
-from flexarm.arm import Arm
+from flexarm.accuracy.constants import SHEAR_RATIO, TWIST_GYRATION
 from flexarm.arm.section import Properties, Section, shear_coefficient
 from flexarm.links.base import Span
 from flexarm.links.basis import MOTIONS, BeamDirection
@@ -81,12 +80,27 @@ def complete_section(section: Section) -> Section:
     """
     if section.shape is not None:
         return section.model_copy(update={"shear": section.shear or True, "rotary_inertia": True})
-    if section.stations is not None:
-        stations = tuple(
-            station.model_copy(update=_missing(station)) for station in section.stations
-        )
-        return section.model_copy(update={"stations": stations})
-    return section.model_copy(update=_missing(section))
+    return _with(section, _missing)
+
+
+def turning_section(section: Section, length: float) -> Section:
+    """Return a section that has an inertia of twist; one that is added is very small."""
+    return _with(
+        section,
+        lambda part: (
+            {"Jx": (part.mass_per_length or 0.0) * (TWIST_GYRATION * length) ** 2}
+            if part.GJ is not None and not part.Jx
+            else {}
+        ),
+    )
+
+
+def _with(section: Section, numbers: Callable[[Properties], dict[str, float]]) -> Section:
+    """Return a section with further numbers, at all its stations."""
+    if section.stations is None:
+        return section.model_copy(update=numbers(section))
+    stations = tuple(station.model_copy(update=numbers(station)) for station in section.stations)
+    return section.model_copy(update={"stations": stations})
 
 
 def _missing(section: Properties) -> dict[str, float]:
@@ -95,30 +109,14 @@ def _missing(section: Properties) -> dict[str, float]:
     for stiffness, rotary, shear in (("EIz", "Jz", "GAy"), ("EIy", "Jy", "GAz")):
         bending, inertia = getattr(section, stiffness), getattr(section, rotary)
         mass = section.mass_per_length
-        if bending is None or mass is None:
+        if bending is None or mass is None or not (section.EA or inertia):
             continue
-        if section.EA is not None:
-            square = bending / section.EA
-        elif inertia > 0:
-            square = inertia / mass
-        else:
-            continue
+        square = bending / section.EA if section.EA else inertia / mass
         if getattr(section, shear) is None:
             numbers[shear] = bending / (SHEAR_RATIO * square)
         if not inertia:
             numbers[rotary] = mass * square
     return numbers
-
-
-def completed(arm: Arm, indices: Collection[int]) -> Arm:
-    """Return an arm with complete sections of the links with given indices."""
-    links = [
-        link.model_copy(update={"section": complete_section(link.section)})
-        if index in indices and link.section is not None
-        else link
-        for index, link in enumerate(arm.links)
-    ]
-    return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
 def section_errors(model: Model, parts: Iterable[LinkModel]) -> tuple[Array, Array]:

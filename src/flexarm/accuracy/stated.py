@@ -276,7 +276,6 @@ def run_errors(
     at_rest: Callable[[], RestErrors] | None = None,
     compare: Callable[[bool], RicherRuns] | None = None,
     why: str = "",
-    rtol: float = 0.0,
 ) -> RunErrors:
     """Compute or estimate the errors of model and shapes of a motion.
 
@@ -293,8 +292,6 @@ def run_errors(
         compute the error of the theory too. If None, the errors are estimated.
     why
         Why the errors of model and shapes cannot be estimated; empty if they can.
-    rtol
-        Estimated error of the theory from which it is computed.
     """
     tips = {part.name: tip_deflection(model, part, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
@@ -323,10 +320,8 @@ def run_errors(
 
     compared = None
     if compare is not None and not any(reasons.values()):
-        sections = [relative(name, "section") + relative(name, "theory") for name in deflected]
-        theory = not is_complete(model) and (bool(why) or max(sections) > rtol)
         try:
-            compared, why = compare(theory), ""
+            compared, why = compare(not is_complete(model)), ""
         except FlexarmError as error:  # a better arm cannot be simulated
             why = f"the runs of better arms failed: {error}"
     parts = {

@@ -17,7 +17,9 @@ DEFAULT_INTERVALS, MOST_INTERVAL_PARTS = 500, 8
 # Tolerance per step
 # Vibration periods in the undamped runs in which the steps per second of methods were counted.
 CALIBRATED_VIBRATIONS = 50.0
-LEAST_STEP_TOLERANCE = 1e-14  # least tolerance per step, near rounding
+# Least tolerance per step.  Below NEAR_ROUNDING rounding errors reject steps: a step may take
+# ROUNDING_SHARE of the run's tolerance there, where few steps are near the limit.
+LEAST_STEP_TOLERANCE, NEAR_ROUNDING, ROUNDING_SHARE = 1e-14, 2e-11, 6e-3
 # Share of a mode in a deflection or its rate that is neglected: relative to the tolerance where
 # vibration periods are counted; absolute where damping ratios are compared.
 NEGLECTED_SHARE, CARRIED_SHARE = 0.05, 1e-3

@@ -13,8 +13,10 @@ import numpy as np
 from flexarm.integrate.constants import (
     IMPACT_SHARE,
     LEAST_STEP_TOLERANCE,
+    NEAR_ROUNDING,
     NEGLECTED_SHARE,
     RESOLVED_RTOL,
+    ROUNDING_SHARE,
     RTOL,
     STEP_TURN,
 )
@@ -44,7 +46,9 @@ def step_tolerance(problem: InitialValueProblem, method: Method, rtol: float) ->
         rtol *= IMPACT_SHARE
     # Steps are as many more as the tolerance is smaller, to this power, and their errors add up.
     share = rule.share * math.pow(rtol / RTOL, 1 / (method.order + 1))
-    return max(share * rtol / max(1.0, periods / rule.periods), LEAST_STEP_TOLERANCE)
+    near_rounding = min(NEAR_ROUNDING, ROUNDING_SHARE * rtol)
+    tolerance = share * rtol / max(1.0, periods / rule.periods)
+    return max(tolerance, near_rounding, LEAST_STEP_TOLERANCE)
 
 
 def _vibrations(problem: InitialValueProblem, method: Method, threshold: float | None) -> float:

@@ -283,7 +283,7 @@ class RunData:
         estimates = run_errors(
             self.model, self.motion, self.validity, solved=self._solved(),
             at_rest=None if self.at_rest is None else partial(self.at_rest, self),
-            compare=self._compare if self._compares else None, why=why, rtol=self.rtol,
+            compare=self._compare if self._compares else None, why=why,
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(estimates, model=None, parts=estimates.parts | {"theory": None})
