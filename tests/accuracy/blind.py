@@ -34,7 +34,7 @@ KINDS = (
 FAMILIES = ("arm-modes", "loaded", "clamped-free", "polynomials", "clamped-mass")
 LAST = 300
 # Of the truth: its tolerance; shapes beyond the arm's, in motions and about states of rest.
-TRUE_RTOL, MORE, MORE_AT_REST, RODS = 1e-6, 4, 8, 2
+TRUE_RTOL, MORE, MORE_AT_REST, RODS, RODS_AT_REST = 1e-6, 7, 8, 2, 5
 
 
 @dataclass(frozen=True)
@@ -169,10 +169,10 @@ def _section(
     return {"material": material, "shape": shape}
 
 
-def truth(arm: Arm, more: int = MORE) -> Arm:
+def truth(arm: Arm, more: int = MORE, rods: int = RODS) -> Arm:
     """Put an arm on many polynomials, with every stiffness, and shear where it has an outline."""
     links = []
-    for link, own in zip(converged(arm, more, RODS).links, arm.links, strict=True):
+    for link, own in zip(converged(arm, more, rods).links, arm.links, strict=True):
         section = link.section
         if link.flexible and section is not None:
             flat = isinstance(own.shapes, Counted) and own.shapes.bending_z == 0
@@ -268,7 +268,7 @@ def _total(errors: Any) -> float | None:
 
 
 def _at_rest(made: Case) -> list[Measured]:
-    rest, best = equilibrium(made.arm), equilibrium(truth(made.arm, MORE_AT_REST))
+    rest, best = equilibrium(made.arm), equilibrium(truth(made.arm, MORE_AT_REST, RODS_AT_REST))
     true = deflection_errors(rest.model, rest.q[None], best.model, best.q[None])
     errors = rest.errors
     stated = None
@@ -280,7 +280,8 @@ def _at_rest(made: Case) -> list[Measured]:
 
 def _of_modes(made: Case) -> list[Measured]:
     modes, best = (
-        flexarm.modes(arm, joints="locked") for arm in (made.arm, truth(made.arm, MORE_AT_REST))
+        flexarm.modes(arm, joints="locked")
+        for arm in (made.arm, truth(made.arm, MORE_AT_REST, RODS_AT_REST))
     )
     true_hz = np.array([mode.frequency_hz for mode in best.modes])
     found = []

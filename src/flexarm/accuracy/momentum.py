@@ -22,7 +22,7 @@ class MomentumBalance:
     @property
     def largest(self) -> tuple[float, float]:
         """Largest error of the momentum [N s] and of the angular momentum [N m s]."""
-        return _largest(self.linear), _largest(self.angular)
+        return largest_norm(self.linear), largest_norm(self.angular)
 
     @property
     def error(self) -> float:
@@ -60,11 +60,11 @@ def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumB
     return MomentumBalance(*error, exchanged, length)
 
 
-def _largest(rows: Array) -> float:
+def largest_norm(rows: Array) -> float:
     """Return the largest Euclidean norm of the rows, (T, 3)."""
     return float(np.linalg.norm(rows, axis=1).max())
 
 
 def _joint(linear: Array, angular: Array, length: float) -> float:
     """Return the largest norm among the rows of ``linear`` and of ``angular / length``."""
-    return max(_largest(linear), _largest(angular) / length)
+    return max(largest_norm(linear), largest_norm(angular) / length)

@@ -109,9 +109,9 @@ def _missing(section: Properties) -> dict[str, float]:
     for stiffness, rotary, shear in (("EIz", "Jz", "GAy"), ("EIy", "Jy", "GAz")):
         bending, inertia = getattr(section, stiffness), getattr(section, rotary)
         mass = section.mass_per_length
-        if bending is None or mass is None or not (section.EA or inertia):
+        if bending is None or mass is None or section.EA is None:
             continue
-        square = bending / section.EA if section.EA else inertia / mass
+        square = bending / section.EA
         if getattr(section, shear) is None:
             numbers[shear] = bending / (SHEAR_RATIO * square)
         if not inertia:
@@ -137,9 +137,10 @@ def section_errors(model: Model, parts: Iterable[LinkModel]) -> tuple[Array, Arr
         span, shapes = elastic.span, elastic.shapes
         x, weight = span.quadrature(8 + 2 * shapes.count, shapes.edges)
         for motion in (MOTIONS["y"], MOTIONS["z"]):
-            radius = radius_of_gyration(span, motion) if span.has(motion.stiffness) else None
-            if radius is None or motion.rotary is None:
+            if not (span.has("EA") and span.has(motion.stiffness)) or motion.rotary is None:
                 continue
+            radius = radius_of_gyration(span, motion)
+            assert radius is not None
             third_derivatives = shapes.values(motion.direction, x, 3)
             stiffness = (
                 weight * span.at(motion.stiffness, x) * shear_ratio(section, motion) * radius**2

@@ -15,6 +15,7 @@ from flexarm.accuracy.constants import (
 )
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.integration import IntegrationError, common_samples
+from flexarm.accuracy.momentum import largest_norm
 from flexarm.accuracy.richer import can_grow, enriched, is_complete, why_fixed
 from flexarm.accuracy.validity import LinkValidity, Validity
 from flexarm.constants import ACCUMULATED
@@ -39,7 +40,7 @@ class RicherRuns:
         Whether the second addition of shapes changed the deflections by less than half as much as
         the first, or by less than the tolerance; otherwise the error may be larger.
     model
-        Error of the links' theory, relative like ``error``; None if it was not computed.
+        Error of the links' theory, relative like ``error``; None if nothing is left out.
     """
 
     error: float
@@ -54,8 +55,6 @@ def compare(
     tip: Array,
     rtol: float,
     simulate: Callable[[Model], tuple[Motion, Array]],
-    *,
-    theory: bool,
 ) -> RicherRuns:
     """Compute the error of a motion from the motions of better arms.
 
@@ -70,9 +69,8 @@ def compare(
     simulate
         Function that simulates the same motion of another arm, and returns this motion and the
         positions of its tip.
-    theory
-        Whether to compute the error of the theory too.
     """
+    theory = not is_complete(model)
     unloaded = RicherArm(model).unloaded_directions(motion, RESOLUTION * rtol)
     counts = [(ADDED_SHAPES, False), (MORE_ADDED_SHAPES, False)] + [(ADDED_SHAPES, True)] * theory
     arms = [model]
@@ -84,7 +82,11 @@ def compare(
     rows = [common_samples(times, other.t)[1] for other, _ in runs]
     qs = [other.q[each] for (other, _), each in zip(runs, rows, strict=True)]
     own, few, many, *exact = [tips[each] for (_, tips), each in zip(runs, rows, strict=True)]
-    off = _largest(own - few) + 2 * _largest(few - many) + sum(_largest(few - x) for x in exact)
+    off = (
+        largest_norm(own - few)
+        + 2 * largest_norm(few - many)
+        + sum(largest_norm(few - x) for x in exact)
+    )
     largest, by_theory, converged = 0.0, 0.0, True
     for index, part in enumerate(model.links):
         if not part.flexible:
@@ -102,11 +104,6 @@ def compare(
         largest, by_theory = max(largest, first + 2 * last), max([by_theory, *beyond])
         converged &= last <= max(CONVERGENT_RATIO * first, rtol)
     return RicherRuns(largest, off, converged, by_theory if theory else None)
-
-
-def _largest(rows: Array) -> float:
-    """Return the largest Euclidean norm of the rows, (T, 3)."""
-    return float(np.linalg.norm(rows, axis=1).max())
 
 
 MODEL_AGAINST = "beams with every stiffness of their sections, and shear where EA is known"
@@ -132,9 +129,12 @@ class RestErrors:
     tips
         Error of each link's tip position [m], by part (``shapes``, ``theory``, ``stiffness``,
         ``section``) and link.
+    sizes
+        Largest component of each link's deflection in the refined arm [m].
     """
 
     tips: dict[str, dict[str, float]]
+    sizes: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def run_errors(
     *,
     solved: IntegrationError,
     at_rest: Callable[[], RestErrors] | None = None,
-    compare: Callable[[bool], RicherRuns] | None = None,
+    compare: Callable[[], RicherRuns] | None = None,
     why: str = "",
 ) -> RunErrors:
     """Compute or estimate the errors of model and shapes of a motion.
@@ -288,8 +288,8 @@ def run_errors(
     at_rest
         Function that computes the errors of an arm at rest; None if they cannot be computed.
     compare
-        Function that compares the motion with motions of better arms; its argument is whether to
-        compute the error of the theory too. If None, the errors are estimated.
+        Function that compares the motion with motions of better arms. If None, the errors are
+        estimated.
     why
         Why the errors of model and shapes cannot be estimated; empty if they can.
     """
@@ -321,7 +321,7 @@ def run_errors(
     compared = None
     if compare is not None and not any(reasons.values()):
         try:
-            compared, why = compare(not is_complete(model)), ""
+            compared, why = compare(), ""
         except FlexarmError as error:  # a better arm cannot be simulated
             why = f"the runs of better arms failed: {error}"
     parts = {
@@ -363,7 +363,9 @@ def _at_rest(
         why = "at rest they are computed with the run: this one was read from a file"
     elif not why and errors is not None:
         try:
-            tip_errors = errors().tips
+            refined = errors()
+            tip_errors = refined.tips
+            sizes = {name: min(size, refined.sizes[name]) for name, size in sizes.items()}
         except FlexarmError as error:
             why = str(error)
     if tip_errors is None:

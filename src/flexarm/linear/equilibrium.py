@@ -172,7 +172,8 @@ def rest_errors(
     }
     largest = {cause: deflections.max(axis=1).tolist() for cause, deflections in rows.items()}
     return RestErrors(
-        {cause: dict(zip(names, by_link, strict=True)) for cause, by_link in largest.items()}
+        {cause: dict(zip(names, by_link, strict=True)) for cause, by_link in largest.items()},
+        dict(zip(names, np.abs(best.full).max(axis=1).tolist(), strict=True)),
     )
 
 

@@ -314,7 +314,7 @@ class RunData:
         repetition = self.repetition
         return self.judged == "computed" and repetition is not None and bool(repetition.other)
 
-    def _compare(self, theory: bool) -> "RicherRuns":
+    def _compare(self) -> "RicherRuns":
         """Compute the error of the shapes, and of the links' theory, by runs of better arms."""
         from flexarm.accuracy.stated import compare
 
@@ -326,7 +326,7 @@ class RunData:
             run = simulate_other(model)
             return run.motion, run.tip
 
-        return compare(self.model, self.motion, self.tip, self.rtol, simulate, theory=theory)
+        return compare(self.model, self.motion, self.tip, self.rtol, simulate)
 
     @cached_property
     def missed(self) -> str:
