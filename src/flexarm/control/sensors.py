@@ -13,6 +13,7 @@ from flexarm.arguments import (
     require_kind,
     require_known,
     require_number,
+    require_positive,
     require_word,
 )
 from flexarm.control.statics import drives
@@ -295,6 +296,9 @@ def sampled(
     Sampled
         Control law for ``flexarm.simulate(control=...)``.
     """
+    if not callable(law):
+        raise refused("law", law, "a function (t, q, v) to u")
+    period = require_positive("period", period, unit="s")
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
     top = "file" if limits is None else limits
     control = Sampled(law, period, sensed, delay, top, noise, quantum, seed, rates)  # type: ignore[arg-type]
