@@ -9,6 +9,7 @@ import pytest
 import flexarm
 from flexarm import ModelError
 from flexarm.arm import Arm
+from flexarm.check.check import check
 from flexarm.control import Gauge, sensors
 from flexarm.control.statics import start_at
 from flexarm.io.model_file import dumps, loads
@@ -250,6 +251,18 @@ def test_a_link_of_spans_is_one_link_in_results() -> None:
     names = [mode.name for mode in flexarm.modes(arm).modes]
     assert {"link 1 bending y 1", "link 1 bending z 1", "link 3 bending y 1"} <= set(names)
     assert not any("link1." in name for name in names)
+    report = check(arm)
+    assert [link.name for link in report.links] == [
+        "link1.1",
+        "link1.2",
+        "link1.3",
+        "link2",
+        "link3",
+    ]
+    places = [link.joint.on for link in report.links]
+    assert places[:3] == ["", "", ""]
+    assert places[3:] == [" on link1.2 at 0.625", " on link1.3"]
+    assert not any("links[4]" in notice.place for notice in report.notices)
     fit = flexarm.fit_curve(run.model, "link1", y=lambda x: 0.01 * x**2)
     assert fit.residual < 0.02
     again = loads(dumps(arm))

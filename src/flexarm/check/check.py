@@ -205,7 +205,7 @@ def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkRep
         joint=JointReport(
             name=part.joint_name,
             kind=joint.kind,
-            on=model.arm.branches_from(index),
+            on=model.chain.branches_from(index),
             axis=axis,
             turns=any(joint_axis.turns for joint_axis in part.axes),
             actuation=", ".join(
