@@ -112,7 +112,7 @@ ARGUMENTS = (
         help="fit pieces of this length [s] first, each from its measured state",
     ),
     _repeated("--prior", "KEY=STD", float,
-              "standard deviation of a number about its value in the file (default half of it)"),
+              "standard deviation of a number about the file's value (default: a factor of two)"),
     arg("--starts", type=int, metavar="N", help="searches from N starts (default 1)"),
     arg("--windows", type=int, metavar="N",
         help="cross-validation: predict each of N windows from the others"),

@@ -24,9 +24,9 @@ PASSES, NOISE_CHANGE = 4, 0.05
 CONVERGED, DIVERGED = 0.1, 1e100
 
 # What is known before a fit
-# Standard deviation of a number of the model file relative to its value: catalogues, drawings and
-# estimates are mostly right within a factor of two.
-PRIOR_DEVIATION = 0.5
+# Standard deviation of the logarithm of a number of the model file, that of a factor of two:
+# catalogues, drawings and estimates are mostly right within it.
+PRIOR_DEVIATION = 0.7
 # Deviation of a number that is kept, relative to its value or to 1.
 KEPT_DEVIATION = 1e-6
 # Seed of further starts, so that fits can be repeated; misfit by which two ends differ, relative.

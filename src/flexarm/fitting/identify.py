@@ -146,8 +146,9 @@ def identify(
         model is inaccurate or drifts; one period of the slowest vibration is a good length.
     priors
         Standard deviations of numbers about their values in the arm, in SI units, keyed by number,
-        for example of a data sheet; None if nothing is known. The default is half the value: it
-        keeps numbers that the readings do not tell, and does not move others.
+        for example of a data sheet; None if nothing is known. By default numbers are right within a
+        factor of two (one standard deviation of the logarithm): this keeps numbers that the
+        readings do not tell, and hardly moves others.
     starts
         Number of searches, from the arm's values and from others scattered by the priors; the best
         result counts.
@@ -229,7 +230,7 @@ def identify(
     say("making the equations ready")
     problem.at(begin)  # raises an error if it cannot be run
     limits = _limits(problem, bounds)
-    problem = replace(problem, priors=_priors(problem, priors))
+    problem = _with_priors(problem, limits, priors)
     _require_moving(problem)
     _warn_of_units(problem, begin)
     if length is not None:
@@ -280,8 +281,8 @@ def _by_pieces(
     return found if finite else begin
 
 
-def _priors(problem: FitProblem, priors: object) -> Array:
-    """Return the standard deviations of all fitted values about their initial guesses, (k,)."""
+def _with_priors(problem: FitProblem, limits: Array, priors: object) -> FitProblem:
+    """Return the problem with priors: of user's numbers, else of logarithms of numbers."""
     given = require_mapping("priors", priors, "standard deviations by number")
     deviations = np.full(len(problem.names), np.inf)
     sizes = np.abs(problem.first[: len(problem.keys)])
@@ -293,7 +294,9 @@ def _priors(problem: FitProblem, priors: object) -> Array:
             )
         place = problem.names.index(name)
         deviations[place] = np.inf if value is None else require_positive(f"priors: {name}", value)
-    return deviations
+    by_ratio = np.isfinite(deviations) & (np.sign(limits[0]) * np.sign(limits[1]) > 0)
+    by_ratio &= [name not in given for name in problem.names]
+    return replace(problem, priors=deviations, logarithmic=by_ratio, _last={})
 
 
 def _from_starts(
@@ -635,7 +638,7 @@ def _fit(arm: Arm, limits: Array, ends: Sequence[SearchEnd], search: SearchEnd) 
     correlated = not all(test.white for test in tests)
     lengths = [len(run.outputs) for run in problem.runs for _ in problem.sensors]
     spread = covariance(
-        jacobian, residuals, lengths, white=not correlated, prior=problem.prior_jacobian
+        jacobian, residuals, lengths, white=not correlated, prior=problem.prior_jacobian(values)
     )
     errors = np.sqrt(np.diag(spread))
     believed = sum(np.count_nonzero(run.counts) for run in problem.runs)

@@ -88,6 +88,8 @@ class FitProblem:
     # Standard deviations of the fitted values about their initial guesses, (k,): what is known
     # without the readings. Infinite where nothing is known; empty if nowhere.
     priors: Array = field(default_factory=lambda: np.zeros(0))
+    # Mask of the values whose prior is of their logarithm, (k,); none if empty.
+    logarithmic: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     # Number of correlated readings that tell as much as an independent one.
     redundancy: float = 1.0
     _last: dict[bytes, "tuple[Driven | Responding, ...]"] = field(default_factory=dict, repr=False)
@@ -207,19 +209,27 @@ class FitProblem:
 
     def search_residuals(self, values: Array, noise: Array) -> Array:
         """Return the residuals, followed by the weighted distances from the initial guesses."""
-        away = self.prior_jacobian @ (values - self.first)
-        return np.concatenate([self.residuals(values, noise), away])
+        known, first = np.isfinite(self.priors), self.first[: len(self.priors)]
+        away = values[: len(first)] - first
+        by_ratio = self.logarithmic
+        ratios = values[: len(first)][by_ratio] / first[by_ratio]
+        away[by_ratio] = first[by_ratio] * np.log(ratios)
+        weighted = np.sqrt(self.redundancy) * away[known] / self.priors[known]
+        return np.concatenate([self.residuals(values, noise), weighted])
 
     def search_jacobian(self, values: Array, noise: Array) -> Array:
         """Return the Jacobian of `search_residuals` by the fitted values."""
-        return np.vstack([self.jacobian(values, noise), self.prior_jacobian])
+        return np.vstack([self.jacobian(values, noise), self.prior_jacobian(values)])
 
-    @property
-    def prior_jacobian(self) -> Array:
-        """Derivatives of the distances from the initial guesses, weighted like the readings."""
-        known = np.isfinite(self.priors)
-        weights = np.sqrt(self.redundancy) / self.priors[known]
-        return np.asarray(weights[:, None] * np.eye(len(self.names))[: len(known)][known])
+    def prior_jacobian(self, values: Array) -> Array:
+        """Return the derivatives of the weighted distances from the initial guesses, (m, k)."""
+        known, by_ratio = np.isfinite(self.priors), self.logarithmic
+        slopes = np.ones(len(known))
+        slopes[by_ratio] = self.first[: len(known)][by_ratio] / values[: len(known)][by_ratio]
+        rows = (np.sqrt(self.redundancy) * slopes / self.priors)[:, None] * np.eye(len(values))[
+            : len(known)
+        ]
+        return np.asarray(rows[known])
 
     def _over_noise(self, off: Array, noise: Array) -> Array:
         """Return errors of readings multiplied by their weights and divided by the noise, (N,)."""
