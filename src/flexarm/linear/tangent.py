@@ -373,7 +373,6 @@ def _trace(name: str, composite: Formulation) -> ca.Function:
     symbols = [symbol(composite.model, label) for label in labels]
     q, v, a, w, dq, dv, da = symbols
     model, reference_attitude = with_reference(composite.model)
-    assert model.symbols is not None
     maker: Callable[[Model, Expr, Expr, Expr, Expr], tuple[Expr, Expr]] = {
         "equation": _equation, "elastic": _elastic, "tip": _tip,
     }[name]  # fmt: skip
