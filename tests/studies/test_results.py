@@ -135,7 +135,7 @@ def test_a_pareto_front_has_no_design_that_another_beats(
     assert f"{front['cost'][0]:.6g}" in said
     with pytest.raises(FlexarmError, match="one of x, y, cost, gain"):
         found.pareto(minimise=["cost", "weight"])
-    with pytest.raises(FlexarmError, match="two aims or more"):
+    with pytest.raises(FlexarmError, match="name at least two quantities"):
         found.pareto(minimise=["cost"])
 
 

@@ -343,7 +343,7 @@ class Link(Terse):
             raise fault(
                 "a sliding link takes stations at its two ends only, between which its section "
                 "changes linearly. A station between them would pass the mouth of the hub. Leave "
-                "it out, or let several links slide out of each other.",
+                "it out, or describe the beam by several sliding links.",
                 "section",
                 "stations",
             )

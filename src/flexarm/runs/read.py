@@ -223,7 +223,7 @@ class Stored:
         for k, word in enumerate(words):
             if variable[k] != word.encode():
                 raise self.wrong(
-                    name, f"must be those of the model file, but number {k + 1} is not"
+                    name, f"entry {k + 1} must be '{word}', as the model file in this run has it"
                 )
 
     def text(self, name: str, owner: str = "") -> str:

@@ -373,7 +373,7 @@ class StudyResult(Summarised):
                 listed = ", ".join((*self.parameters, *self.quantities))
                 raise refused("pareto", name, f"one of {listed}")
         if len(names) < 2:
-            raise FlexarmError("pareto: needs two aims or more, as names to minimise or maximise")
+            raise FlexarmError("pareto: name at least two quantities by minimise and maximise")
         signs = [1.0] * len(minimise) + [-1.0] * len(maximise)
         aims = np.stack(
             [s * _numbers(columns[name]) for s, name in zip(signs, names, strict=True)], axis=1
